@@ -11,7 +11,7 @@ from accounts.access import person_of
 from assay.statistics import agreement_report as report
 from assessment.agreement import discussions, exports, selectors, services
 from assessment.agreement.forms import ORDERS, DisagreementsForm
-from assessment.batches.selectors import batches_for_organizer
+from assessment.batches.selectors import batch_or_404
 from assessment.judgments.api import AnswersField
 from assessment.judgments.disagreements import Rule, disagreements, round_of, scale_of
 from assessment.models import Batch
@@ -225,7 +225,7 @@ class Discussions(Endpoints):
     )
     def share_discussion(self, request: Request, batch_id: int) -> None:
         """Set who sees the discussion of a training round."""
-        batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+        batch = batch_or_404(batch_id)
         services.share(batch=batch, **self.validated(request))
 
     @post(
@@ -233,7 +233,7 @@ class Discussions(Endpoints):
     )
     def set_outcome(self, request: Request, batch_id: int) -> None:
         """Store the agreed grade of a unit and why, instead of an earlier outcome."""
-        batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+        batch = batch_or_404(batch_id)
         services.note(batch=batch, by=person_of(request), **self.validated(request))
 
 

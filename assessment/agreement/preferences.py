@@ -8,7 +8,7 @@ import math
 from typing import NamedTuple
 
 from assay.preferences.values import Comparisons, Consistency
-from assay.preferences.votes import Vote, by_topic
+from assay.preferences.votes import by_topic
 from assay.tables import as_tsv, text_of
 from assessment.judgments.disagreements import Round, judgments_of
 from assessment.judgments.pairs import votes_of
@@ -50,20 +50,12 @@ def preferences_of(track: Track, of_round: Round) -> list[TopicPreferences]:
         [vote for votes in counted.values() for vote in votes]
         + votes_of(checks if of_round.batch_id is None else checks.filter(batch=of_round.batch_id))
     )
-    return [
-        TopicPreferences(topic, _consistency(counted.get(topic, []), votes)) for topic, votes in every.items()
-    ]
-
-
-def _consistency(counted: list[Vote], every: list[Vote]) -> Consistency:
-    with_checks = Comparisons(every).consistency()
-    return (
-        Comparisons(counted)
-        .consistency()
-        ._replace(
-            repeated=with_checks.repeated, repeated_alike=with_checks.repeated_alike, left=with_checks.left
-        )
-    )
+    topics = []
+    for topic, votes in every.items():
+        decided, both = Comparisons(counted.get(topic, [])).consistency(), Comparisons(votes).consistency()
+        of = decided._replace(repeated=both.repeated, repeated_alike=both.repeated_alike, left=both.left)
+        topics.append(TopicPreferences(topic, of))
+    return topics
 
 
 def preferences_tsv(topics: list[TopicPreferences]) -> str:

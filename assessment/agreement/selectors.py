@@ -36,7 +36,8 @@ PAGE = 25
 def graded(track: Track, of_round: Round, scale: Scale) -> report.Graded:
     """The judgments of shared units with a number on a scale, as arrays."""
     rules = track.protocol.parsed.judging
-    subtopics = _subtopics(track) if scale.is_of_subtopics else {}
+    topics = track.topics.values_list("code", "subtopics") if scale.is_of_subtopics else ()
+    subtopics = {code: [*labels_of(of_topic)] for code, of_topic in topics}
     rows = shared_judgments(track, of_round).values_list(
         "topic__code", "docno", "assessor__username", "choice", "grade", "answers"
     )
@@ -45,12 +46,6 @@ def graded(track: Track, of_round: Round, scale: Scale) -> report.Graded:
         for topic, docno, assessor, *given in rows.iterator(chunk_size=5_000)
         for of_topic, number in scale.numbered(rules, topic, subtopics.get(topic, ()), *given)
     )
-
-
-def _subtopics(track: Track) -> dict[str, list[str]]:
-    """The numbers of the subtopics of each topic."""
-    topics = track.topics.values_list("code", "subtopics")
-    return {code: [*labels_of(subtopics)] for code, subtopics in topics}
 
 
 class MatrixCell(NamedTuple):
@@ -111,7 +106,11 @@ class AgreementPage:
 def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage:
     """Every measure of agreement in a round; the number of queries is fixed."""
     level, columns = scale.level, graded(track, of_round, scale)
-    pairs = _pairs(columns, scale)
+    pairs, topics = report.pairs(columns, level), report.by_topic(columns, level)
+    if scale.is_nominal:  # what needs an order is undefined
+        undefined = Kappa(0, math.nan, math.nan, math.nan, math.nan)
+        pairs = [replace(each, linear=undefined, quadratic=undefined, two_way=undefined) for each in pairs]
+        topics = [row._replace(ordinal=math.nan, two_way=math.nan) for row in topics]
     assessors = report.by_assessor(pairs)
     guests = frozenset(
         Assessor.objects.filter(track=track)
@@ -153,25 +152,10 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
             across="Assessor",
             up="Kappa",
         ),
-        topics=sorted(_topics(columns, scale), key=lambda row: natural(row.topic)),
+        topics=sorted(topics, key=lambda row: natural(row.topic)),
         preferences=preferences_of(track, of_round),
         machines=[] if of_round.batch_id is not None or scale.key else comparisons(track),
     )
-
-
-def _topics(columns: report.Graded, scale: Scale) -> list[report.TopicAgreement]:
-    """The agreement on each topic; without order, the alphas that need one are undefined."""
-    rows = report.by_topic(columns, scale.level)
-    return [row._replace(ordinal=math.nan, two_way=math.nan) for row in rows] if scale.is_nominal else rows
-
-
-def _pairs(columns: report.Graded, scale: Scale) -> list[report.Pair]:
-    """The agreement of every two assessors; without order, the kappas that need one are undefined."""
-    pairs = report.pairs(columns, scale.level)
-    if not scale.is_nominal:
-        return pairs
-    undefined = Kappa(0, math.nan, math.nan, math.nan, math.nan)
-    return [replace(pair, linear=undefined, quadratic=undefined, two_way=undefined) for pair in pairs]
 
 
 def _defined(value: float) -> float | None:

@@ -13,7 +13,7 @@ from assessment.agreement.exports import discussion_csv
 from assessment.agreement.forms import DisagreementsForm, DiscussionForm, NoteForm
 from assessment.agreement.machines import comparisons
 from assessment.agreement.preferences import preferences_of, preferences_tsv
-from assessment.batches.selectors import batches_for_organizer
+from assessment.batches.selectors import batch_or_404
 from assessment.judgments import disagreements as rounds
 from assessment.judgments.disagreements import Difference
 from tracks.tracks.selectors import tracks_for
@@ -103,7 +103,7 @@ def discussion_file(request: AuthenticatedRequest, batch_id: int) -> HttpRespons
 @organizer_action
 def share(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Set who sees the discussion. Organizers only."""
-    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    batch = batch_or_404(batch_id)
     form = DiscussionForm(request.POST)
     if form.is_valid():
         services.share(batch=batch, discussion=form.cleaned_data["discussion"])
@@ -116,7 +116,7 @@ def share(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 @organizer_action
 def note(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Store the outcome for a unit. Organizers only."""
-    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    batch = batch_or_404(batch_id)
     form = NoteForm(request.POST)
     with refusals_in(form):
         if form.is_valid():

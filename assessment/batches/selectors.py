@@ -5,6 +5,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from django.db.models import Count, Q, QuerySet
+from django.shortcuts import get_object_or_404
 
 from accounts.models import IS_PERSON, User
 from assessment.models import Batch, BatchEntry, TopicAssignment
@@ -16,6 +17,15 @@ def batches_for_organizer() -> QuerySet[Batch]:
     """Every batch, with its pool, protocol and track."""
     batches = Batch.objects.select_related("pool__track", "pool__protocol", "created_by")
     return batches.defer("pool__statistics")
+
+
+def batch_or_404(batch_id: int) -> Batch:
+    """A batch, for somebody whose role in its track was checked.
+
+    Raises:
+        Http404: There is no such batch.
+    """
+    return get_object_or_404(batches_for_organizer(), pk=batch_id)
 
 
 def batches_for(user: User) -> QuerySet[Batch]:

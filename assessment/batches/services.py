@@ -12,7 +12,6 @@ from django.utils import timezone
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
-from assay.protocols.schema import Protocol
 from assessment.errors import BatchNameTaken, WrongState
 from assessment.models import MOST_JUDGES, Batch, BatchEntry, Task
 from pooling.models import Pool, PoolEntry
@@ -106,40 +105,31 @@ def check_name(*, pool: Pool, name: str, batch: Batch | None = None) -> None:
 
 def _check_judges(batch: Batch) -> None:
     """Refuse a number of people per unit, or an open batch, that the kind of the batch or its protocol forbids."""
-    protocol = batch.pool.protocol.parsed
-    refusal = _refused_sharing(batch, protocol) if batch.is_shared else None
-    if refusal is None and batch.judges is not None:
-        refusal = _refused_number(batch, protocol, batch.judges)
-    if refusal is not None:
-        raise Refused(refusal, code="judges-refused")
-
-
-def _refused_sharing(batch: Batch, protocol: Protocol) -> str | None:
-    if batch.kind != Batch.Kind.MAIN:
-        return f"Only main batches can be open to join; this is a batch of kind {batch.get_kind_display()}."
-    if protocol.judging.groups:
-        groups = ", ".join(protocol.judging.groups)
-        return f"{protocol.slug} asks for one assessor of each group ({groups}), so assign topics to them instead."
-    return None
-
-
-def _refused_number(batch: Batch, protocol: Protocol, judges: int) -> str | None:
-    rules, usual = protocol.qrels, protocol.judging.judges
-    if batch.kind != Batch.Kind.MAIN:
-        return f"People per unit are for main batches; this is a batch of kind {batch.get_kind_display()}."
-    if not 1 <= judges <= MOST_JUDGES:
-        return f"A unit has 1 to {MOST_JUDGES} judges; got {judges}."
-    if judges != usual and "sum" in {rules.aggregate, *(each.aggregate for each in rules.sets)}:
-        return (
+    protocol, kind, judges = batch.pool.protocol.parsed, batch.get_kind_display(), batch.judges
+    rules, usual, groups = protocol.qrels, protocol.judging.judges, ", ".join(protocol.judging.groups)
+    is_main = batch.kind == Batch.Kind.MAIN
+    if batch.is_shared and not is_main:
+        refusal = f"Only main batches can be open to join; this is a batch of kind {kind}."
+    elif batch.is_shared and groups:
+        refusal = f"{protocol.slug} asks for one assessor of each group ({groups}), so assign topics to them instead."
+    elif judges is None:
+        return
+    elif not is_main:
+        refusal = f"People per unit are for main batches; this is a batch of kind {kind}."
+    elif not 1 <= judges <= MOST_JUDGES:
+        refusal = f"A unit has 1 to {MOST_JUDGES} judges; got {judges}."
+    elif judges == usual:
+        return
+    elif "sum" in {rules.aggregate, *(each.aggregate for each in rules.sets)}:
+        refusal = (
             f"A grade of {protocol.slug} is the sum of {counted(usual, 'judgment')}, so {judges} people per unit "
             "would make other grades. Leave the field empty."
         )
-    if protocol.judging.groups and judges != usual:
-        return (
-            f"{protocol.slug} asks for one assessor of each group ({', '.join(protocol.judging.groups)}). "
-            "Leave the field empty."
-        )
-    return None
+    elif groups:
+        refusal = f"{protocol.slug} asks for one assessor of each group ({groups}). Leave the field empty."
+    else:
+        return
+    raise Refused(refusal, code="judges-refused")
 
 
 def _check_places(batch: Batch) -> None:

@@ -80,24 +80,22 @@ def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_page
 def batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """A batch: progress by assessor and topic, choices, remarks. Organizers only."""
-    return render(request, "assessment/batches/batch.html", context_of(batch_page(_batch(batch_id))))
-
-
-def _batch(batch_id: int) -> Batch:
-    return get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
+    return render(
+        request, "assessment/batches/batch.html", context_of(batch_page(selectors.batch_or_404(batch_id)))
+    )
 
 
 @organizer_form
 def edit(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Change the name of a batch, the minutes for a task, the people per unit, and who may join. Organizers only."""
-    batch = _batch(batch_id)
+    batch = selectors.batch_or_404(batch_id)
     form = EditBatchForm(request.POST or None, instance=batch)
     with refusals_in(form):
         if form.is_valid():
             batch = services.edit(batch=batch, **form.cleaned_data)
             messages.success(request, f"The batch “{batch}” is changed.")
             return redirect(batch)
-    stored = _batch(batch_id)  # the form has changed the other row
+    stored = selectors.batch_or_404(batch_id)  # the form has changed the other row
     return form_page(
         request,
         form,
@@ -114,7 +112,7 @@ def edit(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 @organizer_action
 def open_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Let assessors take tasks. Organizers only."""
-    batch = services.open_for_judging(batch=_batch(batch_id))
+    batch = services.open_for_judging(batch=selectors.batch_or_404(batch_id))
     messages.success(request, f"The batch “{batch}” is open. Its assessors now see it under Judge.")
     return redirect(batch)
 
@@ -122,6 +120,6 @@ def open_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 @organizer_action
 def close_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Give out no more tasks. Organizers only."""
-    batch = services.close(batch=_batch(batch_id))
+    batch = services.close(batch=selectors.batch_or_404(batch_id))
     messages.success(request, f"The batch “{batch}” is closed. All its judgments are kept.")
     return redirect(batch)

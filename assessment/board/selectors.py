@@ -196,7 +196,12 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
         raise Http404(f"{track} has no batch {key!r}")
     now, rules = timezone.now(), track.protocol.parsed.judging
     ids = [each.batch.pk for each in current.batches]
-    groups = _groups(ids)
+    # All current judgments, in one query. The times of a unit are on the judgment of its first member.
+    judgments = Judgment.objects.filter(batch__in=ids, is_current=True).order_by()
+    rows = judgments.values_list("assessor__username", "topic__code", "choice", "grade").annotate(
+        n=Count("pk"), seconds=ArrayAgg("seconds", filter=Q(seconds__isnull=False)), last_at=Max("created_at")
+    )
+    groups = [_Group(*row) for row in rows]
     judged = sum(each.judged for each in current.batches)
     total = sum(each.total for each in current.batches)
     by_hour = _by_hour(ids, now)
@@ -265,15 +270,6 @@ class _Group(NamedTuple):
     n: int
     seconds: list[int] | None
     last_at: datetime
-
-
-def _groups(ids: Sequence[int]) -> list[_Group]:
-    """All current judgments, in one query. The times of a unit are on the judgment of its first member."""
-    current = Judgment.objects.filter(batch__in=ids, is_current=True).order_by()
-    rows = current.values_list("assessor__username", "topic__code", "choice", "grade").annotate(
-        n=Count("pk"), seconds=ArrayAgg("seconds", filter=Q(seconds__isnull=False)), last_at=Max("created_at")
-    )
-    return [_Group(*row) for row in rows]
 
 
 def _seconds(groups: Iterable[_Group]) -> list[int]:

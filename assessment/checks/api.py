@@ -9,7 +9,7 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 
 from accounts.access import person_of
-from assessment.batches.selectors import batches_for_organizer
+from assessment.batches.selectors import batch_or_404
 from assessment.checks import results, selectors, services
 from assessment.checks.forms import MOST_AFTER, GoldForm
 from assessment.models import Batch, GoldUnit
@@ -81,12 +81,12 @@ class Checks(Endpoints):
     @get("batches/<int:batch_id>/checks/", "checks", ChecksSerializer)
     def get_checks(self, request: Request, batch_id: int) -> Any:
         """Read how many hidden checks a batch has."""
-        return get_object_or_404(batches_for_organizer(), pk=batch_id)
+        return batch_or_404(batch_id)
 
     @put("batches/<int:batch_id>/checks/", "checks", ChecksSerializer, takes=NewChecksSerializer)
     def set_checks(self, request: Request, batch_id: int) -> Any:
         """Set how many hidden checks a batch has. In an open batch, the rest is planned again."""
-        batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+        batch = batch_or_404(batch_id)
         return services.configure(batch=batch, **self.validated(request))
 
     @get_file("tracks/<slug:slug>/checks/", "check_results", "text/tab-separated-values")

@@ -1,6 +1,5 @@
 """The forms of hidden checks: their settings in a batch, and the units with known grades."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -8,7 +7,6 @@ from django.core.files.uploadedfile import UploadedFile
 
 from assay.formats.judgments.cells import choice_of
 from assay.formats.judgments.reader import JudgmentsError, parse_judgments
-from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.qrels.columns import Row
 from assay.formats.qrels.reader import (
     Complaint,
@@ -20,7 +18,7 @@ from assay.formats.qrels.reader import (
 )
 from assay.formats.topics.subtopics import labels_of
 from assay.protocols.questions import Answers, WrongAnswer, check_answers, questions_for
-from assay.protocols.schema import Grade, JudgingRules, NonAnswer
+from assay.protocols.schema import Grade
 from assessment.checks.selectors import unknown_units
 from assessment.models import Batch
 from assessment.models.batches import MOST_CHECKS
@@ -107,7 +105,7 @@ class GoldForm(StyledForm):
         Raises:
             QrelsError, JudgmentsError: The file has errors.
         """
-        protocol = self.track.protocol.parsed
+        protocol, rules = self.track.protocol.parsed, self.track.protocol.parsed.judging
         if b"assessor" not in content[:MAX_HEADER].split(b"\n", 1)[0]:
             return parse_qrels(content, grades=GradeScale.of(protocol))
         known: list[Row] = []
@@ -116,7 +114,11 @@ class GoldForm(StyledForm):
         for row in parse_judgments(content, name).rows:
             unit = row.topic, row.docno
             try:
-                choice, given = _known(row, protocol.judging, subtopics.get(row.topic))
+                choice = choice_of(row, rules)
+                questions = questions_for(rules, subtopics=subtopics.get(row.topic))
+                given = check_answers(
+                    rules, questions, choice=choice.key, answers=row.answers, needs_all=False
+                )
             except (ValueError, WrongAnswer) as error:
                 complaints.append(Complaint(row.line, str(error)))
                 continue
@@ -133,16 +135,3 @@ class GoldForm(StyledForm):
 def _lines(complaints: Any, n: int) -> list[str]:
     shown = [str(complaint) for complaint in complaints[:MAX_ERRORS]]
     return [*shown, f"and {n - len(shown):,} more errors"] if n > len(shown) else shown
-
-
-def _known(
-    row: JudgmentRow, rules: JudgingRules, subtopics: Mapping[str, str] | None
-) -> tuple[Grade | NonAnswer, dict[str, Any]]:
-    """The choice and the answers of a judgment in a file.
-
-    Raises:
-        ValueError, WrongAnswer: The protocol does not have them.
-    """
-    choice, questions = choice_of(row, rules), questions_for(rules, subtopics=subtopics)
-    given = check_answers(rules, questions, choice=choice.key, answers=row.answers, needs_all=False)
-    return choice, given

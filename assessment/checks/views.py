@@ -5,7 +5,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_page, organizer_required
-from assessment.batches.selectors import batches_for_organizer
+from assessment.batches.selectors import batch_or_404
 from assessment.checks import results as check_results
 from assessment.checks import selectors, services
 from assessment.checks.forms import ChecksForm, GoldForm
@@ -19,7 +19,7 @@ from web.pages import context_of, counted, read_and_post
 @organizer_required
 def checks(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Set how many hidden checks a batch has. Organizers only."""
-    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    batch = batch_or_404(batch_id)
     form = ChecksForm(request.POST or None, batch=batch)
     with refusals_in(form):
         if form.is_valid():

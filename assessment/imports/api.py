@@ -81,10 +81,6 @@ class MeaningsSerializer(Strict):
         return value
 
 
-def _import(import_id: int) -> JudgmentImport:
-    return get_object_or_404(selectors.imports(), pk=import_id)
-
-
 JUDGMENT_IMPORTS = ("tracks/<slug:slug>/judgment-imports/", "judgment_imports", JudgmentImportSerializer)
 
 
@@ -110,12 +106,12 @@ class Imports(Endpoints):
         form = StartForm(data, MultiValueDict({"upload": [data.pop("file")]}), track=track)
         require_valid(form)
         source = services.start(track=track, by=person_of(request), **form.cleaned_data)
-        return _import(source.pk)
+        return selectors.import_or_404(source.pk)
 
     @get("judgment-imports/<int:import_id>/", "judgment_import", JudgmentImportSerializer)
     def get_judgment_import(self, request: Request, import_id: int) -> Any:
         """Read the result of the latest check of a file, or what was imported."""
-        return _import(import_id)
+        return selectors.import_or_404(import_id)
 
     @patch(
         "judgment-imports/<int:import_id>/",
@@ -125,7 +121,7 @@ class Imports(Endpoints):
     )
     def map_judgment_import(self, request: Request, import_id: int) -> Any:
         """Say what words of the file mean here, and check it again. What is left out stays."""
-        source = _import(import_id)
+        source = selectors.import_or_404(import_id)
         require_match(request, JudgmentImportSerializer(source).data)
         data = self.validated(request)
         words = {kind: data.pop(kind) for kind in ("columns", "assessors", "answers") if kind in data}
@@ -135,12 +131,12 @@ class Imports(Endpoints):
             pool = pk and get_object_or_404(selectors.pools_for_import(source.track), pk=pk)
         place: dict[str, Any] = {"batch": source.batch, "kind": source.kind} | data
         services.remap(source=source, mapping=source.mapping | words, pool=pool, **place)
-        return _import(import_id)
+        return selectors.import_or_404(import_id)
 
     @delete("judgment-imports/<int:import_id>/", "judgment_import", takes=MeaningsSerializer)
     def discard_judgment_import(self, request: Request, import_id: int) -> None:
         """Delete a file that was not imported."""
-        source = _import(import_id)
+        source = selectors.import_or_404(import_id)
         require_match(request, JudgmentImportSerializer(source).data)
         services.discard(source=source)
 
@@ -152,8 +148,8 @@ class Imports(Endpoints):
     )
     def run_judgment_import(self, request: Request, import_id: int) -> Any:
         """Import the judgments of a checked file: all of them, or none. A large file is imported by its `job`."""
-        services.request_import(source=_import(import_id))
-        return _import(import_id)
+        services.request_import(source=selectors.import_or_404(import_id))
+        return selectors.import_or_404(import_id)
 
 
 urlpatterns = Imports.urls()

@@ -69,17 +69,15 @@ def stage(stream: JudgmentStream, *, has_ids: bool, report: Callable[[int, str],
     with connection.cursor() as cursor:
         cursor.execute(CREATE.format(default=NEXT_ID if has_ids else ""))
         while rows := list(islice(stream.rows, AT_ONCE)):
+            lines = []
             for row in rows:
                 staged.count(row)
-            cursor.copy_expert(COPY, BytesIO("".join(map(_line, rows)).encode()))
+                content = json.dumps(asdict(row), ensure_ascii=False, default=datetime.isoformat)
+                cells = (row.topic, row.pool, row.batch, row.kind, str(row.round or 0), content)
+                lines.append(copy_line(cells))
+            cursor.copy_expert(COPY, BytesIO("".join(lines).encode()))
             report(staged.n_rows, "reading")
     return staged
-
-
-def _line(row: JudgmentRow) -> str:
-    content = json.dumps(asdict(row), ensure_ascii=False, default=datetime.isoformat)
-    cells = (row.topic, row.pool, row.batch, row.kind, str(row.round or 0), content)
-    return copy_line(cells)
 
 
 def _row(content: str) -> JudgmentRow:

@@ -7,7 +7,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_required
 from assessment.imports import selectors, services
 from assessment.imports.forms import MappingForm, StartForm
-from assessment.models import JudgmentImport
 from tracks.tracks.selectors import tracks_for
 from web.forms import refusals_in
 from web.pages import counted, read_and_post
@@ -31,7 +30,7 @@ def imports(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_required
 def import_judgments(request: AuthenticatedRequest, import_id: int) -> HttpResponse:
     """Show what an import would do; a POST sets what words of the file mean, and checks it again. Organizers only."""
-    source = _import(import_id)
+    source = selectors.import_or_404(import_id)
     form = MappingForm(request.POST or None, source=source)
     if request.method == "POST" and form.is_valid():
         place = {name: form.cleaned_data[name] for name in ("pool", "batch", "kind")}
@@ -44,14 +43,10 @@ def import_judgments(request: AuthenticatedRequest, import_id: int) -> HttpRespo
     return render(request, "assessment/imports/import.html", context, status=400 if form.errors else 200)
 
 
-def _import(import_id: int) -> JudgmentImport:
-    return get_object_or_404(selectors.imports(), pk=import_id)
-
-
 @organizer_action
 def run_import(request: AuthenticatedRequest, import_id: int) -> HttpResponse:
     """Import the judgments of a checked file. Organizers only."""
-    source = _import(import_id)
+    source = selectors.import_or_404(import_id)
     services.request_import(source=source)
     source.refresh_from_db()
     if source.imported_at is not None:
@@ -62,7 +57,7 @@ def run_import(request: AuthenticatedRequest, import_id: int) -> HttpResponse:
 @organizer_action
 def discard_import(request: AuthenticatedRequest, import_id: int) -> HttpResponse:
     """Delete a file that was not imported. Organizers only."""
-    source = _import(import_id)
+    source = selectors.import_or_404(import_id)
     services.discard(source=source)
     messages.success(request, f"{source.name} was deleted. Nothing was imported from it.")
     return redirect("assessment:imports", source.track.slug)

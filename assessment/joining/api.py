@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of
-from assessment.batches.selectors import batches_for_organizer, batches_to_join
+from assessment.batches.selectors import batch_or_404, batches_to_join
 from assessment.joining import selectors, services
 from assessment.judging.api import TEXTS, UnitSerializer
 from assessment.judging.units import shown_task
@@ -79,20 +79,17 @@ class Links(Endpoints):
     tag = "Batches"
     permission_classes = [Organizer]
 
-    def batch(self, batch_id: int) -> Batch:
-        return get_object_or_404(batches_for_organizer(), pk=batch_id)
-
     @get("batches/<int:batch_id>/link/", "batch_link", BatchLinkSerializer)
     def get_link(self, request: Request, batch_id: int) -> Any:
         """Read the link with which people without an account judge a batch."""
-        return selectors.link_page(self.batch(batch_id), site_of(request._request))
+        return selectors.link_page(batch_or_404(batch_id), site_of(request._request))
 
     @post(
         "batches/<int:batch_id>/link/", "batch_link", BatchLinkSerializer, takes=NewLinkSerializer, status=201
     )
     def create_link(self, request: Request, batch_id: int) -> Any:
         """Make the link of a batch that is open to join: everyone who has it can read the units of the batch."""
-        batch, data = self.batch(batch_id), self.validated(request)
+        batch, data = batch_or_404(batch_id), self.validated(request)
         asks_name = data.pop("asks_name")
         services.create(batch=batch, terms=Terms(**data), asks_name=asks_name, by=person_of(request))
         page = selectors.link_page(batch, site_of(request._request))
@@ -101,7 +98,7 @@ class Links(Endpoints):
     @post("batches/<int:batch_id>/link/revoke/", "revoke_link")
     def revoke_link(self, request: Request, batch_id: int) -> None:
         """End the link of a batch, and the work of everyone who came by it. Their judgments are kept and count."""
-        link = selectors.link_in_force(self.batch(batch_id))
+        link = selectors.link_in_force(batch_or_404(batch_id))
         if link is None:
             raise Http404
         services.revoke(link=link)
@@ -109,14 +106,14 @@ class Links(Endpoints):
     @get("batches/<int:batch_id>/workers/", "workers", WorkerSerializer(many=True))
     def list_workers(self, request: Request, batch_id: int) -> Any:
         """List everyone who came by a link of a batch, in the order in which they came."""
-        return selectors.workers_of(self.batch(batch_id))
+        return selectors.workers_of(batch_or_404(batch_id))
 
     @post(
         "batches/<int:batch_id>/workers/<str:username>/exclude/", "exclude_worker", takes=ExclusionSerializer
     )
     def exclude_worker(self, request: Request, batch_id: int, username: str) -> None:
         """Let nothing count that somebody judged by a link, and end their work. It cannot be undone."""
-        batch, reason = self.batch(batch_id), self.validated(request)["reason"]
+        batch, reason = batch_or_404(batch_id), self.validated(request)["reason"]
         worker = get_object_or_404(selectors.guests_of(batch), username=username)
         services.exclude(batch=batch, worker=worker, reason=reason)
 

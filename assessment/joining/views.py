@@ -20,7 +20,7 @@ from accounts.access import (
     organizer_required,
 )
 from accounts.models import User
-from assessment.batches.selectors import batches_for_organizer, batches_to_join
+from assessment.batches.selectors import batch_or_404, batches_to_join
 from assessment.joining import selectors, services
 from assessment.joining.forms import ExcludeForm, LinkForm, StartForm
 from assessment.judging.views import template_of
@@ -107,7 +107,7 @@ def join(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 @organizer_required
 def batch_link(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The link of a batch, the form that makes one, and everyone who came by it. Organizers only."""
-    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    batch = batch_or_404(batch_id)
     form = LinkForm(request.POST if request.method == "POST" else None)
     with refusals_in(form):
         if form.is_valid():
@@ -124,7 +124,7 @@ def batch_link(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 @organizer_action
 def revoke_link(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """End the link of a batch, and the work of those who came by it. Organizers only."""
-    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    batch = batch_or_404(batch_id)
     link = selectors.link_in_force(batch)
     if link is not None:
         services.revoke(link=link)
@@ -135,7 +135,7 @@ def revoke_link(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 @organizer_action
 def exclude(request: AuthenticatedRequest, batch_id: int, user_id: int) -> HttpResponse:
     """Let nothing count that somebody judged who came by a link. Organizers only."""
-    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    batch = batch_or_404(batch_id)
     worker = get_object_or_404(selectors.guests_of(batch), pk=user_id)
     form = ExcludeForm(request.POST)
     if form.is_valid():

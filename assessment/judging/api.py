@@ -324,7 +324,7 @@ class Tasks(Endpoints):
     @get(*TASK_JUDGMENTS, JudgmentSerializer, ordering=("-pk",), filters=[Filter("choice")])
     def list_judgments_of_task(self, request: Request, task_id: int) -> Any:
         """List your judgments of a task, newest first, with those that you revised."""
-        task = get_object_or_404(selectors.tasks_of(person_of(request)), pk=task_id)
+        task = self.task(request, task_id)
         return task.judgments.select_related("topic", "assessor")
 
     @post(
@@ -339,8 +339,7 @@ class Tasks(Endpoints):
 
         A first submission is always kept, also when the time of the task has run out or the batch is closed.
         """
-        task = get_object_or_404(selectors.tasks_of(person_of(request)), pk=task_id)
-        stored = _submit(task, self.validated(request))
+        stored = _submit(self.task(request, task_id), self.validated(request))
         return Response(JudgmentSerializer(stored, many=True).data, status=201)
 
     @post("tasks/<int:task_id>/skip/", "skip_task", TaskSerializer, takes=SkipSerializer)

@@ -1,11 +1,13 @@
 """A citation on the judging page: its text, the words that it cites, and its post among the posts of its thread."""
 
 from datetime import datetime
-from typing import NamedTuple
+from html import escape
+from typing import Any, NamedTuple
 
 from django.utils.safestring import SafeString
 
 from assay.html.forum import Span, passage, to_html
+from assay.html.sanitize import plain
 from assay.languages import any_of, html_language, is_right_to_left
 from assay.measures.characters import CITATION
 from assessment.judgments.answers import in_language
@@ -83,6 +85,26 @@ class ShownCitation(NamedTuple):
     @property
     def language_name(self) -> str:
         return in_language(any_of([self.language]))
+
+    def as_unit(self, *, is_html: bool) -> dict[str, Any]:
+        """The citation as a program gets it. In HTML, the cited words are marked in their post."""
+        shown = str if is_html else plain
+        return {
+            "words": escape(self.original, quote=False) if is_html else self.original,
+            "language": self.language,
+            "thread_title": shown(self.headline),
+            "posts": [
+                {
+                    "document": post.docno,
+                    "author": post.author,
+                    "published_at": post.published_at,
+                    "text": shown(str(post.body)),
+                    "is_cited": post.is_cited,
+                }
+                for post in self.posts
+            ],
+            "is_outside": self.is_outside,
+        }
 
 
 def span_of(docno: str) -> Span | None:

@@ -46,15 +46,14 @@ class GivenField(forms.CharField):
             given = json.loads(text) if text else {}
         except (ValueError, RecursionError):
             given = None
-        if not isinstance(given, dict) or not all(map(_is_texts, given.values())):
+        if not isinstance(given, dict) or not all(
+            isinstance(texts, list) and all(isinstance(each, str) for each in texts)
+            for texts in given.values()
+        ):
             raise forms.ValidationError(
                 gettext("The form sent something that is not a list of texts for each name.")
             )
         return given
-
-
-def _is_texts(values: object) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
 class AnswersForm(forms.Form):

@@ -4,7 +4,7 @@ The rules are those of the page: the units are those that the queue would give t
 taken already, and each judgment goes through `submit`. Only the order is the program's own.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from django.db import transaction
@@ -116,7 +116,15 @@ def _tasks(
     of_entries = Task.objects.filter(batch=batch, entry__in=entries.values()).order_by("pk")
     locked = list(of_entries.select_for_update(no_key=True))
     own = {task.entry_id: task for task in locked if task.assessor_id == assessor.pk and not task.is_check}
-    seats = _open_seats(batch, assessor, {entry.topic_id for entry in entries.values()})
+    topics = {entry.topic_id for entry in entries.values()}
+    assigned = TopicAssignment.objects.filter(
+        batch=batch, assessor=assessor, is_withdrawn=False, topic__in=topics
+    )
+    seats = {  # of the entries that the queue would give to the assessor
+        entry_id: each.seat
+        for each in assigned
+        for entry_id in queue.open_entries(batch, assessor.pk, each.pk)
+    }
     tasks: dict[int, Task] = {}
     for index, entry in sorted(entries.items(), key=lambda item: item[1].pk):
         task = own.get(entry.pk)
@@ -136,13 +144,3 @@ def _tasks(
         task.batch, task.entry = batch, entry
         tasks[index] = task
     return tasks
-
-
-def _open_seats(batch: Batch, assessor: User, topics: Collection[int]) -> dict[int, int]:
-    """The entries of some topics that the queue would give to the assessor, with the seat."""
-    own = TopicAssignment.objects.filter(batch=batch, assessor=assessor, is_withdrawn=False, topic__in=topics)
-    return {
-        entry_id: assignment.seat
-        for assignment in own
-        for entry_id in queue.open_entries(batch, assessor.pk, assignment.pk)
-    }

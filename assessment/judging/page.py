@@ -15,7 +15,7 @@ from assessment.judging.answers import ShownAnswer, shown_answer
 from assessment.judging.citations import ShownCitation, shown_citation
 from assessment.judging.keys import Keys, keys_of
 from assessment.judging.members import ShownMember, filled_in, shown_formula, shown_members
-from assessment.judging.pairs import Side, as_shown, shown_pair
+from assessment.judging.pairs import Side, as_shown, shown_pair, thread_of
 from assessment.judging.selectors import DeskBatch, TopicProgress, counts_of, desk_batch, is_taken
 from assessment.judgments.answers import (
     ShownQuestion,
@@ -257,7 +257,9 @@ def task_page(
         document=None
         if document is None or citation
         else render_document(document, is_numbered=rules.marks_text),
-        document_thread=_document_thread(task, rules) if rules.in_context and has_threads else "",
+        document_thread=thread_of(document, formula=task.entry.docno if rules.layout == "formula" else "")
+        if rules.in_context and has_threads
+        else "",
         has_threads=has_threads,
         docno=task.entry.docno,
         layout=rules.layout,
@@ -381,12 +383,3 @@ def _lock_reason(task: Task, *, has_topic: bool) -> str:
         text = gettext("Topic {topic} is no longer assigned to you, so you cannot change it.")
         return text.format(topic=task.entry.topic)
     return ""
-
-
-def _document_thread(task: Task, rules: JudgingRules) -> str:
-    """The URL of the document's thread, at the formula to judge; empty if it is in no thread or not loaded."""
-    document = task.entry.document
-    if document is None or document.kind == Document.Kind.DOCUMENT:
-        return ""
-    formula = task.entry.docno if rules.layout == "formula" else ""
-    return address(document.collection, document.thread, document.docno, formula=formula)

@@ -45,16 +45,17 @@ def shown_pair(task: Task, *, in_context: bool) -> list[Side]:
             name,
             docno,
             render_document(documents[docno]) if docno in documents else None,
-            _thread(documents.get(docno)) if in_context else "",
+            thread_of(documents.get(docno)) if in_context else "",
         )
         for name, docno in zip((gettext_noop("Left"), gettext_noop("Right")), sides, strict=True)
     ]
 
 
-def _thread(document: Document | None) -> str:
+def thread_of(document: Document | None, *, formula: str = "") -> str:
+    """The URL of a document's thread, at one of its formulas; empty if it is in no thread or not loaded."""
     if document is None or document.kind == Document.Kind.DOCUMENT:
         return ""
-    return address(document.collection, document.thread, document.docno)
+    return address(document.collection, document.thread, document.docno, formula=formula)
 
 
 def as_shown(rules: JudgingRules, task: Task) -> JudgingRules:

@@ -127,23 +127,15 @@ def after(batch: Batch, task: Task) -> int | None:
 
 def _search(batch: Batch, assessor_id: int, *, anywhere: bool) -> Search:
     is_moving = batch.pool.order == Pool.Order.MOVE_TO_FRONT
+    statement, parameters = _ANYWHERE if anywhere else _FROM_CURSOR, _parameters(batch, assessor_id)
     exhausted: list[int] = []
-    while (place := _first_place(batch, assessor_id, exhausted, anywhere=anywhere)) is not None:
+    while rows := statement.rows(**parameters, exhausted=exhausted):  # by topic and position
+        place = NextEntry(*rows[0])._replace(following=rows[1][4] if rows[1:] else None)
         chosen = _chosen(batch, assessor_id, place) if is_moving or place.has_others else place
         if chosen is not None:
             return Search(chosen, exhausted)
         exhausted.append(place.assignment_id)
     return Search(None, exhausted)
-
-
-def _first_place(batch: Batch, assessor_id: int, exhausted: list[int], *, anywhere: bool) -> NextEntry | None:
-    """The first open entry, by topic and position."""
-    statement = _ANYWHERE if anywhere else _FROM_CURSOR
-    rows = statement.rows(**_parameters(batch, assessor_id), exhausted=exhausted)
-    if not rows:
-        return None
-    place = NextEntry(*rows[0])
-    return place._replace(following=rows[1][4]) if rows[1:] else place
 
 
 def _parameters(batch: Batch, assessor_id: int) -> dict[str, Any]:

@@ -210,7 +210,8 @@ def extend(*, task: Task) -> Task:
 
 def _is_held(task: Task) -> bool:
     """True if the topic is assigned to the assessor in the task's seat."""
-    return TopicAssignment.objects.filter(**_seat_of(task), is_withdrawn=False).exists()
+    own = TopicAssignment.objects.filter(batch=task.batch_id, assessor=task.assessor_id, is_withdrawn=False)
+    return own.filter(topic=task.entry.topic_id, seat=task.seat).exists()
 
 
 @transaction.atomic
@@ -244,11 +245,7 @@ def undo(*, task: Task) -> Task:
     locked, tasks = _lock_with_open(task)
     if locked.status != Task.Status.SUBMITTED:
         return locked
-    if locked.is_check:
-        is_withdrawn = is_withdrawn_check(locked)
-    else:
-        is_withdrawn = not TopicAssignment.objects.filter(**_seat_of(locked), is_withdrawn=False).exists()
-    if is_withdrawn:
+    if is_withdrawn_check(locked) if locked.is_check else not _is_held(locked):
         raise TopicWithdrawn(locked.entry.topic)
     if not locked.is_check and not _open_again(locked, tasks):
         raise NothingToUndo
@@ -304,16 +301,6 @@ def _lock_with_open(task: Task) -> tuple[Task, list[Task]]:
     locked = list(tasks.select_for_update(no_key=True, of=("self",)).order_by("pk"))
     [undone] = (each for each in locked if each.pk == task.pk)
     return undone, [each for each in locked if each.pk != task.pk]
-
-
-def _seat_of(task: Task) -> dict[str, int]:
-    """The fields of the topic assignment that a task belongs to."""
-    return {
-        "batch_id": task.batch_id,
-        "topic_id": task.entry.topic_id,
-        "assessor_id": task.assessor_id,
-        "seat": task.seat,
-    }
 
 
 def _lock_open(task: Task) -> Task:

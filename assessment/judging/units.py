@@ -8,7 +8,6 @@ from assay.formats.topics.subtopics import labels_of
 from assay.html.sanitize import clean_text, plain
 from assay.judging.units import choices_of
 from assay.protocols.questions import questions_for
-from assessment.judging.citations import ShownCitation
 from assessment.judging.page import unit_parts
 from assessment.judging.pairs import as_shown
 from assessment.judgments.answers import questions_of
@@ -26,27 +25,6 @@ class ShownTask:
     task: Task
     unit: dict[str, Any]
     judgments: list[Judgment] = field(default_factory=list)
-
-
-def _citation(citation: ShownCitation, *, is_html: bool) -> dict[str, Any]:
-    """The citation as a program gets it. In HTML, the cited words are marked in their post."""
-    shown = str if is_html else plain
-    return {
-        "words": escape(citation.original, quote=False) if is_html else citation.original,
-        "language": citation.language,
-        "thread_title": shown(citation.headline),
-        "posts": [
-            {
-                "document": post.docno,
-                "author": post.author,
-                "published_at": post.published_at,
-                "text": shown(str(post.body)),
-                "is_cited": post.is_cited,
-            }
-            for post in citation.posts
-        ],
-        "is_outside": citation.is_outside,
-    }
 
 
 def shown_task(task: Task, *, is_html: bool) -> ShownTask:
@@ -77,7 +55,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
         "document_title": shown(document.title) if document else "",
         "text": text,
         "latex": formula.latex if formula else "",
-        "citation": citation and _citation(citation, is_html=is_html),
+        "citation": citation and citation.as_unit(is_html=is_html),
         "generated": generated and generated.as_json(),
         "members": [
             {"document": each.docno, "latex": each.latex, "text": shown(str(each.body))} for each in members

@@ -173,9 +173,16 @@ def questions_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> di
     """
     if not rules.questions:
         return {docno: [] for docno in docnos}
-    languages, labels = _languages_of(task, rules, docnos), _labels_of(task, rules)
-    subtopics = labels_of(task.entry.topic.subtopics) if rules.asks_about_subtopics else {}
-    lengths = _lengths_of(task, rules) if rules.marks_text else None
+    topic, languages = task.entry.topic, _languages_of(task, rules, docnos)
+    conditions = (text for each in rules.questions for text in (*each.after, *each.after_all))
+    labels = topic.labels if any(Condition.parse(text).label for text in conditions) else {}
+    subtopics = labels_of(topic.subtopics) if rules.asks_about_subtopics else {}
+    lengths = None
+    if rules.marks_text:  # the fields of the row, or the document as programs get it
+        document = task.entry.document
+        whole = {"": plain(document.body) if document else ""}
+        texts = whole if rules.form is None else values_of(topic, task.entry.docno)
+        lengths = {name: len(text) for name, text in texts.items()}
     return {
         docno: questions_for(
             rules, language=languages.get(docno, ""), labels=labels, subtopics=subtopics, lengths=lengths
@@ -194,22 +201,6 @@ def _languages_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> d
         members = PoolMember.objects.filter(entry=entry.pk, docno__in=docnos, document__isnull=False)
         languages |= dict(members.values_list("docno", "document__language"))
     return languages
-
-
-def _lengths_of(task: Task, rules: JudgingRules) -> dict[str, int]:
-    """The characters of the texts that can be marked: the fields of the row, or the document as programs get it."""
-    if rules.form is not None:
-        return {name: len(text) for name, text in values_of(task.entry.topic, task.entry.docno).items()}
-    document = task.entry.document
-    return {"": len(plain(document.body)) if document else 0}
-
-
-def _labels_of(task: Task, rules: JudgingRules) -> Mapping[str, str]:
-    conditions = (text for each in rules.questions for text in (*each.after, *each.after_all))
-    if not any(Condition.parse(text).label for text in conditions):
-        return {}
-    labels: Mapping[str, str] = task.entry.topic.labels
-    return labels
 
 
 def in_words(rules: JudgingRules, answers: Mapping[str, Any], topic: Topic) -> list[Answered]:

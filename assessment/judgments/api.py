@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.access import person_of
-from assessment.batches.selectors import batches_for_organizer, batches_of
+from assessment.batches.selectors import batch_or_404, batches_of
 from assessment.judgments import selectors, services
 from assessment.judgments.exports import FORMS, TURKLE, VOTE_FORMS
 from assessment.judgments.forms import ExportForm
@@ -104,7 +104,7 @@ class Judgments(Endpoints):
 
         Keep the judgments of a machine from people who still have to judge the same documents.
         """
-        batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+        batch = batch_or_404(batch_id)
         if "cursor" not in request.query_params:
             services.note_export(track=batch.pool.track, content={"batch": batch.name, "through": "API"})
         return batch.judgments.select_related("topic", "assessor")

@@ -70,7 +70,11 @@ def _rows(
     batches = {
         batch.pk: batch for batch in of_tracks.select_related("pool__protocol").defer("pool__statistics")
     }
-    rounds = _rounds(batches.values())
+    n_rounds, rounds = Counter[int](), {}  # training rounds, numbered in the order of their creation
+    for batch in batches.values():
+        if batch.kind == Batch.Kind.TRAINING:
+            n_rounds[batch.pool.track_id] += 1
+            rounds[batch.pk] = n_rounds[batch.pool.track_id]
     taken = TopicAssignment.objects.filter(batch__in=list(batches), is_withdrawn=True)
     withdrawn = set(taken.values_list("batch", "topic", "assessor"))
     adjudications = Judgment.objects.filter(
@@ -113,14 +117,3 @@ def _rows(
             "is_check": values["is_check"],
             "source": values["source"],
         }
-
-
-def _rounds(batches: Iterable[Batch]) -> dict[int, int]:
-    """The numbers of the training rounds of each track, by batch. The batches are in the order of their creation."""
-    of_track: Counter[int] = Counter()
-    rounds = {}
-    for batch in batches:
-        if batch.kind == Batch.Kind.TRAINING:
-            of_track[batch.pool.track_id] += 1
-            rounds[batch.pk] = of_track[batch.pool.track_id]
-    return rounds

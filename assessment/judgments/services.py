@@ -149,7 +149,12 @@ def _refusing_reused_ids() -> Iterator[None]:
 
 def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]:
     batch = lock_for_judging(task.batch_id)
-    judged = _judged_elsewhere(batch, task, submissions)
+    # The documents that the assessor has judged in another batch whose judgments count here, with pages that were
+    # opened before. The assessor's row is locked, so that two pages come in turn.
+    judged: set[str] = set()
+    if batch.kind in MAIN_AND_DUAL and not task.is_check and has_others(batch):
+        hold_assessor(batch, task.assessor_id)
+        judged = judged_by_assessor(batch, task, submissions)
     seat = _lock_tasks(task)
     # The judgments of the documents in all tasks of the entry, and what the same requests have stored
     requests = [submission.request_id for submission in submissions.values()]
@@ -169,17 +174,6 @@ def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]
         locked_task.status, locked_task.submitted_at = Task.Status.SUBMITTED, stored[0].created_at
         _DONE.run(at=locked_task.submitted_at, seat=locked_task.seat, task=locked_task.pk)
     return stored
-
-
-def _judged_elsewhere(batch: Batch, task: Task, docnos: Collection[str]) -> set[str]:
-    """The documents that the assessor has judged in another batch whose judgments count here.
-
-    It happens with pages that were opened before. The assessor's row is locked, so that two pages come in turn.
-    """
-    if batch.kind not in MAIN_AND_DUAL or task.is_check or not has_others(batch):
-        return set()
-    hold_assessor(batch, task.assessor_id)
-    return judged_by_assessor(batch, task, docnos)
 
 
 def _store(

@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, guests_welcome, login_required, organizer_page
-from assessment.batches.selectors import batches_for_organizer, batches_of
+from assessment.batches.selectors import batch_or_404, batches_of
 from assessment.judgments import selectors, services, statistics
 from assessment.judgments.exports import lines_of
 from assessment.judgments.forms import ExportForm, OwnFilterForm
@@ -17,7 +17,7 @@ from web.pages import context_of
 @organizer_page
 def judgments_csv(request: AuthenticatedRequest, batch_id: int) -> HttpResponseBase:
     """All judgments of a batch as CSV, with those that were replaced. Organizers only."""
-    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    batch = batch_or_404(batch_id)
     services.note_export(track=batch.pool.track, content={"batch": batch.name, "format": "csv"})
     return download(lines_of(batch.judgments.all(), "csv"), f"judgments-batch-{batch.pk}.csv")
 

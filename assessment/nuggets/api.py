@@ -133,13 +133,6 @@ class ChosenSegmentsSerializer(Strict):
     from_grade = serializers.IntegerField(min_value=0, max_value=999)
 
 
-def _track(user: User, slug: str) -> Track:
-    track = get_object_or_404(selectors.tracks_with_nuggets(user), slug=slug)
-    if not selectors.has_nuggets(track):
-        raise Http404
-    return track
-
-
 def _topic(track: Track, code: str) -> Topic:
     return get_object_or_404(track.topics, code=code)
 
@@ -166,13 +159,13 @@ class Nuggets(Endpoints):
     )
     def list_nuggets(self, request: Request, slug: str) -> Any:
         """List the nuggets of a track. Assessors of the track, and organizers."""
-        return selectors.nuggets_of(_track(person_of(request), slug))
+        return selectors.nuggets_of(selectors.track_or_404(person_of(request), slug))
 
     @post("tracks/<slug:slug>/nuggets/", "nuggets", NuggetSerializer, takes=NewNuggetSerializer)
     def add_nugget(self, request: Request, slug: str) -> Any:
         """Add a nugget to the list of a topic."""
         user = person_of(request)
-        track, data = _track(user, slug), self.validated(request)
+        track, data = selectors.track_or_404(user, slug), self.validated(request)
         return services.add(topic=_topic(track, data.pop("topic")), by=user, **data)
 
     @post(
@@ -185,7 +178,7 @@ class Nuggets(Endpoints):
     def merge_nuggets(self, request: Request, slug: str) -> Any:
         """Replace several nuggets of a topic by one, which has their sources and keeps their keys."""
         user = person_of(request)
-        track, data = _track(user, slug), self.validated(request)
+        track, data = selectors.track_or_404(user, slug), self.validated(request)
         return services.merge(topic=_topic(track, data.pop("topic")), by=user, **data)
 
     @patch(*NUGGET, NuggetSerializer, takes=NuggetChangeSerializer, write_scopes=WRITING)
@@ -224,13 +217,13 @@ class NuggetLists(Endpoints):
     )
     def list_nugget_versions(self, request: Request, slug: str) -> Any:
         """List the frozen lists of a track, newest first."""
-        return selectors.versions_of(_track(person_of(request), slug))
+        return selectors.versions_of(selectors.track_or_404(person_of(request), slug))
 
     @post(*NUGGET_VERSIONS, takes=TopicToFreezeSerializer)
     def freeze_nuggets(self, request: Request, slug: str) -> Any:
         """Freeze the list of a topic as its next version."""
         user = person_of(request)
-        track = _track(user, slug)
+        track = selectors.track_or_404(user, slug)
         return services.freeze(topic=_topic(track, self.validated(request)["topic"]), by=user)
 
     @post(
@@ -244,7 +237,7 @@ class NuggetLists(Endpoints):
         """Add the nuggets of a file to the lists of the track. Those that a list has are skipped."""
         user = person_of(request)
         track, form = (
-            _track(user, slug),
+            selectors.track_or_404(user, slug),
             ImportForm({}, MultiValueDict({"file": [self.validated(request)["file"]]})),
         )
         require_valid(form)
@@ -254,7 +247,7 @@ class NuggetLists(Endpoints):
     @get("tracks/<slug:slug>/nugget-segments/", "nugget_segments", SegmentsSerializer)
     def get_nugget_segments(self, request: Request, slug: str) -> Any:
         """Read which track's relevant documents are next to the lists."""
-        return get_object_or_404(NuggetSources, track=_track(person_of(request), slug))
+        return get_object_or_404(NuggetSources, track=selectors.track_or_404(person_of(request), slug))
 
     @put(
         "tracks/<slug:slug>/nugget-segments/",
@@ -265,7 +258,7 @@ class NuggetLists(Endpoints):
     def choose_nugget_segments(self, request: Request, slug: str) -> Any:
         """Choose the track whose relevant documents are next to the lists."""
         user = person_of(request)
-        track, data = _track(user, slug), self.validated(request)
+        track, data = selectors.track_or_404(user, slug), self.validated(request)
         judged_in = get_object_or_404(tracks_overseen_by(user), slug=data["judged_in"])
         return services.choose_sources(
             track=track, judged_in=judged_in, from_grade=data["from_grade"], by=user
@@ -279,7 +272,7 @@ class NuggetLists(Endpoints):
     )
     def download_nuggets(self, request: Request, slug: str, form: str) -> Any:
         """Download the latest frozen lists: `nuggetizer`, `nugget-bank` or `ragtime`."""
-        track = _track(person_of(request), slug)
+        track = selectors.track_or_404(person_of(request), slug)
         if form not in FORMS:
             raise Http404
         return download(

@@ -8,6 +8,8 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from django.db.models import Max, Q, QuerySet
+from django.http import Http404
+from django.shortcuts import get_object_or_404
 
 from accounts.models import User
 from assay.digests import sha256_of
@@ -38,6 +40,18 @@ def tracks_with_nuggets(user: User) -> QuerySet[Track]:
 def has_nuggets(track: Track) -> bool:
     """Return whether the protocol of a track judges answers by nuggets."""
     return track.protocol.parsed.is_of_answers
+
+
+def track_or_404(user: User, slug: str) -> Track:
+    """A track whose nuggets a user may write.
+
+    Raises:
+        Http404: There is no such track, or it has no nuggets.
+    """
+    track = get_object_or_404(tracks_with_nuggets(user), slug=slug)
+    if not has_nuggets(track):
+        raise Http404
+    return track
 
 
 def listed(topic: Topic) -> QuerySet[Nugget]:
@@ -174,25 +188,25 @@ def nuggets_page(track: Track) -> NuggetsPage:
     for nugget in nuggets_of(track).select_related(None):
         of_topic[nugget.topic_id].append(nugget)
     latest = {version.topic_id: version for version in reversed(versions_of(track).select_related(None))}
-    topics = [_listed_topic(topic, of_topic[topic.pk], latest.get(topic.pk)) for topic in track.topics.all()]
+    topics = []
+    for topic in track.topics.all():
+        nuggets, version = of_topic[topic.pk], latest.get(topic.pk)
+        n_of = Counter(nugget.importance for nugget in nuggets)
+        row = ListedTopic(
+            topic=topic,
+            n_vital=n_of[Nugget.Importance.VITAL],
+            n_okay=n_of[Nugget.Importance.OKAY],
+            creators=sorted({nugget.creator for nugget in nuggets}),
+            version=version.version if version else 0,
+            is_changed=bool(nuggets) and is_changed(_as_list(topic, nuggets), version),
+        )
+        topics.append(row)
     return NuggetsPage(
         track=track,
         topics=topics,
         sources=NuggetSources.objects.select_related("judged_in").filter(track=track).first(),
         n_nuggets=sum(len(nuggets) for nuggets in of_topic.values()),
         n_frozen=len(latest),
-    )
-
-
-def _listed_topic(topic: Topic, nuggets: Sequence[Nugget], latest: NuggetVersion | None) -> ListedTopic:
-    n_of = Counter(nugget.importance for nugget in nuggets)
-    return ListedTopic(
-        topic=topic,
-        n_vital=n_of[Nugget.Importance.VITAL],
-        n_okay=n_of[Nugget.Importance.OKAY],
-        creators=sorted({nugget.creator for nugget in nuggets}),
-        version=latest.version if latest else 0,
-        is_changed=bool(nuggets) and is_changed(_as_list(topic, nuggets), latest),
     )
 
 
@@ -284,16 +298,13 @@ def segments_of(topic: Topic, sources: NuggetSources | None) -> list[Segment]:
 
 def alike(nuggets: Sequence[Nugget]) -> list[tuple[Nugget, Nugget]]:
     """Pairs of nuggets that share at least half of their letters, three by three; those that share most first."""
-    grams = {nugget.pk: _grams(nugget.text) for nugget in nuggets}
-    pairs = []
+    grams, pairs = {}, []
+    for nugget in nuggets:
+        letters = f" {' '.join(words_of(nugget.text))} "
+        grams[nugget.pk] = {letters[at : at + 3] for at in range(len(letters) - 2)}
     for first, second in combinations(nuggets, 2):
         n_both, n_either = len(grams[first.pk] & grams[second.pk]), len(grams[first.pk] | grams[second.pk])
         if n_either and n_both >= ALIKE * n_either:
             pairs.append((n_both / n_either, first, second))
     pairs.sort(key=lambda pair: (-pair[0], pair[1].pk, pair[2].pk))
     return [(first, second) for _, first, second in pairs[:MOST_PAIRS]]
-
-
-def _grams(text: str) -> frozenset[str]:
-    letters = f" {' '.join(words_of(text))} "
-    return frozenset(letters[at : at + 3] for at in range(len(letters) - 2))

@@ -1,6 +1,5 @@
 """The pages of nuggets: the lists of a track, and one list next to the relevant segments of its topic."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -13,7 +12,7 @@ from assay.nuggets.files import write_nuggets
 from assessment.nuggets import selectors, services
 from assessment.nuggets.forms import ChangeForm, ImportForm, MergeForm, NuggetForm, SegmentsForm
 from pooling.models import Nugget
-from tracks.models import Topic, Track
+from tracks.models import Topic
 from tracks.tracks.selectors import tracks_overseen_by
 from web.downloads import download
 from web.forms import bytes_of, refusals_in
@@ -26,18 +25,11 @@ FILES = {
 }  # forms, each with its reader
 
 
-def _track(request: AuthenticatedRequest, slug: str) -> Track:
-    track = get_object_or_404(selectors.tracks_with_nuggets(request.user), slug=slug)
-    if not selectors.has_nuggets(track):
-        raise Http404
-    return track
-
-
 @read_and_post
 @chairs_only_read
 def nuggets(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The lists of a track; organizers import files there. Assessors of the track, and organizers."""
-    track = _track(request, slug)
+    track = selectors.track_or_404(request.user, slug)
     if request.method == "POST" and not request.user.organizes(track.pk):
         raise PermissionDenied
     chosen = request.POST.get("action", "")
@@ -63,25 +55,7 @@ def nuggets(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "assessment/nuggets/nuggets.html", context)
 
 
-def _added(request: AuthenticatedRequest, topic: Topic, form: Any) -> None:
-    services.add(topic=topic, by=request.user, **form.cleaned_data)
-
-
-def _changed(request: AuthenticatedRequest, topic: Topic, form: Any) -> None:
-    values = dict(form.cleaned_data)
-    nugget = get_object_or_404(topic.nuggets, pk=values.pop("nugget"))
-    services.change(nugget=nugget, by=request.user, **values)
-
-
-def _merged(request: AuthenticatedRequest, topic: Topic, form: Any) -> None:
-    services.merge(topic=topic, by=request.user, **form.cleaned_data)
-
-
-FORMS: dict[str, tuple[type[Any], Callable[..., None]]] = {
-    "add": (NuggetForm, _added),
-    "change": (ChangeForm, _changed),
-    "merge": (MergeForm, _merged),
-}
+FORMS: dict[str, type[Any]] = {"add": NuggetForm, "change": ChangeForm, "merge": MergeForm}
 
 
 def _one(request: AuthenticatedRequest, topic: Topic) -> Nugget:
@@ -93,18 +67,25 @@ def _one(request: AuthenticatedRequest, topic: Topic) -> Nugget:
 @chairs_only_read
 def nugget_list(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """The list of a topic. Assessors of the track, and organizers, who freeze it."""
-    topic = get_object_or_404(_track(request, slug).topics.select_related("track__protocol"), code=code)
+    topic = get_object_or_404(
+        selectors.track_or_404(request.user, slug).topics.select_related("track__protocol"), code=code
+    )
     form, chosen = NuggetForm(), request.POST.get("action", "")
     if chosen in FORMS:
-        kind, act = FORMS[chosen]
         others = {"nuggets": selectors.listed(topic)} if chosen == "merge" else {}
-        form = kind(request.POST, **others)
+        form = FORMS[chosen](request.POST, **others)
         if form.is_valid():
             with refusals_in(form):
-                act(request, topic, form)
+                values = dict(form.cleaned_data)
+                if chosen == "change":
+                    nugget = get_object_or_404(topic.nuggets, pk=values.pop("nugget"))
+                    services.change(nugget=nugget, by=request.user, **values)
+                else:
+                    store = services.add if chosen == "add" else services.merge
+                    store(topic=topic, by=request.user, **values)
                 return redirect(request.path)
     elif request.method == "POST":
-        match request.POST.get("action"):
+        match chosen:
             case "remove":
                 services.remove(nugget=_one(request, topic), by=request.user)
             case "restore":
@@ -127,7 +108,7 @@ def nugget_list(request: AuthenticatedRequest, slug: str, code: str) -> HttpResp
 @organizer_page
 def nuggets_file(request: AuthenticatedRequest, slug: str, form: str) -> HttpResponseBase:
     """The latest frozen lists as a file of nuggetizer or AutoJudge. Organizers only."""
-    track = _track(request, slug)
+    track = selectors.track_or_404(request.user, slug)
     if form not in FILES:
         raise Http404
     content = write_nuggets(selectors.frozen_lists(track), form)

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from accounts.access import person_of
 from accounts.models import User
 from assessment.batches import selectors, services
-from assessment.batches.selectors import batches_for, pools_to_plan
+from assessment.batches.selectors import batch_or_404, batches_for, pools_to_plan
 from assessment.judging.selectors import batch_counts
 from assessment.models import MOST_JUDGES, Batch, TopicAssignment
 from assessment.planning import services as assignments
@@ -143,11 +143,8 @@ class Batches(Endpoints):
     tag = "Batches"
     permission_classes = [Organizer]
 
-    def batch(self, batch_id: int) -> Batch:
-        return get_object_or_404(selectors.batches_for_organizer(), pk=batch_id)
-
     def answer(self, batch: Batch) -> Response:
-        return Response(BatchSerializer(self.batch(batch.pk)).data)
+        return Response(BatchSerializer(batch_or_404(batch.pk)).data)
 
     @get(
         "batches/",
@@ -192,19 +189,19 @@ class Batches(Endpoints):
     @post("batches/<int:batch_id>/edit/", "edit_batch", BatchSerializer, takes=EditBatchSerializer)
     def edit_batch(self, request: Request, batch_id: int) -> Any:
         """Change the name of a batch, the time for a task, the people per unit, and whether it is open to join."""
-        batch = self.batch(batch_id)
+        batch = batch_or_404(batch_id)
         kept = {"judges": batch.judges, "is_shared": batch.is_shared}
         return self.answer(services.edit(batch=batch, **kept | self.validated(request)))
 
     @post("batches/<int:batch_id>/open/", "open_batch", BatchSerializer)
     def open_batch(self, request: Request, batch_id: int) -> Any:
         """Let assessors take tasks."""
-        return self.answer(services.open_for_judging(batch=self.batch(batch_id)))
+        return self.answer(services.open_for_judging(batch=batch_or_404(batch_id)))
 
     @post("batches/<int:batch_id>/close/", "close_batch", BatchSerializer)
     def close_batch(self, request: Request, batch_id: int) -> Any:
         """Give out no more tasks. Tasks that are taken can still be submitted, once."""
-        return self.answer(services.close(batch=self.batch(batch_id)))
+        return self.answer(services.close(batch=batch_or_404(batch_id)))
 
     @get(
         "batches/<int:batch_id>/assignments/",
@@ -215,7 +212,7 @@ class Batches(Endpoints):
     )
     def list_assignments(self, request: Request, batch_id: int) -> Any:
         """List who judges which topic of a batch, oldest first."""
-        batch = self.batch(batch_id)
+        batch = batch_or_404(batch_id)
         return batch.topic_assignments.select_related("topic", "assessor")
 
     @post("batches/<int:batch_id>/assignments/", "assignments", takes=ChangesSerializer)
@@ -225,7 +222,7 @@ class Batches(Endpoints):
         A topic that is taken from one assessor and assigned to another in one request is moved: the other judges what
         the first has not judged.
         """
-        batch = self.batch(batch_id)
+        batch = batch_or_404(batch_id)
         people, topics = _people(batch), {topic.code: topic for topic in selectors.pooled_topics(batch)}
         changes = [
             Change(
@@ -240,7 +237,7 @@ class Batches(Endpoints):
     @post("batches/<int:batch_id>/share/", "share_topics", takes=ShareSerializer)
     def share_topics(self, request: Request, batch_id: int) -> None:
         """Share the topics that nobody has evenly among assessors. In a training batch, each gets all topics."""
-        batch = self.batch(batch_id)
+        batch = batch_or_404(batch_id)
         people = _people(batch)
         names = self.validated(request)["assessors"]
         assignments.share(batch=batch, assessors=[named(people, name, "assessors") for name in names])

@@ -180,14 +180,23 @@ def _apply(plan: Plan, changes: Iterable[Change]) -> list[TopicAssignment]:
 
 
 def _store(before: Plan, after: Plan) -> None:
-    """Store the places that differ. First all of these are withdrawn, so that no seat is taken twice meanwhile."""
+    """Store the places that differ. First all of these are withdrawn, so that no seat is taken twice meanwhile.
+
+    The tasks that assessors have open for topics that they lose are closed.
+    """
     was = before.flat
     changed = {key: place for key, place in after.flat.items() if was.get(key) != place}
     assignments = TopicAssignment.objects.filter(batch=after.batch)
     of_topics = assignments.filter(topic__in={topic for topic, _ in changed})
     rows = {(row.topic_id, row.assessor_id): row for row in of_topics}
     assignments.filter(pk__in=[rows[key].pk for key in changed if key in rows]).update(is_withdrawn=True)
-    _expire_tasks(after.batch, [key for key, place in changed.items() if place.is_withdrawn])
+    lost = [key for key, place in changed.items() if place.is_withdrawn]
+    topics_lost: dict[int, list[int]] = {}
+    for topic, assessor in lost:
+        topics_lost.setdefault(assessor, []).append(topic)
+    opened = Task.objects.filter(batch=after.batch, status=Task.Status.ACCEPTED)
+    for assessor, topics in topics_lost.items():
+        opened.filter(assessor=assessor, entry__topic__in=topics).update(status=Task.Status.EXPIRED)
     active = {key: place for key, place in changed.items() if not place.is_withdrawn}
     for key, place in active.items():
         if key in rows:
@@ -204,7 +213,6 @@ def _store(before: Plan, after: Plan) -> None:
         if (topic, assessor) not in rows
     )
     _record(after, changed)
-    lost = [key for key, place in changed.items() if place.is_withdrawn]
     work_changed(batch=after.batch, assessors={assessor for _, assessor in changed}, lost=lost)
 
 
@@ -224,13 +232,3 @@ def _record(plan: Plan, changed: Mapping[Key, Holding]) -> None:
         track=plan.batch.pool.track,
         details=dict(sorted(details.items())),
     )
-
-
-def _expire_tasks(batch: Batch, withdrawn: Iterable[Key]) -> None:
-    """Close the tasks that assessors have open for topics that they lose."""
-    topics: dict[int, list[int]] = {}
-    for topic, assessor in withdrawn:
-        topics.setdefault(assessor, []).append(topic)
-    opened = Task.objects.filter(batch=batch, status=Task.Status.ACCEPTED)
-    for assessor, lost in topics.items():
-        opened.filter(assessor=assessor, entry__topic__in=lost).update(status=Task.Status.EXPIRED)

@@ -2,10 +2,10 @@
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_required
-from assessment.batches.selectors import batches_for_organizer
+from assessment.batches.selectors import batch_or_404
 from assessment.models import Batch
 from assessment.planning import services as assignment_services
 from assessment.planning.forms import FORMS, ConfirmForm
@@ -19,7 +19,7 @@ from web.pages import counted, read_and_post
 @organizer_required
 def plan(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The grid of a batch, and the preview of a change of it. Organizers only."""
-    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    batch = batch_or_404(batch_id)
     grid = grid_of(batch)
     action = request.POST.get("action", "")
     data = {kind.action: request.POST if kind.action == action else None for kind in FORMS}
@@ -42,7 +42,7 @@ def plan(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 @organizer_action
 def change(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Make the changes of a preview: all, or none. Organizers only."""
-    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    batch = batch_or_404(batch_id)
     form = ConfirmForm(request.POST, grid=grid_of(batch))
     if not form.is_valid():
         messages.error(request, "Nothing was changed. Make the change again from this page.")

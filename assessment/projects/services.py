@@ -237,7 +237,12 @@ def _store(
         track=track_services.lock(track.pk), rows=lab.rows, data=lab.rows_csv, name=ROWS_FILE, file=table
     )
     for worker in project.workers:
-        _add_worker(track, plan, worker, by)
+        name = plan.accounts[worker]
+        user = plan.users.get(name)
+        if user is None:  # without a password: its user sets one with the link
+            user = plan.users[name] = User.objects.create_user(username=name)
+            people_services.invite_account(track=track, user=user, sender=Sender(by=by))
+        assessor_services.add(track=track, user=user)
     pool = pool_services.request(track=track, name=POOL, seed=pool_services.new_seed(), depth={}, by=by)
     # The job of the pool finds it built.
     progress.n_stored += len(lab.rows)
@@ -257,12 +262,3 @@ def _store(
             lines = [f"{place_of[each.line]}: {each.message}" for each in error.complaints[:MAX_PROBLEMS]]
             raise ProjectsRefused("\n".join(lines) or error.message) from error
     progress.n_stored += len(lab.judgments)
-
-
-def _add_worker(track: Track, plan: ProjectsPlan, worker: str, by: User) -> None:
-    name = plan.accounts[worker]
-    user = plan.users.get(name)
-    if user is None:  # without a password: its user sets one with the link
-        user = plan.users[name] = User.objects.create_user(username=name)
-        people_services.invite_account(track=track, user=user, sender=Sender(by=by))
-    assessor_services.add(track=track, user=user)
