@@ -115,6 +115,8 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
     is_judged = protocol.pool.strategy != "known-item"
     figures = ", ".join(f"{name.replace('_', ' ')} {n:g}" for name, n in protocol.published.items())
     units = f"{'pairs of ' * protocol.judging.judges_pairs}{UNITS[protocol.unit]}"
+    has_text_baselines = bool(protocol.runs.kinds) and protocol.unit in {"answer", "document", "passage"}
+    has_text_baselines = has_text_baselines and not protocol.cites_posts
     pairs = [
         ("Judged units", "rows of a table" if protocol.judging.form else units),
         ("Runs", " ".join(_runs(protocol.runs)) if protocol.runs.kinds else ""),
@@ -134,7 +136,7 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Questions", " ".join(_questions(protocol.judging))),
         ("Qrels", " ".join(_qrels(protocol))),
         ("Measures", "; ".join(map(_measure, protocol.scoring.all_measures))),
-        ("Text baselines", " ".join(_baselines(protocol))),
+        ("Text baselines", TOKENIZERS[protocol.baselines.tokenizer] if has_text_baselines else ""),
         ("Interaction", " ".join(_interaction(protocol))),
         ("Participants see", ", ".join(map(label_title, protocol.topics.participants_see))),
         ("Published figures", f"{figures}. {NOT_CARRIED_OUT['published']}" if figures else ""),
@@ -426,15 +428,6 @@ def _grades_of_choices(protocol: Protocol, rules: QrelsSet) -> str:
     choices = next((each.choices for each in judging.questions if each.key == rules.question), judging.grades)
     values = rules.grades or {each.key: each.value for each in choices if each.value is not None}
     return ", ".join(f"{values[each.key]} for {each.label}" for each in choices if each.key in values)
-
-
-def _baselines(protocol: Protocol) -> Iterator[str]:
-    if (
-        protocol.runs.kinds
-        and protocol.unit in {"answer", "document", "passage"}
-        and not protocol.cites_posts
-    ):
-        yield TOKENIZERS[protocol.baselines.tokenizer]
 
 
 def _interaction(protocol: Protocol) -> Iterator[str]:

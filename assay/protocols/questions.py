@@ -305,9 +305,7 @@ def problem_with(question: Question, answer: Any) -> str:
             if problem := _problem_of_mark(question, part, ends.get(part["choice"], 0)):
                 return problem
             ends[part["choice"]] = part["start"] + part["length"]
-        least, most = _sizes(question)
-        is_accepted = least <= len(parts) <= most
-        return "" if is_accepted else _too_many(question, len(parts))
+        return _wrong_size(question, len(parts))
     if not isinstance(answer, str):
         return f"The answer to “{question.label}” is a text, not {_shown(answer)}."
     if question.kind == "number":
@@ -326,12 +324,15 @@ def problem_with(question: Question, answer: Any) -> str:
     if question.kind == "text":
         if UNSTORABLE.search(answer):
             return f"The answer to “{question.label}” has a character that is not text, such as NUL."
-        most = question.max_characters or MAX_CHARACTERS
-        return "" if len(answer) <= most else _too_many(question, len(answer))
+        return _wrong_size(question, len(answer))
     return "" if answer in question.labels else _unknown(question, answer)
 
 
-def _too_many(question: Question, n: int) -> str:
+def _wrong_size(question: Question, n: int) -> str:
+    """What is wrong with a number of choices, marked parts or characters; nothing if it is accepted."""
+    least, most = _sizes(question)
+    if least <= n <= most:
+        return ""
     return say(
         "“{question}” takes {wanted}; there are {n}.",
         question=question.label,
@@ -343,7 +344,6 @@ def _too_many(question: Question, n: int) -> str:
 def accepts(question: Question) -> str:
     """The answers that a question takes, in words; nothing if its choices say it."""
     if question.kind == "number":
-        # The numbers that a question takes, in words
         unit = f" {question.unit}" if question.unit else ""
         low, high = (None if end is None else f"{end:g}" for end in (question.min, question.max))
         if low is None and high is None:
@@ -358,11 +358,11 @@ def accepts(question: Question) -> str:
             high=high,
             unit=unit,
         )
+    least, most = _sizes(question)
     if question.kind == "text":
-        return say("at most {n} characters", n=f"{question.max_characters or MAX_CHARACTERS:,}")
+        return say("at most {n} characters", n=f"{most:,}")
     if question.kind not in LISTS and question.kind != "span":
         return ""
-    least, most = _sizes(question)
     number = str(least) if least == most else say("{least} to {most}", least=least, most=most)
     if question.kind == "ranking":
         return say("{number} of the choices, best first", number=number)
@@ -374,7 +374,9 @@ def accepts(question: Question) -> str:
 
 
 def _sizes(question: Question) -> tuple[int, int]:
-    """The fewest and the most choices or marked parts of an answer; a ranking without limits has all choices."""
+    """The fewest and the most choices, marked parts or characters; a ranking without limits has all choices."""
+    if question.kind == "text":
+        return 0, question.max_characters or MAX_CHARACTERS
     if question.kind == "span":
         return question.at_least or 1, question.at_most or MARKS
     is_whole = question.kind == "ranking" and question.at_most is None
@@ -392,16 +394,13 @@ def _problem_of_list(question: Question, answer: Any) -> str:
     unknown = [key for key in keys if not isinstance(key, str) or (are_known and key not in question.labels)]
     if unknown:
         return _unknown(question, unknown[0])
-    repeated = [key for n, key in enumerate(keys) if key in keys[:n]]
-    if repeated:
+    if repeated := [key for n, key in enumerate(keys) if key in keys[:n]]:
         return say(
             "The answer to “{question}” has {choice} twice; name each choice once.",
             question=question.label,
             choice=_shown(repeated[0]),
         )
-    least, most = _sizes(question)
-    is_accepted = least <= len(keys) <= most
-    return "" if is_accepted else _too_many(question, len(keys))
+    return _wrong_size(question, len(keys))
 
 
 def _is_mark(value: object) -> bool:

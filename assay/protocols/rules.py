@@ -65,8 +65,7 @@ def complaints(protocol: Protocol) -> Iterator[str]:
     yield from _of_phases_and_questions(protocol.runs)
     yield from _of_answers(protocol)
     yield from _of_qrels_lines(protocol)
-    yield from _of_pool(protocol)
-    yield from _of_layout(protocol)
+    yield from _of_pool_and_layout(protocol)
     yield from of_form(protocol)
     yield from pair_complaints(protocol)
     yield from _of_choices(protocol.judging)
@@ -174,9 +173,13 @@ def _of_kind(kind: schema.RunKind, runs: schema.RunRules, n: int) -> Iterator[st
     yield from _of_key_and_title(kind, runs.kinds[:n], place, "kinds")
     if depth is not None and not 0 <= depth <= runs.max_ranks:
         yield f"{place}.depth: {depth} is below 0 or above runs.max_ranks, {runs.max_ranks}"
-    if kind.max_per_team is not None and kind.max_per_team < 1:
-        yield f"{place}.max_per_team: {kind.max_per_team} is below 1"
-    yield from _of_owed_runs(kind, place)
+    least, most = kind.min_per_team, kind.max_per_team
+    if most is not None and most < 1:
+        yield f"{place}.max_per_team: {most} is below 1"
+    if least < 0 or (most is not None and least > max(most, 0)):
+        yield f"{place}.min_per_team: {least} is {'below 0' if least < 0 else f'above max_per_team, {most}'}"
+    if least and kind.submitted_by == "organizers":
+        yield f"{place}.min_per_team: has no effect, because only organizers submit runs of the kind"
     if depth is not None and kind.pooled_as:
         yield f"{place}.pooled_as: the kind has a depth of its own; use one of the two keys"
     if kind.pooled_as_by_tag and not kind.pooled_as:
@@ -230,15 +233,6 @@ def _of_board(phase: schema.Phase, runs: schema.RunRules, place: str) -> Iterato
         )
 
 
-def _of_owed_runs(kind: schema.RunKind, place: str) -> Iterator[str]:
-    least, most = kind.min_per_team, kind.max_per_team
-    if least < 0 or (most is not None and least > max(most, 0)):
-        accepted = "below 0" if least < 0 else f"above max_per_team, {most}"
-        yield f"{place}.min_per_team: {least} is {accepted}"
-    if least and kind.submitted_by == "organizers":
-        yield f"{place}.min_per_team: has no effect, because only organizers submit runs of the kind"
-
-
 def _of_answers(protocol: Protocol) -> Iterator[str]:
     """Complaints about generated answers, whose keys belong together."""
     own, is_own = "'generated-answer'", protocol.is_of_answers
@@ -289,8 +283,9 @@ def _of_qrels_lines(protocol: Protocol) -> Iterator[str]:
             yield f"qrels.columns.words.{word}: {value} is not the value of a grade; use {accepted}"
 
 
-def _of_pool(protocol: Protocol) -> Iterator[str]:
-    pool, instances = protocol.pool, protocol.instances
+def _of_pool_and_layout(protocol: Protocol) -> Iterator[str]:
+    """Complaints about the pool, and about the page that shows its units."""
+    pool, instances, layout, unit = protocol.pool, protocol.instances, protocol.judging.layout, protocol.unit
     strategy, overlap = pool.strategy, pool.near_duplicate_overlap
     needs_depth = strategy in {"top-k", "distinct-units", "top-k-by-score"}
     if needs_depth and not any(protocol.runs.depths.values()):
@@ -301,16 +296,12 @@ def _of_pool(protocol: Protocol) -> Iterator[str]:
         yield f"pool.near_duplicate_overlap: {overlap} is not above 0 and at most 1"
     if instances.strategy is not None and (instances.limit or 0) <= 0:
         yield f"instances.limit: the strategy {instances.strategy} needs a limit above 0"
-
-
-def _of_layout(protocol: Protocol) -> Iterator[str]:
-    layout, unit = protocol.judging.layout, protocol.unit
     if layout in LAYOUTS_OF_FORMULAS and unit not in FORMULAS:
         accepted = "question-answer or topic-document" + (" or citation" if unit == "passage" else "")
         yield f"judging.layout: {layout!r} shows formulas, but unit is {unit!r}; use {accepted}"
     if layout == "citation" and unit != "passage":
         yield f"judging.layout: 'citation' shows passages, but unit is {unit!r}; use topic-document"
-    if (layout == "form") != (protocol.pool.strategy == "rows"):
+    if (layout == "form") != (strategy == "rows"):
         yield "judging.layout: the layout form shows rows, and rows have no other; use both, or neither"
     if protocol.judging.judges < 1:
         yield f"judging.judges: {protocol.judging.judges} is below 1"
@@ -442,7 +433,16 @@ def _of_measure(
     if measure.in_characters:
         yield from _of_characters(protocol, measure, name)
     if family.of_answers:
-        yield from _of_answer_measure(protocol, measure, highest)
+        if not protocol.is_of_answers:
+            yield f"{measure} is about generated answers; it needs unit = 'generated-answer'"
+        if measure.number("max_rel") != highest:
+            yield (
+                f"{measure} counts full support from another grade than the highest, {highest}; write "
+                f"(max_rel={highest})"
+            )
+        judged = protocol.runs.answers.citations
+        if (measure.number("citations") or 1) > judged:
+            yield f"{measure} counts more citations of a sentence than are judged; runs.answers.citations is {judged}"
     if has_level and measure.level > highest:
         yield f"{name!r} counts from grade {measure.level}, but the highest grade of the qrels is {highest}"
     if family.has_level and family.level and not has_level and relevant_from > family.level:
@@ -456,17 +456,6 @@ def _of_measure(
         yield f"{measure} needs qrels with {family.qrels}, which have columns of their own; remove qrels.columns"
     if measure.family.startswith("label") and (columns is None or "label" not in columns.order):
         yield f"{name!r} compares the labels of runs; it needs the column label in runs.columns.order"
-
-
-def _of_answer_measure(protocol: Protocol, measure: Measure, highest: int) -> Iterator[str]:
-    """Complaints about a measure of generated answers."""
-    if not protocol.is_of_answers:
-        yield f"{measure} is about generated answers; it needs unit = 'generated-answer'"
-    if measure.number("max_rel") != highest:
-        yield f"{measure} counts full support from another grade than the highest, {highest}; write (max_rel={highest})"
-    judged = protocol.runs.answers.citations
-    if (measure.number("citations") or 1) > judged:
-        yield f"{measure} counts more citations of a sentence than are judged; runs.answers.citations is {judged}"
 
 
 def _of_characters(protocol: Protocol, measure: Measure, name: str) -> Iterator[str]:
