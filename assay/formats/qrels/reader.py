@@ -256,7 +256,7 @@ def parse_qrels(
             form = USUAL
     elif form.grade is None:
         grades = None  # the lines have no grades
-    columns = read_fast_path(data) if scale == 1 and form is USUAL else None
+    columns = read_fast_path(data) if scale == 1 and form == USUAL else None
     if columns is None or (grades is not None and not grades.contains(columns.grade)):
         columns = read_slow_path(data, scale, grades, form)
     return columns if grades is None else grades.without_codes(columns)

@@ -12,8 +12,10 @@ from assay.formats.qrels.reader import (
     format_qrels,
     parse_qrels,
     read_fast_path,
+    read_qrels,
     read_slow_path,
 )
+from assay.protocols.loader import load_protocol
 from tests.helpers.real_files import real_qrels
 
 SMALL = b"A.1\t0\t9\t3\nA.1\t0\t10\t0\nA.10\t0\tx\t1\nA.2\t0\tx\t-1\n"
@@ -187,6 +189,16 @@ def test_fast_path_gives_the_rows_of_the_slow_path_or_nothing(
 
     if fast is not None:
         assert rows(fast) == rows(read_slow_path(text))
+
+
+def test_usual_qrels_of_a_command_take_the_fast_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_bytes(b"1\t0\td1\t1\n2\t0\td2\t0\n")
+    monkeypatch.setattr("assay.formats.qrels.reader.read_slow_path", lambda *_: pytest.fail("line by line"))
+
+    columns = read_qrels(str(path), load_protocol("trec-adhoc"))
+
+    assert rows(columns) == [("1", b"d1", 1), ("2", b"d2", 0)]
 
 
 def test_regular_qrels_take_the_fast_path(data: Path) -> None:
