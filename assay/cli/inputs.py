@@ -10,8 +10,8 @@ from tqdm import tqdm
 from assay.cli.options import NO_PROTOCOL, add, add_seed, check_stdin, positive, share
 from assay.cli.tables import add_table_options
 from assay.errors import InputError
-from assay.research.comparison import Randomness
-from assay.research.inputs import Inputs, Scoring, named_runs, read_inputs
+from assay.research.comparison import Inputs, Randomness, read_inputs
+from assay.research.evaluation import Scoring, named_runs
 
 Item = TypeVar("Item")
 

@@ -21,7 +21,7 @@ from assay.plots import Interval, intervals
 from assay.protocols.loader import load_protocol
 from assay.protocols.questions import WrongAnswer, from_text, problem_with, stored
 from assay.protocols.schema import JudgingRules, Protocol
-from assay.research.inputs import PathLike, Values
+from assay.research.evaluation import PathLike, Values
 from assay.research.results import Figure, Result
 from assay.statistics import agreement_report as report
 from assay.statistics.agreement import krippendorff_alpha

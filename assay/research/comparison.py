@@ -1,17 +1,36 @@
 """Differences between runs: two of them topic by topic, or all of them ranked in tiers."""
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from assay.errors import InputError
-from assay.measures.scores import ALL
+from assay.errors import InputError, InputWarning
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.runs.columns import Ranked, RunColumns
+from assay.formulas.columns import Formulas
+from assay.measures.matching import JudgedDocuments
+from assay.measures.scores import ALL, RunScores
+from assay.measures.units import Prepared, judged_documents, prepare, score_prepared
 from assay.plots import Interval, groups, intervals
-from assay.protocols.measures import Measure
+from assay.protocols.measures import FAMILIES, Measure, qrels_of
 from assay.protocols.schema import Average, Protocol
-from assay.research.inputs import Inputs, Names, PathLike, Runs, Scoring, Values, named_runs, read_inputs
+from assay.research.evaluation import (
+    Names,
+    PathLike,
+    Runs,
+    Scoring,
+    Values,
+    measures_of,
+    named_runs,
+    protocol_of,
+    qrels_from_any,
+    run_from_any,
+)
 from assay.research.results import Figure, Result
 from assay.statistics.intervals import bootstrap
 from assay.statistics.rank_correlation import overlap_of_runs, ranks
@@ -54,6 +73,114 @@ class Randomness:
             raise InputError(f"alpha {self.alpha}: use a number between 0 and 1")
         if self.seed < 0 or self.permutations < 1 or self.resamples < 1:
             raise InputError("seed, permutations and resamples: use whole numbers from 0, 1 and 1")
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """The inputs of an analysis of runs. Arrays of runs are in the order of `names`.
+
+    `rows` are the runs as in their files; `runs` consist of the units that are scored.
+    """
+
+    protocol: Protocol
+    qrels: QrelsColumns
+    names: list[str]
+    rows: list[RunColumns]
+    formulas: Formulas | None
+    measures: list[Measure]
+    average: Average
+    level: int
+    duplicates: str | None = None
+
+    @cached_property
+    def _prepared(self) -> list[Prepared]:
+        return [prepare(run, self.formulas) for run in self.rows]
+
+    @cached_property
+    def runs(self) -> list[Ranked]:
+        return [run.ranking for run in self._prepared]
+
+    @cached_property
+    def judged(self) -> JudgedDocuments:
+        return self.judged_by(self.qrels)
+
+    def judged_by(self, qrels: QrelsColumns) -> JudgedDocuments:
+        """Qrels of documents, with the near-duplicates of the file that the arguments name."""
+        return judged_documents(qrels, self.duplicates)
+
+    @property
+    def in_characters(self) -> bool:
+        """True if a measure counts characters of citations; curves then do too."""
+        return any(measure.in_characters for measure in self.measures)
+
+    @cached_property
+    def _scored(self) -> list[RunScores]:
+        scored = []
+        for name, run in zip(self.names, self._prepared, strict=True):
+            result = score_prepared(run, self.judged, self.measures)
+            if result.problem:
+                warnings.warn(f"{name}: {result.problem}", InputWarning, stacklevel=2)
+            scored.append(result.scores)
+        return scored
+
+    @cached_property
+    def is_counted(self) -> NDArray[np.bool_]:
+        """(topics of the qrels,) whether runs are compared on the topic.
+
+        Raises:
+            InputError: No topic of the qrels is in every run.
+        """
+        counted = np.ones(self.judged.n_topics, dtype=np.bool_)
+        for scores in self._scored:
+            counted &= scores.averaged(self.average)
+        if not counted.any():
+            raise InputError(
+                "no topic of the qrels is in every run; --average judged counts a missing topic as 0"
+            )
+        return counted
+
+    @property
+    def topics(self) -> list[str]:
+        """Codes of the topics that runs are compared on."""
+        codes: list[str] = self.judged.topics[self.is_counted].tolist()
+        return codes
+
+    def scores(self, measure: Measure) -> NDArray[np.float64]:
+        """(runs, topics) values of a measure, for the topics that runs are compared on."""
+        column = self.measures.index(measure)
+        return np.array([scores.values[self.is_counted, column] for scores in self._scored])
+
+
+def read_inputs(
+    qrels: Values,
+    runs: Mapping[str, Values],
+    measures: Names,
+    scoring: Scoring,
+    *,
+    shown: Callable[..., Any] = lambda runs: runs,
+) -> Inputs:
+    """Read qrels and runs for an analysis; `shown` wraps the runs to show how many are read.
+
+    Raises:
+        InputError: A file, the protocol or a measure cannot be used.
+    """
+    protocol = protocol_of(scoring.protocol)
+    parsed = measures_of(measures, protocol)
+    for measure in parsed:
+        if FAMILIES[measure.family].summary != "mean":
+            raise InputError(f"{measure} is not a mean over topics; tests and intervals only compare means")
+    units = scoring.read_units(protocol)
+    return Inputs(
+        protocol,
+        qrels_from_any(qrels, protocol, kind=qrels_of(parsed)),
+        list(runs),
+        [run_from_any(run, name, protocol, units.formats) for name, run in shown(runs.items())],
+        units.formulas,
+        parsed,
+        scoring.average or protocol.scoring.average,
+        scoring.level or protocol.scoring.relevant_from,
+        scoring.duplicates_path,
+    )
 
 
 def compare(

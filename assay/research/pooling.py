@@ -34,7 +34,7 @@ from assay.pools.strategies import (
 )
 from assay.preferences.votes import Vote, read_votes
 from assay.protocols.schema import JudgingOrder, Protocol, RunRules
-from assay.research.inputs import PathLike, Runs, Values, named_runs, protocol_of, run_from_any
+from assay.research.evaluation import PathLike, Runs, Values, named_runs, protocol_of, run_from_any
 from assay.research.results import Figure, Result
 from assay.tables import Cell, Table
 

@@ -11,7 +11,7 @@ from assay.formats.manifest import read_manifest
 from assay.pools.depth import PooledUnits
 from assay.pools.strategies import PoolInput, build_pool
 from assay.protocols.loader import load_protocol
-from assay.research.inputs import Inputs
+from assay.research.comparison import Inputs
 from assay.statistics.reusability import DepthPoint, Scoring, TeamLeftOut, depth_curve, leave_one_team_out
 from assay.statistics.topic_stability import N_SAMPLES, topic_stability
 from assay.statistics.tukey import tukey_hsd
