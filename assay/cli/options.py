@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Never
 
 from assay.errors import InputError
-from assay.formats.names import STDIN
 
 SEED = 1
 TOKEN, SERVER = "ASSAY_TOKEN", "ASSAY_SERVER"  # variables
@@ -213,5 +212,5 @@ def check_stdin(paths: Sequence[str]) -> None:
     Raises:
         InputError: Two of the paths are `-`.
     """
-    if paths.count(STDIN) > 1:
+    if paths.count("-") > 1:
         raise InputError("standard input (-) can be read only once")

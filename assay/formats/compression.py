@@ -10,7 +10,8 @@ import math
 import struct
 import sys
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import IO, BinaryIO, NamedTuple
 from assay.errors import BadFile, InputError
 
 STDIN = "-"
+SUFFIXES = (".gz", ".xz", ".zip", ".tsv", ".txt", ".trec", ".run", ".res", ".jsonl")  # no part of a name
 BLOCK = 1 << 18
 XZ_MEMORY = 128 << 20
 RATIO_FROM = 16 << 20  # bytes of text from which the ratio is checked; small files of ties compress very well
@@ -106,6 +108,18 @@ def read_file(path: str) -> bytes:
         raise InputError(f"{path}: {error.strerror or error}") from None
     except Unreadable as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def names_of_files(paths: Sequence[str]) -> dict[str, str]:
+    """The name of each file in the output: without folder and suffixes, or its path if two names would be equal."""
+    stems: dict[str, str] = {}
+    for path in paths:
+        name = Path(path)
+        while name.suffix.lower() in SUFFIXES and name.stem:
+            name = name.with_suffix("")
+        stems[path] = name.name if path != STDIN else "stdin"
+    n_runs = Counter(stems.values())
+    return {path: path if n_runs[stem] > 1 else stem for path, stem in stems.items()}
 
 
 def is_packed(data: bytes) -> bool:

@@ -4,10 +4,8 @@ Upper and lower case count as equal, and so do `query-id`, `query_id` and `query
 the only name that ends like it is taken: `tweet_id` is the document in `topic_id, tweet_id, tweet_text`.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -21,18 +19,6 @@ class Usual(NamedTuple):
 
 Fields = Mapping[str, Usual]
 
-STDIN = "-"  # in place of the path of a file
-SUFFIXES = {
-    ".gz",
-    ".xz",
-    ".zip",
-    ".tsv",
-    ".txt",
-    ".trec",
-    ".run",
-    ".res",
-    ".jsonl",
-}  # that are not part of a name
 LONGEST_HEADER = 10_000  # characters of the line that names the columns
 
 _TOPIC = ("topic", "topic_id", "query_id", "query", "qid", "topicid", "queryid", "q_id")
@@ -123,15 +109,3 @@ def table_of_topics(text: str) -> tuple[str, Mapping[str, int]] | None:
         if "code" in named and len(named) > 1:
             return separator, named
     return None
-
-
-def names_of_files(paths: Sequence[str]) -> dict[str, str]:
-    """The name of each file in the output: without folder and suffixes, or its path if two names would be equal."""
-    stems: dict[str, str] = {}
-    for path in paths:
-        name = Path(path)
-        while name.suffix.lower() in SUFFIXES and name.stem:
-            name = name.with_suffix("")
-        stems[path] = name.name if path != STDIN else "stdin"
-    n_runs = Counter(stems.values())
-    return {path: path if n_runs[stem] > 1 else stem for path, stem in stems.items()}

@@ -50,7 +50,7 @@ from assay.protocols.schema import Protocol
 from assay.statistics.leaderboard import first_grades
 from assay.statistics.qrels_summary import grades_by_topic
 from assay.statistics.ranking_comparison import RankingComparison, compare_by_label, compare_rankings
-from assay.toml_files import decoded, read_toml
+from assay.structure import decoded, read_toml
 
 TEAM_COLUMNS = ["team", "organization"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.errors import InputError
 from assay.protocols.form_rules import grades_in
 from assay.protocols.schema import Grade, Protocol, QrelsRules
-from assay.toml_files import decoded, read_toml
+from assay.structure import decoded, read_toml
 
 DIRECTORY = Path(__file__).parent / "shipped"
 MAX_SIZE = 250_000  # characters, of which a template takes most

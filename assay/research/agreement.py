@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.formats.compression import read_file
+from assay.formats.compression import names_of_files, read_file
 from assay.formats.judgments.cells import ANSWER_TO, grade_of
 from assay.formats.judgments.reader import MAPPED, JudgmentsError, parse_judgments
 from assay.formats.judgments.rows import JudgmentRow
-from assay.formats.names import names_of_files
 from assay.formats.qrels.reader import Complaint
 from assay.formats.topics.reader import read_topics
 from assay.formats.topics.subtopics import labels_of

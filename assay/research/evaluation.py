@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError, InputWarning
-from assay.formats.names import names_of_files
+from assay.formats.compression import names_of_files
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import GradeScale, QrelsForm, read_qrels
 from assay.formats.runs.columns import RunColumns

@@ -109,8 +109,8 @@ PACKAGES = (
     "nuggets",
     "passages",
     "protocols",
+    "structure",
     "templates",
-    "toml_files",
     "trec_eval",
 )
 NO_TEXT = {"path", "name", "slug", "form", "kind", "packing", "measure", "delimiter", "topic"}
@@ -183,10 +183,10 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "nuggets.files.records": {"name": "x"},
     "protocols.description.label_value": {"label": "languages"},
     "protocols.loader.parse_protocol": {"name": "x.toml"},
-    "toml_files.decoded": {"name": "x.toml"},
+    "structure.decoded": {"name": "x.toml"},
+    "structure.read_toml": None,
+    "structure.line_of": {"key": "x"},
     "templates.filled": {"values": {}},
-    "toml_files.read_toml": None,
-    "toml_files.line_of": {"key": "x"},
 }
 # fmt: on
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from assay.cli.options import Parser, add, add_seed, input_path, share
 from assay.errors import InputError
-from assay.formats.compression import read_file, read_text
-from assay.formats.names import names_of_files
+from assay.formats.compression import names_of_files, read_file, read_text
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.exports import (
     FORMS,
