@@ -10,12 +10,12 @@ wrong neither takes a job from a worker nor keeps one that it lost. Decision: AD
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from celery import current_app
 from django.conf import settings
@@ -147,6 +147,9 @@ def nudge(job_id: int) -> None:
         logger.warning("job %s: no message could be sent (%s); Celery beat will repeat it", job_id, error)
 
 
+Row = TypeVar("Row")
+
+
 class Progress:
     """The job as its handler sees it: the handler reports progress and stores its result through this object."""
 
@@ -175,6 +178,15 @@ class Progress:
         if self._lost.is_set():
             raise JobLost(f"job {self.job_id}, attempt {self.attempt}")
         self._latest = {"done": done, "total": total, "message": message}
+
+    def counting(
+        self, rows: Iterable[Row], total: int | None, message: str, *, every: int = 2_000
+    ) -> Iterator[Row]:
+        """Pass rows on, and tell how many there were, again after `every` of them."""
+        for n, row in enumerate(rows):
+            if n % every == 0:
+                self.update(n if total is None else min(n, total), total, message)
+            yield row
 
     def update(self, done: int, total: int | None = None, message: str = "") -> None:
         """Store the progress, at most twice per second.

@@ -20,7 +20,7 @@ from participation.interaction.selectors import tracks_with_sessions
 from tracks.assessors.selectors import is_assessor
 from tracks.candidates.selectors import samples_of
 from tracks.guidelines import services as guidelines_services
-from tracks.guidelines.selectors import tracks_with_guidelines
+from tracks.guidelines.selectors import track_or_404
 from tracks.tracks.selectors import tracks_for
 from web.pages import context_of, local_address, read_and_post
 
@@ -142,7 +142,7 @@ def guidelines(request: AuthenticatedRequest, batch_id: int, *, template: str = 
 @organizer_required
 def examples(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Pick worked examples from judged training units. Organizers only."""
-    track = get_object_or_404(tracks_with_guidelines(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = ExampleForm(request.POST or None, track=track)
     if request.method == "POST" and form.is_valid():
         guidelines_services.add_example(track=track, by=request.user, **form.cleaned_data)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,7 +11,6 @@ from tracks.agreements import selectors, services
 from tracks.agreements.selectors import AgreementPage
 from tracks.editor import MOST_CHARACTERS
 from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
 from web.api.permissions import Everyone, LoggedIn, Organizer
 from web.api.scopes import Scope
 from web.api.serializers import Strict
@@ -51,10 +49,6 @@ class NewAgreementSerializer(RevisionSerializer):
     text = serializers.CharField(max_length=MOST_CHARACTERS, trim_whitespace=False, help_text="Markdown.")
 
 
-def _track(request: Request, slug: str) -> Track:
-    return get_object_or_404(tracks_for(user_of(request)).select_related("agreement"), slug=slug)
-
-
 def _shown(request: Request, track: Track) -> Response:
     page: Any = selectors.agreement_page(track, user_of(request), track.agreement)
     return Response(DataAgreementSerializer(page).data)
@@ -67,7 +61,7 @@ class Agreements(Endpoints):
     @get("tracks/<slug:slug>/data-agreement/", "data_agreement", DataAgreementSerializer, who=[Everyone])
     def get_data_agreement(self, request: Request, slug: str) -> Any:
         """Read the data agreement of a track, and whether you have accepted it."""
-        return _shown(request, _track(request, slug))
+        return _shown(request, selectors.track_or_404(user_of(request), slug))
 
     @post(
         "tracks/<slug:slug>/data-agreement/publish/",
@@ -77,9 +71,9 @@ class Agreements(Endpoints):
     )
     def publish_data_agreement(self, request: Request, slug: str) -> Any:
         """Bring a text into force. Everyone has to accept it, also who accepted an earlier version."""
-        track = _track(request, slug)
+        track = selectors.track_or_404(user_of(request), slug)
         services.publish(track=track, by=person_of(request), **self.validated(request))
-        return _shown(request, _track(request, slug))
+        return _shown(request, selectors.track_or_404(user_of(request), slug))
 
     @post(
         "tracks/<slug:slug>/data-agreement/withdraw/",
@@ -89,8 +83,8 @@ class Agreements(Endpoints):
     )
     def withdraw_data_agreement(self, request: Request, slug: str) -> Any:
         """Ask nobody to accept an agreement any more. Versions and acceptances are kept."""
-        services.withdraw(track=_track(request, slug), **self.validated(request))
-        return _shown(request, _track(request, slug))
+        services.withdraw(track=selectors.track_or_404(user_of(request), slug), **self.validated(request))
+        return _shown(request, selectors.track_or_404(user_of(request), slug))
 
     @post(
         "tracks/<slug:slug>/data-agreement/accept/",
@@ -102,7 +96,7 @@ class Agreements(Endpoints):
     )
     def accept_data_agreement(self, request: Request, slug: str) -> Any:
         """Accept the data agreement for yourself. Read it first. Repeated, it changes nothing."""
-        track = _track(request, slug)
+        track = selectors.track_or_404(user_of(request), slug)
         services.accept(track=track, user=person_of(request), **self.validated(request))
         return _shown(request, track)
 

@@ -12,22 +12,16 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import AuthenticatedRequest, login_required, organizer_form
 from tracks.agreements import selectors, services
 from tracks.editor import PREVIEW, Button, Done, MarkdownForm, editor
-from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
 from web.pages import context_of, local_address
 
 AGREEMENT = "tracks/agreements/agreement.html"
-
-
-def _track(request: HttpRequest, slug: str) -> Track:
-    return get_object_or_404(tracks_for(request.user).select_related("agreement"), slug=slug)
 
 
 @require_safe
 @never_cache
 def agreement(request: HttpRequest, slug: str) -> HttpResponse:
     """The data agreement in force. Everyone who sees the track."""
-    track = _track(request, slug)
+    track = selectors.track_or_404(request.user, slug)
     next_page = local_address(request, request.GET.get("next", ""))
     page = selectors.agreement_page(track, request.user, track.agreement, next_page)
     return render(request, AGREEMENT, context_of(page))
@@ -36,7 +30,7 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def version(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """One published version. Everyone who sees the track."""
-    track = _track(request, slug)
+    track = selectors.track_or_404(request.user, slug)
     version = get_object_or_404(selectors.versions_of(track), number=number)
     return render(request, AGREEMENT, context_of(selectors.agreement_page(track, request.user, version)))
 
@@ -45,7 +39,7 @@ def version(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 @login_required
 def accept(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Accept the version that the page showed. Everyone who has logged in."""
-    track = _track(request, slug)
+    track = selectors.track_or_404(request.user, slug)
     shown = request.POST.get("revision", "")
     services.accept(
         track=track, user=request.user, revision=int(shown) if shown.isdecimal() and len(shown) < 10 else -1
@@ -57,7 +51,7 @@ def accept(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_form
 def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write the next version: preview, publish or withdraw it. Organizers only."""
-    track = _track(request, slug)
+    track = selectors.track_or_404(request.user, slug)
     in_force = track.agreement
     address = reverse("tracks:agreement", args=[track.slug])
 

@@ -105,15 +105,6 @@ def people_of(track: Track, names: list[str]) -> list[User]:
     return [named(allowed, name, "people") for name in names]
 
 
-def _settings(data: dict[str, Any], track: Track) -> Settings:
-    labels = (selectors.DECISION, *selectors.label_words(track))
-    try:
-        strata = tuple(parse_stratum(text, labels) for text in data["quotas"])
-        return Settings(data["seed"], strata, parse_conditions(data["where"], labels), data["per_topic"])
-    except InputError as error:
-        raise serializers.ValidationError({"quotas": str(error)}) from None
-
-
 CANDIDATES = ("tracks/<slug:slug>/candidates/", "candidates")
 
 
@@ -171,10 +162,17 @@ class Candidates(Endpoints):
     def draw_candidates(self, request: Request, slug: str) -> Any:
         """Draw a sample of candidates by quotas. Quotas that cannot be met are refused with the counts."""
         track, data = track_of(request, slug), self.validated(request)
+        words = selectors.label_words(track)
+        labels = (selectors.DECISION, *words)
+        try:
+            strata = tuple(parse_stratum(text, labels) for text in data["quotas"])
+            where = parse_conditions(data["where"], labels)
+        except InputError as error:
+            raise serializers.ValidationError({"quotas": str(error)}) from None
         return services.draw_sample(
             track=track,
-            settings=_settings(data, track),
-            labels=data.get("labels") or selectors.label_words(track),
+            settings=Settings(data["seed"], strata, where, data["per_topic"]),
+            labels=data.get("labels") or words,
             people=people_of(track, data["people"]),
             by=person_of(request),
         )

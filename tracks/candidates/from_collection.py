@@ -44,7 +44,11 @@ def lines(track: Track, collection: Collection) -> Iterator[str]:
     """
     rows = questions_of(track, collection).iterator(chunk_size=BATCH)
     while batch := list(islice(rows, BATCH)):
-        answers = _answers(collection, batch)
+        of_batch = collection.documents.filter(
+            kind=Document.Kind.ANSWER, thread__in=[each.docno for each in batch]
+        )
+        counts = of_batch.order_by().values("thread").annotate(n=Count("pk"))
+        answers = dict(counts.values_list("thread", "n"))
         reputation = dict(
             Author.objects.filter(
                 collection=collection, code__in={question.author_code for question in batch}
@@ -53,29 +57,19 @@ def lines(track: Track, collection: Collection) -> Iterator[str]:
         links = _links(track, batch)
         for question in batch:
             if question.title.strip() or question.body.strip():
-                yield _line(
-                    id=question.docno,
-                    date=question.published_at.isoformat() if question.published_at else "",
-                    title=question.title,
-                    body=question.body,
-                    tags=question.tags,
-                    score=question.score,
-                    answers=answers.get(question.docno, 0),
-                    reputation=reputation.get(question.author_code),
+                values: dict[str, Any] = {
+                    "id": question.docno,
+                    "date": question.published_at.isoformat() if question.published_at else "",
+                    "title": question.title,
+                    "body": question.body,
+                    "tags": question.tags,
+                    "score": question.score,
+                    "answers": answers.get(question.docno, 0),
+                    "reputation": reputation.get(question.author_code),
                     **links.get(question.pk, {}),
-                )
-
-
-def _line(**values: Any) -> str:
-    filled = {name: value for name, value in values.items() if value not in (None, "")}
-    return f"{json.dumps(filled, ensure_ascii=False)}\n"
-
-
-def _answers(collection: Collection, batch: Sequence[Document]) -> dict[str, int]:
-    answers = collection.documents.filter(
-        kind=Document.Kind.ANSWER, thread__in=[each.docno for each in batch]
-    )
-    return dict(answers.order_by().values("thread").annotate(n=Count("pk")).values_list("thread", "n"))
+                }
+                filled = {name: value for name, value in values.items() if value not in (None, "")}
+                yield f"{json.dumps(filled, ensure_ascii=False)}\n"
 
 
 def _links(track: Track, batch: Sequence[Document]) -> dict[int, dict[str, list[str]]]:

@@ -8,7 +8,7 @@ a later import, replaces all candidates.
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import Any
 
 from django.core.files import File
 from django.db import connection, transaction
@@ -110,8 +110,40 @@ def import_candidates(
         BadFile: The file cannot be read, or a line has an error; the message has all of them.
         CandidatesRefused: As `request_import`.
     """
-    with _stored(track_id, location, progress) as stored:
-        return _import(progress, track_id, stored, name, by_id)
+    with (
+        _stored(track_id, location, progress) as place,
+        open_file(place, name) as (text, raw),
+        tempfile.TemporaryFile() as lines,
+    ):
+        rows = CandidateLines(iter(lambda: text.read(BLOCK), b""), name, has_text=True)
+        size = raw.seek(0, 2)
+        for n, row in enumerate(rows):
+            if n % REPORTED == 0:
+                n_read = min(raw.tell(), size)  # prose: allow a method of files
+                progress.update(n_read, size, f"{n:,} candidates")
+            lines.write(_line(track_id, row).encode())
+        lines.seek(0)
+        with progress.storing():
+            track = track_services.lock(track_id)
+            _check(track)
+            track.candidate_samples.all().delete()
+            track.candidates.all().delete()
+            with connection.cursor() as cursor:
+                columns = ", ".join(("track_id", *COLUMNS))
+                cursor.copy_expert(f"COPY {Candidate._meta.db_table} ({columns}) FROM STDIN", lines)
+            # Name the file of the candidates in place of an earlier one, which is deleted
+            earlier = CandidateFile.objects.filter(track=track).first()
+            file = place.removeprefix(UPLOAD) if place.startswith(UPLOAD) else ""
+            if earlier and earlier.file and earlier.file.name != file:
+                storage.discard([str(earlier.file.name)])
+            fields = {"name": rows.name, "sha256": rows.sha256, "n_candidates": rows.n, "file": file}
+            CandidateFile.objects.update_or_create(track=track, defaults=fields)
+            details = {"file": rows.name, "candidates": rows.n, "sha256": rows.sha256}
+            by = User.objects.get(pk=by_id)
+            audit.record(action="candidates.imported", subject=track, track=track, details=details, by=by)
+            if file and UnclaimedFile.objects.filter(name=file).exists():
+                storage.claim(file)
+    return {"candidates": rows.n, "sha256": rows.sha256}
 
 
 @contextmanager
@@ -126,52 +158,11 @@ def _stored(track_id: int, location: str, progress: jobs.Progress) -> Iterator[s
         raise CandidatesRefused("The collection of the questions was deleted meanwhile.")
     total = from_collection.questions_of(track, collection).count()
     with storage.storing() as store, tempfile.TemporaryFile() as file:
-        for n, line in enumerate(from_collection.lines(track, collection)):
-            if n % REPORTED == 0:
-                progress.update(n, total, f"reading questions of {collection}")
+        lines = from_collection.lines(track, collection)
+        for line in progress.counting(lines, total, f"reading questions of {collection}", every=REPORTED):
             file.write(line.encode())
         file.seek(0)
         yield UPLOAD + store("candidates", File(file))
-
-
-def _import(progress: jobs.Progress, track_id: int, location: str, name: str, by_id: int) -> dict[str, Any]:
-    with open_file(location, name) as (text, raw), tempfile.TemporaryFile() as lines:
-        blocks = iter(lambda: text.read(BLOCK), b"")
-        rows = CandidateLines(blocks, name, has_text=True)
-        size = raw.seek(0, 2)
-        for row in _reported(rows, progress, raw, size):
-            lines.write(_line(track_id, row).encode())
-        lines.seek(0)
-        with progress.storing():
-            track = track_services.lock(track_id)
-            _check(track)
-            track.candidate_samples.all().delete()
-            track.candidates.all().delete()
-            with connection.cursor() as cursor:
-                columns = ", ".join(("track_id", *COLUMNS))
-                cursor.copy_expert(f"COPY {Candidate._meta.db_table} ({columns}) FROM STDIN", lines)
-            # Name the file of the candidates in place of an earlier one, which is deleted
-            earlier = CandidateFile.objects.filter(track=track).first()
-            file = location.removeprefix(UPLOAD) if location.startswith(UPLOAD) else ""
-            if earlier and earlier.file and earlier.file.name != file:
-                storage.discard([str(earlier.file.name)])
-            fields = {"name": rows.name, "sha256": rows.sha256, "n_candidates": rows.n, "file": file}
-            CandidateFile.objects.update_or_create(track=track, defaults=fields)
-            details = {"file": rows.name, "candidates": rows.n, "sha256": rows.sha256}
-            by = User.objects.get(pk=by_id)
-            audit.record(action="candidates.imported", subject=track, track=track, details=details, by=by)
-            name = location.removeprefix(UPLOAD)
-            if location.startswith(UPLOAD) and UnclaimedFile.objects.filter(name=name).exists():
-                storage.claim(name)
-    return {"candidates": rows.n, "sha256": rows.sha256}
-
-
-def _reported(rows: CandidateLines, progress: jobs.Progress, raw: BinaryIO, size: int) -> Iterator[Row]:
-    for n, row in enumerate(rows):
-        if n % REPORTED == 0:
-            n_read = min(raw.tell(), size)  # prose: allow a method of files
-            progress.update(n_read, size, f"{n:,} candidates")
-        yield row
 
 
 def _line(track_id: int, row: Row) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.shortcuts import get_object_or_404
 from django.utils.safestring import SafeString
 
 from accounts.access import AnyUser
@@ -215,6 +216,15 @@ def samples_for(user: AnyUser) -> QuerySet[CandidateSample]:
         return samples.none()
     chosen = CandidateChooser.objects.filter(user=user, sample__track__status=Track.Status.DRAFT)
     return samples.filter(Q(pk__in=chosen.values("sample")) | Q(track__in=[*user.roles]))
+
+
+def sample_or_404(user: AnyUser, slug: str, number: int) -> CandidateSample:
+    """The sample with a number of a track.
+
+    Raises:
+        Http404: There is none that the user may see.
+    """
+    return get_object_or_404(samples_for(user), track__slug=slug, number=number)
 
 
 def samples_of(user: User) -> QuerySet[CandidateSample]:

@@ -8,7 +8,7 @@ from django.db import transaction
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.candidates.reader import Candidate as Row
-from assay.candidates.samples import Sample, Settings, as_record, draw
+from assay.candidates.samples import Settings, as_record, draw
 from assay.digests import sha256_of
 from assay.errors import Refused
 from assay.formats.topics.reader import read_labels
@@ -81,13 +81,17 @@ def draw_sample(
         if file is None or current.status != Track.Status.DRAFT:
             reason = "has no candidates yet" if file is None else f"is {current.get_status_display()}"
             raise SampleRefused(f"{current} {reason}, so no sample can be drawn.")
-        content, label_text, sample = _drawn(current, file, settings)
+        text = label_file(current) if settings.needs_labels else ""
+        given = read_labels(text.encode(), "labels.csv") if text.count("\n") > 1 else {}
+        sample = draw(rows_for(current, has_text=settings.needs_text), settings, given)
+        labels_sha256 = sha256_of(text.encode()) if text else ""
+        content = as_record(sample, sha256=file.sha256, labels_sha256=labels_sha256)
         number = (current.candidate_samples.values_list("number", flat=True).first() or 0) + 1
         stored = CandidateSample.objects.create(
             track=current,
             number=number,
             content=content.decode(),
-            label_file=label_text,
+            label_file=text,
             label_words=[[name, list(values)] for name, values in labels.items()],
             created_by=by,
         )
@@ -115,14 +119,6 @@ def _check_labels(track: Track, labels: Mapping[str, Sequence[str]]) -> None:
             raise SampleRefused(
                 f"{track.protocol.slug} has no {name} {wrong[0]!r}; use {', '.join(allowed[name])}, or another name."
             )
-
-
-def _drawn(track: Track, file: CandidateFile, settings: Settings) -> tuple[bytes, str, Sample]:
-    text = label_file(track) if settings.needs_labels else ""
-    labels = read_labels(text.encode(), "labels.csv") if text.count("\n") > 1 else {}
-    sample = draw(rows_for(track, has_text=settings.needs_text), settings, labels)
-    labels_sha256 = sha256_of(text.encode()) if text else ""
-    return as_record(sample, sha256=file.sha256, labels_sha256=labels_sha256), text, sample
 
 
 def _name(sample: CandidateSample, people: Sequence[User]) -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.http import Http404
-from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
@@ -13,11 +12,11 @@ from assay.candidates.topics import FIRST
 from assay.formats.topics.reader import MAX_CODE
 from tracks.candidates import services as candidate_services
 from tracks.candidates.api import CandidateSerializer, PeopleSerializer, SampleSerializer, people_of
-from tracks.candidates.selectors import samples_for
+from tracks.candidates.selectors import sample_or_404
 from tracks.choosing import derivation, selectors, services
 from tracks.choosing.derivation import PREFIX
 from tracks.choosing.forms import MAX_REASON
-from tracks.models import CandidateDecision, CandidateSample
+from tracks.models import CandidateDecision
 from tracks.tracks.api import track_of
 from web.api.permissions import LoggedIn, Organizer
 from web.api.scopes import Scope
@@ -90,10 +89,6 @@ class MadeSerializer(serializers.Serializer[Any]):
     result = serializers.CharField(source="__str__", help_text="What was made, in a sentence.")
 
 
-def _sample(request: Request, slug: str, sample: int) -> CandidateSample:
-    return get_object_or_404(samples_for(person_of(request)), track__slug=slug, number=sample)
-
-
 def _arguments(data: dict[str, Any]) -> dict[str, Any]:
     return {("docno" if name == "candidate" else name): value for name, value in data.items()}
 
@@ -106,7 +101,7 @@ class Choosing(Endpoints):
     @put(f"{address}people/", "choosers", SampleSerializer, takes=PeopleSerializer, who=[Organizer])
     def name_choosers(self, request: Request, slug: str, sample: int) -> Any:
         """Name the two people who decide on a sample."""
-        drawn = _sample(request, slug, sample)
+        drawn = sample_or_404(person_of(request), slug, sample)
         people = people_of(drawn.track, self.validated(request)["people"])
         return candidate_services.name_people(sample=drawn, people=people, by=person_of(request))
 
@@ -121,10 +116,10 @@ class Choosing(Endpoints):
     )
     def candidate_file(self, request: Request, slug: str, sample: int, file: str) -> Any:
         """Download candidates.jsonl, sample.json, labels.csv, decided.csv, decisions.csv or topics.xml of a sample."""
-        drawn = _sample(request, slug, sample)
-        content = selectors.file_of(person_of(request), drawn, file)
-        if file == "topics.xml":
-            content = services.topics_xml(drawn, first=request.query_params.get("first", FIRST))
+        drawn = sample_or_404(person_of(request), slug, sample)
+        content = services.file_of(
+            person_of(request), drawn, file, first=request.query_params.get("first", FIRST)
+        )
         if not content:
             raise Http404
         return download(content, file)
@@ -132,7 +127,7 @@ class Choosing(Endpoints):
     @get(f"{address}next/", "next_candidate", CandidateSerializer, write_scopes=DECIDING)
     def next_candidate(self, request: Request, slug: str, sample: int) -> Any:
         """Read the next candidate on which you have not decided; nothing after the last one."""
-        drawn = _sample(request, slug, sample)
+        drawn = sample_or_404(person_of(request), slug, sample)
         seat = selectors.seat_of(person_of(request), drawn)
         if seat is None:
             raise PermissionDenied("You are not one of the two people who decide on this sample.")
@@ -147,13 +142,13 @@ class Choosing(Endpoints):
     )
     def decide_on_candidate(self, request: Request, slug: str, sample: int) -> Any:
         """Accept or reject a candidate, as one of the two people. It replaces your earlier decision."""
-        drawn = _sample(request, slug, sample)
+        drawn = sample_or_404(person_of(request), slug, sample)
         return services.decide(sample=drawn, **_arguments(self.validated(request)), by=person_of(request))
 
     @post(f"{address}undo/", "undo_decision", DecisionSerializer, write_scopes=DECIDING)
     def undo_decision(self, request: Request, slug: str, sample: int) -> Any:
         """Take back your latest decision. It stays on record."""
-        return services.undo(sample=_sample(request, slug, sample), by=person_of(request))
+        return services.undo(sample=sample_or_404(person_of(request), slug, sample), by=person_of(request))
 
     @post(
         f"{address}settlements/",
@@ -164,13 +159,13 @@ class Choosing(Endpoints):
     )
     def settle_candidate(self, request: Request, slug: str, sample: int) -> Any:
         """Settle a disagreement of the two people, with a reason."""
-        drawn = _sample(request, slug, sample)
+        drawn = sample_or_404(person_of(request), slug, sample)
         return services.settle(sample=drawn, **_arguments(self.validated(request)), by=person_of(request))
 
     @post(f"{address}topics/", "make_topics", MadeSerializer, takes=FirstCodeSerializer, who=[Organizer])
     def make_topics(self, request: Request, slug: str, sample: int) -> Any:
         """Make topics of the accepted candidates, with their labels."""
-        drawn, first = _sample(request, slug, sample), self.validated(request)["first"]
+        drawn, first = sample_or_404(person_of(request), slug, sample), self.validated(request)["first"]
         return services.make_topics(sample=drawn, first=first, by=person_of(request))
 
     @post(

@@ -243,13 +243,15 @@ def decide_page(user: User, sample: CandidateSample, seat: int, *, docno: str = 
     settings = read_record(sample.content.encode(), "sample").settings
     rows = [_row(place, seat, {}) for place in _places(sample)]
     current = candidates[0] if candidates else None
-    chosen = _latest(user, current) if current else None
+    # The latest decision of the person on the candidate, also one that they have undone
+    own = current.decisions.filter(by=user).exclude(seat=Seat.SETTLEMENT) if current else None
+    chosen = None if own is None else own.order_by("-pk").first()
     is_decided = bool(chosen and chosen.is_current)
     last = last_decision(user, sample)
     last_other = _other(last.candidate, seat) if last else None
     # The reasons that a person gave before, the most frequent first
-    own = CandidateDecision.objects.filter(by=user, candidate__sampled__sample=sample).exclude(reason="")
-    counted = own.order_by().values_list("reason").annotate(n=Count("pk"))
+    with_reason = CandidateDecision.objects.filter(by=user, candidate__sampled__sample=sample)
+    counted = with_reason.exclude(reason="").order_by().values_list("reason").annotate(n=Count("pk"))
     return DecidePage(
         track=sample.track,
         sample=sample,
@@ -278,12 +280,6 @@ def labels_of(sample: CandidateSample, chosen: Mapping[str, str]) -> list[Label]
         Label(name, [Value(value, next(keys, ""), chosen.get(name) == value) for value in values])
         for name, values in sample.labels.items()
     ]
-
-
-def _latest(user: User, candidate: Candidate) -> CandidateDecision | None:
-    """The latest decision of a person on a candidate, also one that they have undone."""
-    own = candidate.decisions.filter(by=user).exclude(seat=Seat.SETTLEMENT)
-    return own.order_by("-pk").first()
 
 
 def last_decision(user: User, sample: CandidateSample) -> CandidateDecision | None:

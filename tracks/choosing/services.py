@@ -7,6 +7,7 @@ each seat has at most one that is current, by a constraint.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from django.core.files import File
 from django.db import transaction
 
 from accounts.audit import services as audit
@@ -238,13 +239,16 @@ def make_topics(*, sample: CandidateSample, first: str, by: User) -> Made:
     return Made([row.code for row in rows], text)
 
 
-def topics_xml(sample: CandidateSample, *, first: str) -> bytes:
-    """All accepted candidates as topics in the form in which ARQMath published its topics.
+def file_of(user: User, sample: CandidateSample, name: str, *, first: str) -> "str | bytes | File[bytes]":
+    """A file of a sample; empty if there is none with the name, or nothing is in it.
 
-    `assay candidates topics` makes the same bytes of the sample, the candidates and their decisions.
+    `topics.xml` has all accepted candidates as topics in the form in which ARQMath published its topics, with codes
+    from `first` on. `assay candidates topics` makes the same bytes of the sample, the candidates and their decisions.
 
     Raises:
         DecisionRefused: The first code cannot be used.
     """
+    if name != "topics.xml":
+        return selectors.file_of(user, sample, name)
     rows = [_row(candidate) for candidate, _ in selectors.accepted(sample)]
     return as_xml(topics_of(rows, codes=_codes(first)))

@@ -17,7 +17,7 @@ from accounts.access import (
 from assay.candidates.topics import FIRST
 from tracks.candidates import services as candidate_services
 from tracks.candidates.forms import PeopleForm
-from tracks.candidates.selectors import samples_for
+from tracks.candidates.selectors import sample_or_404
 from tracks.choosing import derivation, selectors, services
 from tracks.choosing.forms import DecisionForm, TopicsForm
 from tracks.models import CandidateSample
@@ -28,10 +28,6 @@ from web.pages import context_of, read_and_post
 
 REFUSED = 422
 PART = "part"  # a request of the page's script for the main element only
-
-
-def _sample(request: AuthenticatedRequest, slug: str, sample: int) -> CandidateSample:
-    return get_object_or_404(samples_for(request.user), track__slug=slug, number=sample)
 
 
 def _entered(sample: CandidateSample, form: DecisionForm) -> dict[str, object]:
@@ -47,7 +43,7 @@ def _entered(sample: CandidateSample, form: DecisionForm) -> dict[str, object]:
 @login_required
 def sample(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
     """A sample with its quotas, decisions and disagreements. Organizers and the two people who decide on it."""
-    drawn = _sample(request, slug, sample)
+    drawn = sample_or_404(request.user, slug, sample)
     page = selectors.sample_page(request.user, drawn, show=request.GET.get("show", ""))
     forms = {}
     if request.user.oversees(drawn.track_id):
@@ -59,7 +55,7 @@ def sample(request: AuthenticatedRequest, slug: str, sample: int) -> HttpRespons
 @organizer_action
 def name_people(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
     """Name the two people who decide on a sample. Organizers only."""
-    drawn = _sample(request, slug, sample)
+    drawn = sample_or_404(request.user, slug, sample)
     form = PeopleForm(request.POST, track=drawn.track)
     if form.is_valid():
         people = [form.cleaned_data["first_person"], form.cleaned_data["second_person"]]
@@ -73,10 +69,8 @@ def name_people(request: AuthenticatedRequest, slug: str, sample: int) -> HttpRe
 @organizer_page
 def sample_file(request: AuthenticatedRequest, slug: str, sample: int, file: str) -> HttpResponseBase:
     """A file of a sample. Organizers only."""
-    drawn = _sample(request, slug, sample)
-    content = selectors.file_of(request.user, drawn, file)
-    if file == "topics.xml":
-        content = services.topics_xml(drawn, first=request.GET.get("first", FIRST))
+    drawn = sample_or_404(request.user, slug, sample)
+    content = services.file_of(request.user, drawn, file, first=request.GET.get("first", FIRST))
     if not content:
         return redirect(drawn)
     return download(content, f"{drawn.track.slug}-sample-{drawn.number}-{file}")
@@ -86,7 +80,7 @@ def sample_file(request: AuthenticatedRequest, slug: str, sample: int, file: str
 @chairs_only_read
 def decide(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
     """Decide on one candidate after the other. The two people of the sample only."""
-    drawn = _sample(request, slug, sample)
+    drawn = sample_or_404(request.user, slug, sample)
     seat = selectors.seat_of(request.user, drawn)
     if seat is None:
         raise PermissionDenied
@@ -109,7 +103,7 @@ def decide(request: AuthenticatedRequest, slug: str, sample: int) -> HttpRespons
 @chairs_only_read
 def undo_decision(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
     """Take back one's latest decision. The two people of the sample only."""
-    drawn = _sample(request, slug, sample)
+    drawn = sample_or_404(request.user, slug, sample)
     if selectors.seat_of(request.user, drawn) is None:
         raise PermissionDenied
     undone = services.undo(sample=drawn, by=request.user)
@@ -122,7 +116,7 @@ def undo_decision(request: AuthenticatedRequest, slug: str, sample: int) -> Http
 @chairs_only_read
 def settle(request: AuthenticatedRequest, slug: str, sample: int, docno: str) -> HttpResponse:
     """Settle a disagreement. Organizers and the two people, after both have decided."""
-    drawn = _sample(request, slug, sample)
+    drawn = sample_or_404(request.user, slug, sample)
     rows = drawn.rows.select_related("candidate__track__collection")
     candidate = get_object_or_404(rows, candidate__docno=docno).candidate
     if not selectors.may_be_settled(candidate.decisions.filter(is_current=True)):
@@ -140,7 +134,7 @@ def settle(request: AuthenticatedRequest, slug: str, sample: int, docno: str) ->
 @organizer_action
 def make_topics(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
     """Make topics of the accepted candidates. Organizers only."""
-    drawn = _sample(request, slug, sample)
+    drawn = sample_or_404(request.user, slug, sample)
     form = TopicsForm(request.POST)
     if form.is_valid():
         made = services.make_topics(sample=drawn, first=form.cleaned_data["first"], by=request.user)

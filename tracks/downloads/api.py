@@ -19,7 +19,7 @@ from tracks.downloads import jobs, selectors, services
 from tracks.downloads.contents import Item
 from tracks.downloads.forms import HIDDEN, LATER, NOW, AttachForm, form_of
 from tracks.downloads.services import ATTACHED
-from tracks.models import Download, Fetch, Track
+from tracks.models import Download, Fetch
 from tracks.tracks.api import track_of
 from web.api.conditional import require_match
 from web.api.filters import Filter
@@ -129,14 +129,6 @@ class FetchSerializer(serializers.ModelSerializer[Fetch]):
         fields = ["fetched_at", "user", "name", "sha256"]
 
 
-def _part(track: Track, key: str) -> Download:
-    """A part of the downloads; Http404 if there is none with the key."""
-    row = selectors.download_of(track, key)
-    if row is None:
-        raise Http404
-    return row
-
-
 DOWNLOAD_PART = ("tracks/<slug:slug>/downloads/parts/<slug:key>/", "download_part")
 
 
@@ -196,13 +188,13 @@ class Downloads(Endpoints):
     @get(*DOWNLOAD_PART, DownloadPartSerializer, who=[Organizer])
     def get_download_part(self, request: Request, slug: str, key: str) -> Any:
         """Read who gets a part of the downloads, and its start."""
-        return _part(track_of(request, slug), key)
+        return selectors.part_or_404(track_of(request, slug), key)
 
     @patch(*DOWNLOAD_PART, DownloadPartSerializer, takes=ChangedDownloadSerializer, who=[Organizer])
     def change_download_part(self, request: Request, slug: str, key: str) -> Any:
         """Release a part, and change its text."""
         track = track_of(request, slug)
-        row = _part(track, key)
+        row = selectors.part_or_404(track, key)
         require_match(request, DownloadPartSerializer(row).data)
         data = self.validated(request)
         form_class = form_of(row)
@@ -219,7 +211,7 @@ class Downloads(Endpoints):
     @delete(*DOWNLOAD_PART, who=[Organizer])
     def remove_download(self, request: Request, slug: str, key: str) -> None:
         """Remove an attached file or link. The log of who fetched it stays."""
-        row = _part(track_of(request, slug), key)
+        row = selectors.part_or_404(track_of(request, slug), key)
         if not row.name:
             raise Http404
         require_match(request, DownloadPartSerializer(row).data)

@@ -29,7 +29,7 @@ from tracks.downloads import services
 from tracks.models import Download, Track
 from tracks.tracks import services as track_services
 
-BATCH = 2_000
+Opened = Callable[[], AbstractContextManager[BinaryIO]]
 
 
 def attach_part(
@@ -142,8 +142,13 @@ def export(progress: jobs.Progress, *, track_id: int, by_id: int) -> dict[str, A
     collection = track.collection
     if collection is None:
         raise services.DownloadRefused(f"{track} has no collection any more.")
+    # The files of its build that participants may have, if it was built here
+    built = BuildFile.objects.filter(build__collection=collection, is_private=False)
+    files: list[tuple[str, Opened]] = [
+        (each.name, partial(cast(Any, each.file.open), "rb")) for each in built
+    ]
     names = []
-    for name, opened in _built(collection) or _exported(progress, collection):
+    for name, opened in files or _exported(progress, collection):
         with opened() as file:
             progress.update(0, None, f"storing {name}")
             sha256, n_bytes = services.digest_of(file)
@@ -155,15 +160,6 @@ def export(progress: jobs.Progress, *, track_id: int, by_id: int) -> dict[str, A
                     )
         names.append(name)
     return {"files": sorted(names)}
-
-
-Opened = Callable[[], AbstractContextManager[BinaryIO]]
-
-
-def _built(collection: Collection) -> list[tuple[str, Opened]]:
-    """The files of the collection's build that participants may have; none if it was not built here."""
-    files = BuildFile.objects.filter(build__collection=collection, is_private=False)
-    return [(file.name, partial(cast(Any, file.file.open), "rb")) for file in files]
 
 
 def _exported(progress: jobs.Progress, collection: Collection) -> list[tuple[str, Opened]]:
@@ -188,15 +184,8 @@ def _written(
     progress: jobs.Progress, lines: Callable[[], Iterator[str]], total: int, name: str
 ) -> Iterator[BinaryIO]:
     with tempfile.TemporaryFile() as file:
-        write_packed(cast(BinaryIO, file), _counted(progress, lines(), total, name))
+        write_packed(cast(BinaryIO, file), progress.counting(lines(), total, name))
         yield cast(BinaryIO, file)
-
-
-def _counted(progress: jobs.Progress, lines: Iterable[str], total: int, name: str) -> Iterator[str]:
-    for n, line in enumerate(lines):
-        if n % BATCH == 0:
-            progress.update(min(n, total), total, name)
-        yield line
 
 
 def write_packed(file: BinaryIO, lines: Iterable[str]) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.db.models import QuerySet
+from django.http import Http404
 from django.utils.safestring import SafeString, mark_safe
 
 from accounts.access import AnyUser, oversees
@@ -110,6 +111,18 @@ def download_of(track: Track, key: str) -> Download | None:
         return track.downloads.filter(kind=key).first() or default
     is_id = key.isascii() and key.isdigit() and len(key) < 19
     return track.downloads.exclude(kind__in=SINGLE).filter(pk=int(key)).first() if is_id else None
+
+
+def part_or_404(track: Track, key: str) -> Download:
+    """The row of a key, as `download_of`.
+
+    Raises:
+        Http404: There is none.
+    """
+    row = download_of(track, key)
+    if row is None:
+        raise Http404
+    return row
 
 
 def parts_of(track: Track) -> list[Download]:

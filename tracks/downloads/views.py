@@ -3,7 +3,7 @@
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -11,32 +11,26 @@ from django.views.decorators.http import require_safe
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
 from assay.formats.spreadsheet import csv_lines
 from jobs.models import Job
-from tracks.agreements.selectors import has_accepted
+from tracks.agreements.selectors import has_accepted, track_or_404
 from tracks.downloads import jobs, selectors, services
 from tracks.downloads.forms import AttachForm, form_of
-from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import context_of
-
-
-def _track(request: HttpRequest, slug: str) -> Track:
-    return get_object_or_404(tracks_for(request.user).select_related("agreement"), slug=slug)
 
 
 @require_safe
 @never_cache
 def downloads(request: HttpRequest, slug: str) -> HttpResponse:
     """The files that participants get of a track. Everyone who sees the track; each part from its release on."""
-    page = selectors.downloads_page(request.user, _track(request, slug))
+    page = selectors.downloads_page(request.user, track_or_404(request.user, slug))
     return render(request, "tracks/downloads/downloads.html", context_of(page))
 
 
 @require_safe
 def download_file(request: HttpRequest, slug: str, file: str) -> HttpResponseBase:
     """A file. Everyone who gets it after its release, once they accepted the data agreement."""
-    track = _track(request, slug)
+    track = track_or_404(request.user, slug)
     item = selectors.item_named(request.user, track, file)
     if item is None:
         raise Http404
@@ -52,13 +46,13 @@ def download_file(request: HttpRequest, slug: str, file: str) -> HttpResponseBas
 @never_cache
 def checksums(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The digests of the files that the user gets, for `sha256sum -c`. Everyone who sees the track."""
-    return download(selectors.checksums(request.user, _track(request, slug)), "SHA256SUMS")
+    return download(selectors.checksums(request.user, track_or_404(request.user, slug)), "SHA256SUMS")
 
 
 @organizer_form
 def attach(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Attach a file or a link. Organizers only."""
-    track = _track(request, slug)
+    track = track_or_404(request.user, slug)
     form = AttachForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         with refusals_in(form):
@@ -78,10 +72,8 @@ def attach(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_form
 def edit(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
     """Release a part, and edit its text. Organizers only."""
-    track = _track(request, slug)
-    row = selectors.download_of(track, key)
-    if row is None:
-        raise Http404
+    track = track_or_404(request.user, slug)
+    row = selectors.part_or_404(track, key)
     form = form_of(row)(request.POST or None, download=row, initial={"shows_labels": track.shows_labels})
     if request.method == "POST" and form.is_valid():
         services.edit(download=row, **form.arguments)
@@ -94,9 +86,9 @@ def edit(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
 @organizer_action
 def remove(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
     """Remove an attached file or link. Organizers only."""
-    track = _track(request, slug)
-    row = selectors.download_of(track, key)
-    if row is None or row.pk is None or key in selectors.SINGLE:
+    track = track_or_404(request.user, slug)
+    row = selectors.part_or_404(track, key)
+    if row.pk is None or key in selectors.SINGLE:
         raise Http404
     services.remove(download=row)
     messages.success(request, f"{row} is removed.")
@@ -106,7 +98,7 @@ def remove(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
 @organizer_action
 def export_collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Export the collection in a job. Organizers only."""
-    track = _track(request, slug)
+    track = track_or_404(request.user, slug)
     jobs.request_export(track=track, by=request.user)
     messages.success(request, "A job exports the collection. The files will appear here, not released.")
     return redirect("tracks:downloads", track.slug)
@@ -115,7 +107,7 @@ def export_collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_page
 def log(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The log of who fetched which file, newest first. Organizers only."""
-    track = _track(request, slug)
+    track = track_or_404(request.user, slug)
     rows = selectors.fetches_of(track)[: selectors.SHOWN_FETCHES]
     context = {"track": track, "fetches": rows, "most": selectors.SHOWN_FETCHES, "tab": "downloads"}
     return render(request, "tracks/downloads/log.html", context)
@@ -124,6 +116,6 @@ def log(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_page
 def log_csv(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The log of who fetched which file, as CSV. Organizers only."""
-    track = _track(request, slug)
+    track = track_or_404(request.user, slug)
     lines = csv_lines(("fetched_at", "user", "file", "sha256"), selectors.log_rows(track))
     return download(lines, f"{track.slug}-downloads.csv")

@@ -3,14 +3,13 @@
 from typing import Any
 
 from django.db import transaction
-from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.access import person_of
 from tracks.editor import MOST_CHARACTERS
 from tracks.guidelines import selectors, services
-from tracks.models import GuidelinesDraft, GuidelinesVersion, Track
+from tracks.models import GuidelinesDraft, GuidelinesVersion
 from tracks.tracks import services as track_services
 from web.api.conditional import require_match
 from web.api.permissions import LoggedIn, Organizer
@@ -57,10 +56,6 @@ class NewGuidelinesSerializer(NewDraftSerializer):
     )
 
 
-def _track(request: Request, slug: str) -> Track:
-    return get_object_or_404(selectors.tracks_with_guidelines(person_of(request)), slug=slug)
-
-
 class Guidelines(Endpoints):
     tag = "Tracks"
     permission_classes = [Organizer]
@@ -74,12 +69,12 @@ class Guidelines(Endpoints):
     )
     def list_guidelines(self, request: Request, slug: str) -> Any:
         """List the published versions, newest first: the first is in force. Assessors of the track, and organizers."""
-        return selectors.versions_of(_track(request, slug))
+        return selectors.versions_of(selectors.track_or_404(person_of(request), slug))
 
     @get("tracks/<slug:slug>/guidelines/draft/", "guidelines_draft", DraftSerializer)
     def get_guidelines_draft(self, request: Request, slug: str) -> Any:
         """Read the draft of the next version."""
-        return selectors.draft_of(_track(request, slug))
+        return selectors.draft_of(selectors.track_or_404(person_of(request), slug))
 
     @put(
         "tracks/<slug:slug>/guidelines/draft/", "guidelines_draft", DraftSerializer, takes=NewDraftSerializer
@@ -87,7 +82,7 @@ class Guidelines(Endpoints):
     @transaction.atomic
     def save_guidelines_draft(self, request: Request, slug: str) -> Any:
         """Save the draft of the next version."""
-        track = _track(request, slug)
+        track = selectors.track_or_404(person_of(request), slug)
         track_services.lock(track.pk)
         require_match(request, DraftSerializer(selectors.draft_of(track)).data)
         return services.save_draft(track=track, by=person_of(request), **self.validated(request))
@@ -101,7 +96,9 @@ class Guidelines(Endpoints):
     def publish_guidelines(self, request: Request, slug: str) -> Any:
         """Save a text as the draft, and bring it into force for all judgments from now on."""
         data: dict[str, Any] = self.validated(request)
-        return services.publish(track=_track(request, slug), by=person_of(request), **data)
+        return services.publish(
+            track=selectors.track_or_404(person_of(request), slug), by=person_of(request), **data
+        )
 
 
 urlpatterns = Guidelines.urls()

@@ -34,29 +34,26 @@ def differences(old: str, new: str) -> list[Hunk]:
     """The changes that make `old` into `new`, in order; empty if the lines are the same."""
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     matcher = SequenceMatcher(None, before, after, autojunk=False)
-    return [
-        Hunk(
-            group[0][3] + 1,
-            [part for tag, a, b, c, d in group for part in _parts(tag, before[a:b], after[c:d])],
-        )
-        for group in matcher.get_grouped_opcodes(CONTEXT)
-    ]
-
-
-def _parts(tag: str, before: Sequence[str], after: Sequence[str]) -> Iterator[Part]:
-    if tag == "equal":
-        yield Part("same", "".join(after))
-    elif tag == "replace":
-        yield from _words(_split(before), _split(after))
-    else:
-        yield from _whole(before, after)
+    hunks = []
+    for group in matcher.get_grouped_opcodes(CONTEXT):
+        parts: list[Part] = []
+        for tag, a, b, c, d in group:
+            if tag == "replace":
+                parts += _words(_split(before[a:b]), _split(after[c:d]))
+            else:
+                parts += _of_tag(tag, before[a:b], after[c:d])
+        hunks.append(Hunk(group[0][3] + 1, parts))
+    return hunks
 
 
 def _split(lines: Sequence[str]) -> list[str]:
     return re.findall(r"\s+|\w+|[^\w\s]", "".join(lines))
 
 
-def _whole(before: Sequence[str], after: Sequence[str]) -> Iterator[Part]:
+def _of_tag(tag: str, before: Sequence[str], after: Sequence[str]) -> Iterator[Part]:
+    if tag == "equal":
+        yield Part("same", "".join(after))
+        return
     if before:
         yield Part("removed", "".join(before))
     if after:
@@ -65,10 +62,7 @@ def _whole(before: Sequence[str], after: Sequence[str]) -> Iterator[Part]:
 
 def _words(before: list[str], after: list[str]) -> Iterator[Part]:
     if len(before) + len(after) > MOST_WORDS:
-        yield from _whole(before, after)
+        yield from _of_tag("replace", before, after)
         return
     for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag == "equal":
-            yield Part("same", "".join(after[c:d]))
-        else:
-            yield from _whole(before[a:b], after[c:d])
+        yield from _of_tag(tag, before[a:b], after[c:d])

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from django.db.models import Count, Q, QuerySet
+from django.shortcuts import get_object_or_404
 from django.utils.safestring import SafeString, mark_safe
 
 from accounts.models import User
@@ -20,6 +21,15 @@ def tracks_with_guidelines(user: User) -> QuerySet[Track]:
     tracks = Track.objects.select_related("protocol", "collection", "guidelines__published_by")
     judged = tracks_judged_by(user, Track.objects.all()).order_by().values("pk")
     return tracks.filter(Q(pk__in=judged) | Q(pk__in=[*user.roles]))
+
+
+def track_or_404(user: User, slug: str) -> Track:
+    """A track whose guidelines a user may read.
+
+    Raises:
+        Http404: There is no such track.
+    """
+    return get_object_or_404(tracks_with_guidelines(user), slug=slug)
 
 
 def versions_of(track: Track) -> QuerySet[GuidelinesVersion]:

@@ -21,7 +21,7 @@ from web.pages import context_of
 @login_required
 def guidelines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The guidelines in force. Assessors of the track, and organizers."""
-    track = get_object_or_404(selectors.tracks_with_guidelines(request.user), slug=slug)
+    track = selectors.track_or_404(request.user, slug)
     page = selectors.guidelines_page(track, request.user, track.guidelines)
     if track.guidelines is not None:
         services.mark_read(version=track.guidelines, user=request.user)
@@ -32,7 +32,7 @@ def guidelines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @login_required
 def versions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The published versions, newest first. Assessors of the track, and organizers."""
-    track = get_object_or_404(selectors.tracks_with_guidelines(request.user), slug=slug)
+    track = selectors.track_or_404(request.user, slug)
     return render(request, "tracks/guidelines/versions.html", context_of(selectors.versions_page(track)))
 
 
@@ -40,7 +40,7 @@ def versions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @login_required
 def version(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
     """One published version. Assessors of the track, and organizers."""
-    track = get_object_or_404(selectors.tracks_with_guidelines(request.user), slug=slug)
+    track = selectors.track_or_404(request.user, slug)
     version = get_object_or_404(selectors.versions_of(track), number=number)
     page = selectors.guidelines_page(track, request.user, version)
     return render(request, "tracks/guidelines/guidelines.html", context_of(page))
@@ -50,7 +50,7 @@ def version(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespon
 @login_required
 def changes(request: AuthenticatedRequest, slug: str, old: int, new: int) -> HttpResponse:
     """The changes between two versions. Assessors of the track, and organizers."""
-    track = get_object_or_404(selectors.tracks_with_guidelines(request.user), slug=slug)
+    track = selectors.track_or_404(request.user, slug)
     before, after = (get_object_or_404(selectors.versions_of(track), number=number) for number in (old, new))
     page = selectors.ChangesPage(track, before, after, differences(before.text, after.text))
     return render(request, "tracks/guidelines/changes.html", context_of(page))
@@ -71,7 +71,7 @@ class GuidelinesForm(MarkdownForm):
 @organizer_form
 def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write the next version: save, preview or publish it, or add an example. Organizers only."""
-    track = get_object_or_404(selectors.tracks_with_guidelines(request.user), slug=slug)
+    track = selectors.track_or_404(request.user, slug)
 
     def save(*, text: str, revision: int, summary: str, next_page: str = "tracks:edit_guidelines") -> Done:
         services.save_draft(track=track, text=text, revision=revision, by=request.user)

@@ -5,7 +5,7 @@ the collection, and the candidates, among which the own questions of the topics 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -17,10 +17,11 @@ from assay.building.store import Store, refusals
 from assay.formats.topics.reader import TopicRow
 from corpus.models import BuildFile, Collection, Comment, Document, DocumentLink
 from jobs import services as jobs
-from tracks.models import LeakCheck, Topic, Track
+from tracks.models import LeakCheck, Track
 
 KIND = "tracks.leaks.check"
 ROWS_AT_ONCE = 2_000
+READING = "reading the collection"
 _POSTS = "INSERT OR IGNORE INTO posts (docno, kind, thread, role, created, title, body) VALUES (?, ?, ?, ?, '', ?, ?)"
 _COMMENTS = (
     "INSERT INTO comments (code, post, text, score, owner, author, created) VALUES (?, ?, ?, '', '', '', '')"
@@ -54,7 +55,10 @@ def check_leaks(progress: jobs.Progress) -> dict[str, Any]:
         store = Store(Path(place, "build.sqlite"))
         try:
             own = _fill(store, track, progress, prints)
-            topics = [_topic(row, own) for row in rows]
+            topics = [
+                TopicRow(0, row.code, row.title, row.body, thread=row.thread or own.get(row.code, ""))
+                for row in rows
+            ]
             result = leaks.check(store, topics, report, overlap=check.overlap)
         finally:
             store.close()
@@ -63,11 +67,6 @@ def check_leaks(progress: jobs.Progress) -> dict[str, Any]:
     with progress.storing():
         check.save(update_fields=["leaks", "unknown", "n_topics", "n_forbidden", "is_complete"])
     return {"leaks": len(check.leaks), "forbidden": check.n_forbidden}
-
-
-def _topic(topic: Topic, own: Mapping[str, str]) -> TopicRow:
-    thread = topic.thread or own.get(topic.code, "")
-    return TopicRow(0, topic.code, title=topic.title, body=topic.body, thread=thread)
 
 
 def _fill(store: Store, track: Track, progress: jobs.Progress, prints: Mapping[int, str]) -> dict[str, str]:
@@ -85,10 +84,16 @@ def _fill(store: Store, track: Track, progress: jobs.Progress, prints: Mapping[i
     published = links.values_list("source__docno", "target__docno", "kind").iterator(ROWS_AT_ONCE)
     own: dict[str, str] = {}
     with store.writing():
-        rows = _reported(posts.iterator(ROWS_AT_ONCE), progress, total)
-        store.insert(_POSTS, (_post(*row) for row in rows))
+        rows = progress.counting(posts.iterator(ROWS_AT_ONCE), total, READING)
+        store.insert(
+            _POSTS,
+            (
+                (docno, kind, thread or docno, "collection", title, body)
+                for docno, kind, thread, title, body in rows
+            ),
+        )
         texts = comments.values_list("code", "document__docno", "text").iterator(ROWS_AT_ONCE)
-        store.insert(_COMMENTS, _reported(texts, progress, None))
+        store.insert(_COMMENTS, progress.counting(texts, None, READING))
         store.insert(_LINKS, ((*link, 0) for link in published))
         for each in _questions(track, collection):
             if code := prints.get(leaks.text_print(each.title, each.body), ""):
@@ -98,19 +103,6 @@ def _fill(store: Store, track: Track, progress: jobs.Progress, prints: Mapping[i
             late = ((each.docno, target, kind, 1) for kind, targets in linked for target in targets)
             store.insert(_LINKS, late)
     return own
-
-
-def _post(docno: str, kind: str, thread: str, title: str, body: str) -> tuple[str, ...]:
-    return docno, kind, thread or docno, "collection", title, body
-
-
-def _reported(
-    rows: Iterable[tuple[Any, ...]], progress: jobs.Progress, total: int | None
-) -> Iterator[tuple[Any, ...]]:
-    for n, row in enumerate(rows):
-        if n % ROWS_AT_ONCE == 0:
-            progress.update(n, total, "reading the collection")
-        yield row
 
 
 def _questions(track: Track, collection: Collection) -> Iterator[Question]:

@@ -42,7 +42,14 @@ def store_rows(*, track: Track, rows: Sequence[TableRow], data: bytes, name: str
     topics = _topics(track, rows, name)
     stored = Row.objects.filter(topic__track=track).values_list("topic__code", "docno", "fields")
     known = {(topic, docno): fields for topic, docno, fields in stored.iterator(chunk_size=AT_ONCE)}
-    if complaints := list(_differences(rows, known)):
+    complaints = []
+    for row in rows:
+        before = known.get((row.topic, row.docno), row.fields)
+        if before != row.fields:
+            differing = ", ".join(key for key in row.fields if row.fields[key] != before.get(key))
+            problem = f"{row.topic} {row.docno} is here already with another {differing}"
+            complaints.append((row.line, f"{problem}; rows do not change, so give it another docno"))
+    if complaints:
         raise BadRows(name, complaints)
     new = [row for row in rows if (row.topic, row.docno) not in known]
     Row.objects.bulk_create(
@@ -68,14 +75,3 @@ def _topics(track: Track, rows: Iterable[TableRow], name: str) -> dict[str, int]
         (Topic(track=track, code=code) for code in sorted(missing)), batch_size=AT_ONCE
     )
     return known | {topic.code: topic.pk for topic in made}
-
-
-def _differences(
-    rows: Sequence[TableRow], known: dict[tuple[str, str], dict[str, str]]
-) -> Iterable[tuple[int, str]]:
-    for row in rows:
-        stored = known.get((row.topic, row.docno), row.fields)
-        if stored != row.fields:
-            differing = ", ".join(key for key in row.fields if row.fields[key] != stored.get(key))
-            problem = f"{row.topic} {row.docno} is here already with another {differing}"
-            yield row.line, f"{problem}; rows do not change, so give it another docno"

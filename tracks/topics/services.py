@@ -450,7 +450,14 @@ def edit(
     if tags is not None:
         given["tags"] = list(dict.fromkeys(tags))
     if subtopics is not None:
-        given["subtopics"] = _checked_subtopics(current, subtopics)
+        # Judgments of an opened track can name the numbers
+        old, new = ([each["number"] for each in those] for those in (current.subtopics, subtopics))
+        if old and set(old) != set(new) and current.track.status != Track.Status.DRAFT:
+            raise TopicsRefused(
+                f"{current.track} was opened, so the subtopics of topic {current} keep their numbers: "
+                f"{', '.join(old)}. Their texts can change."
+            )
+        given["subtopics"] = list(subtopics)
     if labels is not None:
         given["labels"] = checked_labels(topic=current, labels=labels)
     changed = [name for name, value in given.items() if value != getattr(current, name)]
@@ -463,17 +470,6 @@ def edit(
         details = {"changed": changed}
         audit.record(action="topic.edited", subject=current, track=current.track, details=details, by=by)
     return current
-
-
-def _checked_subtopics(topic: Topic, subtopics: Subtopics) -> list[Mapping[str, str]]:
-    """The subtopics, if the numbers stay that judgments of an opened track can name."""
-    old, new = ([each["number"] for each in those] for those in (topic.subtopics, subtopics))
-    if old and set(old) != set(new) and topic.track.status != Track.Status.DRAFT:
-        raise TopicsRefused(
-            f"{topic.track} was opened, so the subtopics of topic {topic} keep their numbers: {', '.join(old)}. Their "
-            "texts can change."
-        )
-    return list(subtopics)
 
 
 @transaction.atomic

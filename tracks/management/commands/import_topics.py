@@ -36,15 +36,14 @@ class Command(BaseCommand):
                 "data": file.read_bytes(),
                 "name": file.name,
             }
-            self.stdout.write(str(self._import(source, **options)))
+            if options["labels"]:
+                report: object = import_labels(**source)
+            elif options["rows"]:
+                report = import_rows(**source)
+            else:
+                report = import_topics(**source, replace=options["replace"])
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
-
-    def _import(self, source: dict[str, Any], **options: Any) -> object:
-        if options["labels"]:
-            return import_labels(**source)
-        return (
-            import_rows(**source) if options["rows"] else import_topics(**source, replace=options["replace"])
-        )
+        self.stdout.write(str(report))
