@@ -158,7 +158,8 @@ def _runs(runs: RunRules) -> Iterator[str]:
     scored = ", ".join(kind.name for kind in runs.kinds if kind.scored)
     of_organizers = ", ".join(kind.name for kind in runs.kinds if kind.submitted_by == "organizers")
     formats = " or ".join(FORMATS[name] for name in runs.formats)
-    most = f"At most {runs.max_ranks} ranks" if runs.formats[0] not in ANSWER_FORMATS else "One answer"
+    ranks = "1 rank" if runs.max_ranks == 1 else f"{runs.max_ranks} ranks"
+    most = "One answer" if runs.formats[0] in ANSWER_FORMATS else f"At most {ranks}"
     yield f"Formats: {formats}. {most} per topic. Kinds: {names}."
     yield from limits_of_answers(runs.answers)
     if scored != names:

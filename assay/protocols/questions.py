@@ -307,7 +307,9 @@ def problem_with(question: Question, answer: Any) -> str:
             ends[part["choice"]] = part["start"] + part["length"]
         return _wrong_size(question, len(parts))
     if not isinstance(answer, str):
-        return f"The answer to “{question.label}” is a text, not {_shown(answer)}."
+        is_choice = question.kind not in {"number", "text"}
+        text = f"The answer to “{question.label}” is a text, not {_shown(answer)}."
+        return _unknown(question, answer) if is_choice else text
     if question.kind == "number":
         low, high = question.min, question.max
         is_number = NUMBER.fullmatch(answer) and (

@@ -278,6 +278,20 @@ def test_rows_of_a_table_are_judged_without_topics_and_units(
     assert "--units has no meaning for the rows of a table" in capsys.readouterr().err
 
 
+def test_yes_or_no_as_true_is_refused_with_the_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "row.py").write_text(ROW.replace('"fluent": "yes"', '"fluent": True'))
+    table, protocol = str(samples.path("captions.csv")), str(samples.path("captions-lab.toml"))
+    program = shlex.join([sys.executable, str(tmp_path / "row.py")])
+    options = ["--with", program, "--protocol", protocol, "--documents", table, "--assessor", "row"]
+
+    status = main(["judge", *options, "--output", str(tmp_path / "rows.csv")])
+
+    assert status == 1
+    assert "“True” is not an answer to “Is it fluent?” Use yes, no." in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("protocol", "content"), [("bolt-ir-p3", "citations"), ("trec-rag-2024", "parts of generated")]
 )

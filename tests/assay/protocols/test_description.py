@@ -31,6 +31,9 @@ WORDS = {
     ("arqmath-2021-task2", "Non-answers"): "System failure, Do not know, Not matching",
     ("arqmath-2021-task2", "Published figures"): "assessed topics 60, topics 58, mean pool 140. "
     "These figures are for you to compare with; Assay does not check them.",
+    ("arqmath-2022-task3", "Runs"): "Formats: columns that the protocol describes. At most 1 rank per topic. "
+    "Kinds: primary, alternate, baseline. Only organizers submit baseline runs. "
+    "Teams state what a run uses: text, math, text and math.",
     ("ntcir-10-math", "Pool"): "One rank at a time is pooled from every run, until a topic has 100 units. "
     "Units are judged in random order.",
     ("ntcir-11-math", "Pool"): "The known items are the only relevant units; nothing is judged.",
