@@ -34,6 +34,15 @@ def test_table_reads_its_caption_aloud_and_keeps_its_rows() -> None:
     assert "region" not in text
 
 
+def test_title_of_a_page_is_its_heading_without_tags() -> None:
+    template = Template('{% extends "base.html" %}{% block heading %}<bdi>{{ name }}</bdi>{% endblock %}')
+
+    text = template.render(RequestContext(RequestFactory().get("/"), {"name": "Runs & <b>"}))
+
+    assert "<title>Runs &amp; &lt;b&gt; · Assay</title>" in text
+    assert "<h1><bdi>Runs &amp; &lt;b&gt;</bdi></h1>" in text
+
+
 def test_empty_state_shows_what_it_encloses() -> None:
     text = rendered("{% empty_state %}<p>No runs yet.</p>{% endempty_state %}")
 
