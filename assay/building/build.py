@@ -18,17 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from assay.building import documents, dump, duplicates, marking, pages, publication
-from assay.building.reading import Counts
+from assay.building.reading import Counts, Progress
 from assay.building.settings import NotBuilt, Settings
 from assay.building.sources import File, files_of
-from assay.building.store import HEADS, KEPT, NAME, Store, refusals
+from assay.building.store import HEADS, NAME, Store, refusals
 from assay.formats.conversion import CONVERTED
 from assay.formats.spreadsheet import tsv_lines
 from assay.processes import processors
 from assay.version import VERSION
 
-# Called with what is done now, how much of it is done, and how much there is; 0 if that is not known.
-Progress = Callable[[str, int, int], None]
 MANIFEST = "manifest.json"
 NOTE = "Texts, scores and tags are those of the snapshot, with edits and votes that came later than the end."
 _LOST_HEADER = ("id", "post_id", "type", "comment_id", "formula")
@@ -69,12 +67,12 @@ def build(
         with opened(folder) as store:
             _claim(store, folder, files, settings)
             _read(store, files, settings, progress)
-            _check_not_empty(store, settings)
+            if not store.n_threads:
+                raise _nothing_in_period(store, settings)
             duplicates.leave_out(store, settings, _of(progress, "comparing documents", 0))
             if settings.has_formulas:
-                total = store.number(f"SELECT count(*) FROM posts WHERE {KEPT} AND {HEADS}")
                 are_clean = not store.about("kinds")
-                report = _of(progress, "marking formulas", total)
+                report = _of(progress, "marking formulas", store.n_threads)
                 n = processors() if processes is None else processes
                 marking.mark_all(store, report, are_clean=are_clean, processes=n)
             return publish(store, folder, progress)
@@ -90,8 +88,7 @@ def publish(store: Store, folder: Path, progress: Progress = silent) -> dict[str
         progress(f"writing {name}", 0, 0)
         files[name] = _write(store, folder, name, parts)
     if settings_of(store).has_pages:
-        total = store.number(f"SELECT count(*) FROM posts WHERE {KEPT} AND {HEADS}")
-        pages.write_all(store, folder / pages.FOLDER, _of(progress, "writing pages", total))
+        pages.write_all(store, folder / pages.FOLDER, _of(progress, "writing pages", store.n_threads))
         name = f"{pages.FOLDER}/{pages.SUMS}"
         files[name] = _write(store, folder, name, pages.sums(store))
     # An index had more files before posts were removed, and MathML may be older than it.
@@ -196,25 +193,16 @@ def _read(store: Store, files: Sequence[File], settings: Settings, progress: Pro
             store.note(key, value)
 
 
-def _check_not_empty(store: Store, settings: Settings) -> None:
-    if store.number(f"SELECT count(*) FROM posts WHERE {KEPT} AND {HEADS}"):
-        return
+def _nothing_in_period(store: Store, settings: Settings) -> NotBuilt:
     dates = store.row(f"SELECT min(created), max(created) FROM posts WHERE {HEADS} AND created <> ''")
     span = (
         f"its questions are from {dates[0][:10]} to {dates[1][:10]}"
         if dates and dates[0]
         else "it has no dates"
     )
-    raise NotBuilt(
+    return NotBuilt(
         f"Nothing of the source is in the period of the collection ({settings.collection}): {span}."
     )
-
-
-def _mark(store: Store, progress: Progress, processes: int) -> None:
-    total = store.number(f"SELECT count(*) FROM posts WHERE {KEPT} AND {HEADS}")
-    are_clean = not store.about("kinds")
-    report = _of(progress, "marking formulas", total)
-    marking.mark_all(store, report, are_clean=are_clean, processes=processes)
 
 
 # -- Publishing
@@ -222,17 +210,17 @@ def _mark(store: Store, progress: Progress, processes: int) -> None:
 
 def _files(store: Store, kinds: Sequence[str]) -> Iterator[tuple[str, Iterable[str]]]:
     settings = settings_of(store)
+    has_formulas = settings.has_formulas and bool(marking.n_published(store))
     for kind in kinds:
         yield f"collection/{dump.NAMES[kind]}", publication.xml_parts(store, kind)
     yield "collection/posts.jsonl", publication.documents(store)
-    if settings.has_formulas and marking.n_published(store):
+    if has_formulas:
         for name, parts in marking.index_parts(store):
             yield f"formulas/latex/{name}", parts
         yield "formulas/lost.tsv", tsv_lines([_LOST_HEADER, *marking.lost(store)])
     if settings.duplicates != "keep":
         yield "private/duplicates.tsv", duplicates.report(store)
     if settings.topics is not None:
-        has_formulas = settings.has_formulas and bool(marking.n_published(store))
         yield "private/candidates.jsonl", publication.candidates(store, has_formulas=has_formulas)
         yield "private/links.tsv", publication.private_links(store)
 

@@ -5,13 +5,13 @@ sanitized as an import sanitizes them. A document without a date is kept only if
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import unescape
 from pathlib import PurePosixPath
 
 from assay.building import reading
 from assay.building.marking import MARK
-from assay.building.reading import Counts
+from assay.building.reading import Counts, Progress
 from assay.building.settings import NotBuilt, Settings
 from assay.building.sources import File
 from assay.building.store import HEADS, KEPT, Store
@@ -57,9 +57,7 @@ def form_of_file(file: File) -> str:
     return PAGES if file.suffix in TEXTS else ""
 
 
-def read(
-    store: Store, files: Sequence[File], settings: Settings, progress: Callable[[str, int, int], None]
-) -> list[str]:
+def read(store: Store, files: Sequence[File], settings: Settings, progress: Progress) -> list[str]:
     """Store the documents of the files, and return the names of the steps.
 
     Raises:
@@ -89,9 +87,7 @@ def read(
     return steps
 
 
-def _read_file(
-    store: Store, step: str, file: File, settings: Settings, progress: Callable[[str, int, int], None]
-) -> None:
+def _read_file(store: Store, step: str, file: File, settings: Settings, progress: Progress) -> None:
     def take(data: bytes, form: str, _first: int, counts: Counts) -> int:
         if is_table(form):
             batch = table_rows.convert(data, form)
@@ -103,9 +99,7 @@ def _read_file(
     reading.read(store, step, file, take, lambda done: progress(f"reading {file.name}", done, file.size))
 
 
-def _read_pages(
-    store: Store, files: Sequence[File], settings: Settings, progress: Callable[[str, int, int], None]
-) -> None:
+def _read_pages(store: Store, files: Sequence[File], settings: Settings, progress: Progress) -> None:
     state, is_done = store.state(PAGES)
     counts, start = Counts.of(state), state.get("rows", 0)
     digest = RunningSha256()

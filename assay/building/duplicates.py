@@ -20,8 +20,7 @@ def leave_out(store: Store, settings: Settings, progress: Callable[[int], None])
     """
     if settings.duplicates == "keep" or store.state(STEP)[1]:
         return
-    n = store.number(f"SELECT count(*) FROM posts WHERE {KEPT} AND {HEADS}")
-    is_near = settings.duplicates == "near"
+    n, is_near = store.n_threads, settings.duplicates == "near"
     hashes, seqs, fingerprints = MinHash(), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     bands = np.zeros((n if is_near else 0, MinHash.N_BANDS), dtype=np.uint64)
     for at, (seq, title, body) in enumerate(

@@ -142,7 +142,7 @@ def _keep(store: Store, batch: Sequence[Field], results: Sequence[Numbered], nex
         if not result.latex:
             continue
         first = next_id - 1
-        html = _renumbered(result.html, first)
+        html = _NUMBERED.sub(lambda number: str(first + int(number[1])), result.html)  # noqa: B023 -- called here
         column = {"title": "posts SET title", "body": "posts SET body", "comment": "comments SET text"}[
             field.source
         ]
@@ -152,10 +152,6 @@ def _keep(store: Store, batch: Sequence[Field], results: Sequence[Numbered], nex
         next_id += len(result.latex)
     store.insert("INSERT INTO formulas VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     return next_id
-
-
-def _renumbered(html: str, first: int) -> str:
-    return _NUMBERED.sub(lambda number: str(first + int(number[1])), html)
 
 
 def _batches(store: Store, after: int) -> Iterator[list[Field]]:

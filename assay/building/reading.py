@@ -37,6 +37,8 @@ class Counts:
         return {name: dict(sorted((+counter).items())) for name, counter in pairs}
 
 
+# Called with what is done now, how much of it is done, and how much there is; 0 if that is not known.
+Progress = Callable[[str, int, int], None]
 # Stores the rows of a chunk, given with the form of the file and the number of its first row; returns their number.
 Take = Callable[[bytes, str, int, Counts], int]
 

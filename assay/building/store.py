@@ -120,6 +120,11 @@ class Store:
         row = self.row(sql, values)
         return int(row[0] or 0) if row else 0
 
+    @property
+    def n_threads(self) -> int:
+        """The number of threads, and of documents in none, that are kept."""
+        return self.number(f"SELECT count(*) FROM posts WHERE {KEPT} AND {HEADS}")
+
     def about(self, key: str) -> Any:
         """The value noted under a key; None if there is none."""
         row = self.row("SELECT value FROM about WHERE key = ?", (key,))
