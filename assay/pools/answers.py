@@ -32,14 +32,11 @@ def pool_answers(
     codes = topics_of(runs)
     return union(
         [
-            _top(run, numbers_in(run, codes), nuggets, citations) if depth else _NOTHING
+            _top(run, numbers_in(run, codes), nuggets, citations) if depth else Top.of([])
             for run, depth in zip(runs, depths, strict=True)
         ],
         codes,
     )
-
-
-_NOTHING = Top(np.empty(0, dtype=np.int32), np.empty(0, dtype="S1"), np.empty(0, dtype=np.int32))
 
 
 def _top(
@@ -60,11 +57,4 @@ def _top(
             n_cited += 1
             if n_cited <= most:
                 ranks.setdefault((topic, docno), sentence)
-    if not ranks:
-        return _NOTHING
-    topics, units = zip(*ranks, strict=True)
-    return Top(
-        np.array(topics, dtype=np.int32),
-        np.array(units, dtype=np.bytes_),
-        np.array(list(ranks.values()), dtype=np.int32),
-    )
+    return Top.of([(*unit, rank) for unit, rank in ranks.items()])

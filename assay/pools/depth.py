@@ -112,6 +112,20 @@ class Top(NamedTuple):
     docno: NDArray[np.bytes_]
     rank: NDArray[np.int32]
 
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, bytes, int]]) -> "Top":
+        """The contribution of rows of topic, docno and rank."""
+        topics, docnos, ranks = zip(*rows, strict=True) if rows else ((), (), ())
+        docno = np.array(docnos, dtype=np.bytes_) if docnos else np.empty(0, dtype="S1")
+        return cls(np.array(topics, dtype=np.int32), docno, np.array(ranks, dtype=np.int32))
+
+
+def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """(n,) whether a row differs from the one before it in a column; the first one does."""
+    is_first = np.ones(len(columns[0]), dtype=np.bool_)
+    is_first[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return is_first
+
 
 def top_k(runs: Sequence[RunColumns], depths: Sequence[int]) -> PooledUnits:
     """Pool the first `depths[i]` documents of each topic of `runs[i]`. Each document is pooled once.
@@ -165,8 +179,7 @@ def union(tops: Sequence[Top], codes: NDArray[np.str_]) -> PooledUnits:
     keys: list[NDArray[Any]] = [*reversed(byte_keys(docno)), topic_index]
     order = np.lexsort(keys)  # stable: the runs of a unit keep their order
     topic_index, docno = topic_index[order], docno[order]
-    is_first = np.ones(len(order), dtype=np.bool_)
-    is_first[1:] = (topic_index[1:] != topic_index[:-1]) | (docno[1:] != docno[:-1])
+    is_first = begins(topic_index, docno)
     return PooledUnits(
         topics=codes,
         topic_index=topic_index[is_first],
@@ -227,12 +240,7 @@ def pool_known_items(
         topic = run.topic_index[row]
         rank = (row - run.offsets[topic] + 1).astype(np.int32)
         tops.append(Top(numbers_in(run, codes)[topic], run.docno[row], rank))
-    rows = [(topic, docno) for topic, code in enumerate(codes.tolist()) for docno in sorted(items[code])]
-    all_items = Top(
-        np.array([topic for topic, _ in rows], dtype=np.int32),
-        np.array([docno for _, docno in rows], dtype=np.bytes_),
-        np.zeros(len(rows), dtype=np.int32),
-    )
-    units = union([*tops, all_items], codes)
+    rows = [(topic, docno, 0) for topic, code in enumerate(codes.tolist()) for docno in sorted(items[code])]
+    units = union([*tops, Top.of(rows)], codes)
     # the last "run" is not one: it adds the items that no run has
     return replace(units.of_contributions(units.run < len(runs)), n_runs=len(runs))

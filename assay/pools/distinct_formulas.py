@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.formats.runs.columns import RunColumns, byte_keys
 from assay.formulas.columns import Formulas
-from assay.pools.depth import PooledUnits, Top, numbers_in, topics_of, union
+from assay.pools.depth import PooledUnits, Top, begins, numbers_in, topics_of, union
 from assay.random_draws import random_numbers
 
 NONE = -1
@@ -62,8 +62,7 @@ def _coded_visual_ids(formulas: Formulas) -> tuple[NDArray[np.bytes_], NDArray[n
     keys = byte_keys(formulas.visual)
     order = np.argsort(keys[0], kind="stable") if len(keys) == 1 else np.lexsort(keys[::-1])
     ordered = formulas.visual[order]
-    is_new = np.ones(len(order), dtype=np.bool_)
-    is_new[1:] = ordered[1:] != ordered[:-1]
+    is_new = begins(ordered)
     visual = ordered[is_new]
     code = np.full(len(order) + 1, NONE, dtype=np.int32)
     code[order] = np.cumsum(is_new) - 1

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from assay.formats.runs.columns import RunColumns
 from assay.passages import leaders
-from assay.pools.depth import Members, PooledUnits
+from assay.pools.depth import Members, PooledUnits, begins
 
 
 def join_duplicates(
@@ -37,9 +37,7 @@ def join_duplicates(
     # one entry for each leader, with the best rank of its group in each run
     key = leader[units.entry] * units.n_runs + units.run
     order = np.lexsort((units.rank, key))
-    is_best = np.ones(len(order), dtype=np.bool_)
-    is_best[1:] = key[order][1:] != key[order][:-1]
-    best = order[is_best]
+    best = order[begins(key[order])]
     joined = replace(
         units, entry=leader[units.entry][best].astype(np.int32), run=units.run[best], rank=units.rank[best]
     )

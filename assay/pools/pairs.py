@@ -8,8 +8,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-import numpy as np
-
 from assay.pools.depth import PooledUnits, Top, union
 from assay.preferences.pairs import Pair, Tournament, pooled_best
 from assay.preferences.votes import SIGN, Vote, by_topic, pair_docno, parse_votes
@@ -61,10 +59,4 @@ def pool_pairs(units: PooledUnits, votes: Sequence[Vote], rules: PairRules, seed
             for run in known[first].keys() | known[second].keys():
                 rank = min(known[docno][run] for docno in (first, second) if run in known[docno])
                 tops[run].append((topic, pair, rank))
-    return union([_top(rows) for rows in tops], units.topics)
-
-
-def _top(rows: Sequence[tuple[int, bytes, int]]) -> Top:
-    topics, docnos, ranks = zip(*rows, strict=True) if rows else ((), (), ())
-    docno = np.array(docnos, dtype=np.bytes_) if docnos else np.empty(0, dtype="S1")
-    return Top(np.array(topics, dtype=np.int32), docno, np.array(ranks, dtype=np.int32))
+    return union(list(map(Top.of, tops)), units.topics)

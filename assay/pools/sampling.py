@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.formats.runs.columns import byte_keys
-from assay.pools.depth import Members
+from assay.pools.depth import Members, begins
 from assay.protocols.schema import InstanceRules
 from assay.random_draws import random_numbers
 
@@ -64,9 +64,7 @@ Chooser = Callable[[Candidates, int], Flags]
 
 def _nth_of(group: NDArray[Any]) -> Whole:
     """(n,) index of each row within its group; rows of a group are adjacent."""
-    is_new = np.ones(len(group), dtype=np.bool_)
-    is_new[1:] = group[1:] != group[:-1]
-    starts = np.flatnonzero(is_new)
+    starts = np.flatnonzero(begins(group))
     return np.arange(len(group)) - np.repeat(starts, np.diff(np.append(starts, len(group))))
 
 
@@ -132,10 +130,8 @@ def _numbers(entry: NDArray[np.int32], ids: NDArray[np.bytes_]) -> Whole:
     """(m,) a number for each pair of entry and id, in the order of the pairs."""
     keys: list[NDArray[Any]] = [*reversed(byte_keys(ids)), entry]
     order = np.lexsort(keys)
-    is_new = np.ones(len(order), dtype=np.bool_)
-    is_new[1:] = (entry[order][1:] != entry[order][:-1]) | (ids[order][1:] != ids[order][:-1])
     number = np.empty(len(order), dtype=np.int64)
-    number[order] = np.cumsum(is_new) - 1
+    number[order] = np.cumsum(begins(entry[order], ids[order])) - 1
     return number
 
 
