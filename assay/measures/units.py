@@ -13,37 +13,25 @@ judged in its place: topic docno judged.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.formats.compression import read_file
-from assay.formats.qrels.columns import QrelsColumns
-from assay.formats.qrels.reader import columns_from
-from assay.formats.runs.columns import Ranked, RunColumns
+from assay.formats.qrels.columns import QrelsColumns, columns_from
+from assay.formats.runs.columns import RunColumns
 from assay.formulas.columns import Formulas
-from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, score_hits
-from assay.protocols.measures import Measure
-from assay.protocols.schema import Protocol, RunFormat
 
-VISUAL_IDS = "visual-ids"  # runs that name formulas by their visual ids, in any form of lines
+if TYPE_CHECKING:
+    from assay.protocols.schema import Protocol  # importing it takes 10 ms
 
 
 class NotComputed(InputError):
     """The scores of a protocol cannot be computed from this input: slug, key, and what is needed."""
 
 
-class Units(NamedTuple):
-    """What the rows of runs count as. With `formulas`, each instance counts as its visually distinct formula."""
-
-    formulas: Formulas | None = None
-    formats: Sequence[RunFormat] = ()  # that runs may have; empty: those of the protocol
-
-
-def check_units(protocol: Protocol, *, has_formulas: bool, how: str) -> None:
+def check_units(protocol: "Protocol", *, has_formulas: bool, how: str) -> None:
     """Refuse to score instances if the protocol scores distinct formulas; `how` is the instruction in the message.
 
     Raises NotComputed: the protocol has `collapse_instances`, and there are no formulas.
@@ -52,27 +40,6 @@ def check_units(protocol: Protocol, *, has_formulas: bool, how: str) -> None:
         raise NotComputed(
             f"{protocol.slug}: scoring.collapse_instances: each instance counts as its visually distinct formula; {how}"
         )
-
-
-def read_units(protocol: Protocol, units: str | None, paths: Sequence[Path]) -> Units:
-    """The units that runs are scored by.
-
-    Args:
-        units: "distinct", "instances" or "visual-ids"; None for the units of the protocol.
-        paths: formula indexes and id maps.
-
-    Raises InputError: an index cannot be used, or distinct formulas need one and none is given.
-    """
-    if units == VISUAL_IDS:
-        own: Sequence[RunFormat] = () if protocol.runs.columns is None else ("columns",)
-        return Units(formats=(*own, "arqmath-5", "arqmath-6", "trec-6"))
-    if units == "instances" or not (units or protocol.scoring.collapse_instances):
-        return Units()
-    how = "name the formula index or id map with --formulas, or use --units instances or --units visual-ids"
-    check_units(protocol, has_formulas=bool(paths), how=how)
-    if not paths:
-        raise InputError(f"--units distinct: {how}")
-    return Units(read_formulas(paths))
 
 
 def read_formulas(paths: Sequence[Path]) -> Formulas:
@@ -91,82 +58,6 @@ def read_formulas(paths: Sequence[Path]) -> Formulas:
         files = ", ".join(map(str, paths))
         raise InputError(f"{files}: none of the {len(formulas)} formulas has a visual id")
     return formulas
-
-
-class Prepared(NamedTuple):
-    """A run ready for scoring, a note on what was changed, and what is probably wrong."""
-
-    ranking: Ranked
-    note: str = ""
-    problem: str = ""
-    n_instances: int = 0  # of formulas
-    n_identified: int = 0  # those that have a visual id
-
-
-def prepare(run: RunColumns, formulas: Formulas | None) -> Prepared:
-    """The run with its instances replaced by distinct formulas; as it is, without formulas."""
-    if formulas is None:
-        return Prepared(run)
-    columns, n_skipped = collapse_instances(run, formulas)
-    note = f"{len(run)} instances, {len(columns)} distinct formulas"
-    if n_skipped:
-        note += f", {n_skipped} instances without a visual id skipped"
-    problem = ""
-    if n_skipped == len(run) > 0:
-        problem = (
-            f"none of its formulas, such as {run.docno[0].decode()}, has a visual id, every value is 0; "
-            "if the run has visual ids, use --units visual-ids"
-        )
-    return Prepared(columns, note, problem, len(run), len(run) - n_skipped)
-
-
-class Scored(NamedTuple):
-    """The scores of a run, how many topics it has, a note on its units, and why nothing is judged, if so."""
-
-    scores: RunScores
-    n_topics: int
-    note: str
-    problem: str
-
-
-def score_prepared(run: Prepared, judged: JudgedDocuments, measures: Sequence[Measure]) -> Scored:
-    """Score a run that is read from a file, and find out why none of its documents is judged, if so."""
-    hits = judged.hits(run.ranking)
-    problem = "" if len(hits.topic) else run.problem or _why_unjudged(run, judged)
-    return Scored(score_hits(hits, judged, measures), len(run.ranking.topics), run.note, problem)
-
-
-def _why_unjudged(run: Prepared, judged: JudgedDocuments) -> str:
-    """Return why nothing of a run is judged, with an id of each side; empty if one side is empty.
-
-    For distinct formulas, it also says how many ids each side has: maps of different years number formulas differently.
-    """
-    ranking = run.ranking
-    if not len(ranking.docno) or not len(judged.topic):
-        return ""
-    in_run = {code: n for n, code in enumerate(ranking.topics.tolist())}
-    common = [code for code in judged.topics.tolist() if code in in_run]
-    if not common:
-        reason = (
-            "none of its topics is in the qrels, every value is 0; "
-            f"the run has {ranking.topics[0]}, the qrels have {judged.topics[0]}"
-        )
-    else:
-        mine = ranking.docno[ranking.offsets[in_run[common[0]]]].decode()
-        other = judged.docno[np.searchsorted(judged.topic, judged.topics.tolist().index(common[0]))].decode()
-        reason = (
-            f"none of its documents is judged, every value is 0; for topic {common[0]}, "
-            f"the run has {mine}, the qrels have {other}"
-        )
-    if not run.n_identified:
-        return reason
-    ours, theirs = np.unique(ranking.docno), np.unique(judged.docno)
-    n_common = len(np.intersect1d(ours, theirs))
-    return (
-        f"{reason}; {run.n_identified:,} of its {run.n_instances:,} formulas have a visual id: {len(ours):,} different "
-        f"ids; the qrels have {len(theirs):,}, of which {n_common:,} are in the run, for other topics; check that both "
-        "number formulas alike"
-    )
 
 
 def _visual_ids(docno: NDArray[np.bytes_], formulas: Formulas) -> NDArray[np.bytes_]:
@@ -228,20 +119,6 @@ def of_distinct_formulas(qrels: QrelsColumns, formulas: Formulas) -> tuple[Qrels
 
 class DuplicatesError(ValueError):
     """The near-duplicates are malformed, or contradict one another."""
-
-
-def judged_documents(qrels: QrelsColumns, path: str | None) -> JudgedDocuments:
-    """The qrels for scoring, with the near-duplicates of a file if there is one.
-
-    Raises InputError: the file cannot be used.
-    """
-    group = None
-    if path:
-        try:
-            qrels, group = with_duplicates(qrels, parse_duplicates(read_file(path)))
-        except DuplicatesError as error:
-            raise InputError(f"{path}: {error}") from None
-    return JudgedDocuments(qrels, group)
 
 
 def parse_duplicates(data: bytes) -> list[tuple[bytes, bytes, bytes]]:

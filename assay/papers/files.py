@@ -29,15 +29,12 @@ from assay.formats.runs.reader import read_run
 from assay.formats.topics.reader import SPLIT, TopicRow, read_labels, read_topics, split_of
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import RunScores, score_run
+from assay.measures.scores import RunScores, judged_documents, prepare, score_prepared, score_run
 from assay.measures.units import (
     check_units,
     collapse_instances,
-    judged_documents,
     of_distinct_formulas,
-    prepare,
     read_formulas,
-    score_prepared,
     with_visual_ids,
 )
 from assay.papers.comparison import DISTINCT, EVERYBODY, INSTANCES

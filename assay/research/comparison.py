@@ -14,8 +14,7 @@ from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import ALL, RunScores
-from assay.measures.units import Prepared, judged_documents, prepare, score_prepared
+from assay.measures.scores import ALL, Prepared, RunScores, judged_documents, prepare, score_prepared
 from assay.plots import Interval, groups, intervals
 from assay.protocols.measures import FAMILIES, Measure, qrels_of
 from assay.protocols.schema import Average, Protocol

@@ -18,11 +18,14 @@ from assay.formats.qrels.reader import GradeScale, QrelsForm, read_qrels
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import read_run
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import ScoreRow, TopicClass, are_words, classes_of
-from assay.measures.units import (
+from assay.measures.scores import (
     VISUAL_IDS,
     Scored,
+    ScoreRow,
+    TopicClass,
     Units,
+    are_words,
+    classes_of,
     judged_documents,
     prepare,
     read_units,

@@ -185,6 +185,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "protocols.loader.parse_protocol": {"name": "x.toml"},
     "structure.decoded": {"name": "x.toml"},
     "structure.read_toml": None,
+    "structure.strict_json": None,
     "structure.line_of": {"key": "x"},
     "templates.filled": {"values": {}},
 }
