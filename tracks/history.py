@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 from django import forms
 from django.core.paginator import Page, Paginator
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, administrator_required, organizer_required
@@ -14,7 +14,7 @@ from accounts.audit import selectors as log
 from accounts.audit.selectors import Choices
 from accounts.models import Event
 from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.forms import StyledForm
 from web.pages import context_of
@@ -99,7 +99,7 @@ site_history_csv = require_safe(administrator_required(_history_csv))
 
 
 def _track(request: AuthenticatedRequest, slug: str) -> Track | None:
-    return get_object_or_404(tracks_for(request.user), slug=slug) if slug else None
+    return track_or_404(request.user, slug) if slug else None
 
 
 def _filter(request: AuthenticatedRequest, track: Track | None) -> FilterForm:

@@ -16,7 +16,7 @@ from assessment.agreement.preferences import preferences_of, preferences_tsv
 from assessment.batches.selectors import batch_or_404
 from assessment.judgments import disagreements as rounds
 from assessment.judgments.disagreements import Difference
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import context_of
@@ -25,7 +25,7 @@ from web.pages import context_of
 @organizer_page
 def agreement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Kappa and alpha in one round of a track. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     scale = rounds.scale_of(track.protocol.parsed, request.GET.get("scale"))
     page = selectors.agreement_page(track, rounds.round_of(track, request.GET.get("round")), scale)
     return render(request, "assessment/agreement/agreement.html", context_of(page))
@@ -34,7 +34,7 @@ def agreement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_page
 def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpResponseBase:
     """A table of the agreement page as TSV. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     if name not in (*exports.TABLES, "machines", "preferences"):
         raise Http404
     of_round = rounds.round_of(track, request.GET.get("round"))
@@ -52,7 +52,7 @@ def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpR
 @organizer_page
 def disagreements(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The units on which assessors disagree, with their comments. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = DisagreementsForm.of(request.GET, track.protocol.parsed)
     page = selectors.disagreements_page(
         track,
@@ -72,7 +72,7 @@ def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponse
 
     The page itself says what is wrong with a filter that is not valid.
     """
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = DisagreementsForm.of(request.GET, track.protocol.parsed)
     if not form.is_valid():
         return disagreements(request, slug)

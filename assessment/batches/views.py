@@ -6,7 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
 from assay.errors import Refused
@@ -14,7 +14,7 @@ from assessment.batches import selectors, services
 from assessment.batches.page import batch_page
 from assessment.models import Batch
 from pooling.models import Pool
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.forms import StyledForm, refusals_in
 from web.pages import context_of, form_page
 
@@ -59,7 +59,7 @@ class EditBatchForm(StyledForm, forms.ModelForm[Batch]):
 @organizer_form
 def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Create a batch of a pool. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     pools = selectors.pools_to_plan().filter(track=track)
     form = NewBatchForm(request.POST or None, pools=pools, initial=request.GET.dict())
     with refusals_in(form):

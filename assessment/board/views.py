@@ -10,7 +10,7 @@ from assessment.board import exports, selectors
 from assessment.judging import services as task_services
 from assessment.judging.forms import ReturnForm
 from pooling.pools.entries import shown_documents
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.pages import context_of
 
@@ -18,7 +18,7 @@ from web.pages import context_of
 @organizer_page
 def board(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Show the progress of a track or of one batch; htmx gets the changing part only. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     is_paused = request.GET.get("refresh") == "off"
     page = selectors.board_page(track, request.GET.get("batch", ""), is_paused=is_paused)
     name = "_board" if request.headers.get("HX-Request") else "board"
@@ -28,7 +28,7 @@ def board(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_page
 def board_file(request: AuthenticatedRequest, slug: str, table: str) -> HttpResponseBase:
     """A table of the board as TSV. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     if table not in exports.TABLES:
         raise Http404
     page = selectors.board_page(track, request.GET.get("batch", ""))
@@ -54,7 +54,7 @@ def return_non_answer(request: AuthenticatedRequest, judgment_id: int) -> HttpRe
 @organizer_page
 def differences(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Documents that are the same, or nearly, and were judged differently. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     page = same.differences_page(
         track,
         is_near=request.GET.get("show") == "near",
@@ -67,6 +67,6 @@ def differences(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_page
 def differences_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The differences of the page as CSV, with the near-duplicates of all topics. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     lines = exports.differences_csv(same.all_differences(track))
     return download(lines, f"{track.slug}-judged-differently.csv")

@@ -2,14 +2,14 @@
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_page, organizer_required
 from assessment.batches.selectors import batch_or_404
 from assessment.checks import results as check_results
 from assessment.checks import selectors, services
 from assessment.checks.forms import ChecksForm, GoldForm
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import context_of, counted, read_and_post
@@ -35,7 +35,7 @@ def checks(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 @organizer_required
 def gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The units with known grades of a track, and the import of a file. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = GoldForm(request.POST or None, request.FILES or None, track=track)
     if form.is_valid():
         n = services.import_gold(track=track, columns=form.columns, answers=form.answers, by=request.user)
@@ -48,7 +48,7 @@ def gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_action
 def add_agreed(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Take agreed grades of training rounds as known grades. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     chosen = set(request.POST.getlist("notes"))
     notes = [note for note in selectors.agreed_notes(track) if str(note.pk) in chosen]
     n = services.add_agreed(track=track, notes=notes, by=request.user)
@@ -59,7 +59,7 @@ def add_agreed(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_action
 def remove_gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Forget known grades. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     ids = [int(pk) for pk in request.POST.getlist("units") if pk.isdecimal() and len(pk) < 19]
     n = services.remove_gold(track=track, ids=ids)
     messages.success(request, f"Removed {counted(n, 'known grade')}.")
@@ -69,7 +69,7 @@ def remove_gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_page
 def results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Show the results of the hidden checks, by assessor. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     page = check_results.results_page(track, request.GET.get("assessor", ""))
     return render(request, "assessment/checks/results.html", context_of(page))
 
@@ -77,5 +77,5 @@ def results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_page
 def results_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The results as TSV. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     return download(check_results.results_tsv(track), f"{track.slug}-hidden-checks.tsv")

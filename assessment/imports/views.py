@@ -2,12 +2,12 @@
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_required
 from assessment.imports import selectors, services
 from assessment.imports.forms import MappingForm, StartForm
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.forms import refusals_in
 from web.pages import counted, read_and_post
 
@@ -16,7 +16,7 @@ from web.pages import counted, read_and_post
 @organizer_required
 def imports(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The imports of a track, and the form that starts one. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = StartForm(request.POST or None, request.FILES or None, track=track)
     with refusals_in(form, "upload"):
         if form.is_valid():

@@ -20,8 +20,8 @@ from participation.interaction.selectors import tracks_with_sessions
 from tracks.assessors.selectors import is_assessor
 from tracks.candidates.selectors import samples_of
 from tracks.guidelines import services as guidelines_services
-from tracks.guidelines.selectors import track_or_404
-from tracks.tracks.selectors import tracks_for
+from tracks.guidelines.selectors import track_or_404 as track_with_guidelines
+from tracks.tracks.selectors import track_or_404
 from web.pages import context_of, local_address, read_and_post
 
 
@@ -93,7 +93,7 @@ def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
 @login_required
 def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The batches of a track. Organizers see all of them, assessors their own, nobody else any."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     if request.user.oversees(track.pk):
         pools = pools_to_plan().filter(track=track)
         context = {"track": track, "batches": track_progress(track), "pools": pools}
@@ -142,7 +142,7 @@ def guidelines(request: AuthenticatedRequest, batch_id: int, *, template: str = 
 @organizer_required
 def examples(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Pick worked examples from judged training units. Organizers only."""
-    track = track_or_404(request.user, slug)
+    track = track_with_guidelines(request.user, slug)
     form = ExampleForm(request.POST or None, track=track)
     if request.method == "POST" and form.is_valid():
         guidelines_services.add_example(track=track, by=request.user, **form.cleaned_data)

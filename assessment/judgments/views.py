@@ -9,7 +9,7 @@ from assessment.batches.selectors import batch_or_404, batches_of
 from assessment.judgments import selectors, services, statistics
 from assessment.judgments.exports import lines_of
 from assessment.judgments.forms import ExportForm, OwnFilterForm
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.pages import context_of
 
@@ -25,7 +25,7 @@ def judgments_csv(request: AuthenticatedRequest, batch_id: int) -> HttpResponseB
 @organizer_page
 def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """All judgments of a track as a file, or the form that chooses what it contains. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = ExportForm(request.GET if "to" in request.GET else None, track=track)
     if form.is_valid():
         return download(*services.export(track=track, **form.cleaned_data))

@@ -18,7 +18,7 @@ from assessment.machines.selectors import MachinePage
 from pooling.models import Pool
 from tracks.assessors import machines as machine_services
 from tracks.models import Machine
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.forms import StyledForm, refusals_in
 from web.pages import context_of, form_page
 
@@ -61,7 +61,7 @@ class MachineTokenForm(TokenForm):
 @organizer_page
 def machines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The programs and models that judge for a track. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     context = {"track": track, "rows": selectors.shown_machines(track), "tab": "judging"}
     return render(request, "assessment/machines/machines.html", context)
 
@@ -69,7 +69,7 @@ def machines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_form
 def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Add a machine to a track. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = MachineForm(request.POST or None, initial={"owner": request.user})
     with refusals_in(form, "version"):
         if form.is_valid():

@@ -11,7 +11,7 @@ from assessment.judgments.disagreements import round_of, scale_of
 from assessment.rounds import services
 from assessment.rounds.dual import dual_proposal, rule_in_words
 from assessment.rounds.forms import AdjudicationForm, DualForm, TrainingForm
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.forms import refusals_in
 from web.pages import form_page
 
@@ -59,7 +59,7 @@ def training(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
 @organizer_form
 def adjudication(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Create an adjudication batch of disagreements. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     of_round = round_of(track, request.GET.get("round"))
     form = AdjudicationForm(request.POST or None, track=track, initial=request.GET.dict())
     with refusals_in(form):

@@ -15,14 +15,14 @@ from participation.announcements import selectors, services
 from participation.models import Announcement
 from tracks.editor import PREVIEW, Button, Done, MarkdownForm, editor
 from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.pages import context_of, site_of
 
 
 @require_safe
 def announcements(request: HttpRequest, slug: str) -> HttpResponse:
     """The announcements for the reader, newest first. Everyone who sees the track."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     page = selectors.announcements_page(request.user, track)
     return render(request, "participation/announcements/announcements.html", context_of(page))
 
@@ -47,7 +47,7 @@ class AnnouncementForm(MarkdownForm):
 @organizer_form
 def new_announcement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write an announcement: preview or publish it. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     initial = {"revision": 0, "audiences": ["everyone"], "is_mailed": settings.SENDS_MAIL}
     return _editor(request, track, None, initial)
 

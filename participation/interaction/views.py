@@ -12,7 +12,7 @@ from participation.interaction.forms import AddressForm, NominationForm, PlanFor
 from participation.models import Team
 from participation.teams import selectors as team_selectors
 from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.api.conditional import unless_known
 from web.downloads import download
 from web.forms import bytes_of
@@ -31,7 +31,7 @@ def _team(request: AuthenticatedRequest, team_id: int) -> Team:
 @login_required
 def interaction(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Nominations and sessions. Organizers all, members those of their teams, assessors the sessions they hold."""
-    return _page(request, get_object_or_404(tracks_for(request.user), slug=slug))
+    return _page(request, track_or_404(request.user, slug))
 
 
 def _page(

@@ -32,14 +32,14 @@ from tracks.assessors import organizers
 from tracks.assessors import services as assessor_services
 from tracks.models import Track
 from tracks.tracks.forms import CloneForm
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import context_of, counted, read_and_post, site_of
 
 
 def _track(request: HttpRequest, slug: str) -> Track:
-    return get_object_or_404(tracks_for(request.user), slug=slug)
+    return track_or_404(request.user, slug)
 
 
 @require_safe

@@ -10,7 +10,7 @@ from accounts.access import AuthenticatedRequest, people_form
 from accounts.models import User
 from participation.requests import selectors, services
 from participation.requests.forms import AcceptForm, RefusalForm, RequestForm
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.pages import context_of, read_and_post, site_of
 from web.throttling import limited
 
@@ -20,7 +20,7 @@ from web.throttling import limited
 @limited("ask_to_join", per_hour=20)
 def ask(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask to join a track. Everyone; the page shows nothing about accounts or other requests."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     user = request.user if isinstance(request.user, User) else None
     form = RequestForm(request.POST if request.method == "POST" else None, user=user)
     is_sent = request.method == "POST" and form.is_valid()

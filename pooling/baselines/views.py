@@ -8,7 +8,7 @@ from accounts.access import AuthenticatedRequest, organizer_action, organizer_re
 from pooling.baselines import selectors, services
 from pooling.baselines.forms import BaselineForm, FusionForm
 from pooling.runs.selectors import runs_for
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.forms import refusals_in
 from web.pages import context_of, read_and_post
 
@@ -17,7 +17,7 @@ from web.pages import context_of, read_and_post
 @organizer_required
 def baselines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The baselines of a track; make one, or fuse runs. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     fuses = request.POST.get("action") == "fuse"
     form = BaselineForm(
         None if fuses else request.POST or None, request.FILES or None, track=track, user=request.user

@@ -22,7 +22,7 @@ from pooling.errors import StatisticsMissing
 from pooling.models import Pool
 from pooling.pools import entries, exports, previews, selectors, services
 from pooling.pools.forms import PoolForm, PreviewForm
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.downloads import Content, spooled
 from web.forms import refusals_in
 from web.pages import context_of
@@ -31,14 +31,14 @@ from web.pages import context_of
 @organizer_page
 def pools(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The pools of a track. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     return render(request, "pooling/pools/pools.html", {"track": track, "pools": selectors.pools_of(track)})
 
 
 @organizer_form
 def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Request a pool. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     initial = {name: value for name, value in request.GET.dict().items() if str(value).isdecimal()}
     form = PoolForm(request.POST or None, track=track, initial=initial)
     if request.method == "POST" and form.is_valid():
@@ -52,7 +52,7 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_page
 def preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The size and cost of a pool at each depth, before it is built. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = PreviewForm(request.GET, track=track, seconds=usual_seconds(track.protocol.parsed))
     arguments = form.arguments if form.is_valid() else None
     page = previews.preview_page(track, query=form.query, arguments=arguments)
@@ -62,7 +62,7 @@ def preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_action
 def compute_preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Start the job that computes a preview, and go back to the preview. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = PreviewForm(request.POST, track=track, seconds=usual_seconds(track.protocol.parsed))
     if form.is_valid():
         tops_up, most = form.arguments["tops_up"], form.arguments["most"]
@@ -73,7 +73,7 @@ def compute_preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_action
 def make_ids(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Start the job that makes visual ids for the submitted formulas, and go to its page. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     return redirect(services.request_ids(track=track, by=request.user))
 
 

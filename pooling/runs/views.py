@@ -31,7 +31,7 @@ from pooling.runs.forms import MAX_RUNS, TEMPLATE_ROW, DescriptionForm, ReasonFo
 from pooling.runs.selectors import Answer
 from tracks.agreements.selectors import has_accepted
 from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.api.conditional import unless_known
 from web.downloads import download
 from web.forms import CompareForm
@@ -41,7 +41,7 @@ from web.times import arrived_at
 
 def _track(request: AuthenticatedRequest, slug: str) -> Track:
     """A track whose runs the user may see."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     if not selectors.may_see_runs(request.user, track):
         raise PermissionDenied
     return track

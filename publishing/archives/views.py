@@ -18,7 +18,7 @@ from assay.errors import Refused
 from publishing.archives import selectors, services
 from publishing.archives.forms import ArchiveForm, FetchForm, LoadForm
 from publishing.models import Archive
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.api.conditional import unless_known
 from web.downloads import download
 from web.pages import context_of, read_and_post
@@ -28,7 +28,7 @@ from web.pages import context_of, read_and_post
 @organizer_required
 def archives(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The archives of a track, and the form that makes one."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     latest = track.archives.first()
     # the values of the latest archive, since they rarely change
     initial = {name: getattr(latest, name) for name in ("authors", "license", "url", "doi")} if latest else {}

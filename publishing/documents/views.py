@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.access import AuthenticatedRequest, chairs_only_read, login_required, organizer_required
 from participation.models import Team, TeamDocument
 from publishing.documents import selectors, services
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.api.conditional import unless_known
 from web.downloads import download
 from web.forms import StyledForm, bytes_of, refusals_in
@@ -48,7 +48,7 @@ class UploadForm(DocumentForm):
 @require_safe
 def documents(request: HttpRequest, slug: str) -> HttpResponse:
     """The documents of a track that the reader may get. Everyone; organizers and chairs see which teams lack one."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     page = selectors.documents_page(request.user, track)
     return render(request, "publishing/documents/documents.html", context_of(page))
 
@@ -57,7 +57,7 @@ def documents(request: HttpRequest, slug: str) -> HttpResponse:
 @organizer_required
 def documents_zip(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """All documents of a track as a ZIP file. Organizers and chairs."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     documents = selectors.documents_for(request.user).filter(team__track=track)
     return download(services.zipped(track, documents), f"{track.slug}-documents.zip")
 

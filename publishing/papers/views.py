@@ -1,12 +1,12 @@
 """Pages and files of the tables of papers. Organizers only: a paper reports all runs of all teams."""
 
 from django.http import Http404, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_page, role_required
 from publishing.papers import pages
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.pages import context_of
 
@@ -14,7 +14,7 @@ from web.pages import context_of
 @organizer_page
 def tables(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The tables of an overview paper. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     page = pages.tables_page(request.user, track, request.GET)
     return render(request, "publishing/papers/tables.html", context_of(page))
 
@@ -22,7 +22,7 @@ def tables(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_page
 def table_file(request: AuthenticatedRequest, slug: str, name: str, kind: str) -> HttpResponseBase:
     """One table of an overview paper as LaTeX, CSV, TSV or JSON. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     text = pages.file_of(pages.tables_page(request.user, track, request.GET), name, kind)
     if text is None:
         raise Http404

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import AuthenticatedRequest, chairs_only_read, organizer_action
 from participation.teams import selectors as team_selectors
 from publishing.published_runs import selectors, services
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.api.conditional import unless_known
 from web.downloads import download, for_visitors
 from web.pages import context_of
@@ -19,7 +19,7 @@ from web.pages import context_of
 @never_cache
 def publication(request: HttpRequest, slug: str) -> HttpResponse:
     """The published runs of a track. Everyone; members also answer for their teams, organizers publish."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     page = selectors.publication_page(request.user, track)
     return render(request, "publishing/published_runs/publication.html", context_of(page))
 
@@ -27,7 +27,7 @@ def publication(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def archive_file(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The archive of the published runs. Everyone."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     current = selectors.publication_of(track)
     if current is None:
         raise Http404
@@ -40,7 +40,7 @@ def archive_file(request: HttpRequest, slug: str) -> HttpResponseBase:
 @chairs_only_read
 def consent(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpResponse:
     """Record whether a team agrees to the publication of its runs. Its members, and organizers."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     team = get_object_or_404(team_selectors.teams_of(request.user, track), pk=team_id)
     is_given = request.POST.get("answer") == "yes"
     services.record_consent(team=team, is_given=is_given, by=request.user)
@@ -52,7 +52,7 @@ def consent(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpRespo
 @organizer_action
 def publish(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Start the job that publishes the runs. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     services.request(track=track, by=request.user)
     return redirect("publishing:publication", slug)
 
@@ -60,7 +60,7 @@ def publish(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_action
 def withdraw(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Withdraw the published archive. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     services.withdraw(track=track, by=request.user)
     messages.success(request, "The published runs are withdrawn.")
     return redirect("publishing:publication", slug)

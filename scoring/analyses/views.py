@@ -10,7 +10,7 @@ from accounts.access import AuthenticatedRequest, organizer_action, organizer_pa
 from scoring.analyses import report_pages, selectors, services
 from scoring.models import Leaderboard
 from scoring.selectors import leaderboards_for
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.pages import context_of
 
@@ -27,7 +27,7 @@ def reports(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
 @organizer_page
 def effect(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Redirect to the effect of disagreement on the newest leaderboard of a track. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     board = (
         leaderboards_for(request.user)
         .filter(track=track, status=Leaderboard.Status.READY)

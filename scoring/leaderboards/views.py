@@ -23,7 +23,7 @@ from scoring.models import Leaderboard
 from scoring.qrels.selectors import qrels_for
 from scoring.selectors import interaction_rules, leaderboards_for
 from tracks.deadlines.forms import LocalTimeField, ZoneField
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web import times
 from web.downloads import download, for_visitors, spooled
 from web.forms import CompareForm, StyledForm
@@ -62,7 +62,7 @@ class ReleaseForm(StyledForm):
 @never_cache
 def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
     """The leaderboards of a track. Organizers see all; teams and visitors those released to them."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     context = {
         "track": track,
         "boards": leaderboards_for(request.user).filter(track=track),

@@ -12,13 +12,13 @@ from assay.protocols.schema import Phase
 from scoring.models import Qrels
 from scoring.phases import selectors, services
 from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.pages import context_of
 
 
 def _phase(request: HttpRequest, slug: str, key: str) -> tuple[Track, Phase]:
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     phase = selectors.phases_of(track).get(key)
     if phase is None:
         raise Http404

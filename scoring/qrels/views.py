@@ -15,7 +15,7 @@ from scoring.qrels.examples import material_page
 from scoring.qrels.forms import ExportForm, FreezeForm, ImportForm
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
-from tracks.tracks.selectors import tracks_for, tracks_organized_by
+from tracks.tracks.selectors import track_or_404, tracks_organized_by
 from web.downloads import download, for_visitors
 from web.forms import refusals_in
 from web.pages import context_of
@@ -25,7 +25,7 @@ from web.pages import context_of
 @never_cache
 def qrels_list(request: HttpRequest, slug: str) -> HttpResponse:
     """Versions of a track's qrels. Organizers see all; others those of a leaderboard that they may see."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     context = {
         "track": track,
         "versions": selectors.qrels_of(request.user, track),
@@ -38,7 +38,7 @@ def qrels_list(request: HttpRequest, slug: str) -> HttpResponse:
 @organizer_form
 def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Show what the judgments of a pool become; then freeze them into a version. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = FreezeForm(request.POST or request.GET, track=track)
     digest = request.POST.get("digest", "")
     with refusals_in(form):
@@ -58,7 +58,7 @@ def _losses(track: Track, form: FreezeForm) -> list[str]:
 @organizer_form
 def import_qrels(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import a qrels file as a version. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = ImportForm(request.POST or None, request.FILES or None, track=track)
     with refusals_in(form):
         if form.is_valid():
@@ -151,7 +151,7 @@ def offer(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
 @access.login_required
 def judged_examples(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Topics of earlier tracks, with documents of each grade. Assessors of the track, and organizers."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     if not (request.user.oversees(track.pk) or is_assessor(request.user, track)):
         raise Http404
     chosen = request.GET.get("qrels", ""), request.GET.get("topic", "")

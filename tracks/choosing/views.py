@@ -21,7 +21,7 @@ from tracks.candidates.selectors import sample_or_404
 from tracks.choosing import derivation, selectors, services
 from tracks.choosing.forms import DecisionForm, TopicsForm
 from tracks.models import CandidateSample
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import context_of, read_and_post
@@ -147,7 +147,7 @@ def make_topics(request: AuthenticatedRequest, slug: str, sample: int) -> HttpRe
 @organizer_form
 def derive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Derive the formula topics of a draft from the topics of another track. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     source = derivation.sources_for(request.user, track).filter(slug=request.GET.get("source", "")).first()
     prefix = request.POST.get("prefix", derivation.PREFIX).strip()
     if request.method == "POST" and source:

@@ -3,7 +3,7 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
 from django.views.decorators.http import require_safe
@@ -14,7 +14,7 @@ from tracks.deadlines import services
 from tracks.deadlines.calendar import ical
 from tracks.deadlines.forms import DeadlinesForm, MilestonesForm
 from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import form_page, site_of
@@ -23,7 +23,7 @@ from web.pages import form_page, site_of
 @organizer_form
 def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Set when runs of each kind are accepted. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = DeadlinesForm(request.POST or None, track=track)
     if request.method == "POST" and form.is_valid():
         with refusals_in(form):
@@ -44,7 +44,7 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_form
 def milestones(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Set the milestones of a track. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = MilestonesForm(request.POST or None, track=track)
     if request.method == "POST" and form.is_valid():
         with refusals_in(form):
@@ -73,5 +73,5 @@ def milestones(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_safe
 def calendar(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Milestones and deadlines as an iCalendar file. Everyone who sees the track."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     return download(ical(track, site_of(request)), f"{track.slug}.ics")

@@ -8,7 +8,7 @@ from accounts.access import AuthenticatedRequest, organizer_action, organizer_pa
 from assay.building.leaks import OVERLAP
 from tracks.leaks import selectors, services
 from tracks.models import Track
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.forms import StyledForm, refusals_in
 from web.pages import context_of, read_and_post
@@ -46,7 +46,7 @@ def _page(request: AuthenticatedRequest, track: Track, form: CheckForm, accept: 
 @organizer_required
 def leaks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """What the latest check for leaks found, and the form that starts another. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = CheckForm(request.POST or None)
     with refusals_in(form):
         if form.is_valid():
@@ -58,7 +58,7 @@ def leaks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_action
 def accept_leaks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Accept the leaks of the latest check, so that the track can open. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = AcceptForm(request.POST)
     with refusals_in(form):
         if form.is_valid():
@@ -70,6 +70,6 @@ def accept_leaks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_page
 def leaks_tsv(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The report of the latest check as the command writes it. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     check = get_object_or_404(track.leak_checks.filter(is_complete=True)[:1])
     return download("".join(selectors.report_of(check).text()), f"{slug}-leaks.tsv")

@@ -14,7 +14,7 @@ from assay.templates import filled
 from corpus.threads.selectors import safe_html
 from tracks.models import Track
 from tracks.rows import selectors
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.pages import context_of
 
 SCRIPT = "tracks/frame.js"  # the only file that a frame loads
@@ -55,7 +55,7 @@ def _form_of(track: Track) -> FormRules:
 @organizer_page
 def rows(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The rows of a track, with one of them shown. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     page = selectors.rows_page(track, _form_of(track), request.GET.get("page"), request.GET.get("row", ""))
     return render(request, "tracks/rows/rows.html", context_of(page))
 
@@ -65,6 +65,6 @@ def rows(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_required
 def frame(request: AuthenticatedRequest, slug: str, row_id: int) -> HttpResponse:
     """The document of the frame of a row. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     row = get_object_or_404(selectors.rows_of(track), pk=row_id)
     return framed(request, _form_of(track), selectors.values(row, row.topic))

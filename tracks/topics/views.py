@@ -10,7 +10,7 @@ from assay.errors import Refused
 from tracks.models import Topic
 from tracks.topics import selectors, services
 from tracks.topics.forms import NewTopicForm, NewTrackForm, TopicFileForm, form_for
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from web.forms import refusals_in
 from web.pages import context_of, read_and_post
 
@@ -38,7 +38,7 @@ def new_track(request: AuthenticatedRequest) -> HttpResponse:
 @organizer_form
 def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import topics, or labels for them. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     form = TopicFileForm(request.POST or None, request.FILES or None, track=track)
     if request.method == "POST" and form.is_valid():
         try:
@@ -54,7 +54,7 @@ def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_safe
 def topics(request: HttpRequest, slug: str) -> HttpResponse:
     """The topics of a track. Everyone; drafts for organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     return render(
         request, "tracks/topics/topics.html", context_of(selectors.topics_page(request.user, track))
     )
@@ -63,7 +63,7 @@ def topics(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def topic(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     """A topic, with a link to its thread for those who may read it. Everyone; drafts for organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
     return render(
         request, "tracks/topics/topic.html", context_of(selectors.topic_page(request.user, track, topic))
@@ -73,7 +73,7 @@ def topic(request: HttpRequest, slug: str, code: str) -> HttpResponse:
 @organizer_form
 def edit(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """Edit a topic: all of it in a draft, otherwise its scenario, criteria and labels. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
     form = form_for(topic)(request.POST or None, topic=topic)
     if form.is_valid() and not _is_preview(request):
@@ -94,7 +94,7 @@ def _is_preview(request: AuthenticatedRequest) -> bool:
 @organizer_form
 def new_topic(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write a topic of a draft. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     topic = Topic(track=track, scenario="", criteria="", known_item="", split="")
     form = NewTopicForm(request.POST or None, topic=topic)
     if form.is_valid() and not _is_preview(request):
@@ -110,7 +110,7 @@ def new_topic(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_action
 def delete_topic(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """Delete a topic of a draft. Organizers only."""
-    track = get_object_or_404(tracks_for(request.user), slug=slug)
+    track = track_or_404(request.user, slug)
     topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
     services.delete(topic=topic, by=request.user)
     messages.success(request, f"Topic {code} is deleted.")

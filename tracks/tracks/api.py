@@ -127,7 +127,7 @@ def _detail(request: Request, track: Track) -> Any:
 
 def track_of(request: Request, slug: str) -> Track:
     """The track of an address. 404 if there is none that the user of the request may see."""
-    return get_object_or_404(selectors.tracks_for(user_of(request)), slug=slug)
+    return selectors.track_or_404(user_of(request), slug)
 
 
 class Tracks(Endpoints):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from django.shortcuts import get_object_or_404
 
 from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
@@ -31,6 +32,15 @@ def tracks_for(user: AnyUser) -> QuerySet[Track]:
     if isinstance(user, User) and user.is_administrator:
         return tracks
     return tracks.filter(~Q(status=Track.Status.DRAFT) | is_due() | Q(pk__in=overseen_by(user)))
+
+
+def track_or_404(user: AnyUser, slug: str) -> Track:
+    """A track that a user may see.
+
+    Raises:
+        Http404: There is no such track.
+    """
+    return get_object_or_404(tracks_for(user), slug=slug)
 
 
 def tracks_organized_by(user: User) -> QuerySet[Track]:

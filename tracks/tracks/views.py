@@ -2,7 +2,7 @@
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_form
@@ -16,14 +16,14 @@ from web.pages import context_of, form_page
 @require_safe
 def track(request: HttpRequest, slug: str) -> HttpResponse:
     """The overview of a track: its subject, and how it is judged and scored. Everyone; drafts for organizers only."""
-    track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
+    track = selectors.track_or_404(request.user, slug)
     return render(request, "tracks/tracks/track.html", context_of(selectors.track_page(request.user, track)))
 
 
 @organizer_action
 def open_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Let teams submit runs. Organizers only."""
-    track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
+    track = selectors.track_or_404(request.user, slug)
     services.open_for_runs(track=track)
     messages.success(request, f"{track} is open. Its teams can submit runs.")
     return redirect(track)
@@ -32,7 +32,7 @@ def open_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_action
 def close_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Accept no more runs. Organizers only."""
-    track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
+    track = selectors.track_or_404(request.user, slug)
     services.close(track=track)
     messages.success(request, f"{track} is closed. Runs can no longer be submitted or withdrawn.")
     return redirect(track)
@@ -41,15 +41,13 @@ def close_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_form
 def edit_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Edit a track. Organizers only."""
-    track = get_object_or_404(selectors.tracks_for(request.user), slug=slug)
+    track = selectors.track_or_404(request.user, slug)
     form = TrackForm(request.POST or None, instance=track, user=request.user)
     if form.is_valid():
         with refusals_in(form):
             messages.success(request, f"Saved {services.edit(track=track, changed=form.changed_data)}.")
             return redirect(track)
-    stored = get_object_or_404(
-        selectors.tracks_for(request.user), slug=slug
-    )  # the form has changed the other row
+    stored = selectors.track_or_404(request.user, slug)  # the form has changed the other row
     note = (
         "The track was opened, and runs were checked against its protocol and collection. These and the short name "
         "cannot change any more."

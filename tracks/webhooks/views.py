@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_required
 from tracks.announcements import EVENTS, TEST
 from tracks.models import Webhook
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import track_or_404
 from tracks.webhooks import services
 from web.forms import StyledForm, refusals_in
 from web.pages import read_and_post
@@ -38,7 +38,7 @@ def _webhook(request: AuthenticatedRequest, slug: str, webhook_id: int) -> Webho
 @organizer_required
 def webhooks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The webhooks of a track, and the form of a new one. The answer to the form shows the secret, once."""
-    track, form = get_object_or_404(tracks_for(request.user), slug=slug), WebhookForm(request.POST or None)
+    track, form = track_or_404(request.user, slug), WebhookForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with refusals_in(form):
             added = services.add(track=track, by=request.user, **form.cleaned_data)
