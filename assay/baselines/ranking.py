@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.formats.runs.columns import RunColumns, trec_order
-from assay.formats.runs.forms import LineForm, forms_of
 from assay.formats.runs.reader import check_run, write_run
+from assay.formats.runs.rules import LineForm, forms_of
 from assay.formats.topics.reader import TopicRow
 from assay.protocols.schema import Protocol
 

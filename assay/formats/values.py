@@ -23,10 +23,9 @@ from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import HIGHEST, LOWEST, GradeScale, QrelsError, qrels_of_rows, sorted_columns
 from assay.formats.reports import Tally
 from assay.formats.runs.columns import RunColumns
-from assay.formats.runs.forms import LineForm, forms_of
 from assay.formats.runs.reader import expected_of
-from assay.formats.runs.rules import RunRows, check_rows
-from assay.formats.runs.words import MAX_DOCNO, MAX_NAME, byte_strings
+from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME, byte_strings
+from assay.formats.runs.rules import LineForm, RunRows, check_rows, forms_of
 from assay.formats.tokens import Table
 from assay.protocols.schema import Protocol
 

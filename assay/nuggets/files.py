@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, cast
 from assay.answers import normal
 from assay.errors import InputError
 from assay.formats.runs.answers import MAX_CITED, is_word
-from assay.formats.runs.words import MAX_NAME
+from assay.formats.runs.rows import MAX_NAME
 from assay.nuggets.lists import GoldAnswer, Importance, Nugget, NuggetList
 
 MAX_NUGGETS = 10_000  # of a topic

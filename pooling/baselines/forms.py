@@ -11,7 +11,7 @@ from assay.baselines.fusion import RRF_K, Fusion
 from assay.baselines.linked_posts import KINDS as LINK_KINDS
 from assay.baselines.linked_posts import parse_links
 from assay.errors import InputError
-from assay.formats.runs.words import MAX_NAME
+from assay.formats.runs.rows import MAX_NAME
 from pooling.baselines.selectors import (
     TEAM,
     links_of_candidates,

@@ -13,9 +13,8 @@ from accounts.models import User
 from assay.formats.compression import Limits, unpack
 from assay.formats.reports import Report
 from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
-from assay.formats.runs.forms import LineForm, forms_of
-from assay.formats.runs.metadata import with_header
-from assay.formats.runs.text import Lines
+from assay.formats.runs.rules import LineForm, forms_of
+from assay.formats.runs.text import Lines, with_header
 from assay.protocols.run_answers import header_of_run
 from assay.protocols.schema import EVERY_RANK, Phase, RunRules
 from participation.models import Team

@@ -23,8 +23,8 @@ from assay.formats.declaration import Declaration, values_of
 from assay.formats.runs import columns
 from assay.formats.runs.answers import characters_of
 from assay.formats.runs.reader import CheckedRun, check_run
+from assay.formats.runs.rows import MAX_NAME
 from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
-from assay.formats.runs.words import MAX_NAME
 from assay.protocols.questions import WrongAnswer
 from assay.protocols.run_answers import Stated, answers_of_run
 from jobs.files import storage

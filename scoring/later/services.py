@@ -7,7 +7,7 @@ from django.db import transaction
 
 from accounts.audit import services as audit
 from accounts.models import User
-from assay.formats.runs.words import MAX_NAME
+from assay.formats.runs.rows import MAX_NAME
 from assay.measures.scores import score_hits
 from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Average

@@ -24,8 +24,8 @@ from assay.formats.qrels.columns import columns_from as columns_from
 from assay.formats.qrels.parts import LAYOUTS, REPEATS, PartRow, columns_of, lines_of
 from assay.formats.qrels.tables import cited_rows, header_of, table_rows
 from assay.formats.runs.columns import byte_keys, sorted_topics
-from assay.formats.runs.forms import SEPARATORS
-from assay.formats.runs.words import MAX_DOCNO, MAX_NAME
+from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME
+from assay.formats.runs.rules import SEPARATORS
 from assay.formats.separated import SeparatedLines, n_columns, quoted
 from assay.formats.tokens import Table
 from assay.protocols.form_rules import kind_in

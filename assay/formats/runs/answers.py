@@ -25,10 +25,9 @@ from assay.answers import Answer, Sentence, normal
 from assay.errors import InputError
 from assay.formats.compression import Limits
 from assay.formats.reports import Tally
-from assay.formats.runs.forms import AnswerForm
-from assay.formats.runs.rules import NO_ROWS, Expected, RunRows
+from assay.formats.runs.rows import CONTROL, MAX_NAME, byte_strings
+from assay.formats.runs.rules import NO_ROWS, AnswerForm, Expected, RunRows
 from assay.formats.runs.text import Lines
-from assay.formats.runs.words import CONTROL, MAX_NAME, byte_strings
 from assay.protocols.schema import AnswerRules
 from assay.structure import strict_json
 

@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from assay.formats.compression import Limits
 from assay.formats.reports import Tally
 from assay.formats.runs.elements import Elements
+from assay.formats.runs.rows import quoted, score_of
 from assay.formats.runs.rules import Expected
-from assay.formats.runs.words import quoted, score_of
 
 NEEDED = ("team", "date", "eval", "subtask", "run", "contact")
 ACCEPTED = "bolt-ir-submission > response > cite, the passage as text."

@@ -9,8 +9,8 @@ import numpy as np
 
 from assay.formats.compression import Limits
 from assay.formats.reports import Tally
+from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME, byte_strings
 from assay.formats.runs.rules import NO_ROWS, Expected, RunRows
-from assay.formats.runs.words import MAX_DOCNO, MAX_NAME, byte_strings
 from assay.formats.tokens import INVISIBLE
 
 MAX_ROWS = 1_000_000

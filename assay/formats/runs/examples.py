@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from assay.formats.runs.forms import AnswerForm, LineForm, RunForm, forms_of
-from assay.formats.runs.rules import NOUNS, unit_of
+from assay.formats.runs.rules import NOUNS, AnswerForm, LineForm, RunForm, forms_of, unit_of
 from assay.protocols.description import limits_of, limits_of_answers
 from assay.protocols.schema import Protocol, RunRules
 

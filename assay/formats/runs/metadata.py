@@ -21,12 +21,11 @@ Source: Breuer, Keller & Schaer (2022), doi:10.1145/3477495.3531738; ir-metadata
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
 START, END = b"ir_metadata.start", b"ir_metadata.end"
-MAX_LINES = 1_000
 MAX_VALUE = 10_000  # characters, as of an answer
 Warn = Callable[[int, str], object]  # the number of a line, and what is wrong with it
 
@@ -39,67 +38,14 @@ class _Open(NamedTuple):
     is_text: bool
 
 
-class Header:
-    """Takes the header from the first lines of a run. `problem` says why it is none, with the number of its line."""
-
-    def __init__(self) -> None:
-        self.lines: list[bytes] = []
-        self.problem: tuple[int, str] | None = None
-        self.is_open = True  # it may still begin, or go on
-        self.numbers: dict[str, int] = {}  # of the first line of each field, by its path
-        self._first = 0
-
-    def take(self, number: int, chunk: bytes) -> tuple[int, bytes]:
-        """The chunk without the lines of the header, and the number of its first line."""
-        start = 0
-        if self.is_open and not self.lines:  # blank lines before it, of which there may be very many
-            start = chunk.rfind(b"\n", 0, len(chunk) - len(chunk.lstrip())) + 1
-            number += chunk.count(b"\n", 0, start)
-        while self.is_open and start < len(chunk):
-            end = chunk.index(b"\n", start) + 1
-            line = chunk[start:end].strip()
-            if not self.lines:
-                self.is_open = _comment(line) == START
-                self._first = number
-            elif self.lines and (not line.startswith(b"#") or len(self.lines) >= MAX_LINES):
-                self._fail()
-                break
-            if not self.is_open:
-                break
-            self.lines.append(line)
-            self.is_open = _comment(line) != END
-            number, start = number + 1, end
-        return number, chunk[start:]
-
-    def finish(self) -> None:
-        """Note that the file has ended."""
-        if self.is_open and self.lines:
-            self._fail()
-
-    def _fail(self) -> None:
-        self.is_open = False
-        self.problem = (
-            self._first,
-            "the header of ir_metadata that begins here has no line “# ir_metadata.end”",
-        )
-
-    @property
-    def content(self) -> bytes:
-        """The header as it was; empty if there is none."""
-        return b"".join(line + b"\n" for line in self.lines) if self.problem is None else b""
-
-    def fields(self, warn: Warn = lambda _number, _message: None) -> Mapping[str, str]:
-        """The fields by their path, in the order of the header."""
-        values: dict[str, list[str]] = {}
-        if self.problem is None:
-            for number, path, value in _pairs(self.lines[1:-1], self._first + 1, warn):
-                values.setdefault(path, []).append(value)
-                self.numbers.setdefault(path, number)
-        return {path: ", ".join(of_path)[:MAX_VALUE] for path, of_path in values.items()}
-
-
-def _comment(line: bytes) -> bytes:
-    return line.lstrip(b"#").strip() if line.startswith(b"#") else b""
+def fields_of(lines: list[bytes], first: int, warn: Warn) -> tuple[Mapping[str, str], dict[str, int]]:
+    """The fields of the lines of a header by their path, in their order, and the number of the first line of each."""
+    values: dict[str, list[str]] = {}
+    numbers: dict[str, int] = {}
+    for number, path, value in _pairs(lines, first, warn):
+        values.setdefault(path, []).append(value)
+        numbers.setdefault(path, number)
+    return {path: ", ".join(of_path)[:MAX_VALUE] for path, of_path in values.items()}, numbers
 
 
 def _pairs(lines: list[bytes], first: int, warn: Warn) -> Iterator[tuple[int, str, str]]:
@@ -164,14 +110,6 @@ def header(fields: Mapping[str, str]) -> bytes:
     filled = sorted((path.split("."), value) for path, value in fields.items() if value)
     lines = [START.decode(), *_block(filled), END.decode()]
     return "".join(f"# {line}\n" for line in lines).encode()
-
-
-def with_header(lines: Iterable[tuple[int, bytes]], fields: Mapping[str, str]) -> Iterator[bytes]:
-    """Yield a run with a header in place of its own. `lines` are chunks, each with the number of its first line."""
-    own = Header()
-    yield header(fields)
-    for number, chunk in lines:
-        yield own.take(number, chunk)[1]
 
 
 def _block(fields: list[tuple[list[str], str]]) -> Iterator[str]:

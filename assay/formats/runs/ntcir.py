@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from assay.formats.compression import Limits
 from assay.formats.reports import Tally
 from assay.formats.runs.elements import Elements
+from assay.formats.runs.rows import MAX_NAME, rank_of, score_of
 from assay.formats.runs.rules import Expected
-from assay.formats.runs.words import MAX_NAME, rank_of, score_of
 
 SUFFIX = re.compile(r"\.(?:x?html?|xhtml5|xht|xml)$", re.IGNORECASE)
 OWN_ID = re.compile(r"""(?:\bid\(|@(?:xml:)?id\s*=)\s*["']([^"'#\s]+)["']""")

@@ -24,31 +24,37 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.answers import Answer
 from assay.digests import sha256_of_file
 from assay.errors import InputError
 from assay.formats.compression import Limits, Unreadable, opened, unpack
-from assay.formats.reports import Report, Tally
+from assay.formats.reports import FIRST_LINES, Report, Tally
 from assay.formats.runs.answers import MAX_LINE, AnswerReader
-from assay.formats.runs.columns import RunColumns
-from assay.formats.runs.forms import AnswerForm, LineForm, RunForm, XmlForm, forms_of
+from assay.formats.runs.columns import RunColumns, tied_rows
 from assay.formats.runs.formulas import FormulaLookup, check_formulas
 from assay.formats.runs.rules import (
     NO_ROWS,
+    AnswerForm,
     Expected,
+    LineForm,
     NearDuplicates,
+    RunForm,
     RunRows,
     UnitLookup,
+    XmlForm,
     check_rows,
     check_tags,
     check_topics,
     check_units,
+    first_lines,
+    forms_of,
+    report,
     unit_of,
-    warn_of_missing,
-    warn_of_rows,
 )
 from assay.formats.runs.text import UTF16, LineReader, Lines, shown
+from assay.passages import leaders
 from assay.protocols.schema import Protocol, RunFormat
 
 if TYPE_CHECKING:
@@ -336,6 +342,99 @@ class _Check:
         except Unreadable:
             return texts  # the report already contains this error
         return texts
+
+
+NAMED = 20  # missing topics that a message names
+TIES = {
+    "docno": "Ties are ordered by docno, descending, as in trec_eval; not by the rank column.",
+    "file": "Ties keep the order of the file.",
+    "rank": "Ties are ordered by the rank column.",
+}
+
+
+def warn_of_rows(
+    rows: RunRows,
+    columns: RunColumns,
+    order: NDArray[np.intp],
+    expected: Expected,
+    form: RunForm,
+    tally: Tally,
+) -> None:
+    """Report what a submitter should know, but need not change. `order` is the permutation of rows into columns."""
+    number = rows.number[order]
+    tied = tied_rows(columns)
+    message = (
+        f"{tied.sum():,} of {len(columns):,} lines have the same score as a line above them in their topic"
+    )
+    report(tally.warning, ("ties", message, TIES[form.ties]), number, tied)
+    if form.has_ranks:
+        _warn_of_ranks(columns, number, tally)
+    same = rows.topic_index[1:] == rows.topic_index[:-1]
+    rises = np.append(False, same & (rows.score[1:] > rows.score[:-1]))
+    change = np.flatnonzero(np.append(True, ~same))
+    _, first = np.unique(rows.topic_index[change], return_index=True)
+    rises[np.delete(change, first)] = True  # a topic that continues after another
+    complaint = ("order", "the line is out of order by topic or score", "Any order; the score decides.")
+    report(tally.warning, complaint, rows.number, rises, is_repairable=True)
+    warn_of_missing(columns.topics.tolist(), expected.topics or (), tally)
+    _warn_of_near_duplicates(columns, number, expected.near, tally)
+
+
+def warn_of_missing(topics: Collection[str], known: Collection[str], tally: Tally) -> None:
+    """Report topics that a run lacks."""
+    missing = sorted(set(known) - set(topics))
+    if missing:
+        more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+        tally.warning(
+            "missing-topics",
+            f"{len(missing)} of {len(known)} topics have no line: {', '.join(missing[:NAMED])}{more}",
+            "A topic without documents counts as 0 in every average over all topics.",
+            n=len(missing),
+        )
+
+
+def _warn_of_ranks(columns: RunColumns, number: NDArray[np.int64], tally: Tally) -> None:
+    by_rank = np.lexsort((columns.rank, columns.topic_index))
+    disagrees = np.zeros(len(columns), dtype=np.bool_)
+    disagrees[by_rank] = columns.score[by_rank] != columns.score
+    message = "the rank column disagrees with the order by score"
+    accepted = "The score decides; the rank column is not used."
+    report(tally.warning, ("rank-disagrees", message, accepted), number, disagrees, is_repairable=True)
+    expected = np.arange(len(columns)) - columns.offsets[:-1][columns.topic_index] + 1
+    is_odd = columns.rank[by_rank] != expected
+    if is_odd.any():
+        topics, first = np.unique(columns.topic_index[is_odd], return_index=True)
+        tally.warning(
+            "rank-gaps",
+            f"the ranks of {len(topics)} topics are not 1, 2, 3, … without gaps",
+            "Ranks from 1; they are not used, the scores decide.",
+            n=len(topics),
+            numbers=first_lines(number, by_rank[np.flatnonzero(is_odd)[first]]),
+            is_repairable=True,
+        )
+
+
+def _warn_of_near_duplicates(
+    columns: RunColumns, number: NDArray[np.int64], near: NearDuplicates | None, tally: Tally
+) -> None:
+    """Count the citations that nearly repeat a better one of their topic: they count as false alarms."""
+    if near is None or columns.passage is None:
+        return
+    n, numbers = 0, []
+    for start, end in zip(columns.offsets[:-1].tolist(), columns.offsets[1:].tolist(), strict=True):
+        top = columns.passage[start : min(end, start + near.depth)].tolist()
+        by_rank = leaders([passage.decode() for passage in top], near.overlap)
+        repeats = [row for row, leader in enumerate(by_rank, start) if leader != row - start]
+        n += len(repeats)
+        numbers += number[repeats[:FIRST_LINES]].tolist()
+    if n:
+        tally.warning(
+            "near-duplicates",
+            f"the citation nearly repeats a better one among the first {near.depth} of its topic",
+            f"One of those that share {near.overlap:.0%} of their word pairs: the others count as false alarms.",
+            n=n,
+            numbers=sorted(numbers),
+        )
 
 
 def is_xml(first: bytes) -> bool:

@@ -1,18 +1,222 @@
-"""Checks a run as a whole, once its lines are rows; every check works on arrays."""
+"""The rules for runs: the forms that they may have, and checks of a run as a whole.
 
-from collections.abc import Callable, Collection, Mapping
+The forms are by the names that protocols give them. Once the lines of a run are rows, every check works on arrays.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.formats.reports import DISTINCT, FIRST_LINES, Tally
-from assay.formats.runs.columns import RunColumns, byte_keys, tied_rows
-from assay.passages import leaders
-from assay.protocols import schema
-from assay.protocols.schema import RunRules, Ties
+from assay.formats.runs.columns import byte_keys
+from assay.formats.separated import n_columns, quoted
+from assay.protocols.schema import Protocol, RunFormat, RunRules, Separator, Ties
+
+SEPARATORS: dict[Separator, bytes] = {"white-space": b"\t", "comma": b",", "semicolon": b";"}
+
+
+class LineForm(NamedTuple):
+    """A form in lines of columns. Each number is the place of a column, counted from 0."""
+
+    name: RunFormat
+    title: str
+    width: int
+    topic: int
+    docno: int
+    rank: int | None
+    score: int | None  # None: the rank decides; without both columns, a topic has one document
+    tag: int | None
+    post: int | None = None  # of the post that contains the formula
+    filler: int | None = None  # a column without meaning
+    label: int | None = None
+    labels: tuple[tuple[bytes, bool], ...] = ()  # the words of the label: whether the document is relevant
+    separator: bytes = (
+        b"\t"  # of columns that are written; if it is a tab, any white space separates those read
+    )
+    ties: Ties = "docno"
+    columns: tuple[str, ...] = ()  # the names of all columns, for lines that are not separated by white space
+
+    @property
+    def has_ranks(self) -> bool:
+        return self.rank is not None
+
+    @property
+    def usual_rank(self) -> int:
+        """The rank of a line without a rank: 1 if it has no score either, because it is the only one of its topic."""
+        return 1 if self.score is None else 0
+
+    @property
+    def separated_by(self) -> str:
+        return {b",": "commas", b";": "semicolons"}.get(self.separator, "tabs or spaces")
+
+    def n_columns(self, line: bytes) -> int:
+        """The number of columns of a line."""
+        return len(line.split()) if self.separator == b"\t" else n_columns(line, self.separator)
+
+    def line(
+        self,
+        topic: bytes,
+        docno: bytes,
+        rank: int,
+        score: float,
+        tag: bytes,
+        post: bytes,
+        *,
+        is_relevant: bool = True,
+    ) -> bytes:
+        """A row in this form: separators, the score to its last bit, LF."""
+        words = [b"0"] * self.width
+        label = next((word for word, means in self.labels if means == is_relevant), b"")
+        for column, word in (
+            (self.topic, topic),
+            (self.docno, docno),
+            (self.post, post),
+            (self.filler, b"Q0"),
+            (self.rank, b"%d" % rank),
+            (self.score, repr(score).encode()),
+            (self.tag, tag),
+            (self.label, label),
+        ):
+            if column is not None:
+                words[column] = quoted(word, self.separator)
+        return self.separator.join(words) + b"\n"
+
+
+class XmlForm(NamedTuple):
+    """A form in XML, detected from its first element. `xml` has the class that reads its elements."""
+
+    name: RunFormat
+    title: str
+    roots: tuple[str, ...]
+    has_ranks: bool
+    ties: Ties
+
+
+class AnswerForm(NamedTuple):
+    """A form of generated answers in JSON lines, one answer each. `answers` reads them.
+
+    A place is a key, after a point one of the object `metadata`.
+    """
+
+    name: RunFormat
+    title: str
+    tag: str  # place of the id of the run
+    topic: str  # place of the code of the topic
+    team: str  # place of the team; empty: none
+    kind: str  # place of the word automatic or manual; empty: none
+    sentences: str  # key of the list of sentences
+    has_references: bool  # whether citations are of a list of references
+    has_indexes: bool = False  # whether a citation can be a place in that list, from 0
+    has_ids: bool = True  # whether it can be the id of a document
+    has_ranks: bool = False
+    ties: Ties = "file"
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The places that a line must have."""
+        references = ("references",) if self.has_references else ()
+        return (*filter(None, (self.tag, self.topic, self.team, self.kind)), *references, self.sentences)
+
+
+RunForm = LineForm | XmlForm | AnswerForm
+_OF_RUN = ("metadata.run_id", "metadata.topic_id", "metadata.team_id")
+_NARRATIVE = ("metadata.run_id", "metadata.narrative_id", "metadata.team_id", "metadata.type", "answer")
+FORMS: dict[RunFormat, RunForm] = {
+    form.name: form
+    for form in (
+        LineForm("arqmath-5", "Query_Id Post_Id Rank Score Run_Number", 5, 0, 1, 2, 3, 4),
+        LineForm("arqmath-6", "Query_Id Formula_Id Post_Id Rank Score Run_Number", 6, 0, 1, 3, 4, 5, post=2),
+        LineForm("trec-6", "topic Q0 docno rank score tag", 6, 0, 2, 3, 4, 5, filler=1),
+        XmlForm(
+            name="ntcir-xml",
+            title="XML: results > run[runtag] > result[for] > hit[xref, score, rank]",
+            roots=("results", "run", "result"),
+            has_ranks=True,
+            ties="docno",
+        ),
+        XmlForm(
+            name="bolt-xml",
+            title="XML: bolt-ir-submission > response[number] > cite[score, thread, post, offset, length]",
+            roots=("bolt-ir-submission",),
+            has_ranks=False,
+            ties="file",
+        ),
+        AnswerForm(
+            "rag-2024",
+            "JSON lines: run_id, topic_id, topic, references, response_length, answer [{text, citations}]",
+            "run_id",
+            "topic_id",
+            "",
+            "",
+            "answer",
+            has_references=True,
+            has_indexes=True,
+            has_ids=False,
+        ),
+        AnswerForm(
+            "rag-2025",
+            "JSON lines: metadata {team_id, run_id, type, narrative_id, narrative}, references, "
+            "answer [{text, citations}]",
+            *_NARRATIVE,
+            has_references=True,
+            has_indexes=True,
+        ),
+        AnswerForm(
+            "rag-2026",
+            "JSON lines: metadata {team_id, run_id, run_desc, type, narrative_id, narrative}, references, "
+            "answer [{text, citations}]",
+            *_NARRATIVE,
+            has_references=True,
+            has_indexes=True,
+        ),
+        AnswerForm(
+            "ragtime",
+            "JSON lines: metadata {team_id, run_id, topic_id}, responses [{text, citations}]",
+            *_OF_RUN,
+            "",
+            "responses",
+            has_references=False,
+        ),
+        AnswerForm(
+            "dragun",
+            "JSON lines: metadata {team_id, run_id, topic_id, type, use_starter_kit}, responses [{text, citations}]",
+            *_OF_RUN,
+            "metadata.type",
+            "responses",
+            has_references=False,
+        ),
+    )
+}
+
+
+def forms_of(protocol: Protocol, formats: Sequence[RunFormat] = ()) -> list[RunForm]:
+    """The forms that a protocol accepts, or those of `formats`, with the protocol's order of ties."""
+    rules = protocol.runs
+    own: dict[RunFormat, RunForm] = {}
+    if (lines := rules.columns) is not None:
+        place = {name: column for column, name in enumerate(lines.order)}
+        own["columns"] = LineForm(
+            "columns",
+            " ".join("-" if name == "skip" else name for name in lines.order),
+            len(lines.order),
+            place["topic"],
+            place["docno"],
+            place.get("rank"),
+            place.get("score"),
+            place.get("tag"),
+            post=place.get("post"),
+            label=place.get("label"),
+            labels=tuple((word.encode(), is_relevant) for word, is_relevant in lines.labels.items()),
+            separator=SEPARATORS[lines.separator],
+            columns=lines.order,
+        )
+    forms = [own.get(name) or FORMS[name] for name in formats or rules.formats]
+    return forms if rules.ties is None else [form._replace(ties=rules.ties) for form in forms]
+
 
 NOUNS = {
     "formula": ("formula", "formulas"),
@@ -21,7 +225,6 @@ NOUNS = {
     "passage": ("passage", "passages"),
     "generated-answer": ("answer", "answers"),
 }
-NAMED = 20  # missing topics that a message names
 PART = 1 << 14  # rows that are searched for repetitions at once
 
 # Whether a docno is in the collection, and of the right unit.
@@ -29,7 +232,7 @@ FIT, ABSENT, OTHER_UNIT = 0, 1, 2
 UnitLookup = Callable[[NDArray[np.bytes_]], NDArray[np.uint8]]
 
 
-def unit_of(protocol: schema.Protocol) -> str:
+def unit_of(protocol: Protocol) -> str:
     """Name what a run of a protocol retrieves, with citations apart from other passages."""
     return "citation" if protocol.cites_posts else protocol.unit
 
@@ -51,22 +254,6 @@ class RunRows(NamedTuple):
 
 _INTEGERS, _NO_SCORES = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float64)
 NO_ROWS = RunRows([], _INTEGERS, np.empty(0, dtype="S1"), _INTEGERS, _NO_SCORES, np.empty(0, dtype=np.int64))
-
-
-TIES = {
-    "docno": "Ties are ordered by docno, descending, as in trec_eval; not by the rank column.",
-    "file": "Ties keep the order of the file.",
-    "rank": "Ties are ordered by the rank column.",
-}
-
-
-class Form(Protocol):
-    """The properties of a form that the checks use."""
-
-    @property
-    def has_ranks(self) -> bool: ...
-    @property
-    def ties(self) -> Ties: ...
 
 
 class NearDuplicates(NamedTuple):
@@ -95,7 +282,7 @@ class Expected(NamedTuple):
         return NOUNS.get(self.unit, ("document", "documents"))
 
 
-def check_rows(rows: RunRows, expected: Expected, form: Form, tally: Tally) -> None:
+def check_rows(rows: RunRows, expected: Expected, form: RunForm, tally: Tally) -> None:
     """Report errors of content: topics, repeated documents, depth, ranges of numbers, ids outside the collection.
 
     Ranks out of range are only a warning if the protocol says nothing else.
@@ -113,7 +300,7 @@ def check_rows(rows: RunRows, expected: Expected, form: Form, tally: Tally) -> N
     deep = np.flatnonzero(depth > max_ranks)
     for index in deep[:DISTINCT]:
         message = f"topic “{rows.topics[index]}” has {depth[index]:,} {nouns}"
-        beyond = _at(rows.number, np.flatnonzero(rows.topic_index == index)[max_ranks:])
+        beyond = first_lines(rows.number, np.flatnonzero(rows.topic_index == index)[max_ranks:])
         tally.error("too-many-ranks", message, accepted, n=int(depth[index]) - max_ranks, numbers=beyond)
     complaint = ("too-many-ranks", f"lines of other topics with too many {nouns}", accepted)
     _report_others(rows, deep[DISTINCT:], complaint, tally)
@@ -153,10 +340,10 @@ def report(
 ) -> None:
     """Add a complaint of code, message and what is accepted for the lines of some rows, if there are any."""
     if where.any():
-        add(*complaint, n=int(where.sum()), numbers=_at(number, where), **more)
+        add(*complaint, n=int(where.sum()), numbers=first_lines(number, where), **more)
 
 
-def _at(number: NDArray[np.int64], where: NDArray[np.bool_] | NDArray[np.intp]) -> list[int]:
+def first_lines(number: NDArray[np.int64], where: NDArray[np.bool_] | NDArray[np.intp]) -> list[int]:
     """The first line numbers of some rows, as many as a complaint shows."""
     numbers = number[where]
     few = np.partition(numbers, FIRST_LINES - 1)[:FIRST_LINES] if len(numbers) > FIRST_LINES else numbers
@@ -260,83 +447,3 @@ def check_units(rows: RunRows, lookup: UnitLookup, unit: str, tally: Tally) -> N
     report(tally.error, absent, rows.number, states == ABSENT)
     message = f"the document is in the collection, but is not of the kind {unit}"
     report(tally.error, ("wrong-unit", message, accepted), rows.number, states == OTHER_UNIT)
-
-
-def warn_of_rows(
-    rows: RunRows, columns: RunColumns, order: NDArray[np.intp], expected: Expected, form: Form, tally: Tally
-) -> None:
-    """Report what a submitter should know, but need not change. `order` is the permutation of rows into columns."""
-    number = rows.number[order]
-    tied = tied_rows(columns)
-    message = (
-        f"{tied.sum():,} of {len(columns):,} lines have the same score as a line above them in their topic"
-    )
-    report(tally.warning, ("ties", message, TIES[form.ties]), number, tied)
-    if form.has_ranks:
-        _warn_of_ranks(columns, number, tally)
-    same = rows.topic_index[1:] == rows.topic_index[:-1]
-    rises = np.append(False, same & (rows.score[1:] > rows.score[:-1]))
-    change = np.flatnonzero(np.append(True, ~same))
-    _, first = np.unique(rows.topic_index[change], return_index=True)
-    rises[np.delete(change, first)] = True  # a topic that continues after another
-    complaint = ("order", "the line is out of order by topic or score", "Any order; the score decides.")
-    report(tally.warning, complaint, rows.number, rises, is_repairable=True)
-    warn_of_missing(columns.topics.tolist(), expected.topics or (), tally)
-    _warn_of_near_duplicates(columns, number, expected.near, tally)
-
-
-def warn_of_missing(topics: Collection[str], known: Collection[str], tally: Tally) -> None:
-    """Report topics that a run lacks."""
-    missing = sorted(set(known) - set(topics))
-    if missing:
-        more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-        tally.warning(
-            "missing-topics",
-            f"{len(missing)} of {len(known)} topics have no line: {', '.join(missing[:NAMED])}{more}",
-            "A topic without documents counts as 0 in every average over all topics.",
-            n=len(missing),
-        )
-
-
-def _warn_of_ranks(columns: RunColumns, number: NDArray[np.int64], tally: Tally) -> None:
-    by_rank = np.lexsort((columns.rank, columns.topic_index))
-    disagrees = np.zeros(len(columns), dtype=np.bool_)
-    disagrees[by_rank] = columns.score[by_rank] != columns.score
-    message = "the rank column disagrees with the order by score"
-    accepted = "The score decides; the rank column is not used."
-    report(tally.warning, ("rank-disagrees", message, accepted), number, disagrees, is_repairable=True)
-    expected = np.arange(len(columns)) - columns.offsets[:-1][columns.topic_index] + 1
-    is_odd = columns.rank[by_rank] != expected
-    if is_odd.any():
-        topics, first = np.unique(columns.topic_index[is_odd], return_index=True)
-        tally.warning(
-            "rank-gaps",
-            f"the ranks of {len(topics)} topics are not 1, 2, 3, … without gaps",
-            "Ranks from 1; they are not used, the scores decide.",
-            n=len(topics),
-            numbers=_at(number, by_rank[np.flatnonzero(is_odd)[first]]),
-            is_repairable=True,
-        )
-
-
-def _warn_of_near_duplicates(
-    columns: RunColumns, number: NDArray[np.int64], near: NearDuplicates | None, tally: Tally
-) -> None:
-    """Count the citations that nearly repeat a better one of their topic: they count as false alarms."""
-    if near is None or columns.passage is None:
-        return
-    n, numbers = 0, []
-    for start, end in zip(columns.offsets[:-1].tolist(), columns.offsets[1:].tolist(), strict=True):
-        top = columns.passage[start : min(end, start + near.depth)].tolist()
-        by_rank = leaders([passage.decode() for passage in top], near.overlap)
-        repeats = [row for row, leader in enumerate(by_rank, start) if leader != row - start]
-        n += len(repeats)
-        numbers += number[repeats[:FIRST_LINES]].tolist()
-    if n:
-        tally.warning(
-            "near-duplicates",
-            f"the citation nearly repeats a better one among the first {near.depth} of its topic",
-            f"One of those that share {near.overlap:.0%} of their word pairs: the others count as false alarms.",
-            n=n,
-            numbers=sorted(numbers),
-        )

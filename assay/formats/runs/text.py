@@ -18,18 +18,16 @@ wrong. Where both paths accept a chunk, they return the same rows.
 import codecs
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from assay.formats.compression import Limits, Unreadable
 from assay.formats.reports import Tally
-from assay.formats.runs.forms import LineForm
-from assay.formats.runs.metadata import Header
-from assay.formats.runs.rows import Rows, read_slow_path
-from assay.formats.runs.rules import NO_ROWS, Expected, RunRows
-from assay.formats.runs.words import RANK, SCORE
+from assay.formats.runs.metadata import END, START, Warn, fields_of, header
+from assay.formats.runs.rows import RANK, SCORE, Rows, read_slow_path
+from assay.formats.runs.rules import NO_ROWS, Expected, LineForm, RunRows
 from assay.formats.separated import SeparatedLines
 from assay.formats.tokens import Table
 
@@ -156,6 +154,76 @@ def shown(line: bytes) -> str:
 
 
 SYSTEM_DESCRIPTION = re.compile(rb"\A<SYSDESC>[^\n]*\n")  # the first line of NTCIR's runs
+MAX_HEADER = 1_000  # lines
+
+
+class Header:
+    """Takes the header from the first lines of a run. `problem` says why it is none, with the number of its line."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        self.problem: tuple[int, str] | None = None
+        self.is_open = True  # it may still begin, or go on
+        self.numbers: dict[str, int] = {}  # of the first line of each field, by its path
+        self._first = 0
+
+    def take(self, number: int, chunk: bytes) -> tuple[int, bytes]:
+        """The chunk without the lines of the header, and the number of its first line."""
+        start = 0
+        if self.is_open and not self.lines:  # blank lines before it, of which there may be very many
+            start = chunk.rfind(b"\n", 0, len(chunk) - len(chunk.lstrip())) + 1
+            number += chunk.count(b"\n", 0, start)
+        while self.is_open and start < len(chunk):
+            end = chunk.index(b"\n", start) + 1
+            line = chunk[start:end].strip()
+            if not self.lines:
+                self.is_open = _comment(line) == START
+                self._first = number
+            elif self.lines and (not line.startswith(b"#") or len(self.lines) >= MAX_HEADER):
+                self._fail()
+                break
+            if not self.is_open:
+                break
+            self.lines.append(line)
+            self.is_open = _comment(line) != END
+            number, start = number + 1, end
+        return number, chunk[start:]
+
+    def finish(self) -> None:
+        """Note that the file has ended."""
+        if self.is_open and self.lines:
+            self._fail()
+
+    def _fail(self) -> None:
+        self.is_open = False
+        self.problem = (
+            self._first,
+            "the header of ir_metadata that begins here has no line “# ir_metadata.end”",
+        )
+
+    @property
+    def content(self) -> bytes:
+        """The header as it was; empty if there is none."""
+        return b"".join(line + b"\n" for line in self.lines) if self.problem is None else b""
+
+    def fields(self, warn: Warn = lambda _number, _message: None) -> Mapping[str, str]:
+        """The fields by their path, in the order of the header."""
+        if self.problem is not None:
+            return {}
+        values, self.numbers = fields_of(self.lines[1:-1], self._first + 1, warn)
+        return values
+
+
+def _comment(line: bytes) -> bytes:
+    return line.lstrip(b"#").strip() if line.startswith(b"#") else b""
+
+
+def with_header(lines: Iterable[tuple[int, bytes]], fields: Mapping[str, str]) -> Iterator[bytes]:
+    """Yield a run with a header in place of its own. `lines` are chunks, each with the number of its first line."""
+    own = Header()
+    yield header(fields)
+    for number, chunk in lines:
+        yield own.take(number, chunk)[1]
 
 
 class LineReader:

@@ -17,8 +17,8 @@ from assay.digests import sha256_of_file
 from assay.errors import InputError
 from assay.formats.compression import Limits, Unreadable, opened, unpack
 from assay.formats.reports import Complaint, Report, Tally
+from assay.formats.runs.rows import MAX_NAME, SCORE, quoted
 from assay.formats.runs.text import Lines, shown
-from assay.formats.runs.words import MAX_NAME, SCORE, quoted
 from assay.protocols.schema import Protocol
 
 SEPARATOR = re.compile(rb"[\s,;]+")

@@ -14,9 +14,8 @@ from assay.formats.compression import Limits
 from assay.formats.reports import Tally
 from assay.formats.runs.bolt import BoltElements
 from assay.formats.runs.elements import Elements, Stopped
-from assay.formats.runs.forms import XmlForm
 from assay.formats.runs.ntcir import NtcirElements
-from assay.formats.runs.rules import NO_ROWS, Expected, RunRows
+from assay.formats.runs.rules import NO_ROWS, Expected, RunRows, XmlForm
 from assay.protocols.schema import RunFormat
 
 MAX_DEPTH = 64  # nested elements

@@ -19,9 +19,8 @@ from assay.formats.reports import Report
 from assay.formats.runs import columns
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.examples import placeholders, sample_run
-from assay.formats.runs.forms import FORMS, XmlForm
 from assay.formats.runs.reader import CheckedRun, check_run
-from assay.formats.runs.rules import ABSENT, FIT, OTHER_UNIT
+from assay.formats.runs.rules import ABSENT, FIT, FORMS, OTHER_UNIT, XmlForm
 from assay.formats.runs.xml import ELEMENTS
 from assay.protocols.loader import load_protocol, shipped_slugs
 from assay.protocols.schema import RUN_FORMATS
