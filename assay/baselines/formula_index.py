@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.baselines.formula_trees import KINDS, Kind, parse
-from assay.baselines.postings import Builder, Postings, TokenBatch
+from assay.baselines.postings import Arrays, Builder, Postings, TokenBatch
 from assay.baselines.ranking import Progress, no_progress
 from assay.baselines.symbol_pairs import pairs
 from assay.errors import BadFile, InputError
@@ -262,15 +262,8 @@ def _write_trees(folder: Path, batches: Iterator[TreeBatch]) -> None:
     np.save(folder / "string.npy", np.cumsum(np.concatenate(lengths), dtype=np.int64))
 
 
-@dataclass(frozen=True)
-class FormulaIndex:
+class FormulaIndex(Arrays):
     """The index of a folder."""
-
-    folder: Path
-
-    def _array(self, name: str) -> NDArray[Any]:
-        array: NDArray[Any] = np.load(self.folder / f"{name}.npy", mmap_mode="r")
-        return array
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
@@ -280,10 +273,6 @@ class FormulaIndex:
     @cached_property
     def formula(self) -> NDArray[np.bytes_]:
         return self._array("formula")
-
-    @cached_property
-    def docno(self) -> NDArray[np.bytes_]:
-        return self._array("docno")
 
     @cached_property
     def post(self) -> NDArray[np.int32]:

@@ -68,12 +68,8 @@ class TokenBatch(NamedTuple):
         return TokenBatch(docnos, self.length[where], self.words, self.tokens[np.repeat(where, self.length)])
 
 
-class _Block(NamedTuple):
-    """Postings, sorted by token and document."""
-
-    token: NDArray[np.int32]
-    document: NDArray[np.int32]
-    frequency: NDArray[np.uint16]
+# Tokens, documents and frequencies of postings, sorted by token and document.
+_Block = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint16]]
 
 
 class Builder:
@@ -95,7 +91,7 @@ class Builder:
         document = np.repeat(np.arange(len(batch.docno)) + self._n_documents, batch.length)
         keys, n = np.unique(number[batch.tokens] << 32 | document, return_counts=True)
         frequency = np.minimum(n, np.iinfo(np.uint16).max).astype(np.uint16)
-        self._waiting.append(_Block((keys >> 32).astype(np.int32), keys.astype(np.int32), frequency))
+        self._waiting.append(((keys >> 32).astype(np.int32), keys.astype(np.int32), frequency))
         self._n_waiting += len(keys)
         self._docnos.append(
             np.array(batch.docno, dtype=np.bytes_)
@@ -200,8 +196,8 @@ def states_of(files: Iterable[Path]) -> list[list[object]]:
 
 
 @dataclass(frozen=True)
-class Postings:
-    """The inverted file of a folder."""
+class Arrays:
+    """The arrays in a folder, as memory maps."""
 
     folder: Path
 
@@ -212,6 +208,10 @@ class Postings:
     @cached_property
     def docno(self) -> NDArray[np.bytes_]:
         return self._array("docno")
+
+
+class Postings(Arrays):
+    """The inverted file of a folder."""
 
     @cached_property
     def length(self) -> NDArray[np.int32]:

@@ -156,11 +156,8 @@ def compared(query: Query, *, folder: Path, k: int) -> dict[Kind, Compared]:
         if kind not in query.strings:
             continue
         tree, weights = parse(query.strings[kind], kind), np.array(WEIGHTS[kind])
-        only = (
-            None
-            if is_within is None
-            else _trees_of(index.trees[kind][is_within], len(index.pairs[kind].docno))
-        )
+        trees = np.arange(len(index.pairs[kind].docno))
+        only = None if is_within is None else np.isin(trees, index.trees[kind][is_within])
         rows = candidates(tree, kind, index.pairs[kind], k=k, only=only)
         scores = [similarity(tree, parse(index.string(kind, row), kind), kind) for row in rows.tolist()]
         results[kind] = Compared(rows, np.array(scores).reshape(len(rows), 3) @ weights)
@@ -174,13 +171,6 @@ def _is_within(query: Query, index: FormulaIndex) -> NDArray[np.bool_] | None:
     posts = np.array([docno.encode() for docno in query.posts], dtype=np.bytes_)
     in_posts: NDArray[np.bool_] = np.isin(index.docno, posts)[index.post]
     return in_posts
-
-
-def _trees_of(trees: NDArray[np.int32], n: int) -> NDArray[np.bool_]:
-    """(n,) whether each tree is that of one of some formulas."""
-    is_tree = np.zeros(n, dtype=np.bool_)
-    is_tree[trees[trees >= 0]] = True
-    return is_tree
 
 
 def _ranked(

@@ -29,8 +29,6 @@ STOP_WORDS = frozenset(
 )
 _LATEX = re.compile(r"\\(?:[A-Za-z]+|.)|[0-9]+|[^\s\\]", re.DOTALL)
 
-Words = Callable[[str], list[str]]
-
 
 def tokenize(html: str, tokenizer: Tokenizer) -> list[bytes]:
     r"""The tokens of sanitized HTML, in order, as UTF-8.

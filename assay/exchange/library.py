@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ def of_files(documents: Path, topics: Path, judged: Mapping[str, Path], name: st
     read = {split: _qrels(path) for split, path in judged.items()}
     rows = [topic_of(row) for row in read_topics(read_file(str(topics)), topics.name)]
     qrels.checked(read, rows, name)
-    return TestCollection(name, rows, read, partial(_documents, document_files(documents)))
+    files = document_files(documents)
+    return TestCollection(name, rows, read, lambda: chain.from_iterable(map_documents(_plain, files)))
 
 
 def _qrels(path: Path) -> QrelsColumns:
@@ -43,11 +44,6 @@ def topic_of(row: Any) -> Topic:
     """A topic with plain texts, from one with sanitized HTML: a row of a file, or of the site."""
     title = plain(row.title) or (row.latex if not row.body else "")
     return Topic(row.code, title, plain(row.body), plain(row.narrative))
-
-
-def _documents(files: Sequence[Path]) -> Iterator[Document]:
-    for chunk in map_documents(_plain, files):
-        yield from chunk
 
 
 def _plain(documents: Sequence[StoredDocument]) -> list[Document]:

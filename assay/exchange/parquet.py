@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO
+from typing import Any
 
 from assay.errors import BadFile, InputError
 from assay.exchange.content import Rows, Source
@@ -57,17 +57,13 @@ def rows_of(source: Source, names: Sequence[str], columns: Sequence[str]) -> Row
     arrow = _arrow()
     for name in names:
         with source.opened(name) as file:
-            yield from _rows_of_file(arrow, file, name, columns)
-
-
-def _rows_of_file(arrow: Any, file: BinaryIO, name: str, columns: Sequence[str]) -> Rows:
-    try:
-        opened = arrow.parquet.ParquetFile(file)
-        kept = [column for column in opened.schema_arrow.names if column in columns]
-        number = 0
-        for batch in opened.iter_batches(batch_size=BATCH, columns=kept):
-            for row in batch.to_pylist():
-                number += 1
-                yield f"{name}, row {number}", row
-    except arrow.ArrowException as error:
-        raise BadFile(f"{name} is not a parquet file that can be read: {error}.") from None
+            try:
+                opened = arrow.parquet.ParquetFile(file)
+                kept = [column for column in opened.schema_arrow.names if column in columns]
+                number = 0
+                for batch in opened.iter_batches(batch_size=BATCH, columns=kept):
+                    for row in batch.to_pylist():
+                        number += 1
+                        yield f"{name}, row {number}", row
+            except arrow.ArrowException as error:
+                raise BadFile(f"{name} is not a parquet file that can be read: {error}.") from None

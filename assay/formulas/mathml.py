@@ -47,9 +47,7 @@ def read_xml(text: str) -> etree._Element:
 
     Raises `LxmlError` or `ValueError` if the text is not XML.
     """
-    root = etree.fromstring(text, _xml)
-    if root.tag != MATH:
-        root = etree.fromstring(_in_mathml(text), _xml)
+    root = _root(text)
     return _presentation(root, f"{{{MATHML}}}") if "annotation" in text else root
 
 
@@ -58,13 +56,16 @@ def read_content(text: str) -> etree._Element:
 
     Raises `LxmlError` or `ValueError` if the text is not XML.
     """
-    root = etree.fromstring(text, _xml)
-    if root.tag != MATH:
-        root = etree.fromstring(_in_mathml(text), _xml)
+    root = _root(text)
     content = (
         _annotation(root, f"{{{MATHML}}}annotation-xml", "mathml-content") if "annotation" in text else None
     )
     return root if content is None else content
+
+
+def _root(text: str) -> etree._Element:
+    root = etree.fromstring(text, _xml)
+    return root if root.tag == MATH else etree.fromstring(_in_mathml(text), _xml)
 
 
 def read_html(text: str) -> etree._Element:

@@ -26,6 +26,13 @@ TEXTS = frozenset({"Text", "HyperText"})
 PARTS = frozenset({"View", "Style", "Header", "Choice", "Label", "Shortcut"})  # of the page, or of a control
 MOST_STARS = 20
 YES_NO = {"yes": "Yes", "no": "No"}
+TYPES = {  # of the results of a control, with the key of their value
+    "Choices": ("choices", "choices"),
+    "Rating": ("rating", "rating"),
+    "Number": ("number", "number"),
+    "TextArea": ("textarea", "text"),
+    "Labels": ("labels", "labels"),
+}
 
 
 class Control(NamedTuple):
@@ -251,7 +258,7 @@ class _Reader:
         keys, labels, hints = _choices_in(element, "Label")
         if field_of_object is None or not labels or element.get("value") is not None:
             return None
-        choices = _with_hints(choices_of(labels, has_values=False), hints)
+        choices = _choices(labels, hints, has_values=False)
         return {"kind": "span", "field": field_of_object, "choice": choices}, keys
 
     def _conditions(self, element: etree._Element) -> list[str]:
@@ -327,13 +334,15 @@ def _of_choices(element: etree._Element) -> Made | None:
     if len(labels) < 2 or is_nested or element.get("value") is not None:
         return None
     if element.get("choice") == "multiple":
-        return {"kind": "any-of", "choice": _with_hints(choices_of(labels, has_values=False), hints)}, words
+        return {"kind": "any-of", "choice": _choices(labels, hints, has_values=False)}, words
     if labels == YES_NO and not any(hints.values()):
         return {"kind": "yes-no"}, words
-    return {"kind": "one-of", "choice": _with_hints(choices_of(labels, has_values=True), hints)}, words
+    return {"kind": "one-of", "choice": _choices(labels, hints, has_values=True)}, words
 
 
-def _with_hints(choices: list[dict[str, Any]], hints: Mapping[str, str]) -> list[dict[str, Any]]:
+def _choices(labels: dict[str, str], hints: Mapping[str, str], *, has_values: bool) -> list[dict[str, Any]]:
+    """The choices of a question; hints are definitions."""
+    choices = choices_of(labels, has_values=has_values)
     return [
         choice | ({"definition": hints[choice["key"]]} if hints[choice["key"]] else {}) for choice in choices
     ]

@@ -12,20 +12,13 @@ from assay.errors import InputError
 from assay.formats.documents.sources import BOM
 from assay.formats.topics.tables import elements
 from assay.html.sanitize import without_controls
-from assay.label_studio.config import Config, Control
+from assay.label_studio.config import TYPES, Config, Control
 from assay.protocols.questions import MARKS, MAX_CHARACTERS, NUMBER
 from assay.structure import shown
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_ERRORS = 20
 MAX_SECONDS = 10**9
-VALUES = {
-    "Choices": "choices",
-    "Rating": "rating",
-    "Number": "number",
-    "TextArea": "text",
-    "Labels": "labels",
-}
 ACCEPTED = "expected a list of tasks, as the export in JSON has it"
 
 
@@ -188,7 +181,7 @@ def _results(
             raise _Wrong(f"{place}.from_name", f"{name} is answered twice")
         seen.add(name)
         if control is not None:
-            answer = _answer(control, value, f"{place}.value.{VALUES[control.tag]}")
+            answer = _answer(control, value, f"{place}.value.{TYPES[control.tag][1]}")
             answers |= {control.question["key"]: answer} if answer else {}
         else:
             side = _side(name, value, f"{place}.value", config) or side
@@ -276,7 +269,7 @@ def _texts(value: object, key: str, *, most: int | None = None) -> list[str]:
 
 
 def _answer(control: Control, value: Mapping[str, Any], key: str) -> str | list[str]:
-    given = value.get(VALUES[control.tag])
+    given = value.get(TYPES[control.tag][1])
     if control.tag == "Choices":
         is_list = control.question["kind"] == "any-of"
         words = _texts(given, key, most=None if is_list else 1)

@@ -10,7 +10,7 @@ from lxml import etree
 from assay.errors import InputError
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.rows import TableRow
-from assay.label_studio.config import VARIABLE
+from assay.label_studio.config import TYPES, VARIABLE
 from assay.label_studio.moves import DOCNO
 from assay.preferences.votes import BAD, TIE, Vote
 from assay.protocols.form_rules import ROW_COLUMNS
@@ -21,13 +21,6 @@ from assay.templates import PLACEHOLDER, QUESTION
 GRADE = "grade"  # the control of the scale of a protocol
 PREFERENCE, NEITHER = "preference", "neither"  # the controls of a comparison
 STARS = 10
-TYPES = {
-    "Choices": ("choices", "choices"),
-    "Rating": ("rating", "rating"),
-    "Number": ("number", "number"),
-    "TextArea": ("textarea", "text"),
-    "Labels": ("labels", "labels"),
-}
 
 
 @dataclass

@@ -166,7 +166,7 @@ def _of_nuggetizer(record: Record) -> NuggetList:
             record.importance(item.get("importance"), f"{place}.importance"),
             record.docnos(item.get("sources"), f"{place}.sources"),
             record.text(item.get("creator"), f"{place}.creator", is_required=False),
-            merged=tuple(record.docnos(item.get("merged"), f"{place}.merged")),
+            merged=record.docnos(item.get("merged"), f"{place}.merged"),
         )
         for place, item in record.items(content["nuggets"], "nuggets")
     ]
@@ -179,16 +179,13 @@ def _of_nuggetizer(record: Record) -> NuggetList:
 
 def _of_bank(record: Record, topic: Any) -> NuggetList:
     content = record.content
-    questions = [
-        _of_question(record, place, item, "question")
-        for place, item in record.items(content["nugget_bank"], "nugget_bank")
-    ]
-    claims = [
-        _of_question(record, place, item, "claim")
-        for place, item in record.items(content.get("claim_bank"), "claim_bank")
+    nuggets = [
+        _of_question(record, place, item, key)
+        for bank, key in (("nugget_bank", "question"), ("claim_bank", "claim"))
+        for place, item in record.items(content.get(bank), bank)
     ]
     title = record.text(content.get("title_query"), "title_query", is_required=False)
-    return NuggetList(record.topic(topic, "topic"), title, (*questions, *claims))
+    return NuggetList(record.topic(topic, "topic"), title, tuple(nuggets))
 
 
 def _of_question(record: Record, place: str, item: Mapping[str, Any], key: str) -> Nugget:

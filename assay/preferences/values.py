@@ -6,7 +6,7 @@ Method of Paired Comparisons" (Biometrika, 1940).
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
 from math import inf, nan
@@ -60,11 +60,12 @@ class Comparisons:
     def __init__(self, votes: Sequence[Vote]) -> None:
         self.votes = votes
         self.docnos = sorted({docno for vote in votes for docno in vote.pair})
+        self._place = {docno: n for n, docno in enumerate(self.docnos)}
 
     @cached_property
     def wins(self) -> Matrix:
         """(n, n) votes for the document of the row against that of the column; a tie is half a vote for each."""
-        place = {docno: n for n, docno in enumerate(self.docnos)}
+        place = self._place
         wins = np.zeros((len(place), len(place)))
         for vote in self.votes:
             left, right = place[vote.left], place[vote.right]
@@ -82,11 +83,9 @@ class Comparisons:
         nan where nobody voted. `bad` is a vote for neither.
         """
         has_votes = np.zeros(self.wins.shape, dtype=np.bool_)
-        place = {docno: n for n, docno in enumerate(self.docnos)}
         for vote in self.votes:
-            has_votes[place[vote.left], place[vote.right]] = has_votes[
-                place[vote.right], place[vote.left]
-            ] = True
+            left, right = self._place[vote.left], self._place[vote.right]
+            has_votes[left, right] = has_votes[right, left] = True
         return np.where(has_votes, 0.5 + 0.5 * np.sign(self.wins - self.wins.T), np.nan)
 
     def copeland(self) -> Vector:
@@ -139,7 +138,11 @@ class Comparisons:
         most = (n**3 - n) / 24 if n % 2 else (n**3 - 4 * n) / 24
         is_decided = np.abs(np.nan_to_num(self.outcomes, nan=0.5) - 0.5) > 0
         is_complete = n > 2 and int(is_decided.sum()) == n * (n - 1)
-        repeated = _repeated(self.votes)
+        of_pair: defaultdict[tuple[str, tuple[str, str]], list[Vote]] = defaultdict(list)
+        for vote in self.votes:
+            of_pair[vote.assessor, vote.pair].append(vote)
+        # For each pair that an assessor judged in both orders, whether the votes are alike.
+        repeated = [a.winner == b.winner for both in of_pair.values() for a, b in combinations(both, 2)]
         decided = [vote.winner == vote.left for vote in self.votes if vote.loser]
         return Consistency(
             judged=int(is_judged.sum()) // 2,
@@ -158,16 +161,6 @@ def _n_reached(graph: NDArray[np.bool_]) -> int:
     while not np.array_equal(more := reached | graph[reached].any(axis=0), reached):
         reached = more
     return int(reached.sum())
-
-
-def _repeated(votes: Iterable[Vote]) -> list[bool]:
-    """For each pair that an assessor judged in both orders, whether the votes are alike."""
-    of_pair: defaultdict[tuple[str, tuple[str, str]], list[Vote]] = defaultdict(list)
-    for vote in votes:
-        of_pair[vote.assessor, vote.pair].append(vote)
-    return [
-        first.winner == second.winner for both in of_pair.values() for first, second in combinations(both, 2)
-    ]
 
 
 def best_first(docnos: Sequence[str], values: Vector) -> list[int]:

@@ -6,7 +6,8 @@ useless. A fifth column names the assessor. trec_eval and Greedy PGC read files 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from assay.errors import InputError
@@ -174,19 +175,15 @@ def _contradicts(votes: Iterable[Vote]) -> set[str]:
             levels[vote.assessor][docno].add(level > 0)
         if vote.loser:
             beaten[vote.assessor][vote.winner].add(vote.loser)
-    useless = {
+    clashes = {
         name for name, of_docno in levels.items() if any(len(kinds) > 1 for kinds in of_docno.values())
     }
-    return useless | {name for name, of_docno in beaten.items() if _has_circle(of_docno)}
-
-
-def _has_circle(beaten: Mapping[str, set[str]]) -> bool:
-    """Whether a document is preferred, over others, to itself."""
-    rest = {winner: set(losers) for winner, losers in beaten.items()}
-    while free := [winner for winner, losers in rest.items() if not losers & rest.keys()]:
-        for winner in free:
-            del rest[winner]
-    return bool(rest)
+    for name, of_docno in beaten.items():
+        try:
+            TopologicalSorter(of_docno).prepare()
+        except CycleError:  # a document is preferred, over others, to itself
+            clashes.add(name)
+    return clashes
 
 
 def as_graph(votes: Iterable[Vote]) -> Iterator[str]:
