@@ -34,8 +34,8 @@ from assay.formats.topics.subtopics import labels_of
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores
 from assay.pools.files import contributions_tsv, member_contributions_tsv, members_tsv, pool_tsv
-from assay.protocols.form_rules import is_of_subtopics
 from assay.protocols.measures import parse_measures
+from assay.protocols.qrels import is_of_subtopics
 from assay.qrels.freezing import ALWAYS, Unit, Vote
 from assay.qrels.sets import grade_in_set, part_of, subtopics_of, votes_on_subtopics
 from assay.statistics.leaderboard import counted, leaderboard_statistics

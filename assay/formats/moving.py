@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from assay.errors import InputError
 from assay.formats.spreadsheet import BOM, as_csv, csv_lines
-from assay.protocols.form_rules import HIGHEST_GRADE, ROW_COLUMNS
+from assay.protocols.form_rules import ROW_COLUMNS
 from assay.protocols.loader import parse_protocol
+from assay.protocols.qrels import HIGHEST_GRADE
 from assay.protocols.schema import FormRules
 
 JUDGMENTS = (

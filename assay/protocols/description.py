@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from assay.languages import any_of, name_of
-from assay.protocols.form_rules import is_of_subtopics
 from assay.protocols.measures import parse_measure
 from assay.protocols.pair_rules import figures_of
+from assay.protocols.qrels import is_of_subtopics
 from assay.protocols.questions import condition_in_words, when
 from assay.protocols.schema import (
     ANSWER_FORMATS,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.protocols import schema
-from assay.protocols.measures import QrelsKind
+from assay.protocols.qrels import HIGHEST_GRADE, highest_of, is_of_subtopics
 from assay.protocols.questions import CLOSED, LISTS, MARKS, MAX_CHARACTERS, Condition
 from assay.protocols.schema import JudgingRules, Protocol, Question
 from assay.structure import shown
@@ -15,7 +15,6 @@ MAX_KIND = 40  # characters of the key of a kind of run or of a set, the limit o
 KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
 LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})?")
 MOST_SUBTOPICS = 100  # of a topic
-HIGHEST_GRADE = 999  # as in qrels
 MARKABLE = ("topic-document", "question-answer")  # layouts that show one document, whose text can be marked
 FIELD = re.compile(r"[^\W\d][\w .-]{0,98}\w|[^\W\d]")
 NOT_A_FIELD = (
@@ -244,42 +243,6 @@ def _of_value(choice: schema.QuestionChoice, question: Question, place: str) -> 
         yield f"{place}: two choices have the same value, {choice.value}"
     if not 0 <= choice.value <= HIGHEST_GRADE:
         yield f"{place}: {choice.value} is not between 0 and {HIGHEST_GRADE}"
-
-
-def is_of_subtopics(protocol: Protocol, rules: schema.QrelsSet) -> bool:
-    """True if a set of qrels has a grade for each subtopic of a document: its question is any-of."""
-    return any(each.key == rules.question and each.kind == "any-of" for each in protocol.judging.questions)
-
-
-def kind_in(protocol: Protocol, rules: schema.QrelsRules | schema.QrelsSet) -> QrelsKind:
-    """The kind of qrels that judgments become: those of a set, or the main ones."""
-    if rules.preferences == "votes":
-        return "preferences"
-    if protocol.is_of_answers and isinstance(rules, schema.QrelsRules):
-        return "nuggets"
-    has_subtopics = isinstance(rules, schema.QrelsSet) and is_of_subtopics(protocol, rules)
-    return "subtopics" if has_subtopics else "grades"
-
-
-def grades_in(protocol: Protocol, rules: schema.QrelsSet) -> list[int]:
-    """The grades that a judgment can have in a set of qrels, ascending; of subtopics, those of each."""
-    if rules.preferences:
-        return list(range(HIGHEST_GRADE + 1))
-    questions = [each for each in protocol.judging.questions if each.key == rules.question]
-    if is_of_subtopics(protocol, rules):
-        return [0, 1]
-    choices = [choice for question in questions for choice in question.choices]
-    values = [choice.value for choice in choices if choice.value is not None]
-    grades = [] if rules.question or rules.rules else [grade.value for grade in protocol.judging.grades]
-    own = list(rules.grades.values()) or [*values, *grades]
-    others = [] if rules.otherwise is None else [rules.otherwise]
-    return sorted({*own, *(rule.grade for rule in rules.rules), *others})
-
-
-def highest_of(protocol: Protocol, rules: schema.QrelsSet) -> int:
-    """The highest grade of a set of qrels."""
-    judges = protocol.judging.judges if rules.aggregate == "sum" else 1
-    return judges * max(grades_in(protocol, rules), default=0)
 
 
 def _of_set(rules: schema.QrelsSet, protocol: Protocol, n: int) -> Iterator[str]:

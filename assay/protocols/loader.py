@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.errors import InputError
-from assay.protocols.form_rules import grades_in
+from assay.protocols.qrels import grades_in
 from assay.protocols.schema import Grade, Protocol, QrelsRules
 from assay.structure import decoded, read_toml
 

@@ -8,19 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from assay.protocols import schema
-from assay.protocols.form_rules import (
-    HIGHEST_GRADE,
-    KEY,
-    MAX_KIND,
-    NOT_A_KEY,
-    SLUG,
-    form_complaints,
-    highest_of,
-    kind_in,
-    of_form,
-)
+from assay.protocols.form_rules import KEY, MAX_KIND, NOT_A_KEY, SLUG, form_complaints, of_form
 from assay.protocols.measures import FAMILIES, Measure, MeasureError, parse_measure, qrels_of
 from assay.protocols.pair_rules import pair_complaints
+from assay.protocols.qrels import HIGHEST_GRADE, highest_of, kind_in
 from assay.protocols.run_answers import run_question_complaints
 from assay.protocols.schema import JudgingRules, Protocol, QrelsSet
 from assay.structure import shown

@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from assay.formats.qrels.parts import PartRow
-from assay.protocols.form_rules import is_of_subtopics
+from assay.protocols.qrels import is_of_subtopics
 from assay.protocols.questions import NO_LABELS, Answers, Condition
 from assay.protocols.schema import Protocol, QrelsRules, QrelsSet
 from assay.qrels.freezing import (

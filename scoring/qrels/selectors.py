@@ -11,9 +11,9 @@ from django.db.models.functions import Coalesce
 from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
 from assay.formats.qrels.parts import documents, with_parts
-from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels, kind_of
+from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.protocols.description import grade_rule
-from assay.protocols.form_rules import is_of_subtopics
+from assay.protocols.qrels import is_of_subtopics, kind_of
 from assay.protocols.schema import Grade, Protocol, QrelsRules, QuestionChoice
 from assay.tables import natural
 from assessment.models import Batch, Task

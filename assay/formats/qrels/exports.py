@@ -15,8 +15,9 @@ from assay.digests import sha256_of
 from assay.errors import InputError
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.parts import LAYOUTS
-from assay.formats.qrels.reader import QrelsForm, format_qrels, kind_of
+from assay.formats.qrels.reader import QrelsForm, format_qrels
 from assay.formats.spreadsheet import as_csv
+from assay.protocols.qrels import kind_of
 from assay.protocols.schema import Protocol
 
 README, CHECKSUMS = "README.md", "SHA256SUMS"

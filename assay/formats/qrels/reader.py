@@ -28,8 +28,8 @@ from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME
 from assay.formats.runs.rules import SEPARATORS
 from assay.formats.separated import SeparatedLines, n_columns, quoted
 from assay.formats.tokens import Table
-from assay.protocols.form_rules import kind_in
-from assay.protocols.measures import QrelsKind, parse_measures, qrels_of
+from assay.protocols.measures import QrelsKind
+from assay.protocols.qrels import kind_in, kind_of
 from assay.protocols.schema import Protocol
 
 # 3, +1, 03 and 3.0; a fraction has a message of its own.
@@ -144,15 +144,6 @@ class QrelsForm(NamedTuple):
 
 
 USUAL = QrelsForm()
-
-
-def kind_of(protocol: Protocol, key: str = "") -> QrelsKind:
-    """The kind of qrels that the measures of a protocol need; with the key of a set, the kind that it has."""
-    if of_set := protocol.qrels.set_of(key):
-        return kind_in(protocol, of_set)
-    if protocol.qrels.preferences:
-        return kind_in(protocol, protocol.qrels)
-    return qrels_of(parse_measures(protocol.scoring.measures))
 
 
 class GradeScale(NamedTuple):
