@@ -51,7 +51,7 @@ class Control:
 
 @dataclass
 class Template:
-    """What a template contains.
+    """The contents of a template.
 
     `refused` are the elements and attributes that only a frame may have, `outside` the addresses of other hosts that it
     loads, which no page of Assay does.
@@ -66,7 +66,7 @@ class Template:
 
 
 def read_template(html: str) -> Template:
-    """What a template contains. Any text is a template: HTML has no errors."""
+    """Read what a template contains. Any text is a template: HTML has no errors."""
     from lxml import etree
 
     template = Template()

@@ -1,4 +1,4 @@
-"""What a chair of a track would be refused does not appear on the pages of the track. Decision: ADR 65.
+"""Pages of a track without what its chairs would be refused. Decision: ADR 65.
 
 Whether a view takes a form from chairs is decided by its decorator (`accounts.access`), and by nothing else. So this
 middleware asks the decorators: it looks up where each form and link of a page leads, and cuts out a form that chairs

@@ -155,7 +155,7 @@ def names_in(text: str) -> set[str]:
 
 
 def problems_of(language: str, domain: str) -> list[str]:
-    """What a catalog lacks: texts without a translation, and translations that are old, unsure or take other values."""
+    """Problems of a catalog: texts without translation, and translations that are old, unsure or take other values."""
     catalog, texts = catalog_of(language, domain), DOMAINS[domain]()
     problems = [
         f"not in the source: {each.id}" for each in catalog if each.id and Text(*_ids(each.id)) not in texts

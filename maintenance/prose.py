@@ -405,6 +405,17 @@ def long_lines(text: str) -> Iterator[Hit]:
         yield Hit(match.start(), f"{len(match.group())} characters", "wrap at 120", "line length")
 
 
+DOCSTRING_OF_QUESTION = re.compile(
+    r'^ *r?"""(What|Whether|Who|Whom|Whose|How|Why|Where|When|Which)\b', re.MULTILINE
+)
+
+
+def questions(text: str) -> Iterator[Hit]:
+    """Docstrings of Python that begin with a question word."""
+    for match in DOCSTRING_OF_QUESTION.finditer(text):
+        yield Hit(match.start(1), match[1], "begin with a noun or a verb", "docstring")
+
+
 # -- files --
 
 NAMES: dict[str, Callable[[str], Iterator[Hit]]] = {".py": names, ".js": names_in_script, ".md": long_lines}
@@ -416,6 +427,8 @@ def check_text(text: str, path: Path) -> list[Finding]:
     hits = list(spellings(text))
     if path.suffix in NAMES:
         hits += NAMES[path.suffix](text)
+    if path.suffix == ".py":
+        hits += questions(text)
     if next(phrases(text.translate(ROUGH)), None):
         hits += phrases(_mask_of(path)(text))
     findings = [Finding(path, text.count("\n", 0, hit.offset) + 1, *hit[1:]) for hit in sorted(hits)]
@@ -464,7 +477,10 @@ def rules() -> str:
     lines = [f"{phrase.name}: {phrase.suggestion}\n    {phrase.reason}" for phrase in PHRASES]
     lines += [f"variable {name}: {better}" for name, better in EMPTY_NAMES.items()]
     lines += [f"in names, {name}: {better}" for name, better in JARGON_NAMES.items()]
-    lines += ["spelling: American, also in names"]
+    lines += [
+        "spelling: American, also in names",
+        "docstring: begins with a noun or a verb, not a question word",
+    ]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -27,7 +27,7 @@ WIDER = {
 
 
 def problems(migration: Migration, before: ProjectState) -> list[str]:
-    """What the previous release could not live with, each in a sentence; none for a first or a second step.
+    """Changes that the previous release could not live with, each in a sentence; none for a first or a second step.
 
     `before` is the state of the models before the migration, of which a copy is changed.
     """
@@ -64,7 +64,7 @@ def _may_be_left_out(field: Any) -> bool:
 
 
 def _narrowed(old: Any, new: Any) -> Iterator[str]:
-    """What the previous release may store in a field that the new one does not accept."""
+    """The values that the previous release may store in a field and the new one does not accept."""
     kinds = (type(old).__name__, type(new).__name__)
     if kinds[0] != kinds[1] and kinds not in WIDER:
         yield f"its type changes from {kinds[0]} to {kinds[1]}"

@@ -146,7 +146,7 @@ def address(name: str) -> str:
 
 
 class Retention(NamedTuple):
-    """How many backups are kept: the latest of so many days, weeks and months."""
+    """The number of backups that are kept: the latest of so many days, weeks and months."""
 
     daily: int
     weekly: int
@@ -269,7 +269,7 @@ def _orcid() -> dict[str, Any]:
 
 
 def new_accounts(name: str) -> list[str]:
-    """Who gets an account by logging in through a service: nobody, anyone, or people of some e-mail domains."""
+    """The people who get an account at their first login through a service: nobody, anyone, or e-mail domains."""
     values = [value.lower() for value in words(name, ["nobody"])]
     if values not in (["nobody"], ["anyone"]) and not all(DOMAIN.fullmatch(value) for value in values):
         raise ImproperlyConfigured(

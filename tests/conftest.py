@@ -419,7 +419,7 @@ def _finished(**_: Any) -> None:
 
 @pytest.fixture
 def complaints() -> list[str]:
-    """What the pages of a test complain of. A test that expects some checks and clears the list."""
+    """Complaints of the pages of a test. A test that expects some checks and clears the list."""
     return []
 
 

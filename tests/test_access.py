@@ -1,4 +1,4 @@
-"""Who may open which page: every address of the site, requested by every kind of person.
+"""Access to pages: every address of the site, requested by every kind of person.
 
 The columns are those of `PEOPLE`. 0: the page; 3: forbidden; 4: not found, as if it did not exist; 5: an address that
 only takes forms; 9: a link that is no longer valid; L: redirected to the login; R: redirected to another page. A new

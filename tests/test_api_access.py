@@ -1,4 +1,4 @@
-"""Who may call which endpoint of the API, with a token: every method of every endpoint, for every kind of person.
+"""Access to the API, with a token: every method of every endpoint, for every kind of person.
 
 The columns are those of `PEOPLE`, then those of `SCOPES`: tokens of an organizer with one scope. 0: let in, whatever
 the endpoint then says about the content; 1: not authenticated; 3: forbidden; 4: not found, as if it did not exist. An

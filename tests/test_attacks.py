@@ -111,7 +111,7 @@ def status(client: Client, address: str, attack: Attack) -> int:
 
 
 def read_by(client: Client, address: str, method: str) -> set[str]:
-    """What a page reads of a request: its query, its body, both, or nothing. The request is no server error."""
+    """The parts of a request that a page reads: query, body, both or nothing. It does not fail with a server error."""
     with transaction.atomic():
         response: Any = client.generic(method, address)
         for _ in response:

@@ -255,7 +255,7 @@ def test_killed_freezing_stores_nothing_and_the_next_one_everything(
 
 
 def is_in_use() -> bool:
-    """Whether another client of this database is in a transaction."""
+    """Return whether another client of this database is in a transaction."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"

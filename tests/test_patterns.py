@@ -131,7 +131,7 @@ def of_class(items: Any) -> str:
 
 
 def repeated_parts(parts: Any, before: str = "") -> Iterator[tuple[str, str]]:
-    """What comes before each part that can be repeated without limit, and each text that it can repeat."""
+    """The text before each part that can be repeated without limit, and each text that it can repeat."""
     for kind, value in parts:
         if kind in {kinds.MAX_REPEAT, kinds.MIN_REPEAT, kinds.POSSESSIVE_REPEAT}:
             if value[1] > MOST_REPEATED:
@@ -165,7 +165,7 @@ def alternatives(parts: Any) -> list[str]:
 
 
 def attacks(expression: Expression) -> list[tuple[str, str]]:
-    """What the hostile texts begin with, and what they repeat."""
+    """The beginnings of the hostile texts, and the parts that they repeat."""
     text = expression[0] if isinstance(expression[0], str) else expression[0].decode("latin-1")
     flags = expression[1] & ~re.UNICODE if isinstance(expression[0], bytes) else expression[1]
     parts = parser.parse(text, flags)

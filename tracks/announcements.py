@@ -1,4 +1,4 @@
-"""What happens in a track, for its webhooks.
+"""Events of a track, for its webhooks.
 
 The audit log and the jobs call this module for each event of a track; it stores one delivery per webhook that wants the
 event, in the transaction of the event. So an event that is undone is never sent, and one that happened is never lost.

@@ -1,4 +1,4 @@
-"""What every page needs: context and methods, the addresses that it goes on to, counted nouns, sizes and durations."""
+"""Parts of every page: context and methods, the addresses that it goes on to, counted nouns, sizes and durations."""
 
 from dataclasses import fields
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""How the numbers, dates and tags of candidates are distributed."""
+"""The distributions of numbers, dates and tags of candidates."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -38,7 +38,7 @@ class Stratum(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What a sample is drawn by. `per_topic` candidates are drawn for each topic of a quota, if there are so many."""
+    """The rule of a sample. `per_topic` candidates are drawn for each topic of a quota, if there are so many."""
 
     seed: int
     strata: tuple[Stratum, ...]

@@ -60,7 +60,7 @@ class Field(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What is sent: an address below the path of the API, headers and a content; `form` if that is a form."""
+    """A request: an address below the path of the API, headers and a content; `form` if that is a form."""
 
     path: str
     headers: Mapping[str, str]

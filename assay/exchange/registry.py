@@ -193,7 +193,7 @@ class Form(NamedTuple):
 
 
 class _Written:
-    """What is written so far: the number of rows, and of each file of data its path, size and digests."""
+    """The state of writing: the number of rows, and of each file of data its path, size and digests."""
 
     def __init__(self, add: Add) -> None:
         self._add = add

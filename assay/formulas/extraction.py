@@ -97,7 +97,7 @@ class _Writer:
         return "".join(out)
 
     def formula(self, text: str, match: re.Match[str]) -> tuple[str, int]:
-        """What replaces an opening delimiter with its formula, and where that ends in the text."""
+        """The replacement of an opening delimiter with its formula, and the place where that ends in the text."""
         if match[2]:  # an even number of backslashes escapes each other, and not the dollar
             dollar = match.end() if len(match[2]) % 2 else match.end() - 1
             return text[match.start() : dollar], dollar
@@ -200,7 +200,7 @@ class _Reader:
         return after
 
     def end_of(self, name: str, position: int) -> tuple[int, int]:
-        """Where the content of an element ends, and where the element ends; (-1, the end) if it is not closed."""
+        """The ends of the content of an element and of the element; (-1, the end) if it is not closed."""
         depth = 1
         for tag in re.compile(rf"<(/?){re.escape(name)}(?=[\s/>])[^<>]*+>", re.IGNORECASE).finditer(
             self.html, position

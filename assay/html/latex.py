@@ -185,7 +185,7 @@ def closing(delimiter: str) -> str:
 
 @lru_cache(maxsize=256)
 def _steps(end: str) -> re.Pattern[str]:
-    """What counts in the search of an end."""
+    """The tokens that count in the search of an end."""
     return re.compile(
         rf"(?P<end>{re.escape(end)})|(?P<stop><(?!(?i:br\s*+/?>))|[{CUT}{ASIDE}])|[{{}}]|\\[^{_WALL}]"
     )

@@ -206,7 +206,7 @@ class RunScores(NamedTuple):
 
 
 class Units(NamedTuple):
-    """What the rows of runs count as. With `formulas`, each instance counts as its visually distinct formula."""
+    """The units that rows of runs count as. With `formulas`, each instance counts as its visually distinct formula."""
 
     formulas: Formulas | None = None
     formats: Sequence["RunFormat"] = ()  # that runs may have; empty: those of the protocol

@@ -130,7 +130,7 @@ def collections_table(collections: Sequence[CollectionFacts]) -> PaperTable:
 
 
 def judging_table(collections: Sequence[CollectionFacts]) -> PaperTable:
-    """How each collection was judged. A column for each collection, because the answers are words."""
+    """The way each collection was judged. A column for each collection, because the answers are words."""
     columns = (Column("Rule"), *(Column(collection.track.name) for collection in collections))
     rules = [_judging(collection) for collection in collections]
     rows = tuple(words(name, *(of_collection[name] for of_collection in rules)) for name in rules[0])

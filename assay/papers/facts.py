@@ -67,7 +67,7 @@ class TopicFacts(NamedTuple):
 
 
 class UnitFacts(NamedTuple):
-    """How many units have each grade, by topic, and the grade from which the protocol counts one as relevant."""
+    """The number of units of each grade, by topic, and the grade from which the protocol counts one as relevant."""
 
     by_topic: Mapping[str, Grades]
     relevant_from: int

@@ -1,4 +1,4 @@
-"""Which pairs of documents to judge next: all of the best, or a tournament that needs few comparisons.
+"""The pairs of documents to judge next: all of the best, or a tournament that needs few comparisons.
 
 The tournament is that of Clarke, Vtyurina and Smucker, "Assessing Top-k Preferences" (TOIS, 2021), with the figures of
 their program `prefj`: k = 5, p = 7, f = 9. Nothing is stored between rounds: the votes say which round it is, and a
@@ -21,7 +21,7 @@ Pair = tuple[str, str]
 
 
 class Plan(NamedTuple):
-    """What to judge next for a topic.
+    """The pairs to judge next for a topic.
 
     Args:
         round: the number of the round, from 1; the last one has all pairs of the remaining documents.

@@ -1,4 +1,4 @@
-"""What votes on pairs of documents of a topic say about the documents, and how far they contradict one another.
+"""Values of the documents of a topic from votes on their pairs, and the contradictions of the votes.
 
 Sources: Bradley and Terry, "Rank Analysis of Incomplete Block Designs" (Biometrika, 1952), fitted as by Hunter, "MM
 Algorithms for Generalized Bradley-Terry Models" (Annals of Statistics, 2004); Kendall and Babington Smith, "On the
@@ -42,7 +42,7 @@ class Strengths(NamedTuple):
 
 
 class Consistency(NamedTuple):
-    """How far the votes on a topic fit together."""
+    """The consistency of the votes on a topic."""
 
     judged: int  # pairs with a vote
     pairs: int  # pairs that the documents have

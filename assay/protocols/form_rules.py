@@ -129,7 +129,7 @@ def _of_key_and_label(
 
 
 def _of_condition(condition: Condition, protocol: Protocol, n: int) -> str:
-    """What is wrong with a condition of the question that `n` questions precede; nothing if it can be met."""
+    """The problem with a condition of the question that `n` questions precede; nothing if it can be met."""
     judging, of, value = protocol.judging, condition.of, condition.value
     if label := condition.label:
         labels = protocol.topics.labels

@@ -1,4 +1,4 @@
-"""Which questions of a protocol are asked about a unit, and the check of the answers to them.
+"""The questions of a protocol that are asked about a unit, and the check of the answers to them.
 
 An answer is stored as its kind says: one-of and yes-no as the key of a choice; any-of as a list of keys in the order of
 the protocol; a number and a text as they were typed; a ranking as a list of keys, best first, in which equal ones are a
@@ -291,7 +291,7 @@ def _tidied(question: Question, answer: Any) -> Any:
 
 
 def problem_with(question: Question, answer: Any) -> str:
-    """What is wrong with an answer; nothing if it is accepted."""
+    """The problem with an answer; nothing if it is accepted."""
     if question.kind in LISTS:
         return _problem_of_list(question, answer)
     if question.kind == "span":
@@ -331,7 +331,7 @@ def problem_with(question: Question, answer: Any) -> str:
 
 
 def _wrong_size(question: Question, n: int) -> str:
-    """What is wrong with a number of choices, marked parts or characters; nothing if it is accepted."""
+    """The problem with a number of choices, marked parts or characters; nothing if it is accepted."""
     least, most = _sizes(question)
     if least <= n <= most:
         return ""
@@ -414,7 +414,7 @@ def _is_mark(value: object) -> bool:
 
 
 def _problem_of_mark(question: Question, part: Mapping[str, Any], end: int) -> str:
-    """What is wrong with a part; `end` is that of the part with the same choice before it."""
+    """The problem with a part; `end` is that of the part with the same choice before it."""
     start, length, choice = part["start"], part["length"], part["choice"]
     place = f"The part {start}+{length} in “{question.label}”"
     if choice not in question.labels:

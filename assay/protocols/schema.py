@@ -475,7 +475,7 @@ class Question:
 
     @property
     def may_be_none(self) -> bool:
-        """Whether an answer can be that none of several choices holds. The document must surely be asked about."""
+        """Return whether an answer can be that none of several choices holds. The question must always be asked."""
         return self.kind == "any-of" and not self.required and not self.languages
 
     @property
@@ -705,7 +705,7 @@ class AgreementRules:
 
 @dataclass(frozen=True, slots=True)
 class BaselineRules:
-    """What the baselines of `assay baseline` do for the protocol."""
+    """Parameters of the baselines of `assay baseline` for the protocol."""
 
     tokenizer: Tokenizer = "english-latex"  # of text baselines
 
@@ -761,17 +761,17 @@ class Protocol:
 
     @property
     def takes_runs(self) -> bool:
-        """Whether anything is submitted and scored; rows are judged without runs."""
+        """Return whether anything is submitted and scored; rows are judged without runs."""
         return bool(self.runs.kinds)
 
     @property
     def is_of_answers(self) -> bool:
-        """Whether a run has generated answers, whose nuggets and citations are judged."""
+        """Return whether a run has generated answers, whose nuggets and citations are judged."""
         return self.unit == "generated-answer"
 
     @property
     def judges_relevance(self) -> bool:
-        """Whether a grade is one of relevance: not of a nugget in an answer, and not of a row."""
+        """Return whether a grade is one of relevance: not of a nugget in an answer, and not of a row."""
         return self.judging.has_scale and not self.is_of_answers and self.pool.strategy != "rows"
 
     @property
@@ -783,7 +783,7 @@ class Protocol:
 
     @property
     def cites_posts(self) -> bool:
-        """Whether a run cites passages of posts by thread, post, offset and length. Other passages are documents."""
+        """Return whether a run cites passages of posts by thread, post, offset and length; else it cites documents."""
         is_citation = self.judging.layout == "citation" or "bolt-xml" in self.runs.formats
         return self.unit == "passage" and is_citation
 

@@ -111,7 +111,7 @@ class Frozen:
 
 @dataclass(slots=True)
 class Tally:
-    """What is decided of each unit, and why the others have no grade."""
+    """The decided grade of each unit, and the reasons why the others have none."""
 
     graded: dict[Unit, int] = field(default_factory=dict)
     non_answers: list[dict[str, str]] = field(default_factory=list)
@@ -165,7 +165,7 @@ def tallied(
     also: Sequence[str],
     members: Mapping[Unit, Member],
 ) -> tuple[Tally, dict[str, int]]:
-    """What the votes decide, and how many votes of other kinds there are."""
+    """The grades that the votes decide, and the number of votes of other kinds."""
     ordered = sorted(units)
     judged, left_out = votes_by_document(ordered, votes, {*ALWAYS, *also})
     documents: defaultdict[Unit, list[Unit]] = defaultdict(list)

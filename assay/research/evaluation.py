@@ -149,7 +149,7 @@ def run_from_any(run: Values, name: str, protocol: Protocol, formats: Sequence[R
 
 @dataclass(frozen=True, kw_only=True)
 class Scoring:
-    """How runs are scored; the fields are options of commands and arguments of functions.
+    """The way of scoring runs; the fields are options of commands and arguments of functions.
 
     Args:
         protocol: slug of a shipped protocol or path of a TOML file; None: usual files, and measures must be named.
@@ -185,7 +185,7 @@ class Scoring:
 
 
 class Request(NamedTuple):
-    """What scores a run."""
+    """The rules and qrels by which a run is scored."""
 
     protocol: Protocol
     judged: JudgedDocuments

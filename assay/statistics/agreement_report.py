@@ -259,7 +259,7 @@ def pair_cells(pair: Pair) -> tuple[Cell, ...]:
 
 
 def needs_order(name: str) -> bool:
-    """Whether a value of this name means something only if the numbers that are compared have an order.
+    """Return whether a value of this name means something only if the numbers that are compared have an order.
 
     >>> needs_order("alpha_ordinal"), needs_order("alpha_nominal"), needs_order("kappa_low")
     (True, False, False)

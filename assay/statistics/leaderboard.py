@@ -33,7 +33,7 @@ def counted(
     judged_only: bool,
     average: Average,
 ) -> dict[str, Any]:
-    """What a leaderboard counts of a run besides its scores, as plain values.
+    """The figures of a run on a leaderboard besides its scores, as plain values.
 
     Args:
         n_topics, n_missing: topics that are averaged over, and topics of the qrels that the run does not have.

@@ -86,7 +86,7 @@ class MachineAgreementSerializer(serializers.Serializer[Any]):
 
 
 class PreferencesSerializer(serializers.Serializer[Any]):
-    """How far the preferences of a topic fit together."""
+    """The consistency of the preferences of a topic."""
 
     topic = serializers.CharField()
     judged = serializers.IntegerField(source="of.judged", help_text="Pairs with a preference.")

@@ -1,4 +1,4 @@
-"""How far the preferences of a round fit together: circular triads, repeats in the other order, and the sides.
+"""The consistency of the preferences of a round: circular triads, repeats in the other order, and the sides.
 
 A circular triad is of three documents of which the first is preferred to the second, the second to the third, and the
 third to the first.

@@ -66,7 +66,7 @@ class GoldFileSerializer(Strict):
 
 
 class CountSerializer(serializers.Serializer[Any]):
-    """How many known grades were stored."""
+    """The number of known grades that were stored."""
 
     n = serializers.IntegerField()
 

@@ -41,7 +41,7 @@ class LinkForm(StyledForm):
 
 
 class StartForm(StyledForm):
-    """What somebody gives who starts with a link: a name, if the link asks for one."""
+    """The entries of somebody who starts with a link: a name, if the link asks for one."""
 
     name = forms.CharField(
         max_length=MAX_NAME,

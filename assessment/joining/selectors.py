@@ -57,7 +57,7 @@ def batches_to_preview(user: User) -> QuerySet[Batch]:
 
 
 def facts_of(batch: Batch) -> list[str]:
-    """What a person wants to know before they accept: the units, the people per unit and the time for a task."""
+    """Facts that a person wants to know before they accept: the units, the people per unit and the time for a task."""
     people = counted(batch.n_judges, "person,people")
     return [
         counted(entries_of(batch).count(), "unit"),
@@ -186,7 +186,7 @@ def workers_of(batch: Batch) -> list[Worker]:
 
 
 class Arrival(NamedTuple):
-    """What a link leads to. `guest` is somebody who comes back with their own link."""
+    """The destination of a link. `guest` is somebody who comes back with their own link."""
 
     link: BatchLink
     guest: User | None

@@ -155,7 +155,7 @@ def exclude(request: AuthenticatedRequest, batch_id: int, user_id: int) -> HttpR
 @never_cache
 @limited("join", per_hour=60)
 def link(request: HttpRequest) -> HttpResponse:
-    """What a link leads to: the batch and its guidelines, or the work that was begun. Everyone who has a link."""
+    """The page of a link: the batch and its guidelines, or the work that was begun. Everyone who has a link."""
     arrival = selectors.arrival_by(request.session.get(INVITED_BY, ""))
     own = _own_work(request, arrival)
     if own is not None:

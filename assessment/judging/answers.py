@@ -27,7 +27,7 @@ class ShownAnswer(NamedTuple):
 
     @property
     def noun(self) -> str:
-        """What is judged, for headings."""
+        """The name of what is judged, for headings."""
         return gettext_noop("Citation") if self.is_citation else gettext_noop("Nugget")
 
     def as_json(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ MOST = 500  # judgments of one request: it takes some seconds, and holds the row
 
 
 class Unit(NamedTuple):
-    """What is judged: a document of a topic; for a unit with members, the document that names the unit."""
+    """A unit to judge: a document of a topic; for a unit with members, the document that names the unit."""
 
     topic: str
     document: str

@@ -172,7 +172,7 @@ class Disagreement(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """How far the grades are apart; 0 if fewer than two assessors gave one."""
+        """The distance between the grades; 0 if fewer than two assessors gave one."""
         grades = [vote.grade for vote in self.votes if vote.grade is not None]
         return max(grades) - min(grades) if grades else 0
 

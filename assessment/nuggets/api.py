@@ -70,7 +70,7 @@ class NewNuggetSerializer(_Fields):
 
 
 class NuggetChangeSerializer(Strict):
-    """What to change of a nugget. Another text gives it another key, and it is judged as a new nugget."""
+    """A change of a nugget. Another text gives it another key, and it is judged as a new nugget."""
 
     text = serializers.CharField(max_length=MAX_TEXT, required=False)
     importance = serializers.ChoiceField(Nugget.Importance.choices, required=False)
@@ -111,7 +111,7 @@ class NuggetFileSerializer(Strict):
 
 
 class ImportedNuggetsSerializer(serializers.Serializer[Any]):
-    """How many nuggets were new."""
+    """The number of new nuggets."""
 
     n = serializers.IntegerField()
 

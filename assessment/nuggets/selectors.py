@@ -91,7 +91,7 @@ def fields_of(nugget: lists.Nugget) -> dict[str, Any]:
 
 
 def nugget_of(fields: Mapping[str, Any]) -> lists.Nugget:
-    """What `fields_of` was made of."""
+    """The nugget that `fields_of` was made of."""
     question = fields["question"]
     answers = (lists.GoldAnswer(each["text"], tuple(each["sources"])) for each in question.get("answers", ()))
     return lists.Nugget(
@@ -140,7 +140,7 @@ def frozen_nuggets(pool: Pool) -> list[lists.NuggetList]:
 
 
 def problems_of(current: lists.NuggetList, track: Track) -> list[str]:
-    """What is wrong with a list by the rules of the protocol."""
+    """The problems with a list by the rules of the protocol."""
     return [problem.message for problem in current.problems(track.protocol.parsed.nuggets)]
 
 

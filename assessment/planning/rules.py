@@ -84,7 +84,7 @@ class Plan:
 
     @property
     def has_left(self) -> bool:
-        """Whether a unit still needs a judge in this batch."""
+        """Return whether a unit still needs a judge in this batch."""
         n_judged = sum(place.n_judged for places in self.places.values() for place in places.values())
         return n_judged < self.batch.n_judges * sum(self.sizes.values())
 

@@ -1,4 +1,4 @@
-"""What the import of projects of Turkle would make here: tracks, rows, batches and accounts, and what prevents it."""
+"""A plan of the import of projects of Turkle: tracks, rows, batches and accounts, and what prevents it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -137,7 +137,7 @@ def _of_accounts(plan: ProjectsPlan) -> Iterator[str]:
 
 
 def _why_not(user: User) -> str:
-    """What an account is that cannot be a worker's; empty if it can."""
+    """The reason why an account cannot be a worker's; empty if it can."""
     if user.guest_until is not None:  # who has that link would get the rows of this track too
         return "of somebody who judges by a link"
     if user.is_machine:
@@ -162,7 +162,7 @@ def report_of(plan: ProjectsPlan) -> dict[str, Any]:
 
 
 def _project_report(project: PlannedProject) -> dict[str, Any]:
-    """What is made of a project; only its names, if it has problems."""
+    """A report on a project; only its names, if it has problems."""
     lab = project.lab
     report: dict[str, Any] = {"folder": project.files.name, "title": project.title, "slug": project.slug}
     if lab is None:

@@ -88,7 +88,7 @@ def _is_address_of_client(request: HttpRequest) -> bool:
 
 
 class Recorder:
-    """What this process counts, in the files of its slot, and the sum over all processes."""
+    """The counts of this process, in the files of its slot, and the sum over all processes."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

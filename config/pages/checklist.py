@@ -131,7 +131,7 @@ def named(names: list[str]) -> str:
 
 
 def _choice(campaign: _Campaign) -> list[Point]:
-    """How far the choice of topics among candidates is, if a draft has candidates."""
+    """The progress of choosing topics among candidates, if a draft has candidates."""
     track = campaign.track
     file = CandidateFile.objects.filter(track=track).first()
     if file is None or track.status != Track.Status.DRAFT:
@@ -147,7 +147,7 @@ def _choice(campaign: _Campaign) -> list[Point]:
 
 
 def _leaks(campaign: _Campaign) -> list[Point]:
-    """What the latest check for leaks found in the collection of the topics."""
+    """The result of the latest check for leaks in the collection of the topics."""
     track, address = campaign.track, campaign.address("tracks:leaks")
     if track.collection is None:
         return []

@@ -57,7 +57,7 @@ def too_many(request: HttpRequest) -> HttpResponse:
 def refusal(
     request: HttpRequest, title: str, message: str, *, status: int = 409, is_final: bool = False
 ) -> HttpResponse:
-    """What somebody asked for is not possible. The page leads back to the one with the form, unless it `is_final`."""
+    """A refusal of what somebody asked for. The page leads back to the one with the form, unless it `is_final`."""
     referer = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(referer, {request.get_host()}, request.is_secure())
     context = {"title": title, "message": message, "back": referer if is_ours else "", "is_final": is_final}

@@ -33,7 +33,7 @@ class Health:
         self._problem = self._backups = ""
 
     def backups(self) -> str:
-        """What is wrong with the scheduled backups, as of the last `problem`; empty if nothing is."""
+        """The problem with the scheduled backups, as of the last `problem`; empty if nothing is."""
         return self._backups
 
     def problem(self) -> str:

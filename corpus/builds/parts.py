@@ -35,7 +35,7 @@ def pack(values: Sequence[object]) -> bytes:
 
 
 def unpack(data: bytes | memoryview | None) -> Any:
-    """What `pack` stored; nothing for None."""
+    """The values that `pack` stored; nothing for None."""
     return json.loads(zlib.decompress(data)) if data else []
 
 

@@ -32,7 +32,7 @@ def with_formulas(text: str) -> SafeString:
 
 @register.filter
 def shown(documents: Mapping[str, object], docno: str) -> object:
-    """What a page shows of a document; None if it shows nothing of it."""
+    """The part of a document that a page shows; None if it shows nothing of it."""
     return documents.get(docno)
 
 

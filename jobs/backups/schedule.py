@@ -76,7 +76,7 @@ def last_backup() -> LastBackup:
 
 
 def problem() -> str:
-    """What is wrong with the scheduled backups, in a sentence; empty if nothing is."""
+    """The problem with the scheduled backups, in a sentence; empty if nothing is."""
     last = last_backup()
     if last.seconds is not None and last.seconds > 3600 * settings.BACKUP_MAX_AGE_HOURS:
         return f"The last good backup is {last.seconds / 3600:.0f} hours old."

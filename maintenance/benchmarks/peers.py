@@ -41,7 +41,7 @@ def evaluate(grades: Grades, runs: Sequence[Scores]) -> list[Scores]:
 
 
 def evaluators(grades: Grades, runs: Mapping[str, Scores]) -> dict[str, Callable[[], object]]:
-    """What scores runs with ir_measures and ranx, of those that are installed; ranx has its own form of them."""
+    """Functions that score runs with ir_measures and ranx, if installed; ranx has its own form of runs."""
     works: dict[str, Callable[[], object]] = {}
     if find_spec("ir_measures"):
         import ir_measures

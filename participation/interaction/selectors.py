@@ -176,7 +176,7 @@ def zone_of(track: Track) -> str:
 
 
 def window_in_words(opens_at: datetime | None, closes_at: datetime | None, zone: str) -> str:
-    """When a session can start, such as `from 2026-05-01 10:00 UTC`; empty if at any time."""
+    """The time when a session can start, such as `from 2026-05-01 10:00 UTC`; empty if at any time."""
     sides = (("from", opens_at), ("until", closes_at))
     return " ".join(f"{word} {times.in_words(at, zone)}" for word, at in sides if at)
 

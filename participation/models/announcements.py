@@ -45,7 +45,7 @@ class Announcement(models.Model):
 
     @property
     def readers(self) -> str:
-        """Who sees it, in words."""
+        """Its readers, in words."""
         chosen = [label for value, label in self.Audience.choices if value in self.audiences]
         return (
             self.Audience.EVERYONE.label if self.Audience.EVERYONE in self.audiences else " and ".join(chosen)
@@ -72,7 +72,7 @@ class AnnouncementMail(models.Model):
 
     @property
     def state(self) -> str:
-        """Whether the e-mail was sent, in words."""
+        """The state of the e-mail, in words."""
         if self.letter is None:
             return "more than a month ago"
         if self.letter.due_at is not None:

@@ -142,7 +142,7 @@ class OrganizerSerializer(serializers.ModelSerializer[TrackOrganizer]):
 
 
 class NewRoleSerializer(Strict):
-    """What somebody becomes."""
+    """A new role of somebody."""
 
     role = serializers.ChoiceField(organizers.ROLES)
 

@@ -95,7 +95,7 @@ def _member(request: Request, team_id: int, username: str) -> tuple[Team, User]:
 
 
 class TeamMemberSerializer(Strict):
-    """What a member may do. A field that is left out stays."""
+    """The rights of a member. A field that is left out stays."""
 
     may_submit = serializers.BooleanField(required=False)
     is_contact = serializers.BooleanField(

@@ -24,7 +24,7 @@ from web.api.views import Endpoints, accepted, post
 
 
 class MadeRunSerializer(Strict):
-    """What every run that Assay makes needs."""
+    """Fields of every run that Assay makes."""
 
     team = serializers.CharField(
         max_length=100,

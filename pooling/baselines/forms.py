@@ -39,7 +39,7 @@ MAX_LINKS = 200_000_000  # bytes of a file
 
 
 class MadeRunForm(StyledForm):
-    """What every run that Assay makes needs: a tag, a team, and the number of documents per topic."""
+    """Fields of every run that Assay makes: a tag, a team, and the number of documents per topic."""
 
     tag = forms.CharField(max_length=MAX_NAME, help_text="The run's name, one word.")
     team = forms.CharField(

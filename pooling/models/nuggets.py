@@ -51,7 +51,7 @@ class Nugget(models.Model):
 
     @property
     def is_listed(self) -> bool:
-        """Whether it is in the list that people edit."""
+        """Return whether it is in the list that people edit."""
         return not self.is_removed and self.replaced_by_id is None
 
 

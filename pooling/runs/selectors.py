@@ -71,7 +71,7 @@ class Owing(NamedTuple):
 
     @property
     def missing(self) -> str:
-        """What it lacks in words, such as `phase 2, baseline`; empty if nothing."""
+        """The missing runs in words, such as `phase 2, baseline`; empty if nothing."""
         return ", ".join([*map(str, self.runs), *self.documents])
 
 
@@ -81,7 +81,7 @@ def has_obligations(rules: RunRules) -> bool:
 
 
 def owing_of(team: Team, rules: RunRules, n_of: Mapping[str, int]) -> Owing:
-    """What a team lacks, in the order of the protocol. `n_of` are its runs by kind."""
+    """The runs that a team lacks, in the order of the protocol. `n_of` are its runs by kind."""
     lacking = (
         OwedRuns(kind.key, kind.name, kind.min_per_team - n_of.get(kind.key, 0)) for kind in rules.kinds
     )

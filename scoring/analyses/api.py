@@ -42,7 +42,7 @@ class AnalysisDetailSerializer(AnalysisSerializer):
 
 
 class NewAnalysisSerializer(Strict):
-    """What to compute."""
+    """An analysis to compute."""
 
     kind = serializers.ChoiceField(Analysis.Kind.values)
     versions = serializers.ListField(

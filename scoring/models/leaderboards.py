@@ -75,7 +75,7 @@ class Leaderboard(models.Model):
 
     @property
     def has_shares(self) -> bool:
-        """Whether shares of judged documents are counted; runs of answers have none."""
+        """Return whether shares of judged documents are counted; runs of answers have none."""
         return not self.track.protocol.parsed.is_of_answers
 
     @property

@@ -199,7 +199,7 @@ class FreezePreview:
 
     @property
     def losses(self) -> list[str]:
-        """What the version would leave out, in figures."""
+        """Figures of what the version would leave out."""
         losses, n_unjudged = [], self.report.get("unjudged", {}).get("n", 0)
         if n_dropped := len(self.report.get("dropped", ())):
             losses.append(f"{n_dropped:,} of {counted(self.n_topics + n_dropped, 'topic')} would be dropped")

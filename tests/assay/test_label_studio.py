@@ -42,7 +42,7 @@ def table(path: Path) -> list[dict[str, str]]:
 
 
 def refusal(tmp_path: Path, capsys: pytest.CaptureFixture[str], *, config: str = "", tasks: str = "") -> str:
-    """What `import` says about a file that cannot be used."""
+    """The message of `import` about a file that cannot be used."""
     paths = (tmp_path / "config.xml", tmp_path / "tasks.json")
     paths[0].write_text(config or CONFIG.read_text(), encoding="utf-8", errors="surrogatepass")
     paths[1].write_text(tasks or TASKS.read_text(), encoding="utf-8")

@@ -227,7 +227,7 @@ def _children(parent: int, *, at_least: int) -> list[int]:
 
 
 def _is_running(pid: int) -> bool:
-    """Whether a process exists and is not a zombie."""
+    """Return whether a process exists and is not a zombie."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2]
     except FileNotFoundError:

@@ -58,7 +58,7 @@ SHAPE = """() => [...document.querySelectorAll("main *")]
 
 @dataclass(frozen=True)
 class Walk:
-    """What a walk starts with: a pool of two units for each of two topics."""
+    """The start of a walk: a pool of two units for each of two topics."""
 
     organizer: User
     track: Track

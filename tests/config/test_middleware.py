@@ -1,4 +1,4 @@
-"""What the project does with each request before and after its view."""
+"""Middleware: the work on each request before and after its view."""
 
 import resource
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What an administrator sees of a running site: metrics, log lines with the ids of requests, and the access log."""
+"""The view of an administrator on a running site: metrics, log lines with the ids of requests, and the access log."""
 
 import gzip
 import http.server

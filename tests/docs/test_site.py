@@ -276,7 +276,7 @@ def texts_of_the_site() -> str:
 
 
 def emphasized(page: str) -> set[str]:
-    """What a page names with asterisks: *Judging*, and both of *Judging → Agreement*."""
+    """The names that a page puts between asterisks: *Judging*, and both of *Judging → Agreement*."""
     text = re.sub(r"```.*?```|`[^`]*`", "", page, flags=re.DOTALL)
     names = re.findall(r"(?<![*\w])\*([A-Z][^*]*)\*(?![*\w])", text)
     return {" ".join(part.split()).rstrip(".,") for name in names for part in name.split("→")}

@@ -1,4 +1,4 @@
-"""What the tests in a browser share."""
+"""Helpers of the tests in a browser."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,7 @@ def log_in(page: Page, base: str, user: User) -> None:
 
 
 def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """What axe reports about a page: all rules, or only some of them."""
+    """The violations that axe reports about a page: all rules, or only some of them."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(Axe().axe_script)
     options: dict[str, Any] = {"runOnly": list(rules)} if rules else {}

@@ -20,7 +20,7 @@ SECRET = "the-secret-of-the-client"
 
 @dataclass
 class OpenIdProvider:
-    """Who is at the browser (`person`), and what is wrong with its answers: `claims` replace those of the token."""
+    """A provider: `person` is at the browser, and `claims` replace those of the token."""
 
     address: str = ""
     person: dict[str, Any] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class OpenIdProvider:
         return {"keys": [public | {"kid": "first", "use": "sig", "alg": "ES256"}]}
 
     def answer(self, asked: dict[str, str]) -> str:
-        """Where the browser goes after somebody has logged in at the provider."""
+        """The address to which the browser goes after somebody has logged in at the provider."""
         code = f"code-{len(self.codes)}"
         self.codes[code] = asked
         answer = {"error": self.error} if self.error else {"code": code}

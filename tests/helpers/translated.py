@@ -28,7 +28,7 @@ def marks_translated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def outside(text: str) -> str:
-    """What is outside of the marks, which can be nested."""
+    """The text outside of the marks, which can be nested."""
     inner = re.compile(r"⟦[^⟦⟧]*⟧")
     while inner.search(text):
         text = inner.sub(" ", text)

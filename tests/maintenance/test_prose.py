@@ -85,6 +85,14 @@ def test_good_sentence_is_left_alone(sentence: str) -> None:
     assert words(sentence) == []
 
 
+def test_docstring_begins_with_no_question_word() -> None:
+    text = 'def share() -> float:\n    """What part of them is judged."""\n    return f("What is judged?")\n'
+
+    (finding,) = prose.check_text(text, Path("assay/shares.py"))
+
+    assert (finding.rule, finding.line, finding.text) == ("docstring", 2, "What")
+
+
 @pytest.mark.parametrize(
     ("word", "better"),
     [

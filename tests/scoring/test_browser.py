@@ -22,7 +22,7 @@ PHONE, DESK = ViewportSize(width=360, height=800), ViewportSize(width=1280, heig
 
 
 def faults(page: Page, *, scheme: Literal["light", "dark"], rules: Sequence[str] = ()) -> list[str]:
-    """What axe reports in a theme, plots that are not drawn, and the width by which the page exceeds the window."""
+    """Faults that axe reports in a theme, plots that are not drawn, and the width beyond the window."""
     page.emulate_media(color_scheme=scheme)
     page.wait_for_selector(f"html[data-bs-theme={scheme}]", state="attached")
     page.wait_for_function(

@@ -1,4 +1,4 @@
-"""What the commands of a track refuse. `tests/test_program.py` has a whole campaign by commands."""
+"""Refusals of the commands of a track. `tests/test_program.py` has a whole campaign by commands."""
 
 from pathlib import Path
 

@@ -221,7 +221,7 @@ NEW_JOB = "from jobs.models import Job; Job.objects.create(kind='no.such', title
 
 
 def state_of_new_job(var: Path, running: Running) -> str:
-    """How a job of an unknown kind ends that a command typed by hand creates: a worker takes it up."""
+    """The end of a job of an unknown kind that a command typed by hand creates: a worker takes it up."""
     bare = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     subprocess.run(
         [sys.executable, "manage.py", "shell", "-v", "0", "-c", NEW_JOB],

@@ -1,4 +1,4 @@
-"""Which runs are accepted when, and what Celery beat changes."""
+"""Times at which runs are accepted, and the changes that Celery beat makes."""
 
 from typing import Any
 

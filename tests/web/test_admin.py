@@ -1,4 +1,4 @@
-"""What the base classes of the admin do with input that no page sends, and with two people at once."""
+"""The base classes of the admin with input that no page sends, and with two people at once."""
 
 from threading import Thread
 from typing import Any

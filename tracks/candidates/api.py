@@ -74,7 +74,7 @@ class PeopleSerializer(Strict):
 
 
 class NewSampleSerializer(PeopleSerializer):
-    """What a sample is drawn by."""
+    """The rule of a sample."""
 
     seed = serializers.IntegerField(min_value=0, max_value=MAX_SEED)
     where = serializers.CharField(

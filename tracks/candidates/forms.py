@@ -84,7 +84,7 @@ class ConditionsField(forms.CharField):
 
 
 def _read(parse: Any) -> Any:
-    """What a text of the library's says, or the error of the field."""
+    """The value that the library reads in a text, or the error of the field."""
     try:
         return parse()
     except InputError as error:
@@ -116,7 +116,7 @@ class FilterForm(StyledForm):
 
 
 class SampleForm(StyledForm):
-    """What a sample is drawn by, the two people who decide on it, and the labels that they give."""
+    """The rule of a sample, the two people who decide on it, and the labels that they give."""
 
     where = ConditionsField(
         label="Only candidates with",

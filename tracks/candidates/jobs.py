@@ -148,7 +148,7 @@ def import_candidates(
 
 @contextmanager
 def _stored(track_id: int, location: str, progress: jobs.Progress) -> Iterator[str]:
-    """Where the file of candidates is; one of the questions of a collection is written first."""
+    """The path of the file of candidates; one of the questions of a collection is written first."""
     if not location.startswith(QUESTIONS):
         yield location
         return

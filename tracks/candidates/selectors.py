@@ -162,7 +162,7 @@ def _column(name: str, sort: str) -> Column:
 
 
 def distribution(candidates: QuerySet[Candidate], name: str) -> list[tuple[str, int]]:
-    """How many candidates are in each range of a number, in each month, or have each of the most frequent tags."""
+    """The number of candidates in each range of a number, in each month, or with each of the most frequent tags."""
     if name == "date":
         months = (
             candidates.exclude(date=None)
@@ -246,7 +246,7 @@ def label_words(track: Track) -> Mapping[str, Sequence[str]]:
 
 
 class Outcome(NamedTuple):
-    """What was decided on a candidate: by two people who agree, or by the settlement."""
+    """The decision on a candidate: by two people who agree, or by the settlement."""
 
     is_accepted: bool
     labels: Mapping[str, str]

@@ -28,7 +28,7 @@ DECIDING = (Scope.JUDGE, Scope.MANAGE)
 
 
 class DecisionSerializer(serializers.ModelSerializer[CandidateDecision]):
-    """What one person decided on a candidate, or how it was settled."""
+    """The decision of one person on a candidate, or its settlement."""
 
     candidate = serializers.CharField(source="candidate.docno")
     by = serializers.CharField(source="by.username")
@@ -44,7 +44,7 @@ class DecisionSerializer(serializers.ModelSerializer[CandidateDecision]):
 
 
 class NewDecisionSerializer(Strict):
-    """Whether a candidate becomes a topic. An accepted one needs a value of each label, a rejected one a reason."""
+    """A decision on a candidate. An accepted one needs a value of each label, a rejected one a reason."""
 
     candidate = serializers.CharField(max_length=200)
     is_accepted = serializers.BooleanField()

@@ -40,7 +40,7 @@ class DecisionForm(StyledForm):
 
     @property
     def posted(self) -> dict[str, Any]:
-        """What a form with errors shows again: the labels by name, and the other fields."""
+        """Values that a form with errors shows again: the labels by name, and the other fields."""
         labels = {name: self.data.get(LABEL + name, "") for name in self.names}
         return {
             "labels": labels,

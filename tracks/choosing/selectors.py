@@ -1,4 +1,4 @@
-"""What two people decide on the candidates of a sample. Each sees the other's decision only after their own."""
+"""Decisions of two people on the candidates of a sample. Each sees the other's decision only after their own."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Label(NamedTuple):
 
 
 class Entered(NamedTuple):
-    """What is in the form: a choice, or none yet, and the reason."""
+    """The values in the form: a choice, or none yet, and the reason."""
 
     choice: str = ""
     reason: str = ""
@@ -53,7 +53,7 @@ class Entered(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """How far a quota is. `n_open` candidates of the stratum may still be accepted."""
+    """The progress of a quota. `n_open` candidates of the stratum may still be accepted."""
 
     conditions: str
     quota: int
@@ -210,7 +210,7 @@ def _is_shown(row: Row, show: str) -> bool:
 
 
 def bars(settings: Settings, rows: Iterable[Row]) -> list[Bar]:
-    """How far each quota of a sample is."""
+    """The progress of each quota of a sample."""
     counts = [[0, 0] for _ in settings.strata]
     for row in rows:
         number = row.place.stratum - 1

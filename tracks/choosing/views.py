@@ -31,7 +31,7 @@ PART = "part"  # a request of the page's script for the main element only
 
 
 def _entered(sample: CandidateSample, form: DecisionForm) -> dict[str, object]:
-    """What a form with errors shows again."""
+    """Values that a form with errors shows again."""
     if not form.errors:
         return {}
     given = form.posted

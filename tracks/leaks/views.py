@@ -45,7 +45,7 @@ def _page(request: AuthenticatedRequest, track: Track, form: CheckForm, accept: 
 @read_and_post
 @organizer_required
 def leaks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """What the latest check for leaks found, and the form that starts another. Organizers only."""
+    """The result of the latest check for leaks, and the form that starts another. Organizers only."""
     track = track_or_404(request.user, slug)
     form = CheckForm(request.POST or None)
     with refusals_in(form):

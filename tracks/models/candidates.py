@@ -99,7 +99,7 @@ class CandidateSample(models.Model):
 
 
 class Seat(models.IntegerChoices):
-    """Whose decision it is: that of one of the two people, or the one that settles a disagreement."""
+    """The author of a decision: one of the two people, or the one who settles a disagreement."""
 
     FIRST = 1, "first person"
     SECOND = 2, "second person"
@@ -141,7 +141,7 @@ class SampledCandidate(models.Model):
 
 
 class CandidateDecision(models.Model):
-    """Whether a candidate becomes a topic, with labels. It never changes: a later or an undone one is not current.
+    """A decision on a candidate, with labels. It never changes: a later or an undone one is not current.
 
     It counts in every sample that the candidate is in.
     """

@@ -74,7 +74,7 @@ def value_of(parameter: OpenApiParameter, text: str) -> Any:
 
 
 def wrong_values(parameters: Iterable[OpenApiParameter], asked: QueryDict) -> dict[str, str]:
-    """What is wrong with the values of a request, by parameter."""
+    """Problems with the values of a request, by parameter."""
     wrong = {}
     if len(asked.get(SEARCH, "").split()) > MOST_WORDS:
         wrong[SEARCH] = f"More than {MOST_WORDS} words."

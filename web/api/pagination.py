@@ -37,7 +37,7 @@ class Pages(CursorPagination):
 
     @staticmethod
     def wrong_size(asked: Mapping[str, str]) -> dict[str, str]:
-        """What is wrong with the requested size: it is not a number from 1 to the largest size."""
+        """The problem with the requested size: it is not a number from 1 to the largest size."""
         text = asked.get("page_size", str(PAGE_SIZE))
         if text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= MAX_PAGE_SIZE:
             return {}

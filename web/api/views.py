@@ -228,7 +228,7 @@ class Endpoints(GenericViewSet[Any]):
 
     @property
     def who(self) -> Sequence[Any]:
-        """Who may call the operation of the request."""
+        """The people who may call the operation of the request."""
         return (self.endpoint and self.endpoint.who) or self.permission_classes
 
     def get_permissions(self) -> list[Any]:
@@ -249,7 +249,7 @@ class Endpoints(GenericViewSet[Any]):
             raise ValidationError(wrong)
 
     def wrong_parameters(self, request: Request) -> dict[str, Any]:
-        """What is wrong after `?` in the address, by parameter."""
+        """Problems with what follows `?` in the address, by parameter."""
         accepted, unknown = (
             self.accepted_parameters(),
             set(request.query_params) - set(self.accepted_parameters()),

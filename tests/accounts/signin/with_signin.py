@@ -76,7 +76,7 @@ def log_in_with(client: Client, service: str = "university", **form: str) -> Htt
 
 
 def sentences(client: Client) -> str:
-    """What the page after a redirect says."""
+    """The sentences of the page after a redirect."""
     return client.get("/login/").content.decode()
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with the interaction of an archive."""
+"""Problems with the interaction of an archive."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a build publishes: files that an import reads, pages for people, and formulas of real posts."""
+"""Files of a build: those that an import reads, pages for people, and formulas of real posts."""
 
 import csv
 import hashlib

@@ -25,7 +25,7 @@ def folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
 
 
 def completed(folder: Path, *words: str) -> list[str]:
-    """What bash offers for the last word."""
+    """The completions that bash offers for the last word."""
     quoted = " ".join(f"'{word}'" for word in words)
     script = COMPLETE.format(words=quoted, index=len(words) - 1)
     done = subprocess.run(

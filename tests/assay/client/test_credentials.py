@@ -1,4 +1,4 @@
-"""Where the tokens of sites are kept."""
+"""The place where tokens of sites are kept."""
 
 import stat
 import sys

@@ -116,7 +116,7 @@ def test_published_formulas_of_real_pages_are_found_with_the_same_latex(data: Pa
 
 
 def reason(latex: str, read: list[str], *, is_bare: bool) -> str:
-    """Why a published formula is not found."""
+    """The reason why a published formula is not found."""
     if not latex.strip():
         return "blank"
     if re.search(r"@@|@construct|\\par|\\end\{document\}|\$", latex):

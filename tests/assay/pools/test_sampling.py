@@ -1,4 +1,4 @@
-"""Which instances of a formula are shown: each policy compared with its rule, and the random numbers."""
+"""The instances of a formula that are shown: each policy compared with its rule, and the random numbers."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -193,12 +193,12 @@ def test_threads_are_sampled_as_the_guidelines_specify(unit: Unit, limit: int, s
 
 
 def plain_choices(unit: Unit, limit: int, seeds: range) -> Counter[str]:
-    """How often each instance is chosen over some seeds."""
+    """The number of times each instance is chosen over some seeds."""
     return Counter(docno for seed in seeds for docno in shown([unit], "thread-random", limit, seed)[0])
 
 
 def even(counts: Counter[str], docnos: Sequence[str], expected: float, n: int) -> bool:
-    """Whether each of some docnos was chosen as often as a fair lot would, within 4.5 standard deviations."""
+    """Return whether each of some docnos was chosen as often as a fair lot would, within 4.5 standard deviations."""
     bound = 4.5 * (n * (expected / n) * (1 - expected / n)) ** 0.5
     return all(abs(counts[docno] - expected) <= bound for docno in docnos)
 

@@ -1,4 +1,4 @@
-"""What `import assay` offers: the functions do what the commands do, with files and with values in memory."""
+"""Functions of `import assay`: they do what the commands do, with files and with values in memory."""
 
 import json
 import subprocess

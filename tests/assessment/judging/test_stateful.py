@@ -143,7 +143,7 @@ class JudgingRoom(RuleBasedStateMachine):
         return self._take(assignment.assessor)
 
     def judge(self) -> None:
-        """What an assessor sees of their progress is the same for a hidden check as for another task."""
+        """Judge. An assessor sees the same progress for a hidden check as for another task."""
         if task := self.take():
             before = self._desk(task)
             self._submit(task, self.draw(self.choices), uuid4())

@@ -548,7 +548,7 @@ def test_script_without_a_login_gets_the_login_address(scene: Scene) -> None:
 
 
 def proof(task: Task) -> str:
-    """What the judging page sends back to show for which task and assessor it was made."""
+    """The value by which the judging page shows for which task and assessor it was made."""
     page = as_user(task.assessor).get(task.get_absolute_url()).content.decode()
     return str(re.findall(r'name="proof" value="([^"]+)"', page)[0])
 

@@ -38,7 +38,7 @@ def holders(batch: Batch) -> set[tuple[str, str]]:
 
 
 def hidden(html: str) -> dict[str, list[str]]:
-    """What the preview sends back."""
+    """The hidden fields of the preview."""
     fields: dict[str, list[str]] = {}
     for name, value in re.findall(r'name="(seen|change)" value="([^"]*)"', html):
         fields.setdefault(name, []).append(value)

@@ -64,7 +64,7 @@ def zipped(files: dict[str, str]) -> bytes:
 
 
 def names_of(source: ProjectImport, **changed: str) -> dict[str, str]:
-    """What the form of names posts, with other values for some words."""
+    """The fields of the form of names, with other values for some words."""
     projects, people = source.report["projects"], source.report["people"]
     words = [each[key] for each in projects for key in ("title", "slug")]
     words += [person["account"] for person in people]

@@ -52,7 +52,7 @@ def built(build: Build) -> Build:
 
 
 def holders() -> int:
-    """How many jobs hold parts now."""
+    """The number of jobs that hold parts now."""
     parts = ConversionPart.objects.filter(results=None, holder__state=Job.State.RUNNING)
     return parts.values("holder").distinct().count()
 

@@ -29,7 +29,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def store_and_be_killed() -> str:
-    """What remains when a process is killed before its transaction commits: it deletes nothing."""
+    """The files that remain when a process is killed before its transaction commits: it deletes nothing."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(storage, "_delete", lambda names: None)
         try:

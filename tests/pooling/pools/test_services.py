@@ -290,7 +290,7 @@ def pool_of_another_track(scene: Scene) -> Pool:
 
 @pytest.fixture
 def folder_of_files(tmp_path: Path, settings: LazySettings) -> None:
-    """Where the site stores the files of this test."""
+    """The folder where the site stores the files of this test."""
     settings.MEDIA_ROOT = tmp_path / "files"
 
 

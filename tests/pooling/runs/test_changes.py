@@ -1,4 +1,4 @@
-"""What happens to a run after its submission: description, order, disqualification; through the pages that do it."""
+"""Changes of a run after its submission: description, order, disqualification; through the pages that do it."""
 
 import io
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which fields of a campaign an archive brings to another installation, and why it leaves out the others.
+"""The fields of a campaign that an archive brings to another installation, and the reasons to leave out the others.
 
 All fields that are not named here are compared, so a new field must be in the archive or get its reason.
 """

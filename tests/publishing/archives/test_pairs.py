@@ -32,7 +32,7 @@ WORTH = (4, 3, 2, 1, 0)  # of the documents of a topic, by the end of their ids;
 
 
 def choice_for(docno: str) -> str:
-    """What somebody says who knows what the documents are worth."""
+    """The choice of somebody who knows what the documents are worth."""
     first, second = (WORTH[int(name[-1])] for name in docno.split("|"))
     if max(first, second) <= 1:
         return "bad"

@@ -150,7 +150,7 @@ def test_nothing_changes_by_a_get(scored: Scene, name: str) -> None:
 
 
 def previewed(client: Client, **chosen: str) -> dict[str, str]:
-    """What the form of the preview submits."""
+    """The fields that the form of the preview submits."""
     page = text_of(client, f"{reverse('scoring:freeze', args=['arq'])}?{urlencode(chosen)}")
     accepted = {"accepts_losses": "on"}
     return {"digest": digest_in(page), "pool": str(Pool.objects.get().pk), **accepted, **chosen}

@@ -30,7 +30,7 @@ def page_of(track: Track) -> str:
 
 
 def shown(client: Client, track: Track) -> dict[str, str]:
-    """What a browser sends if nobody touches the form."""
+    """The fields that a browser sends if nobody touches the form."""
     form = client.get(page_of(track)).context["form"]
     fields = {field.html_name: field.value() for field in form if not field.field.disabled}
     return {name: "" if value is None else str(value) for name, value in fields.items()}

@@ -36,7 +36,7 @@ REFERENCE = Path("docs/reference/api.md").read_text()
 
 
 class Receiver:
-    """What a receiver got. It answers with the next of `answers`, or else with 204."""
+    """The requests that a receiver got. It answers with the next of `answers`, or else with 204."""
 
     def __init__(self, server: HTTPServer) -> None:
         self.server = server

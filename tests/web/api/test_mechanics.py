@@ -1,4 +1,4 @@
-"""What all endpoints share: problems, pages, ETags and repeated requests."""
+"""Mechanics of all endpoints: problems, pages, ETags and repeated requests."""
 
 import base64
 import hashlib

@@ -33,7 +33,7 @@ NAMES = COLUMNS.split(", ")
 
 
 def rows(text: str | bytes, form: str = "formulas-latex-v2") -> list[dict[str, str]]:
-    """What a chunk becomes, as COPY would read it, by column."""
+    """The rows of a chunk as COPY would read them, by column."""
     packed = convert(text.encode() if isinstance(text, str) else text, form)
     lines = packed.tables.get("formula", b"").decode().splitlines()
     return [dict(zip(NAMES, map(copied, line.split("\t")), strict=True)) for line in lines]
