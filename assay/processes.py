@@ -26,7 +26,7 @@ import traceback
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from operator import itemgetter
 from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar, cast
 
@@ -217,7 +217,9 @@ def map_fresh(
     queue, waiting = iter(items), deque[tuple[Item, Process]]()
     with ExitStack() as stack:
         for _ in range(processes):
-            _give(queue, stack.enter_context(_worker(work)), waiting)
+            worker = stack.enter_context(_started(["-m", "assay.processes"]))
+            _send(worker, work)
+            _give(queue, worker, waiting)
         while waiting:
             # A worker's result is read before it gets the next item, so that neither waits forever.
             item, worker = waiting.popleft()
@@ -231,17 +233,25 @@ def map_fresh(
 
 
 @contextmanager
-def _worker(work: Callable[[Item], Result]) -> Iterator[Process]:
-    """A process that is ready for items. It finds modules where this process finds them."""
+def _started(
+    words: Sequence[str], *, errors: IO[bytes] | None = None, environment: Mapping[str, str] | None = None
+) -> Iterator[Process]:
+    """A process of Python that finds modules where this one finds them. It is ended with the block.
+
+    Its output is a pipe, or the file of errors if there is one.
+    """
     import subprocess  # noqa: PLC0415 -- slow to import, and map_forked does not need it
 
-    command = [sys.executable, "-P", "-m", "assay.processes"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **(environment or {})}
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+        [sys.executable, "-P", *words],
+        stdin=subprocess.PIPE,
+        stdout=errors or subprocess.PIPE,
+        stderr=errors,
+        env=variables,
+        start_new_session=True,
     ) as process:
         try:
-            _send(process, work)
             yield process
         finally:
             process.kill()
@@ -255,25 +265,16 @@ raise SystemExit(main())
 """
 
 
-@contextmanager
-def command(words: Sequence[str], *, errors: IO[bytes], environment: Mapping[str, str]) -> Iterator[Process]:
+def command(
+    words: Sequence[str], *, errors: IO[bytes], environment: Mapping[str, str]
+) -> AbstractContextManager[Process]:
     """The command `assay` in a process of its own, without standard input. It is ended with the block.
 
     Args:
         errors: a file for its standard output and standard error.
         environment: variables that it has in addition to those of this process.
     """
-    import subprocess  # noqa: PLC0415 -- as in `_worker`
-
-    line = [sys.executable, "-P", "-c", _PROGRAM, *words]
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
-    with subprocess.Popen(
-        line, stdin=subprocess.PIPE, stdout=errors, stderr=errors, env=variables, start_new_session=True
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    return _started(["-c", _PROGRAM, *words], errors=errors, environment=environment)
 
 
 def end_with_parent() -> None:

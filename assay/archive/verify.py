@@ -5,7 +5,7 @@ Decision: ADR 35.
 
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -84,9 +84,9 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
         n_held = sum(session.seconds is not None for session in index.sessions)
         held = f"{len(index.sessions):,} nominated, {n_held:,} held"
         content = f"{held}, files of data: {len(index.session_data):,}"
-        yield Finding("sessions", content, _few(list(session_problems(contents))))
+        yield Finding("sessions", content, _few(session_problems(contents)))
     if index.team_documents:
-        problem = _few(list(document_problems(contents)))
+        problem = _few(document_problems(contents))
         yield Finding("documents of teams", f"{len(index.team_documents):,}", problem)
     if index.n_nugget_lists:
         yield _nuggets(contents)
@@ -107,7 +107,8 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
         yield _phase(contents, phase)
 
 
-def _few(problems: list[str]) -> str:
+def _few(problems: Iterable[str]) -> str:
+    problems = list(problems)
     more = f"; and {len(problems) - SHOWN:,} more" if len(problems) > SHOWN else ""
     return "; ".join(problems[:SHOWN]) + more
 
@@ -471,7 +472,7 @@ def _analysis(contents: Contents, board: LeaderboardRecord, name: str) -> Findin
         return Finding(part, "not computed again: it depends on the judgments that counted when it was made")
     stored = {key: analysis.result.get(key) for key in again}
     content = f"{len(analysis.result['runs']):,} runs, computed again with seed {analysis.seed}"
-    return Finding(part, content, _few(list(differences(stored, again))))
+    return Finding(part, content, _few(differences(stored, again)))
 
 
 def differences(stored: Any, again: Any, where: str = "") -> Iterator[str]:

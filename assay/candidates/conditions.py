@@ -7,6 +7,7 @@ tags contain all of its words. Several conditions are separated by commas, and a
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 
@@ -107,11 +108,9 @@ def _end(name: str, text: str) -> int | str | None:
         return None
     if name != "date" and _NUMBER.fullmatch(text):
         return int(text)
-    try:
+    with suppress(ValueError):
         if name == "date":
             return date.fromisoformat(text).isoformat()
-    except ValueError:
-        pass
     raise InputError(f"{name}={text[:40]} cannot be read; {_accepted(name)}")
 
 

@@ -130,8 +130,18 @@ def _math(element: etree._Element, children: list[Parsed]) -> Parsed:
     return _first(element, children)
 
 
+def _shown(children: list[Parsed]) -> list[Node]:
+    """The children that show something."""
+    return [child for child in children if child is not None and not child.is_empty]
+
+
+def _base(children: list[Parsed]) -> Node:
+    """The base of scripts, which may be an empty place."""
+    return next(iter(_shown(children[:1])), Node("W!"))
+
+
 def _row(_element: etree._Element, children: list[Parsed]) -> Parsed:
-    row = [child for child in children if child is not None and not child.is_empty]
+    row = _shown(children)
     if len(row) > 2 and row[0].label in _OPENING and row[-1].label in _CLOSING:
         return fenced(row)
     return chained(row)
@@ -144,8 +154,7 @@ _CLOSING = frozenset({")", "}", "|", "∥", "&rsqb;"})
 def _fence(element: etree._Element, children: list[Parsed]) -> Parsed:
     separators = element.get("separators", ",").split()
     row = [Node(label_of(element.get("open", "(")))]
-    inner = [child for child in children if child is not None and not child.is_empty]
-    for i, child in enumerate(inner):
+    for i, child in enumerate(_shown(children)):
         if i and separators:
             row.append(Node(separators[min(i, len(separators)) - 1]))
         row.append(child)
@@ -159,11 +168,8 @@ def _scripts(below: str, above: str, *, is_limit: bool) -> "Rule":
     def rule(_element: etree._Element, children: list[Parsed]) -> Parsed:
         letters = [letter for letter in (below, above) if letter]
         if len(children) != len(letters) + 1:
-            return chained([child for child in children if child is not None and not child.is_empty])
-        base = children[0]
-        if base is None or base.is_empty:
-            base = Node("W!")
-        return scripted(base, dict(zip(letters, children[1:], strict=True)), is_limit=is_limit)
+            return chained(_shown(children))
+        return scripted(_base(children), dict(zip(letters, children[1:], strict=True)), is_limit=is_limit)
 
     return rule
 
@@ -173,7 +179,7 @@ def _pair(label: str, first: str, second: str) -> "Rule":
 
     def rule(_element: etree._Element, children: list[Parsed]) -> Parsed:
         if len(children) != 2:
-            return chained([child for child in children if child is not None and not child.is_empty])
+            return chained(_shown(children))
         return Node(label).with_links({first: children[0], second: children[1]})
 
     return rule
@@ -193,12 +199,9 @@ def _table_row(_element: etree._Element, children: list[Parsed]) -> Parsed:
 
 
 def _multiscripts(element: etree._Element, children: list[Parsed]) -> Parsed:
-    base = _first(element, children)
-    if base is None or base.is_empty:
-        base = Node("W!")
     at = _prescripts(element)
     after, before = children[1:at], children[at + 1 :]
-    return base.with_links(
+    return _base(children).with_links(
         {
             "b": _script_list(after[0::2]),
             "a": _script_list(after[1::2]),

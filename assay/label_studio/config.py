@@ -141,7 +141,18 @@ class _Reader:
         elif element.get("toName") is not None:
             self._control(element, tag)
         elif element.get("value") is not None and tag not in PARTS:
-            self._object(element, tag)
+            value = element.get("value", "")
+            self._put_header()
+            self._named(element)
+            if PART.match(value):
+                self._note(element, f"shows a part of a value, {value[:40]}; the whole value is shown")
+            self.page.append(f"<p>{self._words(value)}</p>")
+            match = VARIABLE.match(value)
+            self.objects[element.get("name", "")] = match[1] if match else ""
+            if tag == "HyperText":
+                self._note(element, "is shown as text, not as HTML")
+            elif tag not in TEXTS:
+                self._note(element, "is not shown; the page has its value as text")
 
     def finished(self) -> Config:
         """The configuration, after all elements were read."""
@@ -179,20 +190,6 @@ class _Reader:
     def _note(self, element: etree._Element, text: str) -> None:
         words = " ".join((element.get("name") or "", f"({element.tag})")).strip()
         self.config.notes.append(f"line {_line(element)}: {words} {text}")
-
-    def _object(self, element: etree._Element, tag: str) -> None:
-        value = element.get("value", "")
-        self._put_header()
-        self._named(element)
-        if PART.match(value):
-            self._note(element, f"shows a part of a value, {value[:40]}; the whole value is shown")
-        self.page.append(f"<p>{self._words(value)}</p>")
-        match = VARIABLE.match(value)
-        self.objects[element.get("name", "")] = match[1] if match else ""
-        if tag == "HyperText":
-            self._note(element, "is shown as text, not as HTML")
-        elif tag not in TEXTS:
-            self._note(element, "is not shown; the page has its value as text")
 
     def _named(self, element: etree._Element) -> str:
         name, line = element.get("name", ""), _line(element)

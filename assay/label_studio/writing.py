@@ -121,12 +121,6 @@ def _add_control(view: etree._Element, question: Question, shown: str, notes: li
     control = etree.SubElement(around, tag, name=question.key, toName=shown)
     if question.required and tag != "Labels":
         control.set("required", "true")
-    _fill(control, question, tag)
-    _add_conditions(around if has_view else control, question, notes)
-
-
-def _fill(control: etree._Element, question: Question, tag: str) -> None:
-    """Give a control its choices and limits."""
     if tag == "Choices":
         control.set("choice", "multiple" if question.kind == "any-of" else "single")
     elif tag == "Rating":
@@ -144,6 +138,7 @@ def _fill(control: etree._Element, question: Question, tag: str) -> None:
     for key in ("min", "max"):
         if (limit := getattr(question, key)) is not None:
             control.set(key, f"{limit:g}")
+    _add_conditions(around if has_view else control, question, notes)
 
 
 def _add_conditions(control: etree._Element, question: Question, notes: list[str]) -> None:

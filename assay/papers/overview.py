@@ -124,11 +124,8 @@ def topics_table(tracks: Sequence[TrackFacts]) -> PaperTable:
     groups = [Group("", (_topic_counts("All topics", tracks),))]
     for name in dict.fromkeys(name for track in tracks for name in track.labels):
         values = label_values(tracks, name)
-        rows = tuple(
-            _topic_counts(value[:1].upper() + value[1:] or NO_LABEL, tracks, name, value) for value in values
-        )
-        title = label_title(name)
-        groups.append(Group(title[:1].upper() + title[1:], rows))
+        rows = tuple(_topic_counts(_capitalized(value) or NO_LABEL, tracks, name, value) for value in values)
+        groups.append(Group(_capitalized(label_title(name)), rows))
     caption = "Topics by category. Assessed topics are those of the qrels."
     table = PaperTable("topics", "Topics by category", caption, tuple(columns), tuple(groups), "label")
     return table.with_reason("no topic of the track has the label")
@@ -174,7 +171,7 @@ def asked_of(tracks: Sequence[TrackFacts], wanted: Sequence[str] = ()) -> dict[s
 
 def answer_columns(questions: Mapping[str, RunQuestion]) -> list[Column]:
     """A column for the answers to each question about runs; `explained` says for the caption what it is."""
-    return [Column(_heading(key)) for key in questions]
+    return [Column(_capitalized(label_title(key))) for key in questions]
 
 
 def answer_cells(questions: Mapping[str, RunQuestion], answers: Mapping[str, str]) -> list[str]:
@@ -185,13 +182,13 @@ def answer_cells(questions: Mapping[str, RunQuestion], answers: Mapping[str, str
 def explained(questions: Mapping[str, RunQuestion]) -> str:
     """The questions of the columns of answers, for a caption; they end with a space."""
     return "".join(
-        f"{_heading(key)}: {question.label}{' ' if question.label.endswith(('?', '.')) else '. '}"
+        f"{_capitalized(label_title(key))}: {question.label}{' ' if question.label.endswith(('?', '.')) else '. '}"
         for key, question in questions.items()
     )
 
 
-def _heading(key: str) -> str:
-    return label_title(key)[:1].upper() + label_title(key)[1:]
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def results_table(
