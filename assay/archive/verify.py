@@ -28,7 +28,7 @@ from assay.archive.records import (
 from assay.digests import sha256_of
 from assay.formats.judgments.reader import JudgmentsError, open_judgments
 from assay.formats.judgments.rows import JudgmentRow
-from assay.formats.qrels.parts import documents, rows_of
+from assay.formats.qrels.columns import documents, rows_of
 from assay.formats.qrels.reader import QrelsColumns, format_qrels
 from assay.formats.topics.subtopics import labels_of
 from assay.measures.matching import JudgedDocuments

@@ -24,7 +24,7 @@ from assay.answers import ANSWER, LISTED, NuggetUnit, unit_of
 from assay.errors import InputError, Refused
 from assay.formats.runs.columns import Ranked
 from assay.measures.kernels import Values, share
-from assay.measures.matching import Hits, JudgedDocuments, Lines
+from assay.measures.matching import Hits, JudgedDocuments, Lines, remembered
 from assay.protocols.measures import Measure
 
 SHOWN = 3  # units that a message names
@@ -57,12 +57,9 @@ class Nuggets(NamedTuple):
     grades: dict[tuple[int, str], dict[str, int]]
 
 
+@remembered
 def nuggets_of(judged: JudgedDocuments) -> Nuggets:
     """The nuggets of some qrels."""
-    return judged.remember("nuggets", lambda: _read(judged))
-
-
-def _read(judged: JudgedDocuments) -> Nuggets:
     vital: list[dict[str, bool]] = [{} for _ in range(judged.n_topics)]
     grades: defaultdict[tuple[int, str], dict[str, int]] = defaultdict(dict)
     rows = zip(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.measures.kernels import Values, counts, discounts, share, sums, top
-from assay.measures.matching import Hits, JudgedDocuments, position_in_topic
+from assay.measures.matching import Hits, JudgedDocuments, position_in_topic, remembered
 from assay.protocols.measures import Measure
 from assay.tables import natural
 
@@ -53,12 +53,9 @@ class Pairs(NamedTuple):
     above: Numbers  # of the same subtopic
 
 
+@remembered
 def subtopics_of(judged: JudgedDocuments, level: int) -> Subtopics:
     """The subtopics of qrels, from a level."""
-    return judged.remember(("subtopics", level), lambda: _read(judged, level))
-
-
-def _read(judged: JudgedDocuments, level: int) -> Subtopics:
     relevant: list[tuple[int, int, tuple[Any, bytes]]] = []  # topic, row, subtopic
     rows = zip(judged.topic.tolist(), judged.parts_of("subtopics"), strict=True)
     for entry, (topic, words) in enumerate(rows):
@@ -99,12 +96,9 @@ def _gains(hits: Hits, judged: JudgedDocuments, level: int, alpha: float) -> Val
     return np.bincount(pairs.hit, weights=worth[pairs.above], minlength=len(hits.topic)).astype(np.float64)
 
 
+@remembered
 def best_ranking(judged: JudgedDocuments, level: int, alpha: float) -> Hits:
     """The relevant documents of qrels in the greedy order."""
-    return judged.remember(("best", level, alpha), lambda: _greedy(judged, level, alpha))
-
-
-def _greedy(judged: JudgedDocuments, level: int, alpha: float) -> Hits:
     subtopics, order = subtopics_of(judged, level), []
     documents = np.unique(subtopics.entry)[::-1]  # a topic's rows are sorted by docno: the largest first
     for topic in range(judged.n_topics):

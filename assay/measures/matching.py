@@ -6,19 +6,19 @@ hash table over the fixed-width bytes of the docnos, and looks up all lines of a
 """
 
 from collections.abc import Callable, Hashable
-from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from functools import cached_property, wraps
+from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.formats.qrels.columns import QrelsColumns
-from assay.formats.qrels.parts import MissingParts
+from assay.formats.qrels.columns import MissingParts, QrelsColumns
 from assay.formats.runs.columns import Ranked, byte_keys
 from assay.protocols.measures import QrelsKind
 
 Remembered = TypeVar("Remembered")
 Derived = TypeVar("Derived")
+Arguments = TypeVarTuple("Arguments")
 
 EMPTY = -1
 SEVERAL = np.uint8(2)
@@ -186,7 +186,7 @@ class JudgedDocuments:
         return self.remember(("n_graded", lowest, below), count)
 
     def parts_of(self, kind: QrelsKind) -> list[bytes]:
-        """(rows,) the words of each row of qrels of a kind, as `assay.formats.qrels.parts` describes them.
+        """(rows,) the words of each row of qrels of a kind, as `assay.formats.qrels.columns` describes them.
 
         Raises:
             MissingParts: The qrels are of another kind.
@@ -254,6 +254,18 @@ class JudgedDocuments:
         entries = np.full(len(self.topic), EMPTY, dtype=np.int64)
         entries[entry] = row
         return entries
+
+
+def remembered(
+    compute: Callable[[JudgedDocuments, *Arguments], Remembered],
+) -> Callable[[JudgedDocuments, *Arguments], Remembered]:
+    """A function of qrels, and of further hashable values, whose result is stored with the qrels."""
+
+    @wraps(compute)
+    def recall(judged: JudgedDocuments, *values: *Arguments) -> Remembered:
+        return judged.remember((compute, *values), lambda: compute(judged, *values))
+
+    return recall
 
 
 class _Table:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.measures.kernels import Values, counts, share
-from assay.measures.matching import Hits, JudgedDocuments, position_in_topic
+from assay.measures.matching import Hits, JudgedDocuments, position_in_topic, remembered
 from assay.protocols.measures import Measure
 
 DEPTH = 1000  # ranks
@@ -63,7 +63,7 @@ def compatibility(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Valu
 def preference_compatibility(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """The overlap with the ranking that a greedy feedback arc set makes of the preferences of the topic."""
     assert hits.entry is not None  # this measure has no prime
-    graphs = judged.remember("preferences", lambda: _graphs(judged))
+    graphs = _graphs(judged)
     best = np.zeros(len(hits.entry), dtype=np.int64)
     first = np.concatenate(([0], np.cumsum(counts(hits))))
     for topic, (graph, losers) in enumerate(graphs):
@@ -77,6 +77,7 @@ def preference_compatibility(hits: Hits, judged: JudgedDocuments, measure: Measu
     return _overlap(hits, best, _weights(measure.number("p") or 0.0))
 
 
+@remembered
 def _graphs(judged: JudgedDocuments) -> list[tuple[Graph, set[int]]]:
     """The preferences of each topic, and the documents that lose one, as rows of the qrels."""
     codes = judged.topic.tolist()

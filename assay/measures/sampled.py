@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.measures.kernels import EPSILON, Values, discounts, share, sums
-from assay.measures.matching import Hits, JudgedDocuments, position_in_topic
+from assay.measures.matching import Hits, JudgedDocuments, position_in_topic, remembered
 from assay.protocols.measures import Measure
 
 DEPTH = 1000  # ranks
@@ -57,12 +57,9 @@ class Above(NamedTuple):
     before: tuple[Numbers, ...]
 
 
+@remembered
 def strata_of(judged: JudgedDocuments) -> Strata:
     """The strata of qrels."""
-    return judged.remember("strata", lambda: _read(judged))
-
-
-def _read(judged: JudgedDocuments) -> Strata:
     seen: list[dict[bytes, int]] = [{} for _ in range(judged.n_topics)]
     pairs = zip(judged.topic.tolist(), judged.parts_of("strata"), strict=True)
     number = np.array(
@@ -133,9 +130,10 @@ def inferred_ndcg(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Valu
     gains = _summed(above.own[1] * gain[:, np.newaxis], ranked.topic, shape)
     pooled, sampled = (_summed(each, ranked.topic, shape) for each in above.own[:2])
     total = (pooled * share(gains, sampled)).sum(axis=1)
-    return share(total, judged.remember("ideal infNDCG", lambda: _ideal(judged)))
+    return share(total, _ideal(judged))
 
 
+@remembered
 def _ideal(judged: JudgedDocuments) -> Values:
     """(topics,) the gain of the best ranking: as many documents of each grade as are estimated, rounded.
 

@@ -17,7 +17,7 @@ from assay.errors import InputError
 
 Use = Literal["never", "optional", "required", "share"]
 Summary = Literal["mean", "geometric mean", "sum", "ratio of sums"]
-# What lines of qrels have besides topic, docno and grade. `assay.formats.qrels.parts` has their columns.
+# What lines of qrels have besides topic, docno and grade. `assay.formats.qrels.columns` has their columns.
 QrelsKind = Literal["grades", "subtopics", "strata", "probabilities", "preferences", "nuggets"]
 
 

@@ -15,7 +15,7 @@ from itertools import groupby
 
 import numpy as np
 
-from assay.formats.qrels.parts import PartRow
+from assay.formats.qrels.columns import PartRow
 from assay.preferences.pairs import Tournament
 from assay.preferences.values import Comparisons
 from assay.preferences.votes import BAD, TIE, Vote, by_topic, documents_of, pair_docno, vote_of

@@ -13,8 +13,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from assay.formats.qrels.columns import QrelsColumns, Row, columns_from
-from assay.formats.qrels.parts import PartRow, columns_of
+from assay.formats.qrels.columns import PartRow, QrelsColumns, Row, columns_from, columns_of
 from assay.formats.topics.bolt import citations
 from assay.protocols.measures import QrelsKind
 from assay.protocols.questions import Answers

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from assay.formats.qrels.parts import PartRow
+from assay.formats.qrels.columns import PartRow
 from assay.protocols.qrels import is_of_subtopics
 from assay.protocols.questions import NO_LABELS, Answers, Condition
 from assay.protocols.schema import Protocol, QrelsRules, QrelsSet

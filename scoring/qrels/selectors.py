@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 
 from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
-from assay.formats.qrels.parts import documents, with_parts
+from assay.formats.qrels.columns import documents, with_parts
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.protocols.description import grade_rule
 from assay.protocols.qrels import is_of_subtopics, kind_of

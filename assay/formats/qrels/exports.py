@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from assay.digests import sha256_of
 from assay.errors import InputError
-from assay.formats.qrels.columns import QrelsColumns
-from assay.formats.qrels.parts import LAYOUTS
+from assay.formats.qrels.columns import LAYOUTS, QrelsColumns
 from assay.formats.qrels.reader import QrelsForm, format_qrels
 from assay.formats.spreadsheet import as_csv
 from assay.protocols.qrels import kind_of

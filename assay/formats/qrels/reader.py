@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.formats.compression import read_file
+from assay.formats.qrels.columns import LAYOUTS, REPEATS, PartRow, columns_of, lines_of
 from assay.formats.qrels.columns import QrelsColumns as QrelsColumns
 from assay.formats.qrels.columns import columns_from as columns_from
-from assay.formats.qrels.parts import LAYOUTS, REPEATS, PartRow, columns_of, lines_of
 from assay.formats.qrels.tables import cited_rows, header_of, table_rows
 from assay.formats.runs.columns import byte_keys, sorted_topics
 from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME

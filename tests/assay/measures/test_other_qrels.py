@@ -12,7 +12,7 @@ import pyndeval
 import pytest
 
 from assay.cli.main import main
-from assay.formats.qrels.parts import MissingParts
+from assay.formats.qrels.columns import MissingParts
 from assay.formats.qrels.reader import QrelsError, QrelsForm, format_qrels, parse_qrels
 from assay.formats.runs.columns import RunColumns
 from assay.measures.matching import JudgedDocuments
