@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("always", InputWarning)
-                warnings.showwarning = _show_warning
+                warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)  # noqa: T201
                 return _run(sys.argv[1:] if argv is None else argv)
         finally:
             sys.stdout.flush()
@@ -86,11 +86,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
-
-
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning as a line on standard error."""
-    print(f"warning: {message}", file=sys.stderr)  # noqa: T201
 
 
 def _run(words: Sequence[str]) -> int:

@@ -1,7 +1,9 @@
 """The options that several subcommands share. Each has the same name, meaning and help text in all of them."""
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Never
 
@@ -214,3 +216,21 @@ def check_stdin(paths: Sequence[str]) -> None:
     """
     if paths.count("-") > 1:
         raise InputError("standard input (-) can be read only once")
+
+
+@contextmanager
+def progress_bar(
+    name: str, total: int | None, *, unit: str = "B", is_quiet: bool
+) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal, and what sets it to a number of units."""
+    if is_quiet or not sys.stderr.isatty():
+        yield lambda n: None
+        return
+    from tqdm import tqdm  # noqa: PLC0415 -- slow to import, and rarely shown
+
+    with tqdm(desc=name, total=total, unit=unit, unit_scale=unit == "B", leave=False) as bar:
+
+        def show(n: int) -> None:
+            bar.update(n - bar.n)
+
+        yield show

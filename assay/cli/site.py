@@ -4,14 +4,11 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
-from assay.cli.options import SERVER, TOKEN
+from assay.cli.options import SERVER, TOKEN, progress_bar
 from assay.client import credentials
 from assay.client.files import Sent
 from assay.client.server import Server, ServerError, require_httpx
@@ -102,18 +99,6 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     """Print columns separated by tabs, each cell on one line, as all commands do."""
     for row in (header, *rows):
         print("\t".join("" if cell is None else " ".join(str(cell).split()) for cell in row))  # noqa: T201
-
-
-@contextmanager
-def progress_bar(name: str, total: int | None, *, is_quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A bar of bytes on a terminal, and what sets it to a number of bytes."""
-    hidden = is_quiet or None  # None: on a terminal only
-    with tqdm(desc=name, total=total, unit="B", unit_scale=True, disable=hidden, leave=False) as bar:
-
-        def show(n: int) -> None:
-            bar.update(n - bar.n)
-
-        yield show
 
 
 def print_refusal(path: object, error: ServerError, *, is_json: bool) -> None:

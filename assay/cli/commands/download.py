@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from assay.cli.options import add
-from assay.cli.site import connect, print_table, progress_bar, track_of
+from assay.cli.options import add, progress_bar
+from assay.cli.site import connect, print_table, track_of
 from assay.client.files import check_name, digest_of, fetch, has_content
 from assay.client.server import Server, ServerError
 from assay.errors import InputError

@@ -2,11 +2,9 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from assay.cli.options import NO_PROTOCOL, add, add_format, check_stdin
+from assay.cli.options import NO_PROTOCOL, add, add_format, check_stdin, progress_bar
 from assay.measures import boards
 from assay.measures.scores import HEADER, as_json
 from assay.research.evaluation import evaluate
@@ -40,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     check_stdin([arguments.qrels, *arguments.runs])
     is_quiet = arguments.quiet
-    with _bar(len(arguments.runs), is_quiet=is_quiet) as started:
+    n_runs = len(arguments.runs)
+    with progress_bar("evaluate", n_runs, unit="run", is_quiet=is_quiet or n_runs < 2) as started:
         evaluation = evaluate(
             arguments.qrels,
             arguments.runs,
@@ -70,19 +69,3 @@ def run(arguments: argparse.Namespace) -> int:
         text = as_tsv(HEADER, [row.cells() for row in rows])
     sys.stdout.write(text)
     return 0
-
-
-@contextmanager
-def _bar(total: int, *, is_quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A progress bar on a terminal if there are several runs; call it with the number of runs that are started."""
-    if is_quiet or total < 2 or not sys.stderr.isatty():
-        yield lambda n: None
-        return
-    from tqdm import tqdm  # noqa: PLC0415 -- slow to import, and a single run has no bar
-
-    with tqdm(total=total, desc="evaluate", unit="run", leave=False) as bar:
-
-        def show(n: int) -> None:
-            bar.update(n - bar.n)
-
-        yield show
