@@ -162,10 +162,15 @@ def read_text(path: str) -> str:
 
     Raises `InputError` if it cannot be read, or it is not UTF-8.
     """
+    return utf8(read_file(path), path)
+
+
+def utf8(data: bytes, name: str, error: type[InputError] = InputError) -> str:
+    """The text of a file in UTF-8, without a byte-order mark; the class of the error is `error`."""
     try:
-        return read_file(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start + 1})") from None
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        raise error(f"{name}: not UTF-8 (byte {wrong.start + 1})") from None
 
 
 class UnpackedFile:

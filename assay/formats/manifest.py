@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
+from assay.formats.compression import utf8
 from assay.formats.declaration import COLUMNS, MADE, STATEMENTS, Declaration
 from assay.formats.spreadsheet import original
 from assay.protocols.questions import WrongAnswer
@@ -61,10 +62,7 @@ def parse_manifest(
     Raises:
         ManifestError: The manifest has errors; each complaint names its line.
     """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ManifestError(f"{name}: not UTF-8 (byte {error.start + 1})") from None
+    text = utf8(data, name, ManifestError)
     reader = csv.DictReader(StringIO(text, newline=""), strict=True)
     try:
         header = [column.strip() for column in reader.fieldnames or []]

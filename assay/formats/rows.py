@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from assay.errors import BadFile
 from assay.formats.documents.batch import MAX_NAME
-from assay.formats.spreadsheet import original
+from assay.formats.spreadsheet import long_cells, original
 from assay.html.sanitize import without_controls
 from assay.protocols.form_rules import ROW_COLUMNS
 
@@ -69,7 +69,8 @@ def read_rows(data: bytes, name: str, *, fields: Sequence[str]) -> list[TableRow
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise BadRows(name, [(line, f"not UTF-8 (byte {error.start + 1}); save the file as UTF-8")]) from None
-    lines = list(_lines(text, name))
+    with long_cells(MAX_CELL):
+        lines = list(_lines(text, name))
     if not lines:
         raise BadRows(name, [(1, "no header; the first line names the columns")])
     header = [cell.strip() for cell in lines[0][1]]
@@ -83,7 +84,6 @@ def read_rows(data: bytes, name: str, *, fields: Sequence[str]) -> list[TableRow
 def _lines(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
     """The rows that are not empty, each with its first line."""
     first = text.partition("\n")[0]
-    limit = csv.field_size_limit(MAX_CELL)
     try:
         reader = csv.reader(StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True)
         line = 1
@@ -93,8 +93,6 @@ def _lines(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
             line = reader.line_num + 1
     except csv.Error as error:
         raise BadRows(name, [(reader.line_num or 1, f"not a row of a table: {error}")]) from None
-    finally:
-        csv.field_size_limit(limit)
 
 
 def _of_header(header: Sequence[str], fields: Iterable[str]) -> Iterator[str]:

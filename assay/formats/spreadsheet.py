@@ -7,6 +7,7 @@ such text. Readers of these files take it away with `original`.
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from io import StringIO
 from itertools import islice
@@ -17,6 +18,16 @@ LINES_AT_ONCE = 2_000
 # Apostrophes before it count, so that `original` can take the added one away.
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?|-?\.[0-9]+")
+
+
+@contextmanager
+def long_cells(most: int) -> Iterator[None]:
+    """Let readers of CSV accept cells of up to `most` characters."""
+    limit = csv.field_size_limit(most)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
 
 
 def harmless(value: Any) -> Any:

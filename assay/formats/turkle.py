@@ -17,7 +17,7 @@ from assay.errors import InputError
 from assay.formats.moving import MovedRow, Project, choices_of, lab_toml
 from assay.formats.rows import MAX_CELL as LONGEST
 from assay.formats.rows import MEAN, NAME, ONE_TOPIC
-from assay.formats.spreadsheet import BOM, csv_lines
+from assay.formats.spreadsheet import BOM, csv_lines, long_cells
 from assay.protocols.form_rules import FIELD, KEY, ROW_COLUMNS
 from assay.protocols.questions import MAX_CHARACTERS, NUMBER
 from assay.protocols.schema import ANSWERED, FormRules
@@ -72,25 +72,23 @@ def read_table(text: str, name: str) -> Table:
     Raises:
         InputError: It is not CSV, or a row has another number of columns.
     """
-    limit = csv.field_size_limit(MAX_CELL)
     lines: list[Line] = []
     try:
-        content = (line[0] for line in LINE.finditer(text.removeprefix(BOM)))
-        reader = csv.reader(content, strict=True)  # StringIO would take four bytes for each character
-        header = next(reader, [])
-        begin = reader.line_num + 1
-        for cells in reader:
-            if cells and len(cells) != len(header):
-                problem = f"expected {len(header)} columns as in the header, got {len(cells)}"
-                raise InputError(f"{name}: line {begin}: {problem}")
-            lines += [Line(begin, dict(zip(header, cells, strict=True)))] if any(cells) else []
+        with long_cells(MAX_CELL):
+            content = (line[0] for line in LINE.finditer(text.removeprefix(BOM)))
+            reader = csv.reader(content, strict=True)  # StringIO would take four bytes for each character
+            header = next(reader, [])
             begin = reader.line_num + 1
+            for cells in reader:
+                if cells and len(cells) != len(header):
+                    problem = f"expected {len(header)} columns as in the header, got {len(cells)}"
+                    raise InputError(f"{name}: line {begin}: {problem}")
+                lines += [Line(begin, dict(zip(header, cells, strict=True)))] if any(cells) else []
+                begin = reader.line_num + 1
     except csv.Error as error:
         cut = "; Turkle's API cuts results with letters outside ASCII: download them on the page of the batch"
         hint = cut if "unexpected end" in str(error) else ""
         raise InputError(f"{name}: line {reader.line_num}: not a row of a table: {error}{hint}") from None
-    finally:
-        csv.field_size_limit(limit)
     if not header or len(set(header)) < len(header):
         raise InputError(f"{name}: line 1: the header is missing, or names a column twice")
     return Table(name, header, lines)

@@ -4,7 +4,7 @@ A value is text, and the page is sanitized after it was filled in: no value and 
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from html import escape
 from typing import NamedTuple
 
@@ -63,16 +63,14 @@ def form_parts(html: str, values: Mapping[str, str], marked: Collection[str] = (
 
     html = _PARAGRAPH.sub(r"\1", _TAG_OR_TEXT.sub(of, clean))
     levels = [int(level) for level in _HEADING.findall(html)]
-    return list(
-        _parts(_HEADING_TAG.sub(lambda match: f"{match[1]}{int(match[2]) - min(levels) + 3}>", html), keys)
-    )
+    html = _HEADING_TAG.sub(lambda match: f"{match[1]}{int(match[2]) - min(levels) + 3}>", html)
+    texts_and_numbers = _PLACE.split(html)  # text, number, text, ..., text
+    numbers = [*texts_and_numbers[1::2], ""]
+    return [
+        Part(text, keys[int(number)] if number else "")
+        for text, number in zip(texts_and_numbers[::2], numbers, strict=True)
+    ]
 
 
 def _without_marks(text: str) -> str:
     return "".join(character for character in text if character not in _MARKS)
-
-
-def _parts(html: str, keys: list[str]) -> Iterator[Part]:
-    pieces = _PLACE.split(html)  # text, number, text, ..., text
-    for text, number in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
-        yield Part(text, keys[int(number)] if number else "")

@@ -166,13 +166,9 @@ def clean_comment(text: str) -> str:
 def plain(html: str) -> str:
     """Cleaned HTML as text on one line, formulas between dollars."""
     html = html.replace(_DOLLAR, "\\$")
-    html = _SHOWN_FORMULA.sub(_on_one_line, html) if "math-container" in html else html
+    if "math-container" in html:  # a comment in LaTeX would hide what follows it on the line
+        html = _SHOWN_FORMULA.sub(lambda formula: f"${_COMMENT.sub('', formula[1])}$", html)
     return " ".join(latex.unescaped(_ANY_TAG.sub(" " if "<p>" in html else "", html)).split())
-
-
-def _on_one_line(formula: re.Match[str]) -> str:
-    """A formula between dollars, without comments, which would hide what follows them on the line."""
-    return f"${_COMMENT.sub('', formula[1])}$"
 
 
 def beginning(text: str, most: int) -> str:

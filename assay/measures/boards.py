@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from assay.errors import InputError
+from assay.formats.compression import utf8
 from assay.measures.scores import ScoreRow
 
 # The names that nuggetizer gives to measures.
@@ -94,11 +95,8 @@ def read_board(data: bytes, form: str, *, name: str, run: str = "") -> list[Scor
     Raises:
         InputError: A line is not in the form.
     """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name}: not UTF-8 (byte {error.start + 1})") from None
-    lines = [_Line(name, number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    numbered = enumerate(utf8(data, name).split("\n"), 1)
+    lines = [_Line(name, number, line) for number, line in numbered if line.strip()]
     if not lines:
         raise InputError(f"{name}: the file has no scores")
     return [row for line in lines for row in _rows(line, form, run)]

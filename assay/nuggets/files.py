@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 
 from assay.answers import normal
 from assay.errors import InputError
+from assay.formats.compression import utf8
 from assay.formats.runs.answers import MAX_CITED, is_word
 from assay.formats.runs.rows import MAX_NAME
 from assay.nuggets.lists import GoldAnswer, Importance, Nugget, NuggetList
@@ -105,10 +106,7 @@ def records(data: bytes, name: str) -> Iterator[Record]:
     Raises:
         NuggetFileError: A line is not a JSON object in UTF-8.
     """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise NuggetFileError(f"{name}: not UTF-8 (byte {error.start + 1})") from None
+    text = utf8(data, name, NuggetFileError)
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if lines and lines[0][1].strip() in ("{", "["):  # written with indents
         lines = [(lines[0][0], text)]

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.errors import InputError
+from assay.formats.compression import utf8
 from assay.formats.declaration import columns_of
 from assay.formats.manifest import read_manifest
 from assay.formats.qrels.reader import QrelsColumns, read_qrels
@@ -390,10 +391,7 @@ def _topics(files: TrackFiles, qrels: QrelsColumns | None) -> dict[str, TopicFac
 
 
 def _organizations(path: Path) -> dict[str, str]:
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start + 1})") from None
+    text = utf8(path.read_bytes(), str(path))
     reader = csv.reader(StringIO(text, newline=""), strict=True)
     organizations: dict[str, str] = {}
     try:

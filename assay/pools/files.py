@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from assay.digests import RunningSha256
 from assay.errors import InputError
+from assay.formats.compression import utf8
 from assay.pools.statistics import partly_shown, statistics
 from assay.pools.strategies import BuiltPool, PoolInput
 from assay.protocols.schema import Protocol
@@ -132,10 +133,7 @@ def read_docnos(path: Path, *, column: int = 1) -> dict[str, set[str]]:
         PoolFileError: A line does not have the column, or the file is not UTF-8.
         OSError: The file cannot be read.
     """
-    try:
-        lines = path.read_bytes().decode("utf-8-sig").removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        raise PoolFileError(f"{path.name}: not UTF-8 (byte {error.start + 1})") from None
+    lines = utf8(path.read_bytes(), path.name, PoolFileError).removesuffix("\n").split("\n")
     docnos: dict[str, set[str]] = {}
     for number, line in enumerate(lines, 1):
         cells = line.removesuffix("\r").split("\t")

@@ -117,6 +117,7 @@ NO_TEXT = {"path", "name", "slug", "form", "kind", "packing", "measure", "delimi
 # The further arguments that a function needs; None if it is a step of another function of this list.
 # fmt: off
 ARGUMENTS: dict[str, dict[str, object] | None] = {
+    "formats.compression.utf8": {"name": "x.txt"},
     "formats.documents.batch.limited": {"name": "body"},
     "formats.documents.index_rows.convert": {"form": "formulas-latex-v1"},
     "formats.documents.index_rows.names_of": None,

@@ -145,21 +145,19 @@ def _read(data: bytes, index: Index, skipped: Skipped) -> _Rows:
     rows = [line.split(b"\t", width - 1) for line in bare.split(b"\n")] if bare and _is_text(bare) else []
     lines: Sequence[int] = range(len(rows))
     if not rows or bare.count(b"\t") != len(rows) * (width - 1) or set(map(len, rows)) != {width}:
-        rows, lines = _slow_path(data, width, skipped)
+        records, lines = _records(data.split(b"\n"), skipped)
+        if not _is_text(data):
+            where = [_is_text(record) for record in records]
+            kept = _Rows({"": records}, lines).filtered(where, NO_TEXT, skipped)
+            records, lines = list(kept.columns[""]), kept.lines
+        rows, lines = _unquoted_rows(
+            [record.split(b"\t", width - 1) for record in records], lines, skipped, width
+        )
     columns = zip(*rows, strict=True) if rows else repeat(())
     return _Rows(dict(zip(index.header, columns, strict=False)), lines)
 
 
 _Split = tuple[list[list[bytes]], Sequence[int]]  # rows as fields, and the line of each
-
-
-def _slow_path(data: bytes, width: int, skipped: Skipped) -> _Split:
-    records, lines = _records(data.split(b"\n"), skipped)
-    if not _is_text(data):
-        where = [_is_text(record) for record in records]
-        rows = _Rows({"": records}, lines).filtered(where, NO_TEXT, skipped)
-        records, lines = list(rows.columns[""]), rows.lines
-    return _unquoted_rows([record.split(b"\t", width - 1) for record in records], lines, skipped, width)
 
 
 def _unquoted_formulas(data: bytes) -> bytes:

@@ -10,7 +10,7 @@ import csv
 import json
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from io import BytesIO, TextIOWrapper
 from typing import BinaryIO
@@ -21,6 +21,7 @@ from assay.formats.judgments.cells import ANSWER_TO, Wrong, row_of
 from assay.formats.judgments.rows import COLUMNS, JudgmentFile, JudgmentRow, JudgmentStream, cell_of
 from assay.formats.qrels.reader import COMPLAINTS_KEPT, LINES_SHOWN, Complaint, QrelsError, parse_qrels
 from assay.formats.qrels.tables import header_of
+from assay.formats.spreadsheet import long_cells
 
 SEPARATORS = (",", ";", "\t")
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # half of a pair, as JSON escapes it
@@ -154,7 +155,7 @@ def _header(file: BinaryIO) -> tuple[str, list[str]]:
     with closing(_lines(file)) as lines:
         line = next((line for line in lines if line.strip("\r\n")), "")
     separator = max(SEPARATORS, key=line.count)
-    with _long_cells():
+    with long_cells(LONGEST_CELL):
         try:
             names = next(csv.reader([line], delimiter=separator), [])
         except csv.Error:
@@ -238,7 +239,7 @@ def _csv_cells(
 ) -> Iterator[Cells]:
     at = {of_field: header.index(column) for of_field, column in places.items()}
     line, is_header = 0, True
-    with _long_cells(), closing(_lines(file)) as lines:
+    with long_cells(LONGEST_CELL), closing(_lines(file)) as lines:
         reader = csv.reader(lines, delimiter=separator, strict=True)
         while True:
             line = reader.line_num + 1
@@ -257,15 +258,6 @@ def _csv_cells(
                 yield line, Wrong(f"expected {len(header)} columns as in the header, got {len(cells)}")
             else:
                 yield line, {of_field: cells[place] for of_field, place in at.items()}
-
-
-@contextmanager
-def _long_cells() -> Iterator[None]:
-    limit = csv.field_size_limit(LONGEST_CELL)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(limit)
 
 
 def _json_cells(file: BinaryIO) -> Iterator[Cells]:

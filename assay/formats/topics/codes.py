@@ -14,7 +14,7 @@ from lxml import etree
 
 from assay.errors import BadFile, InputError
 from assay.formats import names
-from assay.formats.compression import Limits, opened, unpack
+from assay.formats.compression import Limits, opened, unpack, utf8
 from assay.formats.documents.batch import Malformed
 from assay.formats.markup import xml_root
 from assay.formats.topics import encoding, tables, trec
@@ -87,10 +87,7 @@ def _from_json(data: bytes, name: str, *, is_array: bool) -> list[str]:
 
 
 def _from_list(data: bytes, name: str) -> list[str]:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise TopicListError(f"{name}: not UTF-8 (byte {error.start + 1})") from None
+    text = utf8(data, name, TopicListError)
     if names.table_of_topics(text) is not None:
         try:
             rows, _ = tables.read_table(text)
