@@ -150,7 +150,11 @@ def _fork(
     sys.stderr.flush()
     source, sink = os.pipe()
     parent = os.getpid()
-    child = _copy()
+    with warnings.catch_warnings():
+        # Python 3.12 and later count idle threads of libraries, such as OpenBLAS, which prepares itself for a fork, as
+        # the allocator of Linux does. The copy calls no other library, and threads of Python are the caller's concern.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child:
         os.close(sink)
         return child, source
@@ -167,17 +171,6 @@ def _fork(
             traceback.print_exc()
             sys.stderr.flush()
         os._exit(status)
-
-
-def _copy() -> int:
-    """Fork, without the warning of Python 3.12 and later, which counts idle threads of libraries, such as OpenBLAS.
-
-    OpenBLAS and the allocator of Linux prepare themselves for a fork, and the copy calls no other library. Threads of
-    Python itself are the caller's concern.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return os.fork()
 
 
 def _collect(child: int, source: int) -> list[Outcome[Result]]:

@@ -12,9 +12,8 @@ from assay.errors import InputError
 Kind = Literal["slt", "opt"]
 KINDS: tuple[Kind, ...] = ("slt", "opt")
 DEEPEST = 200  # levels of an OPT; deeper ones are not compared
-_ORDER = {
-    letter: place for place, letter in enumerate("aocnbudew")
-}  # in which Tangent visits the edges of an SLT
+# In which Tangent visits the edges of an SLT
+_ORDER = {letter: place for place, letter in enumerate("aocnbudew")}
 _END = frozenset("[],")
 
 

@@ -93,9 +93,8 @@ class Builder:
         frequency = np.minimum(n, np.iinfo(np.uint16).max).astype(np.uint16)
         self._waiting.append(((keys >> 32).astype(np.int32), keys.astype(np.int32), frequency))
         self._n_waiting += len(keys)
-        self._docnos.append(
-            np.array(batch.docno, dtype=np.bytes_)
-        )  # a fourth of the memory of a list of bytes
+        # a fourth of the memory of a list of bytes
+        self._docnos.append(np.array(batch.docno, dtype=np.bytes_))
         self._n_documents += len(batch.docno)
         self._lengths.append(batch.length)
         if self._n_waiting >= self._block:

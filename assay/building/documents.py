@@ -116,13 +116,10 @@ def _read_pages(store: Store, files: Sequence[File], settings: Settings, progres
         if at < start or is_done:
             continue
         with store.writing():
-            batch = _batch_of(contents, counts)
+            batch = _batch_of(contents)
             _keep(store, batch, settings, counts)
-            state = {
-                "rows": at + len(some),
-                "name": f"{len(files)} files",
-                "bytes": sum(file.size for file in files),
-            }
+            size = sum(file.size for file in files)
+            state = {"rows": at + len(some), "name": f"{len(files)} files", "bytes": size}
             store.set_state(PAGES, state | counts.as_json())
         progress("reading files", at + len(some), len(files))
     with store.writing():
@@ -130,7 +127,7 @@ def _read_pages(store: Store, files: Sequence[File], settings: Settings, progres
         store.set_state(PAGES, state, is_done=True)
 
 
-def _batch_of(contents: Sequence[ArticleFile], counts: Counts) -> Batch:
+def _batch_of(contents: Sequence[ArticleFile]) -> Batch:
     """The documents of some files of HTML or text, in the order of the files."""
     batch = Batch()
     for content in contents:
@@ -192,9 +189,8 @@ def _post(values: Sequence[str], settings: Settings, counts: Counts) -> Sequence
     if "math-container" not in title:
         title = unescape(title.replace(_DOLLAR, r"\$"))
     pieces = MARK.split(body.replace(_DOLLAR, "$"))
-    pieces[::2] = (
-        piece.replace("$", _DOLLAR) for piece in pieces[::2]
-    )  # no formula begins there in an import
+    # no formula begins there in an import
+    pieces[::2] = (piece.replace("$", _DOLLAR) for piece in pieces[::2])
     body = "".join(pieces)
     names = "\n".join(_unescaped(item) for item in _ITEM.findall(tags))
     return (docno, kind, thread, role, created, title, body, names, score, accepted, author, language)

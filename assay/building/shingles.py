@@ -18,6 +18,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.formulas.visual_ids import first_rows
 from assay.html.sanitize import plain
 from assay.passages import words_of
 
@@ -55,13 +56,9 @@ def fingerprint(text: list[str]) -> int:
 
 def same_texts(fingerprints: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """The place of each text that repeats an earlier one, with the place of the first. 0 is a text without words."""
-    order = np.argsort(fingerprints, kind="stable")
-    values = fingerprints[order]
-    is_first = np.ones(len(order), dtype=np.bool_)
-    is_first[1:] = values[1:] != values[:-1]
-    first = order[np.maximum.accumulate(np.where(is_first, np.arange(len(order)), 0))]
-    repeats = np.flatnonzero(~is_first & (values != 0))
-    yield from sorted(zip(order[repeats].tolist(), first[repeats].tolist(), strict=True))
+    first = first_rows(fingerprints)
+    repeats = np.flatnonzero((first != np.arange(len(first))) & (fingerprints != 0))
+    yield from zip(repeats.tolist(), first[repeats].tolist(), strict=True)
 
 
 class MinHash:

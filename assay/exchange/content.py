@@ -23,9 +23,8 @@ MAX_LINE = 1 << 24  # bytes of a document
 MAX_SMALL = 1 << 28  # bytes of a file that is read as a whole: topics and qrels
 MAX_DIRECTORY = 1 << 20
 SPLIT = "test"  # of qrels without another name
-Rows = Iterator[
-    tuple[str, Mapping[str, Any]]
-]  # the place of a row, such as "corpus.jsonl, line 3", and the row
+# The place of a row, such as "corpus.jsonl, line 3", and the row
+Rows = Iterator[tuple[str, Mapping[str, Any]]]
 
 
 class Document(NamedTuple):

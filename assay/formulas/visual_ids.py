@@ -141,7 +141,7 @@ def greatest_number(ids: Ids) -> int:
 def walk(slt: Ids, latex: Ids) -> NDArray[np.int64]:
     """(n,) numbers from 0 for formulas without ids, -1 for those without keys. Rows are in the order of `id_order`."""
     rows = np.arange(len(slt))
-    lead = _first_rows(slt)
+    lead = first_rows(slt)
     has_slt = slt != b""
     is_first = has_slt & (lead == rows)
     recorded = np.flatnonzero((is_first | ~has_slt) & (latex != b""))
@@ -158,7 +158,7 @@ def walk(slt: Ids, latex: Ids) -> NDArray[np.int64]:
     return np.where(is_known, numbers[lead], -1)
 
 
-def _first_rows(values: Ids) -> NDArray[np.intp]:
+def first_rows(values: Ids | NDArray[np.int64]) -> NDArray[np.intp]:
     """(n,) the first row with the same value."""
     order = np.argsort(values, kind="stable")
     in_order = values[order]

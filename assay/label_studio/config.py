@@ -122,9 +122,8 @@ class _Reader:
         self.config = Config()
         self.page: list[str] = []
         self.variables: dict[str, None] = {}
-        self.header: tuple[str, str] | None = (
-            None  # the last one as label and as HTML, if nothing follows it yet
-        )
+        # the last header as label and as HTML, if nothing follows it yet
+        self.header: tuple[str, str] | None = None
         self.objects: dict[str, str] = {}  # the variable of each object
         self.texts: dict[str, str] = {}  # the variable of each text that shows nothing else
         self.pairwise: etree._Element | None = None
@@ -303,9 +302,8 @@ def _key(word: str, taken: Container[str], number: int) -> str:
     return key
 
 
-Made = tuple[
-    dict[str, Any], dict[str, str]
-]  # what a question has besides key and label, and the keys of its choices
+# What a question has besides key and label, and the keys of its choices
+Made = tuple[dict[str, Any], dict[str, str]]
 
 
 def _choices_in(element: etree._Element, tag: str) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:

@@ -136,24 +136,21 @@ def read_nuggets(data: bytes, name: str) -> list[NuggetList]:
     """
     lists: dict[str, NuggetList] = {}
     for record in records(data, name):
-        nuggets = _read(record)
+        content = record.content
+        metadata = content.get("metadata")
+        topic = metadata.get("topic_id") if isinstance(metadata, dict) else None
+        if "qid" in content and "nuggets" in content:
+            nuggets = _of_nuggetizer(record)
+        elif "nugget_bank" in content and (topic is not None or "query_id" in content):
+            nuggets = _of_bank(record, content["query_id"] if topic is None else topic)
+        else:
+            raise record.wrong(
+                "object", "qid and nuggets, query_id and nugget_bank, or metadata.topic_id and nugget_bank"
+            )
         if nuggets.topic in lists:
             raise record.wrong(nuggets.topic, "each topic once")
         lists[nuggets.topic] = nuggets
     return list(lists.values())
-
-
-def _read(record: Record) -> NuggetList:
-    content = record.content
-    if "qid" in content and "nuggets" in content:
-        return _of_nuggetizer(record)
-    metadata = content.get("metadata")
-    topic = metadata.get("topic_id") if isinstance(metadata, dict) else None
-    if "nugget_bank" in content and (topic is not None or "query_id" in content):
-        return _of_bank(record, content["query_id"] if topic is None else topic)
-    raise record.wrong(
-        "object", "qid and nuggets, query_id and nugget_bank, or metadata.topic_id and nugget_bank"
-    )
 
 
 def _of_nuggetizer(record: Record) -> NuggetList:

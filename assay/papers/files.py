@@ -314,18 +314,9 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
         other, of_run = pooled_as if pooled_as != run.kind else "", means.get(run.tag, {})
         made, is_baseline = columns_of(run)["made"], protocol.runs.kind(run.kind).baseline
         answers = answers_of_run(protocol.runs, run.answers) if run.answers else {}
-        stated = (
-            run.team,
-            run.tag,
-            run.kind,
-            other,
-            made,
-            run.uses,
-            of_run,
-            is_baseline,
-            first.get(run.tag, {}),
-        )
-        runs.append(RunFacts(*stated, public_answers(protocol.runs, answers)))
+        of_first, public = first.get(run.tag, {}), public_answers(protocol.runs, answers)
+        stated = (run.team, run.tag, run.kind, other, made, run.uses)
+        runs.append(RunFacts(*stated, of_run, is_baseline, of_first, public))
     facts = TrackFacts(
         name=files.name,
         protocol=protocol,
@@ -358,12 +349,12 @@ def _qrels(files: TrackFiles, protocol: Protocol, formulas: Formulas | None) -> 
     warning = (
         f"{n_skipped:,} of {len(given.grade):,} judged instances have no visual id, so they are in no distinct "
         "formula; the tables have the others"
+        if n_skipped
+        else ""
     )
     if is_collapsed:
-        units, instances, distinct_only = distinct, with_visual_ids(given, formulas), None
-    else:
-        distinct_only = distinct
-    return TrackQrels(units, instances, distinct_only, warning if n_skipped else "")
+        return TrackQrels(distinct, with_visual_ids(given, formulas), None, warning)
+    return TrackQrels(units, None, distinct, warning)
 
 
 def _topics(files: TrackFiles, qrels: QrelsColumns | None) -> dict[str, TopicFacts]:

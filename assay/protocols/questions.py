@@ -191,7 +191,7 @@ def check_answers(
         _check_given(given, others, needs_all=needs_all)
         return given
     for key in others:
-        raise WrongAnswer(key, _why_not_asked(rules, questions, key), code="not-asked")
+        raise WrongAnswer(key, _why_not_asked(rules, key), code="not-asked")
     return given
 
 
@@ -440,7 +440,7 @@ def _shown(value: Any) -> str:
     return f"“{text[:60]}{'…' * (len(text) > 60)}”"
 
 
-def _why_not_asked(rules: JudgingRules, questions: Iterable[Question], key: str) -> str:
+def _why_not_asked(rules: JudgingRules, key: str) -> str:
     of_protocol = {question.key: question for question in rules.questions}
     if key not in of_protocol:
         keys = ", ".join(of_protocol) or "none"

@@ -497,9 +497,8 @@ class FormRules:
     frame: bool = False
 
 
-ANSWERED = Grade(
-    "answered", 0, say("Answered"), say("Answer the questions, then submit.")
-)  # of questions only
+# Of questions only
+ANSWERED = Grade("answered", 0, say("Answered"), say("Answer the questions, then submit."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -626,9 +625,8 @@ class QrelsSet(_Titled):
     grades: Mapping[str, int] = field(default_factory=_nothing)
     # Come first; the first that holds counts
     rules: tuple[GradeRule, ...] = field(default=(), metadata={"key": "rule"})
-    only: tuple[
-        str, ...
-    ] = ()  # conditions, one of which must hold for a unit to have such a grade; empty: every unit
+    # Conditions, one of which must hold for a unit to have such a grade; empty: every unit
+    only: tuple[str, ...] = ()
     otherwise: int | None = None  # the grade of the other graded units; left out: the set does not have them
     aggregate: Aggregate = "single"  # as qrels.aggregate
     min_relevant: int = 0  # as qrels.min_relevant

@@ -313,10 +313,8 @@ class Evaluation(Result):
         """(runs,) the topics that the means of each run are taken over, in words."""
         notes = []
         for each in self.scored:
-            n_averaged, n_common = (
-                int(each.scores.averaged(self.average).sum()),
-                int(each.scores.has_topic.sum()),
-            )
+            n_averaged = int(each.scores.averaged(self.average).sum())
+            n_common = int(each.scores.has_topic.sum())
             n_missing, n_extra = each.scores.n_missing, each.n_topics - n_common
             text = f"averaged over {n_averaged} topics; {n_missing} of the qrels missing from the run"
             if n_missing:

@@ -187,11 +187,8 @@ def leaderboard_statistics(
     for column, measure in enumerate(measures):
         progress(column, len(measures))
         summary = FAMILIES[measure.family].summary
-        if summary not in {
-            "mean",
-            "ratio of sums",
-        }:  # the interval of a mean does not apply, nor does the test
-            continue
+        if summary not in {"mean", "ratio of sums"}:
+            continue  # the interval of a mean does not apply, nor does the test
         shared = np.array([scores.values[is_shared, column] for scores in scored])
         if summary == "mean" and is_shared.all():
             intervals = bootstrap(shared, seed=seed)

@@ -56,11 +56,11 @@ class RankingComparison:
         return moves
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any], names: Sequence[str] = ()) -> Self:
-        """From its plain values, with other names if they are given."""
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """From its plain values."""
         numbers = {key: np.array(values[key], dtype=np.float64) for key in ("means", "tau", "tau_ap", "gap")}
         ranks_of = np.array(values["ranks"], dtype=np.int64)
-        return cls(tuple(names or values["names"]), tuple(values["n_topics"]), ranks=ranks_of, **numbers)
+        return cls(tuple(values["names"]), tuple(values["n_topics"]), ranks=ranks_of, **numbers)
 
 
 def compare_rankings(
