@@ -8,7 +8,7 @@ from pathlib import Path
 from assay.baselines.ranking import Progress, Ranked, run_of
 from assay.cli.formulas import note
 from assay.cli.inputs import steps
-from assay.cli.options import add, positive
+from assay.cli.main import add, positive
 from assay.formats.compression import read_file
 from assay.formats.topics.reader import TopicRow, read_topic_file
 from assay.protocols.schema import Protocol

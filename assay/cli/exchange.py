@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from assay.archive.files import Writer
 from assay.cli.formulas import note
-from assay.cli.options import add
+from assay.cli.main import add
 from assay.digests import RunningSha256
 from assay.errors import InputError
 from assay.exchange.content import SPLIT, Folder, TestCollection, Zipped

@@ -10,7 +10,7 @@ from typing import Literal, TextIO, TypeVar
 
 from tqdm import tqdm
 
-from assay.cli.options import add
+from assay.cli.main import add
 from assay.formats.formulas import Row, Source
 from assay.processes import map_fresh, processors
 

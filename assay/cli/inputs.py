@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from tqdm import tqdm
 
-from assay.cli.options import NO_PROTOCOL, add, add_seed, check_stdin, positive, share
+from assay.cli.main import NO_PROTOCOL, add, add_seed, check_stdin, positive, share
 from assay.cli.tables import add_table_options
 from assay.errors import InputError
 from assay.research.comparison import Inputs, Randomness, read_inputs

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from tqdm import tqdm
 
-from assay.cli.options import TOKEN
+from assay.cli.main import TOKEN
 from assay.client.server import Server, ServerError
 from assay.errors import InputError
 from assay.judging.answers import Answer, BadAnswer, read_answer

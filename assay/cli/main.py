@@ -1,7 +1,9 @@
-"""The command `assay`: subcommands for tasks that need only files, and for those of a participant at a site.
+"""The command `assay`: its subcommands, and the options that several of them share.
 
-A subcommand is a module of `assay.cli.commands` with `add_arguments`, `run` and `EXAMPLE`. Only the module of the
-subcommand that the user calls is imported: to import all of them would take longer than most commands run.
+There are subcommands for tasks that need only files, and for those of a participant at a site. A subcommand is a
+module of `assay.cli.commands` with `add_arguments`, `run` and `EXAMPLE`. Only the module of the subcommand that the
+user calls is imported: to import all of them would take longer than most commands run. A shared option has the same
+name, meaning and help text in all of them.
 """
 
 import argparse
@@ -9,13 +11,14 @@ import gc
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any
+from pathlib import Path
+from typing import Any, Never
 
-from assay.cli.options import Parser
-from assay.errors import AssayError, InputWarning
+from assay.errors import AssayError, InputError, InputWarning
 
 COMMANDS = {
     "check": "check run files and list everything that is wrong with them",
@@ -155,6 +158,233 @@ class _Version(argparse.Action):
 
         print(f"assay {VERSION}")  # noqa: T201
         parser.exit()
+
+
+SEED = 1
+TOKEN, SERVER = "ASSAY_TOKEN", "ASSAY_SERVER"  # variables
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that reports an error in one line and shows an example with its help."""
+
+    def __init__(self, prog: str = "", *, example: str = "", **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(prog, epilog=f"example:\n  {example}" if example else None, **options)
+
+    def error(self, message: str) -> Never:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def input_path(text: str) -> Path:
+    """The path of a file to read; - is standard input."""
+    return Path("/dev/stdin") if text == "-" else Path(text)
+
+
+def whole_number(least: int, most: int, most_in_words: str = "") -> Callable[[str], int]:
+    """The type of options that are whole numbers within limits."""
+
+    def read(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or len(text) > 19 or not least <= int(text) <= most:
+            words = most_in_words or most
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {words}")
+        return int(text)
+
+    return read
+
+
+positive = whole_number(1, 10**7)
+seed = whole_number(0, 2**63 - 1, "2^63 - 1")
+
+
+def share(text: str) -> float:
+    """A number between 0 and 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1")
+    return value
+
+
+def depth(text: str) -> tuple[str, int]:
+    """The depth of a kind of run: `KIND=K`."""
+    kind, equals, number = text.partition("=")
+    if not equals or not number.isascii() or not number.isdigit() or len(number) > 9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KIND=K, such as primary=45")
+    return kind, int(number)
+
+
+NO_PROTOCOL = " (default: none, so name the measures; runs may have any depth, and qrels any grade)"
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "runs": {"nargs": "+", "metavar": "RUN", "help": "run file: plain, gz, xz or zip; - for standard input"},
+    "track": {"metavar": "TRACK", "help": "short name of the track, as in its address"},
+    "--server": {
+        "metavar": "URL",
+        "default": "",
+        "help": f"address of the site (default: the variable {SERVER}, or the site of your latest login)",
+    },
+    "--team": {"default": "", "help": "name of your team in the track (default: your only one)"},
+    "--seconds": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "file of topic and seconds, for one run under a protocol that limits the time",
+    },
+    "--json": {"action": "store_true", "help": "print what the site answers, as JSON"},
+    "--protocol": {
+        "required": True,
+        "metavar": "P",
+        "help": "slug of a shipped protocol, or path of a .toml file; with :SET, for a set of its qrels{}",
+    },
+    "--topics": {
+        "type": input_path,
+        "metavar": "FILE",
+        "help": "topics: XML, or one code per line; plain, gz, xz or zip",
+    },
+    "--qrels": {
+        "required": True,
+        "metavar": "FILE",
+        "help": "qrels: topic, 0, docno, grade per line; plain, gz, xz or zip; - for standard input",
+    },
+    "--runs": {
+        "type": Path,
+        "required": True,
+        "metavar": "MANIFEST",
+        "help": "manifest of the runs, a CSV file with the columns file,team,tag,kind[,pooled_as]",
+    },
+    "--formulas": {
+        "type": Path,
+        "action": "append",
+        "default": [],
+        "metavar": "INDEX",
+        "help": "formula index, folder of indexes, or map from formula id to visual id; repeat it for more files",
+    },
+    "--duplicates": {
+        "metavar": "FILE",
+        "help": "near-duplicates: topic, docno, and the docno that was judged instead, per line; a repeated one is not "
+        "relevant",
+    },
+    "--posts": {
+        "type": Path,
+        "action": "append",
+        "default": [],
+        "metavar": "FILE",
+        "help": "discussion forum in XML, whose posts runs of citations must cite; repeat it for more files",
+    },
+    "--units": {
+        "choices": ["distinct", "instances", "visual-ids"],
+        "help": "units to score: distinct, visually distinct formulas, each at the rank of its first instance; "
+        "instances, every row of the run; or visual-ids, every row, for runs that already name formulas by their "
+        "visual ids (default: as the protocol says)",
+    },
+    "--measure": {
+        "action": "append",
+        "default": [],
+        "metavar": "M",
+        "help": "measure to compute instead of the protocol's, such as nDCG@10 or \"AP(rel=2)'\"; repeat it for more",
+    },
+    "--level": {
+        "type": positive,
+        "metavar": "GRADE",
+        "help": "lowest grade that counts as relevant (default: the protocol's)",
+    },
+    "--label": {
+        "action": "append",
+        "default": [],
+        "metavar": "NAME",
+        "help": "label to use; repeat it for more (default: the topic classes of the protocol, or all labels with a "
+        "few values that are words)",
+    },
+    "--depth": {
+        "type": depth,
+        "action": "append",
+        "default": [],
+        "metavar": "KIND=K",
+        "help": "depth for a kind of run instead of the protocol's, such as primary=30; repeat it for each kind",
+    },
+    "--scale": {
+        "type": int,
+        "default": 1,
+        "metavar": "N",
+        "help": "multiply every grade of the qrels by N, so that fractions become whole numbers{} (default: 1)",
+    },
+    "--table": {"metavar": "NAME", "help": "print only this table"},
+    "--average": {
+        "choices": ["judged", "common"],
+        "help": "topics to average over: judged, all topics of the qrels, where a missing topic counts 0; or common, "
+        "{} (default: as the protocol says)",
+    },
+    "--seed": {
+        "type": seed,
+        "default": SEED,
+        "metavar": "N",
+        "help": "seed of all random choices; the same seed gives the same output{}",
+    },
+    "--order": {"help": "order of judging instead of the protocol's"},
+    "--runs-per-team": {
+        "type": positive,
+        "metavar": "N",
+        "help": "pool only the first N runs of each team, {}; baselines and kinds of depth 0 do not count",
+    },
+    "--format": {"help": "format of the output (default: {})"},
+    "--output": {"type": Path, "metavar": "FILE", "help": "write to FILE instead of standard output{}"},
+    "--quiet": {
+        "action": "store_true",
+        "help": "print only errors on standard error: no progress, no summary",
+    },
+    "--processes": {
+        "type": whole_number(1, 1024),
+        "metavar": "N",
+        "help": "number of processes (default: one per processor if the files are large)",
+    },
+}
+
+
+def add(parser: argparse._ActionsContainer, *names: str, words: str = "", **changes: Any) -> None:
+    """Add shared options. `words` complete their help; `changes` replace what they have in other commands."""
+    for name in names:
+        option = OPTIONS[name]
+        text = option["help"].replace("{}", words)
+        parser.add_argument(name, **{**option, "help": text, **changes})
+
+
+def add_seed(parser: argparse.ArgumentParser, *, is_required: bool = False) -> None:
+    if is_required:
+        add(parser, "--seed", required=True, default=None, words="")
+    else:
+        add(parser, "--seed", words=f" (default: {SEED})")
+
+
+def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
+    add(parser, "--format", choices=formats, default=formats[0], words=formats[0])
+
+
+def check_stdin(paths: Sequence[str]) -> None:
+    """Refuse to read standard input twice.
+
+    Raises:
+        InputError: Two of the paths are `-`.
+    """
+    if paths.count("-") > 1:
+        raise InputError("standard input (-) can be read only once")
+
+
+@contextmanager
+def progress_bar(
+    name: str, total: int | None, *, unit: str = "B", is_quiet: bool
+) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal, and what sets it to a number of units."""
+    if is_quiet or not sys.stderr.isatty():
+        yield lambda n: None
+        return
+    from tqdm import tqdm  # noqa: PLC0415 -- slow to import, and rarely shown
+
+    with tqdm(desc=name, total=total, unit=unit, unit_scale=unit == "B", leave=False) as bar:
+
+        def show(n: int) -> None:
+            bar.update(n - bar.n)
+
+        yield show
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from assay.cli.options import add
+from assay.cli.main import add
 from assay.errors import AssayError, InputError
 from assay.formats.documents import forum
 from assay.formats.formulas import read_index

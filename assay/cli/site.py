@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.cli.options import SERVER, TOKEN, progress_bar
+from assay.cli.main import SERVER, TOKEN, progress_bar
 from assay.client import credentials
 from assay.client.files import Sent
 from assay.client.server import Server, ServerError, require_httpx

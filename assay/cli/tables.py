@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from assay.cli.options import add, add_format
+from assay.cli.main import add, add_format
 from assay.errors import InputError
 from assay.tables import Table, as_text
 

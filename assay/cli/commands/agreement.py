@@ -10,7 +10,7 @@ With --question, the answers to a question of the protocol are compared instead 
 import argparse
 import sys
 
-from assay.cli.options import add
+from assay.cli.main import add
 from assay.cli.tables import add_table_options, print_tables
 from assay.formats.judgments.cells import ANSWER_TO
 from assay.formats.judgments.reader import MAPPED

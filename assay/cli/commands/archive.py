@@ -11,7 +11,7 @@ from tqdm import tqdm
 from assay.archive.contents import Reader
 from assay.archive.deposit import API, Draft, Service, metadata_of
 from assay.archive.verify import verify
-from assay.cli.options import Parser, add, positive, progress_bar
+from assay.cli.main import Parser, add, positive, progress_bar
 from assay.client.server import Server, require_httpx
 from assay.errors import InputError
 

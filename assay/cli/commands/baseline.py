@@ -17,7 +17,7 @@ from assay.baselines.tangent_s import check_unit, query_of, tangent_s, within
 from assay.baselines.text import K1, B, TextIndex, text
 from assay.cli.baselines import add_run_options, progress_bars, read_topic_rows, write_run_file
 from assay.cli.formulas import note
-from assay.cli.options import Parser, add, add_seed, positive
+from assay.cli.main import Parser, add, add_seed, positive
 from assay.errors import InputError
 from assay.pools.files import read_docnos
 from assay.protocols.loader import load_protocol

@@ -25,7 +25,7 @@ from assay.candidates.samples import (
     read_record,
 )
 from assay.candidates.topics import FIRST, codes_from, topics_of
-from assay.cli.options import Parser, add, add_seed, whole_number
+from assay.cli.main import Parser, add, add_seed, whole_number
 from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.digests import sha256_of
 from assay.errors import InputError

@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-from assay.cli.options import add, add_format, input_path
+from assay.cli.main import add, add_format, input_path
 from assay.cli.pooling import read_formulas, read_posts, read_protocol_and_topics
 from assay.cli.site import connect, declared, print_json, print_refusal, track_of, upload
 from assay.client.server import REFUSED, ServerError

@@ -13,7 +13,7 @@ from assay.building.build import build, opened, publish
 from assay.building.settings import OVERLAP, Duplicates, Settings, periods
 from assay.cli import exchange
 from assay.cli.formulas import note
-from assay.cli.options import Parser, add, share
+from assay.cli.main import Parser, add, share
 from assay.formats.compression import read_file, read_text
 from assay.formats.conversion import convert_index, indexes_of
 from assay.formats.topics.reader import read_topics

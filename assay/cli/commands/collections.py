@@ -3,7 +3,7 @@
 import argparse
 
 from assay.cli.commands.tables import add_paper_options, print_papers, store, tracks_of
-from assay.cli.options import add
+from assay.cli.main import add
 from assay.errors import InputError
 from assay.papers.comparison import comparison_tables, relevant_plot
 from assay.papers.figures import as_pgfplots, as_svg

@@ -3,7 +3,7 @@
 import argparse
 
 from assay.cli.inputs import add_random_options, add_scoring_options, inputs_of, randomness
-from assay.cli.options import add, share
+from assay.cli.main import add, share
 from assay.cli.tables import print_tables
 from assay.research.comparison import Comparison
 

@@ -3,7 +3,7 @@
 import argparse
 
 from assay.cli.inputs import add_scoring_options, check_ranks, inputs_of
-from assay.cli.options import add
+from assay.cli.main import add
 from assay.cli.tables import print_tables
 from assay.measures.curves import CUTOFFS, RECALLS, precision_at, recall_precision
 from assay.tables import Cell, Table

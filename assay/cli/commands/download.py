@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from assay.cli.options import add, progress_bar
+from assay.cli.main import add, progress_bar
 from assay.cli.site import connect, print_table, track_of
 from assay.client.files import check_name, digest_of, fetch, has_content
 from assay.client.server import Server, ServerError

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from assay.cli.options import NO_PROTOCOL, add, add_format, check_stdin, progress_bar
+from assay.cli.main import NO_PROTOCOL, add, add_format, check_stdin, progress_bar
 from assay.measures import boards
 from assay.measures.scores import HEADER, as_json
 from assay.research.evaluation import evaluate

@@ -12,7 +12,7 @@ from assay.baselines.fusion import RRF_K, Fusion, Method, Norm, fuse
 from assay.baselines.ranking import depth_of, line_form
 from assay.cli.baselines import add_run_options, write_run_file
 from assay.cli.inputs import bar
-from assay.cli.options import add, check_stdin, positive
+from assay.cli.main import add, check_stdin, positive
 from assay.errors import InputError
 from assay.formats.runs.reader import read_run
 from assay.formats.topics.codes import read_topic_codes

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.cli.judging import Totals, ask, judge_batch, print_totals, report, rules_of, tally
-from assay.cli.options import add, positive
+from assay.cli.main import add, positive
 from assay.client.server import require_httpx
 from assay.errors import InputError
 from assay.formats.compression import read_text

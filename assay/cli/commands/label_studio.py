@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from assay.cli.options import Parser, add
+from assay.cli.main import Parser, add
 from assay.errors import InputError
 from assay.formats.compression import read_file, read_text
 from assay.formats.documents.jsonl import with_usual_names

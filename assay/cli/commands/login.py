@@ -11,7 +11,7 @@ import sys
 from getpass import getpass
 from urllib.parse import urlsplit
 
-from assay.cli.options import SERVER, TOKEN, add
+from assay.cli.main import SERVER, TOKEN, add
 from assay.client import credentials
 from assay.client.server import Server, require_httpx
 from assay.errors import InputError

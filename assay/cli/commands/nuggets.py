@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from assay.answers import Answer
 from assay.cli.formulas import note
-from assay.cli.options import Parser, add, input_path
+from assay.cli.main import Parser, add, input_path
 from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.errors import InputError
 from assay.formats.compression import read_file

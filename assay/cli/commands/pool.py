@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.cli.options import add, add_seed
+from assay.cli.main import add, add_seed
 from assay.cli.pooling import add_pooling_options, read_pooled, read_protocol_and_topics
 from assay.cli.tables import write_output
 from assay.digests import sha256_of_file

@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.cli.formulas import note
-from assay.cli.options import Parser, add, add_seed, positive
+from assay.cli.main import Parser, add, add_seed, positive
 from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.errors import InputError
 from assay.formats.compression import read_file

@@ -6,7 +6,7 @@ Exit status: 0 success, 1 a run has errors, 2 a file or an option cannot be used
 import argparse
 from pathlib import Path
 
-from assay.cli.options import add, whole_number
+from assay.cli.main import add, whole_number
 from assay.cli.pooling import add_pooling_options, read_pooled, read_protocol_and_topics
 from assay.pools.files import read_docnos
 from assay.pools.preview import MAX_DEPTH, Preview, preview_pool, usual_seconds

@@ -7,8 +7,7 @@ Exit status: 0 success, 2 a protocol does not exist or has errors.
 import argparse
 import json
 
-from assay.cli.main import print_error
-from assay.cli.options import Parser
+from assay.cli.main import Parser, print_error
 from assay.errors import InputError
 from assay.protocols.description import facts
 from assay.protocols.loader import MOST, load_protocol, shipped_slugs

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
-from assay.cli.options import Parser, add, add_seed, input_path, share
+from assay.cli.main import Parser, add, add_seed, input_path, share
 from assay.errors import InputError
 from assay.formats.compression import names_of_files, read_file, read_text
 from assay.formats.qrels.columns import QrelsColumns

@@ -9,7 +9,7 @@ be reached.
 
 import argparse
 
-from assay.cli.options import add, positive
+from assay.cli.main import add, positive
 from assay.cli.site import connect, print_json, print_table, track_of
 from assay.client.server import ServerError
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 
 from assay.cli.inputs import add_random_options, add_scoring_options, bar, check_ranks, inputs_of, steps
-from assay.cli.options import add, positive
+from assay.cli.main import add, positive
 from assay.cli.tables import print_tables
 from assay.formats.manifest import read_manifest
 from assay.pools.depth import PooledUnits

@@ -2,7 +2,7 @@
 
 import argparse
 
-from assay.cli.options import add
+from assay.cli.main import add
 from assay.cli.site import print_json, print_table, rows_of_track
 
 EXAMPLE = "assay runs arqmath-2020"

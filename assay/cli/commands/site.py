@@ -21,7 +21,7 @@ from typing import Any
 from uuid import uuid4
 
 from assay.cli.commands.watch import follow
-from assay.cli.options import add, input_path, positive, progress_bar
+from assay.cli.main import add, input_path, positive, progress_bar
 from assay.cli.site import connect, print_refusal, print_table
 from assay.client.files import Sent, save, write_whole
 from assay.client.operations import Description, Field, Operation, Request

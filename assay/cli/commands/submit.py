@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
-from assay.cli.options import add, input_path
+from assay.cli.main import add, input_path
 from assay.cli.site import connect, declared, print_json, print_refusal, track_of, upload
 from assay.client.server import REFUSED, Server, ServerError
 from assay.digests import sha256_of_file

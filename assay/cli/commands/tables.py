@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.cli.options import add, add_format, positive
+from assay.cli.main import add, add_format, positive
 from assay.cli.tables import chosen_tables
 from assay.papers.files import ScoredRuns, read_tracks
 from assay.papers.overview import overview_tables

@@ -4,7 +4,7 @@ import argparse
 from functools import partial
 
 from assay.cli.inputs import add_random_options, add_scoring_options, inputs_of, randomness, steps
-from assay.cli.options import add
+from assay.cli.main import add
 from assay.cli.tables import print_tables
 from assay.research.comparison import Tiers
 

@@ -8,7 +8,7 @@ import argparse
 import re
 from html import unescape
 
-from assay.cli.options import add
+from assay.cli.main import add
 from assay.cli.site import print_json, print_table, rows_of_track
 
 EXAMPLE = "assay topics arqmath-2020 --codes > topics.txt"

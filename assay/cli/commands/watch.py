@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TextIO
 
-from assay.cli.options import add, positive
+from assay.cli.main import add, positive
 from assay.cli.site import connect
 from assay.client.server import Server
 from assay.errors import InputError

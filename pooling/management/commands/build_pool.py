@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from assay.cli.options import add, add_seed
+from assay.cli.main import add, add_seed
 from jobs.console import follow
 from pooling.models import Pool
 from pooling.pools import services as pool_services

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from assay.cli.options import positive
+from assay.cli.main import positive
 from scoring.leaderboards import services
 from scoring.models import Leaderboard
 from scoring.selectors import leaderboards_for

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from assay.cli.options import positive, seed
+from assay.cli.main import positive, seed
 from jobs.console import follow
 from scoring.leaderboards import services
 from scoring.leaderboards.files import leaderboard_file
