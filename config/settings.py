@@ -160,7 +160,11 @@ else:
     FILES = {"BACKEND": "jobs.files.storage.FolderStorage"}
 STORAGES = {
     "default": FILES,
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage",
+        # not those of uploads: whoever collects the files may be another account than the one that serves them
+        "OPTIONS": {"file_permissions_mode": 0o644, "directory_permissions_mode": 0o755},
+    },
 }
 
 FILE_UPLOAD_PERMISSIONS = 0o600

