@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from assay.trec_eval import gains, ranked
-from assay.trec_eval.options import USAGE, TrecEvalError
-from assay.trec_eval.parameters import Kind
+from assay.trec_eval.options import USAGE, Kind, TrecEvalError
 
 Relevance = Literal["any", "qrels", "groups", "preferences"]
 Summary = Literal["mean", "sum", "geometric mean", "number of topics", "tag", "none"]

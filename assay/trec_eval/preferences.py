@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.trec_eval.files import BYTES, Preference, TrecRun, read_preferences, read_run
-from assay.trec_eval.options import NOT_COMPUTED, Options, TrecEvalError
-from assay.trec_eval.parameters import Parameters
+from assay.trec_eval.options import NOT_COMPUTED, Options, Parameters, TrecEvalError
 
 Matrix = NDArray[np.bool_]
 UNRATED = np.nan

@@ -23,8 +23,7 @@ from assay.measures.kernels import (
 from assay.measures.matching import Hits, JudgedDocuments, position_in_topic
 from assay.measures.scores import KERNELS, MIN_OF_GEOMETRIC_MEAN
 from assay.protocols.measures import Measure
-from assay.trec_eval.options import NOT_COMPUTED, Options, TrecEvalError
-from assay.trec_eval.parameters import Parameters
+from assay.trec_eval.options import NOT_COMPUTED, Options, Parameters, TrecEvalError
 
 
 class View:
