@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.formats.compression import names_of_files, read_file
+from assay.formats.compression import read_file
 from assay.formats.judgments.cells import ANSWER_TO, grade_of
 from assay.formats.judgments.reader import MAPPED, JudgmentsError, parse_judgments
 from assay.formats.judgments.rows import JudgmentRow
@@ -20,7 +20,7 @@ from assay.plots import Interval, intervals
 from assay.protocols.loader import load_protocol
 from assay.protocols.questions import WrongAnswer, from_text, problem_with, stored
 from assay.protocols.schema import JudgingRules, Protocol
-from assay.research.evaluation import PathLike, Values
+from assay.research.evaluation import PathLike, Values, named_files
 from assay.research.results import Figure, Result
 from assay.statistics import agreement_report as report
 from assay.statistics.agreement import krippendorff_alpha
@@ -205,14 +205,8 @@ def _read(judgments: Values, rules: JudgingRules | None, columns: Mapping[str, s
     if isinstance(judgments, (str, Path)):
         judgments = [judgments]
     if isinstance(judgments, Sequence) and judgments and not hasattr(judgments[0], "_fields"):
-        unnamed = next((each for each in judgments if not isinstance(each, (str, Path))), None)
-        if unnamed is not None:
-            kind = type(unnamed).__name__
-            raise InputError(
-                f"a list has a {kind}, which has no assessor; give judgments as {{assessor: values}}"
-            )
-        names = names_of_files(list(map(str, judgments)))
-        judgments = {judge: path for path, judge in names.items()}
+        refusal = "a list has a {}, which has no assessor; give judgments as {{assessor: values}}"
+        judgments = named_files(judgments, refusal)
     if not isinstance(judgments, Mapping):
         return _graded(judgments_from(judgments), rules, "judgments", is_named=False)
     rows: list[JudgmentRow] = []

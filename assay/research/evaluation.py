@@ -116,22 +116,25 @@ def named_runs(runs: Runs) -> dict[str, Values]:
         and not hasattr(runs, "_fields")
         and (not runs or not hasattr(runs[0], "_fields"))
     ):
-        unnamed = next((run for run in runs if not isinstance(run, (str, Path))), None)
-        if unnamed is not None:
-            kind = type(unnamed).__name__
-            raise InputError(
-                f"a run of a list is a {kind}, which has no name; give runs from memory as {{name: run}}"
-            )
+        named = named_files(
+            runs, "a run of a list is a {}, which has no name; give runs from memory as {{name: run}}"
+        )
         paths = list(map(str, runs))
-        repeated = {path for path in paths if paths.count(path) > 1}
-        if repeated:
+        if repeated := {path for path in paths if paths.count(path) > 1}:
             raise InputError(f"{min(repeated)}: the run is given twice; give each run once")
-        named = {name: path for path, name in names_of_files(paths).items()}
     else:
         named = {"run": runs}
     if not named:
         raise InputError("there are no runs; give at least one")
     return named
+
+
+def named_files(paths: Sequence[Values], refusal: str) -> dict[str, Values]:
+    """The paths of a list by the names of their files; what is no path is refused, with its class in the message."""
+    for path in paths:
+        if not isinstance(path, (str, Path)):
+            raise InputError(refusal.format(type(path).__name__))
+    return {name: path for path, name in names_of_files(list(map(str, paths))).items()}
 
 
 def run_from_any(run: Values, name: str, protocol: Protocol, formats: Sequence[RunFormat] = ()) -> RunColumns:
