@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from assay.archive.contents import Contents
-from assay.archive.files import BadArchive
+from assay.archive.files import BadArchive, refusing
 from assay.archive.records import AnalysisRecord, LeaderboardRecord, QrelsRecord
 from assay.digests import sha256_of
 from assay.formats.judgments.rows import JudgmentRow
@@ -142,10 +142,8 @@ def is_derived(contents: Contents, qrels: QrelsRecord, judgments: Sequence[Judgm
     """
     if qrels.pool is None:
         return False
-    try:
+    with refusing(f"The judgments of the qrels version {qrels.version}", TypeError, ValueError):
         counted = set(numbers_in(qrels.report.get("judgments", []), len(judgments)))
-    except (TypeError, ValueError) as error:
-        raise BadArchive(f"The judgments of the qrels version {qrels.version}: {error}.") from None
     protocol, chain = contents.protocol(qrels.protocol), contents.chain(contents.pools[qrels.pool])
     pairs = {
         Unit(topic, docno) for pool in chain for topic, docno, _ in contents.rows(pool.file("pool.tsv"), 3)

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from assay.archive.files import BadArchive, SealedZip
+from assay.archive.files import BadArchive, SealedZip, refusing
 from assay.archive.records import (
     FORMULAS,
     INDEX,
@@ -76,11 +76,9 @@ class Contents:
         """By slug. Their digests are those of the index."""
         protocols = {}
         for record in self.index.protocols:
-            try:
+            with refusing(record.file, ProtocolError, UnicodeDecodeError):
                 text = self.reader.read(record.file).decode()
                 protocol = parse_protocol(text, name=record.file)
-            except (ProtocolError, UnicodeDecodeError) as error:
-                raise BadArchive(f"{record.file}: {error}.") from None
             if protocol.digest != record.sha256 or protocol.slug != record.slug:
                 raise BadArchive(f"{record.file}: it is not the protocol {record.slug} of the index.")
             protocols[record.slug] = protocol
@@ -121,10 +119,8 @@ class Contents:
         if FORMULAS not in self.reader.names:
             return None
         rows = [tuple(cells) for cells in self.rows(FORMULAS, len(FORMULA_COLUMNS))][1:]
-        try:
+        with refusing(FORMULAS, ValueError):
             return Formulas.of(rows)  # type: ignore[arg-type]  # the number of columns is checked
-        except ValueError as error:
-            raise BadArchive(f"{FORMULAS}: {error}.") from None
 
     @cached_property
     def nugget_lists(self) -> dict[tuple[str, int], NuggetListRecord]:
@@ -173,10 +169,8 @@ class Contents:
     def given_grades(self, qrels: QrelsRecord) -> dict[Unit, int]:
         """The grades that the developers of the topics gave to citations, if the protocol of the qrels uses them."""
         sources = ((topic.code, topic.source) for topic in self.topics if topic.source)
-        try:
+        with refusing("A topic cannot be read", Unusable):
             return given_grades(sources, self.protocol(qrels.protocol))
-        except Unusable as fault:
-            raise BadArchive(f"A topic cannot be read: {fault}.") from None
 
     def columns(self, run: int) -> RunColumns:
         """The columns of a run without its scores, and its ranks unless they number the sentences of answers.
@@ -208,7 +202,7 @@ class Contents:
         protocol = self.protocol(pool.protocol)
         protocol = replace(protocol, pool=replace(protocol.pool, order=pool.order))
         earlier = self.chain(pool)[1:]
-        try:
+        with refusing(f"The pool “{pool.name}” cannot be built again", PoolError, InputError, ValueError):
             return build_pool(
                 self.inputs(pool),
                 protocol=protocol,
@@ -221,8 +215,6 @@ class Contents:
                 tied=self._by_topic((each.file("members.tsv") for each in earlier if each.has_members), 2),
                 votes=votes_in(self.votes(pool)),
             )
-        except (PoolError, InputError, ValueError) as error:
-            raise BadArchive(f"The pool “{pool.name}” cannot be built again: {error}.") from None
 
     def votes(self, pool: PoolRecord) -> str:
         """The lines of the votes on pairs that decided what is in a pool."""
@@ -269,10 +261,8 @@ class Contents:
         return QrelsForm.of_version(self.protocol(qrels.protocol), qrels.report, is_frozen=is_frozen)
 
     def qrels_columns(self, qrels: QrelsRecord) -> QrelsColumns:
-        try:
+        with refusing(qrels.file, QrelsError):
             return parse_qrels(self.reader.read(qrels.file), form=self.form_of(qrels))
-        except QrelsError as error:
-            raise BadArchive(f"{qrels.file}: {error}.") from None
 
     def judged(self, board: LeaderboardRecord | PhaseRecord) -> JudgedDocuments:
         """The qrels of a leaderboard, or those of the topics of a phase, prepared for scoring."""
@@ -305,10 +295,8 @@ class Contents:
         )
 
         def judged(columns: QrelsColumns) -> JudgedDocuments:
-            try:
+            with refusing("The near-duplicates of the pools conflict", DuplicatesError):
                 return JudgedDocuments(*with_duplicates(columns, tied))
-            except DuplicatesError as error:
-                raise BadArchive(f"The near-duplicates of the pools conflict: {error}.") from None
 
         return judged
 
@@ -322,21 +310,16 @@ class Contents:
 
     def stored_scores(self, board: LeaderboardRecord | PhaseRecord) -> dict[tuple[int, str, str], float]:
         """The scores of a leaderboard or phase as they are in the archive, by run, topic and measure."""
-        name = board.scores
-        rows = self.rows(name, 4)
+        rows = self.rows(board.scores, 4)
         next(rows, None)
-        try:
+        with refusing(board.scores, ValueError):
             return {(int(run), topic, measure): float(value) for run, topic, measure, value in rows}
-        except ValueError as error:
-            raise BadArchive(f"{name}: {error}.") from None
 
     def scores(self, board: LeaderboardRecord | PhaseRecord) -> tuple[JudgedDocuments, dict[int, RunScores]]:
         """The scores of the runs of a leaderboard or phase, computed again."""
         judged = self.judged(board)
-        try:
+        with refusing(board.scores, MeasureError):
             measures = parse_measures(board.measures)
-        except MeasureError as error:
-            raise BadArchive(f"{board.scores}: {error}.") from None
         runs = board.runs if isinstance(board, PhaseRecord) else board.evaluations
         scores = {}
         for each in runs:

@@ -53,6 +53,18 @@ class BadArchive(BadFile):
     title = "This archive cannot be used"
 
 
+@contextmanager
+def refusing(part: str, *errors: type[Exception]) -> Iterator[None]:
+    """Name the part of an archive that is wrong.
+
+    Raises `BadArchive` instead of these errors.
+    """
+    try:
+        yield
+    except errors as error:
+        raise BadArchive(f"{part}: {error}.") from None
+
+
 def nothing(_n: int) -> None:
     """No progress is shown."""
 

@@ -26,7 +26,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from assay.archive.files import BadArchive
+from assay.archive.files import BadArchive, refusing
 from assay.nuggets.lists import GoldAnswer, Joined, Nugget
 from assay.protocols.schema import Average, JudgingOrder
 from assay.structure import WrongStructure, structured
@@ -449,10 +449,8 @@ def parsed(kind: type, text: str | bytes, where: str) -> Any:
     """
     if len(text) > MAX_JSON:
         raise BadArchive(f"{where}: more than {MAX_JSON >> 20} MB.")
-    try:
+    with refusing(f"{where}: not JSON", ValueError, RecursionError):
         values = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadArchive(f"{where}: not JSON: {error}.") from None
     try:
         return structured(kind, values)
     except WrongStructure as error:

@@ -12,7 +12,7 @@ from typing import Any
 
 from assay.archive.analyses import computed_again, is_derived
 from assay.archive.contents import Contents, Reader
-from assay.archive.files import CHECKSUMS, Advance, BadArchive, nothing
+from assay.archive.files import CHECKSUMS, Advance, BadArchive, nothing, refusing
 from assay.archive.records import (
     FORMAT,
     JUDGMENTS,
@@ -312,10 +312,8 @@ def _left_out(
 
 
 def _made(qrels: QrelsRecord) -> datetime:
-    try:
+    with refusing(f"The time of the qrels version {qrels.version}", ValueError, TypeError):
         return datetime.fromisoformat(qrels.created_at)
-    except (ValueError, TypeError) as error:
-        raise BadArchive(f"The time of the qrels version {qrels.version}: {error}.") from None
 
 
 def _grades(contents: Contents, qrels: QrelsRecord, judgments: list[JudgmentRow]) -> dict[Unit, set[int]]:
@@ -325,10 +323,8 @@ def _grades(contents: Contents, qrels: QrelsRecord, judgments: list[JudgmentRow]
     assignments that have changed since, so each of them may.
     """
     made = _made(qrels)
-    try:
+    with refusing(f"The time of the qrels version {qrels.version}", TypeError):
         replaced = {row.replaces for row in judgments if row.judged_at is None or row.judged_at <= made}
-    except TypeError as error:
-        raise BadArchive(f"The time of the qrels version {qrels.version}: {error}.") from None
     protocol = contents.protocol(qrels.protocol)
     grades_of = _grades_in(contents, qrels)
     by_judge: defaultdict[Unit, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))

@@ -6,14 +6,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from assay.errors import AssayError, BadFile, InputError
+from assay.errors import AssayError, InputError
 from assay.exchange import qrels
 from assay.exchange.content import SPLIT, Document, TestCollection, Topic
 from assay.formats.compression import read_file
 from assay.formats.documents.reading import Document as StoredDocument
 from assay.formats.documents.reading import document_files, map_documents
-from assay.formats.qrels.columns import QrelsColumns
-from assay.formats.qrels.reader import QrelsError, parse_qrels
+from assay.formats.qrels.reader import parse_qrels
 from assay.formats.topics.reader import read_topics
 from assay.html.sanitize import plain
 
@@ -26,18 +25,14 @@ def of_files(documents: Path, topics: Path, judged: Mapping[str, Path], name: st
     Raises:
         InputError, BadFile: A file cannot be read; the message has file and line.
     """
-    read = {split: _qrels(path) for split, path in judged.items()}
+    read = {}
+    for split, path in judged.items():
+        with qrels.refusing(str(path)):
+            read[split] = parse_qrels(read_file(str(path)))
     rows = [topic_of(row) for row in read_topics(read_file(str(topics)), topics.name)]
     qrels.checked(read, rows, name)
     files = document_files(documents)
     return TestCollection(name, rows, read, lambda: chain.from_iterable(map_documents(_plain, files)))
-
-
-def _qrels(path: Path) -> QrelsColumns:
-    try:
-        return parse_qrels(read_file(str(path)))
-    except QrelsError as error:
-        raise BadFile(f"{path}: {error}.") from None
 
 
 def topic_of(row: Any) -> Topic:

@@ -1,6 +1,7 @@
 """The qrels of test collections: each split in a file of its own, named after it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -37,6 +38,18 @@ def with_four_columns(columns: QrelsColumns) -> bytes:
     return b"".join(f"{topic} 0 {docno} {grade}\n".encode() for topic, docno, grade in rows_of(columns))
 
 
+@contextmanager
+def refusing(name: str) -> Iterator[None]:
+    """Name the file of qrels that is wrong.
+
+    Raises `BadFile` instead of `QrelsError`.
+    """
+    try:
+        yield
+    except QrelsError as error:
+        raise BadFile(f"{name}: {error}.") from None
+
+
 def read(source: Source) -> dict[str, QrelsColumns]:
     """The qrels by split: of the files in the folder, or of one file next to it."""
     judged = {}
@@ -44,20 +57,16 @@ def read(source: Source) -> dict[str, QrelsColumns]:
         path = PurePosixPath(name)
         if name in ALONE or (path.parent.name == FOLDER and not path.name.startswith(".")):
             split = SPLIT if name in ALONE else path.stem
-            try:
+            with refusing(name):
                 judged[split] = parse_qrels(read_small(source, name))
-            except QrelsError as error:
-                raise BadFile(f"{name}: {error}.") from None
     return judged
 
 
 def of_rows(rows: Iterable[tuple[str, str, object]], name: str) -> QrelsColumns:
     """Qrels from rows in memory, with the messages of a file."""
     numbered = ((n, (topic, docno, str(grade))) for n, (topic, docno, grade) in enumerate(rows, 1))
-    try:
+    with refusing(name):
         return qrels_of_rows(numbered)
-    except QrelsError as error:
-        raise BadFile(f"{name}: {error}.") from None
 
 
 def checked(qrels: Mapping[str, QrelsColumns], topics: Sequence[Topic], name: str) -> None:
