@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from jobs import services
 from jobs.models import Job
+from jobs.watchdog import in_thread
 
 POLL_SECONDS = 0.5
 
@@ -34,25 +35,19 @@ def follow(job: Job) -> None:
 @contextmanager
 def progress_bar(job: Job, unit: str = "B") -> Iterator[None]:
     """Show the progress of a job, which any process may run."""
-    stop = threading.Event()
-    thread = threading.Thread(target=_draw, args=[job.pk, stop, unit], daemon=True)
-    thread.start()
-    try:
+
+    def draw(stop: threading.Event) -> None:
+        with tqdm(unit=unit, unit_scale=True, leave=False) as bar:
+            while not stop.wait(POLL_SECONDS):
+                current = Job.objects.filter(pk=job.pk).first()
+                if current is not None:
+                    bar.total = current.total
+                    bar.set_description(current.message, refresh=False)
+                    bar.update(current.done - bar.n)
+            connection.close()
+
+    with in_thread(draw, "progress"):
         yield
-    finally:
-        stop.set()
-        thread.join()
-
-
-def _draw(job_id: int, stop: threading.Event, unit: str) -> None:
-    with tqdm(unit=unit, unit_scale=True, leave=False) as bar:
-        while not stop.wait(POLL_SECONDS):
-            current = Job.objects.filter(pk=job_id).first()
-            if current is not None:
-                bar.total = current.total
-                bar.set_description(current.message, refresh=False)
-                bar.update(current.done - bar.n)
-        connection.close()
 
 
 class Progress:

@@ -31,7 +31,7 @@ from assay.errors import Refused
 from jobs import stopping
 from jobs.models import Job
 from jobs.selectors import lost_before, offered_places, this_host
-from jobs.watchdog import TimeIsUp
+from jobs.watchdog import TimeIsUp, in_thread
 from web import logs
 
 logger = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ def request(
         raise ValueError(f"no handler for jobs of kind {kind}")
     job = Job.objects.create(
         kind=kind,
-        title=title,
+        title=title[:200],
         arguments=arguments,
         place=place,
         created_by=by,
@@ -136,6 +136,16 @@ def request(
     )
     transaction.on_commit(partial(nudge, job.pk))
     return job
+
+
+def request_for(
+    row: Any, argument: str, *, kind: str, title: str, by: User | None, subject: Subject, place: str = ""
+) -> None:
+    """Request the job that makes a row, and note it there as `job`. The job's `argument` has the row's key."""
+    row.job = request(
+        kind=kind, title=title, arguments={argument: row.pk}, by=by, subject=subject, place=place
+    )
+    row.save(update_fields=["job"])
 
 
 def nudge(job_id: int) -> None:
@@ -273,19 +283,6 @@ def _claim(job_id: int) -> Job | None:
         return job
 
 
-@contextmanager
-def _heartbeat(progress: Progress) -> Iterator[None]:
-    stop = threading.Event()
-    beat = partial(copy_context().run, progress.beat, stop)  # its log lines belong to the same request
-    thread = threading.Thread(target=beat, daemon=True, name=f"job-{progress.job_id}")
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-
-
 def run(job_id: int) -> None:
     """Run a job to its end, unless it is finished or another worker holds it. A second delivery does nothing."""
     job = _claim(job_id)
@@ -301,7 +298,8 @@ def _run_claimed(job: Job) -> None:
         _finish_failed(progress, None, job, f"There is no handler for jobs of kind {job.kind}.")
         return
     try:
-        with _heartbeat(progress):
+        beat = partial(copy_context().run, progress.beat)  # its log lines belong to the same request
+        with in_thread(beat, f"job-{job.pk}"):
             result = registered.run(progress, **job.arguments)
         with progress.storing() as current:
             current.state, current.result, current.message = Job.State.DONE, result, ""

@@ -9,7 +9,7 @@ import faulthandler
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,17 +23,31 @@ class TimeIsUp(BaseException):
 
 
 @contextmanager
-def watched(seconds: float) -> Iterator[None]:
-    """End this process, with a traceback on stderr, if no thread of it can run for so many seconds."""
+def in_thread(work: Callable[[threading.Event], object], name: str) -> Iterator[None]:
+    """Run a function in a thread beside the block, whose end sets the event that the function gets."""
     stop = threading.Event()
-    _restart(seconds)
-    thread = threading.Thread(target=_watch, args=[seconds, stop], daemon=True, name="watchdog")
+    thread = threading.Thread(target=work, args=[stop], daemon=True, name=name)
     thread.start()
     try:
         yield
     finally:
         stop.set()
         thread.join()
+
+
+@contextmanager
+def watched(seconds: float) -> Iterator[None]:
+    """End this process, with a traceback on stderr, if no thread of it can run for so many seconds."""
+
+    def watch(stop: threading.Event) -> None:
+        while not stop.wait(seconds / 4):
+            _restart(seconds)
+
+    _restart(seconds)
+    try:
+        with in_thread(watch, "watchdog"):
+            yield
+    finally:
         faulthandler.cancel_dump_traceback_later()
 
 
@@ -51,11 +65,6 @@ def limited(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, earlier)
-
-
-def _watch(seconds: float, stop: threading.Event) -> None:
-    while not stop.wait(seconds / 4):
-        _restart(seconds)
 
 
 def _restart(seconds: float) -> None:

@@ -6,8 +6,10 @@ leaderboard sees its qrels.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.shortcuts import get_object_or_404
 
 from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
@@ -29,6 +31,15 @@ def leaderboards_for(user: AnyUser) -> QuerySet[Leaderboard]:
         own_tracks = Team.objects.filter(members=user).values("track")
         may_see |= Q(release=Leaderboard.Release.PARTICIPANTS, track__in=own_tracks)
     return boards.filter(may_see, track__in=tracks_for(user))
+
+
+def board_or_404(user: AnyUser, board_id: int) -> Leaderboard:
+    """A leaderboard that the user may see.
+
+    Raises:
+        Http404: There is none with this number for the user.
+    """
+    return get_object_or_404(leaderboards_for(user), pk=board_id)
 
 
 def public_leaderboards() -> QuerySet[Leaderboard]:
@@ -67,6 +78,19 @@ def interaction_rules(board: Leaderboard) -> InteractionRules | None:
         return None
     measure = str(parse_measure(rules.measure or scoring.measures[0]))
     return replace(rules, measure=measure) if measure in board.measures else None
+
+
+def provenance(board: Leaderboard) -> dict[str, Any]:
+    """The track, the qrels and the protocol of a leaderboard, as its files name them."""
+    return {
+        "track": board.track.slug,
+        "qrels": {
+            "version": board.qrels.version,
+            "machine": board.qrels.machine_name or None,
+            "sha256": board.qrels.sha256,
+        },
+        "protocol": {"slug": board.track.protocol.slug, "sha256": board.protocol_digest},
+    }
 
 
 def titled(measures: list[str]) -> list[tuple[str, str]]:

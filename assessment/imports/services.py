@@ -143,7 +143,7 @@ def queue(
     with transaction.atomic():
         arguments = {"import_id": source.pk}
         source.job = jobs.request(
-            kind=kind, title=title[:200], arguments=arguments, by=source.created_by, subject=subject
+            kind=kind, title=title, arguments=arguments, by=source.created_by, subject=subject
         )
         if not keeps_report:
             source.report = {}

@@ -84,7 +84,7 @@ def _plan(progress: jobs.Progress, build: Build, formulas: Sequence[str]) -> Non
         for _ in range(n_wanted - _helpers(build).filter(state__in=Job.UNFINISHED).count()):
             jobs.request(
                 kind=HELP,
-                title=f"Help to build {build.collection}"[:200],
+                title=f"Help to build {build.collection}",
                 arguments={"build_id": build.pk, "converter": Converter.named(build.converter).full_name},
                 by=job.created_by,
                 subject=build,

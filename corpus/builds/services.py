@@ -54,15 +54,9 @@ def request(
             converter=converter,
             removed=list(removed),
         )
-        build.job = jobs.request(
-            kind=Build.JOB,
-            title=f"Build {collection}"[:200],
-            arguments={"build_id": build.pk},
-            by=by,
-            subject=build,
-            place=place_of(location for location, _ in sources),
-        )
-        build.save(update_fields=["job"])
+        place = place_of(location for location, _ in sources)
+        title = f"Build {collection}"
+        jobs.request_for(build, "build_id", kind=Build.JOB, title=title, by=by, subject=build, place=place)
         details = {"files": [name for _, name in sources], "settings": build.settings}
         audit.record(action="build.requested", subject=collection, details=details, by=by)
     return build

@@ -92,7 +92,7 @@ def _plan(progress: jobs.Progress, clustering: Clustering) -> None:
         for _ in range(min(MAX_HELPERS, len(parts) // PARTS_PER_HELPER)):
             jobs.request(
                 kind=HELP,
-                title=f"Help to {job.title[:1].lower()}{job.title[1:]}"[:200],
+                title=f"Help to {job.title[:1].lower()}{job.title[1:]}",
                 arguments={"clustering_id": clustering.pk},
                 by=job.created_by,
                 subject=clustering.collection,

@@ -36,7 +36,7 @@ def start_clustering(*, collection: Collection, is_from_scratch: bool, by: User 
             raise ClusteringRefused(f"{current} has no formulas. Import a formula index first.")
         job = jobs.request(
             kind=KIND,
-            title=f"Cluster the formulas of {current}"[:200],
+            title=f"Cluster the formulas of {current}",
             arguments={"collection_id": current.pk},
             by=by,
             subject=current,

@@ -131,7 +131,7 @@ def start_import(
         title = f"Import {names} into {current}"
         job = jobs.request(
             kind=Import.JOB,
-            title=title if len(title) <= 200 else f"Import {len(files)} files into {current}"[:200],
+            title=title if len(title) <= 200 else f"Import {len(files)} files into {current}",
             arguments={
                 "collection_id": current.pk,
                 "last_ids": last_ids(),
@@ -164,7 +164,7 @@ def start_import_elsewhere(
     audit.record(action="import.requested", subject=current, details={"path": path}, by=by)
     return jobs.request(
         kind=Import.JOB,
-        title=f"Import {path} into {current}"[:200],
+        title=f"Import {path} into {current}",
         arguments=arguments | {"representation": representation},
         by=by,
         subject=current,

@@ -10,15 +10,14 @@ from rest_framework.request import Request
 
 from accounts.access import person_of
 from participation.interaction import selectors, services
+from participation.interaction.selectors import team_of
+from participation.interaction.views import data_of
 from participation.models import Team
-from participation.teams import selectors as team_selectors
 from tracks.tracks.api import track_of
-from web.api.conditional import unless_known
 from web.api.permissions import Organizer
 from web.api.scopes import Scope
 from web.api.serializers import Strict, named
 from web.api.views import Endpoints, get, get_file, post, put
-from web.downloads import download
 from web.forms import bytes_of
 from web.pages import site_of
 
@@ -87,14 +86,6 @@ class SessionFileSerializer(Strict):
     file = serializers.FileField()
 
 
-def team_of(request: Request, team_id: int) -> Team:
-    """A team of a track with an interaction, for which the user may submit; else Http404."""
-    team = get_object_or_404(team_selectors.teams_for(person_of(request)), pk=team_id)
-    if not team_selectors.may_submit_for(person_of(request), team) or selectors.rules_of(team.track) is None:
-        raise Http404
-    return team
-
-
 class Interaction(Endpoints):
     tag = "Runs"
     read_scopes = (Scope.READ, Scope.RUNS)
@@ -117,14 +108,14 @@ class Interaction(Endpoints):
     )
     def nominate_topics(self, request: Request, team_id: int) -> Any:
         """Rank the topics that a team nominates for sessions. Those who submit for the team, and organizers."""
-        user, team = person_of(request), team_of(request, team_id)
+        user, team = person_of(request), team_of(person_of(request), team_id)
         services.nominate(team=team, codes=self.validated(request)["topics"], by=user)
         return self._sessions(request, team)
 
     @put("teams/<int:team_id>/system/", "system", SystemSerializer, takes=NewSystemSerializer)
     def declare_system(self, request: Request, team_id: int) -> Any:
         """Declare the page of a team's system that sessions show. Those who submit for the team, and organizers."""
-        user, team = person_of(request), team_of(request, team_id)
+        user, team = person_of(request), team_of(person_of(request), team_id)
         address = self.validated(request)["address"]
         services.set_address(team=team, address=address, by=user, site=site_of(request._request))
         return {"address": address}
@@ -139,7 +130,7 @@ class Interaction(Endpoints):
     )
     def plan_sessions(self, request: Request, team_id: int) -> Any:
         """Give the first nominated topics of a team that have no session to an assessor."""
-        user, team = person_of(request), team_of(request, team_id)
+        user, team = person_of(request), team_of(person_of(request), team_id)
         data = self.validated(request)
         assessors = {each.username: each for each in selectors.assessors_of(team.track)}
         data["assessor"] = named(assessors, data["assessor"], "assessor")
@@ -155,7 +146,7 @@ class Interaction(Endpoints):
     )
     def log_sessions(self, request: Request, team_id: int) -> Any:
         """Upload the seconds of sessions that were held elsewhere: topic and seconds per line."""
-        user, team = person_of(request), team_of(request, team_id)
+        user, team = person_of(request), team_of(person_of(request), team_id)
         services.log(team=team, file=bytes_of(self.validated(request)["file"]), by=user)
         return self._sessions(request, team)
 
@@ -168,21 +159,14 @@ class Interaction(Endpoints):
     )
     def upload_session_data(self, request: Request, team_id: int) -> None:
         """Upload the data of a team's sessions; they replace earlier ones."""
-        user, team = person_of(request), team_of(request, team_id)
+        user, team = person_of(request), team_of(person_of(request), team_id)
         upload = self.validated(request)["file"]
         services.store_data(team=team, file=bytes_of(upload), file_name=upload.name or "data", by=user)
 
     @get_file("teams/<int:team_id>/sessions/data/", "session_data")
     def download_session_data(self, request: Request, team_id: int) -> Any:
         """Download the data of a team's sessions, as uploaded."""
-        stored = selectors.data_of(team_of(request, team_id))
-        if stored is None:
-            raise Http404
-        return unless_known(
-            request,
-            stored.data_sha256,
-            lambda: download(stored.data.open("rb"), stored.data_name, is_checked=False),
-        )
+        return data_of(request, team_of(person_of(request), team_id))
 
     @post(
         "sessions/<int:session_id>/take-back/",

@@ -7,13 +7,15 @@ from enum import StrEnum
 from urllib.parse import quote, urlsplit
 
 from django.db.models import Count, Prefetch, Q, QuerySet
+from django.http import Http404
+from django.shortcuts import get_object_or_404
 
 from accounts.access import AnyUser
 from accounts.models import User
 from assay.protocols.schema import InteractionRules
 from corpus.threads.selectors import RenderedText
 from participation.models import Interaction, Nomination, Team
-from participation.teams.selectors import visible_teams
+from participation.teams.selectors import may_submit_for, teams_for, visible_teams
 from tracks.acceptance import state
 from tracks.assessors.selectors import people_judging
 from tracks.models import Topic, Track
@@ -28,6 +30,18 @@ class SessionState(StrEnum):
     PLANNED = "planned"
     RUNNING = "running"
     OVER = "held"
+
+
+def team_of(user: User, team_id: int) -> Team:
+    """A team of a track with an interaction, for which a user may submit.
+
+    Raises:
+        Http404: There is no such team for the user.
+    """
+    team = get_object_or_404(teams_for(user), pk=team_id)
+    if not may_submit_for(user, team) or rules_of(team.track) is None:
+        raise Http404
+    return team
 
 
 def rules_of(track: Track) -> InteractionRules | None:

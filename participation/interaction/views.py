@@ -2,29 +2,22 @@
 
 from django.contrib import messages
 from django.forms import Form
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
+from rest_framework.request import Request
 
 from accounts.access import AuthenticatedRequest, login_required, organizer_action
 from participation.interaction import selectors, services
 from participation.interaction.forms import AddressForm, NominationForm, PlanForm, UploadForm, forms_of
+from participation.interaction.selectors import team_of
 from participation.models import Team
-from participation.teams import selectors as team_selectors
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
 from web.api.conditional import unless_known
 from web.downloads import download
 from web.forms import bytes_of
 from web.pages import context_of, counted, site_of
-
-
-def _team(request: AuthenticatedRequest, team_id: int) -> Team:
-    """A team for which the user may submit."""
-    team = get_object_or_404(team_selectors.teams_for(request.user), pk=team_id)
-    if not team_selectors.may_submit_for(request.user, team) or selectors.rules_of(team.track) is None:
-        raise Http404
-    return team
 
 
 @require_safe
@@ -59,7 +52,7 @@ def _back(team: Team) -> HttpResponse:
 @login_required
 def nominate(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Rank the topics of a team. Members who may submit, and organizers."""
-    team, form = _team(request, team_id), NominationForm(request.POST)
+    team, form = team_of(request.user, team_id), NominationForm(request.POST)
     if not form.is_valid():
         return _refused(request, team, form)
     rows = services.nominate(team=team, codes=form.codes, by=request.user)
@@ -71,7 +64,7 @@ def nominate(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
 @login_required
 def set_address(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Declare the page that sessions show. Members who may submit, and organizers."""
-    team, form = _team(request, team_id), AddressForm(request.POST)
+    team, form = team_of(request.user, team_id), AddressForm(request.POST)
     if not form.is_valid():
         return _refused(request, team, form)
     address = form.cleaned_data["address"]
@@ -83,7 +76,7 @@ def set_address(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
 @organizer_action
 def plan(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Give nominated topics of a team to an assessor. Organizers only."""
-    team = _team(request, team_id)
+    team = team_of(request.user, team_id)
     assessors, zone = selectors.assessors_of(team.track), selectors.zone_of(team.track)
     form = PlanForm(request.POST, assessors=assessors, zone=zone)
     if not form.is_valid():
@@ -107,7 +100,7 @@ def take_back(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse
 @login_required
 def log(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Upload the seconds of sessions held elsewhere. Members who may submit, and organizers."""
-    team, form = _team(request, team_id), UploadForm(request.POST, request.FILES)
+    team, form = team_of(request.user, team_id), UploadForm(request.POST, request.FILES)
     if not form.is_valid():
         return _refused(request, team, form)
     n = services.log(team=team, file=bytes_of(form.cleaned_data["file"]), by=request.user)
@@ -119,7 +112,7 @@ def log(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
 @login_required
 def data(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Upload the data of the sessions. Members who may submit, and organizers."""
-    team, form = _team(request, team_id), UploadForm(request.POST, request.FILES)
+    team, form = team_of(request.user, team_id), UploadForm(request.POST, request.FILES)
     if not form.is_valid():
         return _refused(request, team, form)
     upload = form.cleaned_data["file"]
@@ -132,7 +125,12 @@ def data(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
 @login_required
 def data_file(request: AuthenticatedRequest, team_id: int) -> HttpResponseBase:
     """The data of the sessions, as uploaded. Members who may submit, and organizers."""
-    stored = selectors.data_of(_team(request, team_id))
+    return data_of(request, team_of(request.user, team_id))
+
+
+def data_of(request: HttpRequest | Request, team: Team) -> HttpResponseBase:
+    """The data of the sessions of a team, as a response of a page or of the API; else Http404."""
+    stored = selectors.data_of(team)
     if stored is None:
         raise Http404
     return unless_known(

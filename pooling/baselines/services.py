@@ -140,7 +140,7 @@ def _request(
     depth = depth or track.protocol.parsed.runs.max_ranks
     return jobs.request(
         kind=KIND,
-        title=f"Make the baseline {tag} of {track}"[:200],
+        title=f"Make the baseline {tag} of {track}",
         arguments={"track_id": track.pk, "team_id": submitting.pk, "by_id": by.pk, "tag": tag, "depth": depth}
         | arguments,
         by=by,

@@ -97,11 +97,8 @@ def request(
         for run, k in depths.items()
         if run not in left_out
     )
-    title = f"Build the pool {name} of {track}"[:200]
-    pool.job = jobs.request(
-        kind="pooling.build_pool", title=title, arguments={"pool_id": pool.pk}, by=by, subject=track
-    )
-    pool.save(update_fields=["job"])
+    title = f"Build the pool {name} of {track}"
+    jobs.request_for(pool, "pool_id", kind="pooling.build_pool", title=title, by=by, subject=track)
     name_of = track.protocol.parsed.runs.name_of
     depths_by_name = {name_of(kind): k for kind, k in by_kind.items()}
     details = {"seed": seed, "depth": depths_by_name, "order": Pool.Order(order).label, "runs": len(depths)}
@@ -222,7 +219,7 @@ def request_ids(*, track: Track, by: User) -> Job:
     ).first()
     if unfinished is not None:
         return unfinished
-    title = f"Make visual ids for the formulas of the runs of {track}"[:200]
+    title = f"Make visual ids for the formulas of the runs of {track}"
     return jobs.request(
         kind="pooling.make_ids", title=title, arguments={"track_id": track.pk}, by=by, subject=track
     )
@@ -265,7 +262,7 @@ def request_preview(*, track: Track, tops_up: Pool | None, most: int | None = No
         return job
     return jobs.request(
         kind=previews.KIND,
-        title=f"Preview a pool of {track}"[:200],
+        title=f"Preview a pool of {track}",
         arguments={
             "track_id": track.pk,
             "tops_up_id": tops_up.pk if tops_up else None,

@@ -26,17 +26,17 @@ from pooling.errors import RunRefused
 from pooling.models import Run
 from pooling.runs import changes, selectors, services
 from pooling.runs.answers import ChosenAnswers, chosen_answers, unknown_answers
+from pooling.runs.views import file_of
 from tracks.models import Track
 from tracks.tracks import services as track_services
 from tracks.tracks.api import track_of
-from web.api.conditional import require_match, unless_known
+from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.parsers import FileParser
 from web.api.permissions import Organizer
 from web.api.scopes import Scope
 from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, created, get, get_file, parameter, patch, post
-from web.downloads import download
 from web.forms import bytes_of
 from web.times import arrived_at
 
@@ -431,14 +431,7 @@ class Runs(Endpoints):
     @get_file("runs/<int:run_id>/file/", "run_file", parameters=[HEADER])
     def get_run_file(self, request: Request, run_id: int) -> Any:
         """Download a run as it was uploaded, or its lines below a header that says how it was made."""
-        run = self.run(request, run_id)
-        if "header" in request.query_params:
-            return download(selectors.file_with_header(run), f"{run.tag}.txt", is_checked=False)
-        return unless_known(
-            request,
-            run.sha256,
-            lambda: download(run.original.open("rb"), run.file_name, is_checked=False),
-        )
+        return file_of(request, self.run(request, run_id))
 
     @post("runs/<int:run_id>/withdraw/", "withdraw_run", RunSerializer)
     def withdraw_run(self, request: Request, run_id: int) -> Any:

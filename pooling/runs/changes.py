@@ -127,6 +127,6 @@ def _set_status(run: Run, *, kind: RunChange.Kind, reason: str, by: User) -> Run
     details = {"team": run.team.name, "reason": reason.strip()}
     audit.record(action=f"run.{kind}", subject=run, track=run.track, details=details, by=by)
     if run.pool_runs.exists():
-        title = f"Count the pools again that contain {run.tag}"[:200]
+        title = f"Count the pools again that contain {run.tag}"
         jobs.request(kind=RECOUNT, title=title, arguments={"run_id": run.pk}, by=by, subject=run.track)
     return run

@@ -8,10 +8,11 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.forms import Form
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
+from rest_framework.request import Request
 
 from accounts.access import (
     AuthenticatedRequest,
@@ -97,7 +98,11 @@ def run(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
 @login_required
 def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
     """The run file as it was uploaded, or its lines below a header of ir_metadata. Its team, and organizers."""
-    run = _run(request, run_id)
+    return file_of(request, _run(request, run_id))
+
+
+def file_of(request: HttpRequest | Request, run: Run) -> HttpResponseBase:
+    """The file of a run, for a page or the API."""
     if request.GET.get("header") == "ir_metadata":
         return download(selectors.file_with_header(run), f"{run.tag}.txt", is_checked=False)
     return unless_known(

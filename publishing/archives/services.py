@@ -70,10 +70,7 @@ def request(
         doi=doi,
         created_by=by,
     )
-    archive.job = jobs.request(
-        kind=MAKE, title=f"Archive {track}"[:200], arguments={"archive_id": archive.pk}, by=by, subject=track
-    )
-    archive.save(update_fields=["job"])
+    jobs.request_for(archive, "archive_id", kind=MAKE, title=f"Archive {track}", by=by, subject=track)
     details = {"form": form, "names": has_names, "comments": has_comments}
     audit.record(action="archive.requested", subject=str(archive), track=track, details=details, by=by)
     return archive
@@ -206,14 +203,8 @@ def fetch(*, dataset: str, protocol: StoredProtocol, by: User, slug: str = "") -
 
 
 def _queue(loaded: LoadedArchive) -> None:
-    loaded.job = jobs.request(
-        kind=LOAD,
-        title=f"Load {loaded.name}"[:200],
-        arguments={"loaded_id": loaded.pk},
-        by=loaded.created_by,
-        subject=loaded,
-    )
-    loaded.save(update_fields=["job"])
+    by = loaded.created_by
+    jobs.request_for(loaded, "loaded_id", kind=LOAD, title=f"Load {loaded.name}", by=by, subject=loaded)
 
 
 LOADING, FAILED = LoadedArchive.Status.LOADING, LoadedArchive.Status.FAILED

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework import serializers
@@ -13,13 +12,12 @@ from participation.teams.selectors import teams_for
 from publishing.models import Consent, Publication
 from publishing.published_runs import selectors, services
 from publishing.published_runs.selectors import TeamConsent
+from publishing.published_runs.views import archive_of
 from tracks.tracks.api import track_of
-from web.api.conditional import unless_known
 from web.api.permissions import Everyone, LoggedIn, Organizer
 from web.api.scopes import Scope
 from web.api.serializers import JobAddress, Strict
 from web.api.views import Endpoints, accepted, get, get_file, post
-from web.downloads import download, for_visitors
 
 
 class PublicationSerializer(serializers.ModelSerializer[Publication]):
@@ -84,13 +82,7 @@ class Publications(Endpoints):
     @get_file("tracks/<slug:slug>/published-runs/file/", "published_runs_file", "application/gzip")
     def get_published_runs_file(self, request: Request, slug: str) -> Any:
         """Download the archive of the published runs."""
-        track = track_of(request, slug)
-        current = selectors.publication_of(track)
-        if current is None:
-            raise Http404
-        name = f"{track.slug}-runs.tar.gz"
-        file = unless_known(request, current.sha256, lambda: download(current.file.open("rb"), name))
-        return for_visitors(request, file)
+        return archive_of(request, track_of(request, slug))
 
     @post(
         "tracks/<slug:slug>/published-runs/publish/",

@@ -55,10 +55,8 @@ def request(*, track: Track, by: User) -> Publication:
     if track.publications.filter(status=Publication.Status.BUILDING).exists():
         raise PublicationRefused("An archive is already being made. Wait until that has finished.")
     publication = Publication.objects.create(track=track, created_by=by)
-    arguments = {"publication_id": publication.pk}
-    title = f"Publish the runs of {track}"[:200]
-    publication.job = jobs.request(kind=PUBLISH, title=title, arguments=arguments, by=by, subject=track)
-    publication.save(update_fields=["job"])
+    title = f"Publish the runs of {track}"
+    jobs.request_for(publication, "publication_id", kind=PUBLISH, title=title, by=by, subject=track)
     audit.record(action="publication.requested", subject=f"runs of {track}", track=track, by=by)
     return publication
 

@@ -5,10 +5,12 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
+from rest_framework.request import Request
 
 from accounts.access import AuthenticatedRequest, chairs_only_read, organizer_action
 from participation.teams import selectors as team_selectors
 from publishing.published_runs import selectors, services
+from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
 from web.api.conditional import unless_known
 from web.downloads import download, for_visitors
@@ -27,7 +29,11 @@ def publication(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def archive_file(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The archive of the published runs. Everyone."""
-    track = track_or_404(request.user, slug)
+    return archive_of(request, track_or_404(request.user, slug))
+
+
+def archive_of(request: HttpRequest | Request, track: Track) -> HttpResponseBase:
+    """The archive of the published runs of a track, for a page or the API; else Http404."""
     current = selectors.publication_of(track)
     if current is None:
         raise Http404

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from accounts.access import person_of
 from scoring.analyses import report_pages, selectors, services
 from scoring.models import Analysis
-from scoring.selectors import leaderboards_for
+from scoring.selectors import board_or_404
 from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.serializers import Address, JobAddress, Strict
@@ -70,14 +70,14 @@ class Analyses(Endpoints):
     def list_analyses(self, request: Request, board_id: int) -> Any:
         """List the analyses of a leaderboard, newest first."""
         user = person_of(request)
-        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        board = board_or_404(user, board_id)
         return selectors.analyses_for(user).filter(leaderboard=board)
 
     @post(*ANALYSES, takes=NewAnalysisSerializer, status=202)
     def request_analysis(self, request: Request, board_id: int) -> Any:
         """Compute an analysis of a leaderboard, in a job."""
         user = person_of(request)
-        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        board = board_or_404(user, board_id)
         data = self.validated(request)
         versions = list(selectors.other_versions(board).filter(pk__in=data["versions"]))
         if unknown := set(data["versions"]) - {version.pk for version in versions}:
@@ -95,7 +95,7 @@ class Analyses(Endpoints):
     )
     def download_report(self, request: Request, board_id: int, name: str) -> Any:
         """Download a table of the page *Reliability of the numbers* as TSV, such as `units`."""
-        board = get_object_or_404(leaderboards_for(person_of(request)), pk=board_id)
+        board = board_or_404(person_of(request), board_id)
         content = report_pages.report_file(board, name, "tsv", request.query_params.get("measure", ""))
         if content is None:
             raise Http404

@@ -16,7 +16,7 @@ from assay.tables import Cell, Table, as_tsv, plain, shown
 from scoring.analyses.selectors import evaluated, has_instances, newest, other_versions, rankings_by_label
 from scoring.models import Analysis, Leaderboard, Qrels
 from scoring.qrels.selectors import qrels_columns
-from scoring.selectors import LeaderboardPage, charted_measure, shared_page
+from scoring.selectors import LeaderboardPage, charted_measure, provenance, shared_page
 
 MAX_OPEN_ROWS = 40  # a longer table is folded
 DESCRIPTIONS = {
@@ -202,15 +202,8 @@ def _file(tables: Sequence[Table], name: str, kind: str) -> str | None:
 
 def analysis_content(analysis: Analysis) -> dict[str, Any]:
     """The complete result, with its inputs."""
-    board = analysis.leaderboard
     return {
-        "track": board.track.slug,
-        "qrels": {
-            "version": board.qrels.version,
-            "machine": board.qrels.machine_name or None,
-            "sha256": board.qrels.sha256,
-        },
-        "protocol": {"slug": board.track.protocol.slug, "sha256": board.protocol_digest},
+        **provenance(analysis.leaderboard),
         "analysis": analysis.kind,
         "seed": analysis.seed,
         **analysis.result,

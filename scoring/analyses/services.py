@@ -83,14 +83,8 @@ def request(*, leaderboard: Leaderboard, kind: str, by: User, versions: Sequence
         arguments={"qrels": [version.pk for version in chosen]} if kind == Analysis.Kind.COMPARE else {},
         created_by=by,
     )
-    analysis.job = jobs.request(
-        kind="scoring.analyze",
-        title=f"Analyze {board}: {analysis.get_kind_display()}"[:200],
-        arguments={"analysis_id": analysis.pk},
-        by=by,
-        subject=board.track,
-    )
-    analysis.save(update_fields=["job"])
+    title = f"Analyze {board}: {analysis.get_kind_display()}"
+    jobs.request_for(analysis, "analysis_id", kind="scoring.analyze", title=title, by=by, subject=board.track)
     details = {"analysis": analysis.get_kind_display(), "seed": analysis.seed}
     audit.record(action="analysis.requested", subject=board, track=board.track, details=details, by=by)
     return analysis

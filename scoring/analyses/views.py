@@ -9,7 +9,7 @@ from django.urls import reverse
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_page
 from scoring.analyses import report_pages, selectors, services
 from scoring.models import Leaderboard
-from scoring.selectors import leaderboards_for
+from scoring.selectors import board_or_404, leaderboards_for
 from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.pages import context_of
@@ -18,7 +18,7 @@ from web.pages import context_of
 @organizer_page
 def reports(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """The reports of a leaderboard. Organizers only."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     page = report_pages.reports_page(request.user, board, request.GET.get("measure", ""))
     context = context_of(page) | {"startable": page.startable}
     return render(request, "scoring/analyses/reports.html", context)
@@ -43,7 +43,7 @@ def effect(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_action
 def analyze(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """Start an analysis, or several that need no choice. Organizers only."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     chosen = set(request.POST.getlist("versions"))
     versions = [version for version in selectors.other_versions(board) if str(version.pk) in chosen]
     with transaction.atomic():
@@ -55,7 +55,7 @@ def analyze(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
 @organizer_page
 def report_table(request: AuthenticatedRequest, board_id: int, name: str, kind: str) -> HttpResponseBase:
     """One table of stored scores as TSV or CSV. Organizers only."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     content = report_pages.report_file(board, name, kind, request.GET.get("measure", ""))
     return _table(content, f"{board.track.slug}-leaderboard-{board.pk}-{name}.{kind}")
 

@@ -4,7 +4,6 @@ from base64 import b64encode
 from hashlib import sha256
 from typing import Any
 
-from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
@@ -17,11 +16,11 @@ from accounts.access import person_of, user_of
 from pooling.runs.api import BY_ANSWER, checked_answers
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import classes, files, groups, schedules, selectors, services
-from scoring.leaderboards.interaction import interaction_file
+from scoring.leaderboards.interaction import board_and_rules, interaction_file
 from scoring.leaderboards.selectors import BoardRow, Cell
 from scoring.models import Evaluation, Leaderboard, ScheduledRelease
 from scoring.qrels.selectors import qrels_for
-from scoring.selectors import interaction_rules, leaderboards_for
+from scoring.selectors import board_or_404, leaderboards_for
 from tracks.tracks.api import track_of
 from web import times
 from web.api.filters import Filter
@@ -200,7 +199,7 @@ class Leaderboards(Endpoints):
     def get_leaderboard(self, request: Request, board_id: int) -> Any:
         """Read a leaderboard with the means of all its runs."""
         user = user_of(request)
-        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        board = board_or_404(user, board_id)
         questions = selectors.public_of(board)
         context = {"user": user, "chosen": checked_answers(questions, request)}
         return Response(LeaderboardDetailSerializer(board, context=context).data)
@@ -214,7 +213,7 @@ class Leaderboards(Endpoints):
     def download_leaderboard(self, request: Request, board_id: int) -> Any:
         """Download a leaderboard as the file of its page. `Repr-Digest` (RFC 9530) has its SHA-256."""
         user = user_of(request)
-        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        board = board_or_404(user, board_id)
         content = files.leaderboard_file(user, board, "tsv").encode()
         headers = {
             "Content-Disposition": f'attachment; filename="{board.track.slug}-leaderboard-{board.pk}.tsv"',
@@ -226,7 +225,7 @@ class Leaderboards(Endpoints):
     def download_groups(self, request: Request, board_id: int) -> Any:
         """Download the means by group of assessors as CSV. 404 if the qrels have no groups that you may see."""
         user = user_of(request)
-        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        board = board_or_404(user, board_id)
         content = groups.groups_file(user, board)
         return for_visitors(
             request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-groups.csv")
@@ -236,7 +235,7 @@ class Leaderboards(Endpoints):
     def download_classes(self, request: Request, board_id: int) -> Any:
         """Download the means by topic class as CSV: before the public release, of your own runs only."""
         user = user_of(request)
-        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        board = board_or_404(user, board_id)
         content = classes.classes_file(user, board)
         return for_visitors(
             request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-classes.csv")
@@ -248,10 +247,7 @@ class Leaderboards(Endpoints):
     def download_interaction(self, request: Request, board_id: int) -> Any:
         """Download how sessions changed the runs of each team, as TSV. 404 if the track has no interaction."""
         user = user_of(request)
-        board = get_object_or_404(leaderboards_for(user), pk=board_id, status=Leaderboard.Status.READY)
-        rules = interaction_rules(board)
-        if rules is None:
-            raise Http404
+        board, rules = board_and_rules(user, board_id)
         return for_visitors(
             request, download(interaction_file(user, board, rules), f"{board.track.slug}-interaction.tsv")
         )
@@ -270,7 +266,7 @@ class Leaderboards(Endpoints):
     def list_evaluations(self, request: Request, board_id: int) -> Any:
         """List the values by topic of each run of a leaderboard: before its public release, of your own runs only."""
         user = user_of(request)
-        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        board = board_or_404(user, board_id)
         return evaluation_selectors.evaluations_for(user).filter(leaderboard=board)
 
     @post(
@@ -283,21 +279,21 @@ class Leaderboards(Endpoints):
     def release_leaderboard(self, request: Request, board_id: int) -> Any:
         """Set who may see a leaderboard, its qrels and its scores. `hidden` withdraws a release."""
         user = person_of(request)
-        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        board = board_or_404(user, board_id)
         services.release(leaderboard=board, by=user, **self.validated(request))
         return leaderboards_for(user).get(pk=board.pk)
 
     @get(*SCHEDULED_RELEASE, ScheduledReleaseSerializer, who=[Organizer])
     def get_scheduled_release(self, request: Request, board_id: int) -> Any:
         """Read when a leaderboard is to be released. 404 if no time is set."""
-        board = get_object_or_404(leaderboards_for(user_of(request)), pk=board_id)
+        board = board_or_404(user_of(request), board_id)
         return get_object_or_404(ScheduledRelease, leaderboard=board)
 
     @put(*SCHEDULED_RELEASE, ScheduledReleaseSerializer, takes=ScheduleSerializer, who=[Organizer])
     def schedule_release(self, request: Request, board_id: int) -> Any:
         """Release a leaderboard at a set time, instead of a time that was set before."""
         user = person_of(request)
-        board = get_object_or_404(leaderboards_for(user), pk=board_id)
+        board = board_or_404(user, board_id)
         data = self.validated(request)
         data["release_at"] = instant(data["release_at"], data["zone"], "release_at")
         return schedules.schedule(leaderboard=board, by=user, **data)
@@ -306,7 +302,7 @@ class Leaderboards(Endpoints):
     def cancel_scheduled_release(self, request: Request, board_id: int) -> None:
         """Release a leaderboard at no set time."""
         user = person_of(request)
-        schedules.cancel(leaderboard=get_object_or_404(leaderboards_for(user), pk=board_id), by=user)
+        schedules.cancel(leaderboard=board_or_404(user, board_id), by=user)
 
     @post(
         "qrels/<int:qrels_id>/score/",

@@ -15,6 +15,7 @@ from assay.protocols.run_answers import public_answers, public_questions
 from assay.tables import as_tsv, one_word
 from scoring.leaderboards.selectors import BoardRow, leaderboard_page, mean_seconds, number_of
 from scoring.models import Leaderboard
+from scoring.selectors import provenance
 
 
 def leaderboard_file(user: AnyUser, board: Leaderboard, kind: str) -> str:
@@ -69,15 +70,9 @@ def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
         if seconds is None
         else {row.run.pk: {"seconds_per_topic": seconds.get(row.run.pk)} for row in rows}
     )
-    content = {
-        "track": board.track.slug,
-        "qrels": {
-            "version": board.qrels.version,
-            "machine": board.qrels.machine_name or None,
-            "sha256": board.qrels.sha256,
-            "topics": board.qrels.n_topics,
-        },
-        "protocol": {"slug": board.track.protocol.slug, "sha256": board.protocol_digest},
+    content = provenance(board)
+    content["qrels"]["topics"] = board.qrels.n_topics
+    content |= {
         "average": board.average,
         "seed": board.seed,
         "confidence": board.statistics.get("level"),

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+
 from accounts.access import AnyUser
 from assay import plots
 from assay.measures.scores import ALL
@@ -15,7 +18,7 @@ from assay.tables import one_word, shown, tsv_lines
 from participation.interaction.selectors import seconds_by_topic
 from scoring.evaluations.selectors import evaluations_for, with_names
 from scoring.models import Evaluation, Leaderboard, Score
-from scoring.selectors import LeaderboardPage, shared_page
+from scoring.selectors import LeaderboardPage, interaction_rules, leaderboards_for, shared_page
 
 HEADER = ("team", "topic", "seconds", "before", "after", "change")
 
@@ -43,6 +46,19 @@ class InteractionReport(LeaderboardPage):
     rows: list[TeamChange]
     times: list[float]
     plot: plots.Plot | None
+
+
+def board_and_rules(user: AnyUser, board_id: int) -> tuple[Leaderboard, InteractionRules]:
+    """A finished leaderboard that a user may see, with the rules of its interaction.
+
+    Raises:
+        Http404: There is none for the user, or it has no interaction.
+    """
+    board = get_object_or_404(leaderboards_for(user), pk=board_id, status=Leaderboard.Status.READY)
+    rules = interaction_rules(board)
+    if rules is None:
+        raise Http404
+    return board, rules
 
 
 def interaction_report(user: AnyUser, board: Leaderboard, rules: InteractionRules) -> InteractionReport:

@@ -70,14 +70,10 @@ def request(*, qrels: Qrels, by: User, seed: int | None = None) -> Leaderboard:
         seed=secrets.randbelow(10**9) if seed is None else seed,
         created_by=by,
     )
-    board.job = jobs.request(
-        kind="scoring.score_runs",
-        title=f"Score the runs of {qrels.track} against qrels {qrels}"[:200],
-        arguments={"leaderboard_id": board.pk},
-        by=by,
-        subject=qrels.track,
+    title = f"Score the runs of {qrels.track} against qrels {qrels}"
+    jobs.request_for(
+        board, "leaderboard_id", kind="scoring.score_runs", title=title, by=by, subject=qrels.track
     )
-    board.save(update_fields=["job"])
     audit.record(action="leaderboard.requested", subject=board, track=board.track, by=by)
     return board
 

@@ -4,14 +4,13 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_form
-from assay.protocols.schema import InteractionRules
 from pooling.runs.answers import chosen_answers
 from scoring.errors import ReleaseHindered
 from scoring.evaluations import selectors as evaluation_selectors
@@ -21,7 +20,7 @@ from scoring.leaderboards import groups as group_pages
 from scoring.leaderboards import interaction as interaction_pages
 from scoring.models import Leaderboard
 from scoring.qrels.selectors import qrels_for
-from scoring.selectors import interaction_rules, leaderboards_for
+from scoring.selectors import board_or_404, leaderboards_for
 from tracks.deadlines.forms import LocalTimeField, ZoneField
 from tracks.tracks.selectors import track_or_404
 from web import times
@@ -75,7 +74,7 @@ def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 def leaderboard(request: HttpRequest, board_id: int) -> HttpResponse:
     """All runs with their means. Organizers; teams and visitors after the release to them."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     sort, show = request.GET.get("sort", ""), request.GET.get("show", "")
     chosen = chosen_answers(selectors.public_of(board), request.GET)
     page = selectors.leaderboard_page(request.user, board, sort, show, chosen)
@@ -85,7 +84,7 @@ def leaderboard(request: HttpRequest, board_id: int) -> HttpResponse:
 @require_safe
 def leaderboard_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseBase:
     """The leaderboard as TSV, CSV, JSON or LaTeX. Everyone who may see its page."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     content = files.leaderboard_file(request.user, board, kind)
     return for_visitors(request, download(content, f"{board.track.slug}-leaderboard-{board.pk}.{kind}"))
 
@@ -93,7 +92,7 @@ def leaderboard_file(request: HttpRequest, board_id: int, kind: str) -> HttpResp
 @require_safe
 def choose_other(request: HttpRequest, board_id: int) -> HttpResponse:
     """Redirect from the leaderboard's form to the comparison, the older one first. Everyone who may see its page."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     form = CompareForm(request.GET)
     if not form.is_valid():
         return redirect(board)
@@ -104,7 +103,7 @@ def choose_other(request: HttpRequest, board_id: int) -> HttpResponse:
 @never_cache
 def compare(request: HttpRequest, board_id: int, other_id: int) -> HttpResponse:
     """Two leaderboards compared, and the differences of their qrels. Everyone who may see both."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     page = comparison.comparison_page(request.user, board, other_id)
     return render(request, "scoring/leaderboards/compare.html", context_of(page))
 
@@ -112,7 +111,7 @@ def compare(request: HttpRequest, board_id: int, other_id: int) -> HttpResponse:
 @require_safe
 def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseBase:
     """The values by topic of every run that the user may open. Everyone who may see the leaderboard."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     evaluations = evaluation_selectors.evaluations_for(request.user).filter(leaderboard=board)
     content = evaluation_selectors.score_file(board, evaluations, kind)
     name = f"{board.track.slug}-leaderboard-{board.pk}-topics.{kind}"
@@ -123,7 +122,7 @@ def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseB
 @never_cache
 def topics(request: HttpRequest, board_id: int) -> HttpResponse:
     """Show how hard each topic is, and how much it separates the runs. Everyone who may see the leaderboard."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     measure, sort = request.GET.get("measure", ""), request.GET.get("sort", "")
     page = topic_pages.topics_page(request.user, board, measure, sort)
     return render(request, "scoring/leaderboards/topics.html", context_of(page))
@@ -133,7 +132,7 @@ def topics(request: HttpRequest, board_id: int) -> HttpResponse:
 @never_cache
 def groups(request: HttpRequest, board_id: int) -> HttpResponse:
     """The runs by group of assessors. Everyone who may see the leaderboard, with the groups that they may see."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     page = group_pages.groups_page(request.user, board, request.GET.get("measure", ""))
     return render(request, "scoring/leaderboards/groups.html", context_of(page))
 
@@ -141,7 +140,7 @@ def groups(request: HttpRequest, board_id: int) -> HttpResponse:
 @require_safe
 def groups_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
     """The values of all measures by group of assessors, as CSV. Everyone who may see the leaderboard."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     content = group_pages.groups_file(request.user, board)
     return for_visitors(request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-groups.csv"))
 
@@ -150,7 +149,7 @@ def groups_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
 @never_cache
 def classes(request: HttpRequest, board_id: int) -> HttpResponse:
     """The means of runs by topic class. Everyone who may see the leaderboard; a team sees its own runs."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     page = class_pages.classes_page(request.user, board, request.GET.get("measure", ""))
     return render(request, "scoring/leaderboards/classes.html", context_of(page))
 
@@ -158,7 +157,7 @@ def classes(request: HttpRequest, board_id: int) -> HttpResponse:
 @require_safe
 def classes_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
     """The means by topic class as CSV. Everyone who may see the leaderboard; a team gets its own runs."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     content = class_pages.classes_file(request.user, board)
     return for_visitors(request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-classes.csv"))
 
@@ -167,7 +166,7 @@ def classes_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
 @never_cache
 def topic(request: HttpRequest, board_id: int, code: str) -> HttpResponse:
     """A topic with the value of each run; a team sees its own runs. Everyone who may see the leaderboard."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     query = request.GET
     page = topic_pages.topic_page(request.user, board, code, query.get("measure", ""), query.get("page"))
     return render(request, "scoring/leaderboards/topic.html", context_of(page))
@@ -186,7 +185,7 @@ def release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
 
     Organizers only.
     """
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     form = ReleaseForm(request.POST if request.method == "POST" else request.GET)
     form.is_valid()
     if "level" in form.errors:
@@ -213,26 +212,17 @@ def _release(request: AuthenticatedRequest, board: Leaderboard, data: dict[str, 
 @organizer_action
 def cancel_release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """Cancel the release at a set time. Organizers only."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id)
+    board = board_or_404(request.user, board_id)
     schedules.cancel(leaderboard=board, by=request.user)
     messages.success(request, "The leaderboard will not be released at a set time.")
     return redirect(board)
-
-
-def _interaction(request: HttpRequest, board_id: int) -> tuple[Leaderboard, InteractionRules]:
-    """A leaderboard of a track with an interaction that the user may see."""
-    board = get_object_or_404(leaderboards_for(request.user), pk=board_id, status=Leaderboard.Status.READY)
-    rules = interaction_rules(board)
-    if rules is None:
-        raise Http404
-    return board, rules
 
 
 @require_safe
 @never_cache
 def interaction(request: HttpRequest, board_id: int) -> HttpResponse:
     """The change of each team. Everyone who may see the leaderboard; only the runs that they may open."""
-    board, rules = _interaction(request, board_id)
+    board, rules = interaction_pages.board_and_rules(request.user, board_id)
     page = interaction_pages.interaction_report(request.user, board, rules)
     return render(request, "scoring/leaderboards/interaction.html", context_of(page))
 
@@ -240,6 +230,6 @@ def interaction(request: HttpRequest, board_id: int) -> HttpResponse:
 @require_safe
 def interaction_tsv(request: HttpRequest, board_id: int) -> HttpResponseBase:
     """The change of each team and session as a file. As on the page."""
-    board, rules = _interaction(request, board_id)
+    board, rules = interaction_pages.board_and_rules(request.user, board_id)
     lines = interaction_pages.interaction_file(request.user, board, rules)
     return for_visitors(request, download(lines, f"{board.track.slug}-interaction.tsv"))

@@ -97,7 +97,7 @@ def _request(board: PhaseBoard, run_ids: Sequence[int], by: User) -> None:
     if run_ids:
         arguments = {"board_id": board.pk, "run_ids": list(run_ids)}
         jobs.request(
-            kind=SCORE, title=f"Score runs of {board}"[:200], arguments=arguments, by=by, subject=board.track
+            kind=SCORE, title=f"Score runs of {board}", arguments=arguments, by=by, subject=board.track
         )
 
 

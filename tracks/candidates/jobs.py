@@ -74,7 +74,7 @@ def request_import(
 def _request(track: Track, location: str, name: str, by: User) -> Job:
     _check(track_services.lock(track.pk))
     arguments = {"track_id": track.pk, "location": location, "name": name, "by_id": by.pk}
-    title = f"Import candidates for {track} from {name}"[:200]
+    title = f"Import candidates for {track} from {name}"
     place = "" if location.startswith(QUESTIONS) else place_of([location])
     job = jobs.request(kind=KIND, title=title, arguments=arguments, by=by, subject=track, place=place)
     if location.startswith(UPLOAD):

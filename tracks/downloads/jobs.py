@@ -68,7 +68,7 @@ def request_file_of_folder(*, track: Track, kind: str, path: str, description: s
     services.check(track_services.lock(track.pk), kind, path)
     return jobs.request(
         kind="tracks.downloads.attach",
-        title=f"Attach {path} to {track}"[:200],
+        title=f"Attach {path} to {track}",
         arguments={
             "track_id": track.pk,
             "kind": kind,
@@ -100,7 +100,7 @@ def request_export(*, track: Track, by: User) -> Job:
         )
     return jobs.request(
         kind="tracks.downloads.export",
-        title=f"Export {collection} for the downloads of {track}"[:200],
+        title=f"Export {collection} for the downloads of {track}",
         arguments={"track_id": track.pk, "by_id": by.pk},
         by=by,
         subject=track,

@@ -33,7 +33,7 @@ def request(*, track: Track, overlap: float, by: User) -> LeakCheck:
     check = LeakCheck(track=current, overlap=overlap)
     check.job = jobs.request(
         kind=KIND,
-        title=f"Check {current} for leaks"[:200],
+        title=f"Check {current} for leaks",
         arguments={},  # the row names its job
         by=by,
         subject=current,
