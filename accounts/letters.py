@@ -110,7 +110,8 @@ def _send(letter_id: int) -> None:
             for n, mail in enumerate(_writers[letter.kind](letter.data, letter.site)):
                 with translation.override(mail.language or settings.LANGUAGE_CODE):
                     text, subject = render_to_string(mail.template, dict(mail.context)), str(mail.subject)
-                headers = {"Message-ID": _message_id(letter, n)}
+                domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].partition("@")[2] or "localhost"
+                headers = {"Message-ID": f"<{letter.created_at:%Y%m%d%H%M%S%f}.{letter.pk}.{n}@{domain}>"}
                 EmailMessage(f"Assay: {subject}", text, None, [mail.to], headers=headers).send()
     except (OSError, ObjectDoesNotExist) as error:  # of smtplib, sockets, and rows that are gone
         is_last = letter.n_tries + 1 >= MAX_TRIES
@@ -121,12 +122,6 @@ def _send(letter_id: int) -> None:
         letter.sent_at, letter.due_at, letter.error = timezone.now(), None, ""
     letter.n_tries += 1
     letter.save()
-
-
-def _message_id(letter: Letter, n: int) -> str:
-    """The same for each try, so that the mailbox can drop a copy: of a worker that died just after it had sent one."""
-    domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].partition("@")[2] or "localhost"
-    return f"<{letter.created_at:%Y%m%d%H%M%S%f}.{letter.pk}.{n}@{domain}>"
 
 
 def delete_old() -> None:

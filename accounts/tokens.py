@@ -80,7 +80,12 @@ def create(
         raise TokenRefused(f"You already have a token named {name}. Revoke it, or choose another name.")
     if valid.filter(expires_at__gt=now).count() >= MAX_TOKENS:
         raise TokenRefused(f"You already have {MAX_TOKENS} valid tokens. Revoke one of them first.")
-    track_id = _track_id(user, track) if track else None
+    named = tracks_of_tokens(user).filter(slug=track).values_list("pk", flat=True)
+    track_id = named.first() if track else None
+    if track and track_id is None:
+        raise TokenRefused(
+            f"There is no track {track} in which {user} has a role, as a token of one track needs."
+        )
     text = PREFIX + "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH))
     token = Token.objects.create(
         user=user,
@@ -99,15 +104,6 @@ def create(
     }
     audit.record(action="token.created", subject=token.name, details=details)
     return NewToken(token, text)
-
-
-def _track_id(user: User, slug: str) -> int:
-    track_id: int | None = tracks_of_tokens(user).filter(slug=slug).values_list("pk", flat=True).first()
-    if track_id is None:
-        raise TokenRefused(
-            f"There is no track {slug} in which {user} has a role, as a token of one track needs."
-        )
-    return track_id
 
 
 def digest_of(text: str) -> str:

@@ -42,8 +42,14 @@ def losses(migrations: Sequence[Migration], *, apps: Apps, using: str) -> Iterat
     names: dict[tuple[str, ...], str] = {}  # of models and fields that later migrations renamed
     for migration in migrations:
         for operation in reversed(list(in_database(migration.operations))):
-            _note_rename(names, migration.app_label, operation)
-            loss = _loss(names, migration.app_label, operation, apps, using)
+            app = migration.app_label
+            if isinstance(operation, ops.RenameModel):
+                new = operation.new_name_lower
+                names[app, operation.old_name_lower] = names.get((app, new), new)
+            if isinstance(operation, ops.RenameField):
+                model, new = operation.model_name_lower, operation.new_name_lower
+                names[app, model, operation.old_name_lower] = names.get((app, model, new), new)
+            loss = _loss(names, app, operation, apps, using)
             if loss and not getattr(migration, "keeps_data", False):
                 yield f"{migration} drops {loss}"
 
@@ -57,15 +63,6 @@ def in_database(operations: Sequence[Operation]) -> Iterator[Operation]:
             yield from operation.creations
         else:
             yield operation
-
-
-def _note_rename(names: dict[tuple[str, ...], str], app: str, operation: Operation) -> None:
-    if isinstance(operation, ops.RenameModel):
-        new = operation.new_name_lower
-        names[app, operation.old_name_lower] = names.get((app, new), new)
-    if isinstance(operation, ops.RenameField):
-        model, new = operation.model_name_lower, operation.new_name_lower
-        names[app, model, operation.old_name_lower] = names.get((app, model, new), new)
 
 
 def _loss(names: dict[tuple[str, ...], str], app: str, operation: Operation, apps: Apps, using: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar
 from celery import current_app
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import Model, Q
+from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 from django.urls import get_script_prefix
 from kombu.exceptions import OperationalError as BrokerError
@@ -30,7 +30,7 @@ from accounts.models import User
 from assay.errors import Refused
 from jobs import stopping
 from jobs.models import Job
-from jobs.selectors import lost_before, offered_places, this_host
+from jobs.selectors import is_claim_void, lost_before, offered_places, this_host
 from jobs.watchdog import TimeIsUp, in_thread
 from web import logs
 
@@ -157,6 +157,7 @@ def nudge(job_id: int) -> None:
         logger.warning("job %s: no message could be sent (%s); Celery beat will repeat it", job_id, error)
 
 
+Part = TypeVar("Part", bound=Model)  # a row of work with a `holder` and its `holder_attempt`
 Row = TypeVar("Row")
 
 
@@ -235,6 +236,20 @@ class Progress:
             if time.monotonic() - begun > settings.JOB_HEARTBEAT_SECONDS:
                 Job.objects.filter(pk=self.job_id).update(heartbeat_at=Now())
 
+    def claim(self, parts: QuerySet[Part]) -> Part | None:
+        """Claim the first of some parts of work that no running job holds, inside `storing`; None if there is none."""
+        part = parts.filter(is_claim_void()).select_for_update(skip_locked=True, of=["self"]).first()
+        if part is not None:
+            row: Any = part
+            row.holder_id, row.holder_attempt = self.job_id, self.attempt
+            row.save(update_fields=["holder", "holder_attempt"])
+        return part
+
+    @property
+    def holds(self) -> Q:
+        """The condition on parts of work that this attempt has claimed, and that nobody has claimed since."""
+        return Q(holder_id=self.job_id, holder_attempt=self.attempt)
+
     def hand_back(self) -> None:
         """Queue the job again, for a worker that does not stop. It does not count as lost."""
         fields = {"state": Job.State.QUEUED, "heartbeat_at": None, "queued_at": Now()}
@@ -298,8 +313,8 @@ def _run_claimed(job: Job) -> None:
         _finish_failed(progress, None, job, f"There is no handler for jobs of kind {job.kind}.")
         return
     try:
-        beat = partial(copy_context().run, progress.beat)  # its log lines belong to the same request
-        with in_thread(beat, f"job-{job.pk}"):
+        context = copy_context()  # the log lines of the heartbeat belong to the same request
+        with in_thread(lambda stop: context.run(progress.beat, stop), f"job-{job.pk}"):
             result = registered.run(progress, **job.arguments)
         with progress.storing() as current:
             current.state, current.result, current.message = Job.State.DONE, result, ""

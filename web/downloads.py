@@ -59,6 +59,13 @@ def download(content: Content, name: str, *, is_checked: bool = True) -> HttpRes
     return response
 
 
+def stored_file(
+    request: HttpRequest | Request, file: File[bytes], sha256: str, name: str, *, is_checked: bool = True
+) -> HttpResponseBase:
+    """A stored file to save under a name, by its digest: who has it already does not get it again."""
+    return unless_known(request, sha256, lambda: download(file.open("rb"), name, is_checked=is_checked))
+
+
 def spooled(request: HttpRequest | Request, content: Content, name: str) -> HttpResponseBase:
     """A file that is made line by line, by its digest: a large one waits on the disk until it is complete."""
     pieces = [content] if isinstance(content, (str, bytes)) else content

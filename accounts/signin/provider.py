@@ -63,8 +63,12 @@ class OpenIDAdapter(OpenIDConnectOAuth2Adapter):
 
     def _decode_id_token(self, app: Any, id_token: str) -> dict[str, Any]:
         try:
+            with get_adapter().get_requests_session() as session:
+                response = session.get(self.openid_config["jwks_uri"])
+                response.raise_for_status()
             wanted = jwt.get_unverified_header(id_token).get("kid")
-            keys = [key for key in self._keys().keys if wanted in (None, key.key_id)]
+            known = jwt.PyJWKSet.from_dict(response.json()).keys
+            keys = [key for key in known if wanted in (None, key.key_id)]
             if not keys:
                 raise ProviderException(f"the provider has no key {wanted}")
             claims: dict[str, Any] = jwt.decode(
@@ -79,12 +83,6 @@ class OpenIDAdapter(OpenIDConnectOAuth2Adapter):
         except jwt.PyJWTError as error:
             raise ProviderException(f"the ID token is not valid: {error}") from error
         return claims
-
-    def _keys(self) -> jwt.PyJWKSet:
-        with get_adapter().get_requests_session() as session:
-            response = session.get(self.openid_config["jwks_uri"])
-            response.raise_for_status()
-            return jwt.PyJWKSet.from_dict(response.json())
 
 
 class Provider(OpenIDConnectProvider):

@@ -3,6 +3,7 @@
 django-allauth says both by signals, after its own transactions.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from allauth.account.authentication import get_authentication_records
@@ -39,10 +40,13 @@ def connect() -> None:
     if settings.SECOND_FACTOR:
         from allauth.mfa import signals  # noqa: PLC0415 - it is not installed otherwise
 
-        signals.authenticator_added.connect(_added)
-        signals.authenticator_removed.connect(_removed)
-        signals.authenticator_reset.connect(_renewed)
-        signals.authenticator_used.connect(_used)
+        for signal, action, kind in (
+            (signals.authenticator_added, "second-factor.added", "totp"),  # recovery codes come with it
+            (signals.authenticator_removed, "second-factor.removed", "totp"),
+            (signals.authenticator_reset, "recovery-codes.renewed", ""),
+            (signals.authenticator_used, "recovery-code.used", "recovery_codes"),
+        ):
+            signal.connect(_recording(action, kind), weak=False)
         user_logged_in.connect(_refuse_without_code)
 
 
@@ -54,23 +58,14 @@ def _disconnected(socialaccount: Any, **_: Any) -> None:
     record("account.disconnected", socialaccount.user, provider=socialaccount.provider)
 
 
-def _added(user: User, authenticator: Any, **_: Any) -> None:
-    if authenticator.type == "totp":  # recovery codes come with it
-        record("second-factor.added", user)
+def _recording(action: str, kind: str) -> Callable[..., None]:
+    """A receiver that records an action with an authenticator of a kind, or of any."""
 
+    def receive(user: User, authenticator: Any = None, **_: Any) -> None:
+        if not kind or authenticator.type == kind:
+            record(action, user)
 
-def _removed(user: User, authenticator: Any, **_: Any) -> None:
-    if authenticator.type == "totp":
-        record("second-factor.removed", user)
-
-
-def _renewed(user: User, **_: Any) -> None:
-    record("recovery-codes.renewed", user)
-
-
-def _used(user: User, authenticator: Any, **_: Any) -> None:
-    if authenticator.type == "recovery_codes":
-        record("recovery-code.used", user)
+    return receive
 
 
 def _refuse_without_code(request: HttpRequest, user: User, **_: Any) -> None:

@@ -120,21 +120,17 @@ def finish(request: HttpRequest, provider_id: str) -> HttpResponseBase:
 def ways(request: AuthenticatedRequest) -> HttpResponse:
     """The services that are connected with an account, and its second factor. Everyone who has logged in."""
     connected = {each.provider: each for each in SocialAccount.objects.filter(user=request.user)}
-    providers = get_adapter(request).list_providers(request)
+    providers, factor = get_adapter(request).list_providers(request), None
+    if settings.SECOND_FACTOR:
+        factors = apps.get_app_config("mfa").get_model("Authenticator")._default_manager
+        factor = factors.filter(user_id=request.user.pk, type="totp").first()
     context = {
         "services": [(provider, connected.get(provider.sub_id)) for provider in providers],
         "orcid": orcids_of([request.user.pk]).get(request.user.pk),
         "has_second_factors": settings.SECOND_FACTOR,
-        "factor": _factor_of(request.user),
+        "factor": factor,
     }
     return render(request, "accounts/signin/ways.html", context)
-
-
-def _factor_of(user: User) -> Any:
-    if not settings.SECOND_FACTOR:
-        return None
-    factors = apps.get_app_config("mfa").get_model("Authenticator")._default_manager
-    return factors.filter(user_id=user.pk, type="totp").first()
 
 
 @require_POST

@@ -15,12 +15,11 @@ from corpus.builds import selectors, services
 from corpus.builds.forms import CONVERTERS, DUPLICATES, BuildForm, OptionsForm
 from corpus.imports.api import SourceSerializer
 from corpus.models import Build, BuildFile
-from web.api.conditional import unless_known
 from web.api.parsers import JSONParser
 from web.api.permissions import Creator
 from web.api.serializers import JobAddress, Strict, require_valid
 from web.api.views import Endpoints, accepted, delete, get, get_file, post
-from web.downloads import download
+from web.downloads import stored_file
 
 
 class BuildFileSerializer(serializers.ModelSerializer[BuildFile]):
@@ -170,7 +169,7 @@ class Builds(Endpoints):
         """A file of a build."""
         build = get_object_or_404(selectors.builds_for(person_of(request)), collection__slug=slug)
         file = get_object_or_404(build.files, name=name)
-        return unless_known(request, file.sha256, lambda: download(file.file.open("rb"), file.name))
+        return stored_file(request, file.file, file.sha256, file.name)
 
 
 urlpatterns = Builds.urls()

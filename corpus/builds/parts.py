@@ -18,7 +18,6 @@ from assay.processes import processors
 from corpus.models import Build, ConversionPart
 from jobs import services as jobs
 from jobs.models import Job
-from jobs.selectors import is_claim_void
 
 HELP = "corpus.help_build"
 FORMULAS = {"latexml": 1_000, "latex2mathml": 5_000}  # of a part: some seconds to a minute
@@ -119,12 +118,7 @@ def _claim(progress: jobs.Progress, build: Build) -> ConversionPart | None:
         )
         if not is_led:
             return None
-        waiting = build.parts.filter(is_claim_void(), results=None)
-        part = waiting.select_for_update(skip_locked=True, of=["self"]).first()
-        if part is not None:
-            part.holder_id, part.holder_attempt = progress.job_id, progress.attempt
-            part.save(update_fields=["holder", "holder_attempt"])
-        return part
+        return progress.claim(build.parts.filter(results=None))
 
 
 def _convert(
@@ -137,8 +131,6 @@ def _convert(
     for _, converted in converted_in_batches(converter, formulas, processes=n):
         results += converted
         report(len(results))
-    held = ConversionPart.objects.filter(
-        pk=part.pk, results=None, holder_id=progress.job_id, holder_attempt=progress.attempt
-    )
+    held = ConversionPart.objects.filter(progress.holds, pk=part.pk, results=None)
     with progress.storing(is_part=True):
         held.update(results=pack(results))

@@ -8,8 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import AuthenticatedRequest, creator_required
 from corpus.builds import selectors, services
 from corpus.builds.forms import BuildForm, OptionsForm, options_of
-from web.api.conditional import unless_known
-from web.downloads import download
+from web.downloads import stored_file
 from web.forms import refusals_in
 from web.pages import context_of, read_and_post
 
@@ -62,4 +61,4 @@ def build_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpRespo
     """A file of a build. Organizers only."""
     row = get_object_or_404(selectors.builds_for(request.user), collection__slug=slug)
     file = get_object_or_404(row.files, name=name)
-    return unless_known(request, file.sha256, lambda: download(file.file.open("rb"), file.name))
+    return stored_file(request, file.file, file.sha256, file.name)

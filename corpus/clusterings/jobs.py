@@ -24,7 +24,6 @@ from corpus.formulas.selectors import formula_counts
 from corpus.models import Clustering, ClusteringPart, Collection, Disagreement
 from jobs import services as jobs
 from jobs.models import Job
-from jobs.selectors import is_claim_void
 
 KIND = "corpus.cluster_formulas"
 HELP = "corpus.help_clustering"
@@ -111,9 +110,7 @@ def _make_keys(progress: jobs.Progress, clustering: Clustering) -> int:
             clustering.collection_id, part.first, part.last, keep_made=not clustering.is_from_scratch
         )
         with progress.storing(is_part=True):
-            held = _unfinished(clustering).filter(
-                pk=part.pk, holder_id=progress.job_id, holder_attempt=progress.attempt
-            )
+            held = _unfinished(clustering).filter(progress.holds, pk=part.pk)
             n += held.update(keys=part_keys.keys.to_bytes(), counts=dict(part_keys.counts))
         left = _unfinished(clustering).count()
         progress.update(n_parts - left, n_parts, "parts; computing the appearance of formulas")
@@ -126,12 +123,7 @@ def _claim(progress: jobs.Progress, clustering: Clustering) -> ClusteringPart | 
         leader = Job.objects.filter(pk=clustering.job_id, state__in=Job.UNFINISHED)
         if clustering.job_id != progress.job_id and not leader.exists():
             return None
-        waiting = _unfinished(clustering).select_for_update(skip_locked=True, of=["self"])
-        part = waiting.defer("keys").filter(is_claim_void()).order_by("first").first()
-        if part is not None:
-            part.holder_id, part.holder_attempt = progress.job_id, progress.attempt
-            part.save(update_fields=["holder", "holder_attempt"])
-        return part
+        return progress.claim(_unfinished(clustering).defer("keys").order_by("first"))
 
 
 def _assign_ids(progress: jobs.Progress, clustering: Clustering) -> None:

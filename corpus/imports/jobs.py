@@ -61,7 +61,10 @@ def import_files(
         with progress.storing():
             files = record(progress.job_id, collection_id, recognized)
     total = sum(file.size for file in files)
-    _begin(progress, files, collection_id)
+    if Import.objects.filter(collection_id=collection_id, job_id__gt=progress.job_id).exists():
+        raise ImportRefused("There is a newer import into this collection. Start another one instead.")
+    if any(map(_has_formulas, files)):
+        drop_visual_index_if_empty()
     done = 0
     for file in files:
         if not file.is_complete:
@@ -89,18 +92,6 @@ def record(job_id: int, collection_id: int, files: Iterable[Recognized]) -> list
         )
         for file in files
     ]
-
-
-def _begin(progress: jobs.Progress, files: Sequence[Import], collection_id: int) -> None:
-    """Prepare the tables.
-
-    Raises:
-        ImportRefused: This is an old job that was retried, and there is a newer import into the collection.
-    """
-    if Import.objects.filter(collection_id=collection_id, job_id__gt=progress.job_id).exists():
-        raise ImportRefused("There is a newer import into this collection. Start another one instead.")
-    if any(map(_has_formulas, files)):
-        drop_visual_index_if_empty()
 
 
 def _has_formulas(file: Import) -> bool:

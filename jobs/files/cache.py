@@ -39,17 +39,14 @@ class FileCache:
         if size > self.max_bytes:
             return _fetched(tempfile.TemporaryFile(dir=self.folder), size, fetch)
         self._make_room(size)
-        return self._copied(path, size, fetch)
-
-    def _copied(self, path: Path, size: int, fetch: Callable[[BinaryIO], object]) -> BinaryIO:
         handle, part = tempfile.mkstemp(dir=self.folder, suffix=".part")
         try:
-            file = _fetched(os.fdopen(handle, "w+b"), size, fetch)
+            copy = _fetched(os.fdopen(handle, "w+b"), size, fetch)
             Path(part).rename(path)
         except BaseException:
             Path(part).unlink(missing_ok=True)
             raise
-        return file
+        return copy
 
     def _make_room(self, size: int) -> None:
         """Remove copies until another one of some size fits."""

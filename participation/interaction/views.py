@@ -14,8 +14,7 @@ from participation.interaction.selectors import team_of
 from participation.models import Team
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
-from web.api.conditional import unless_known
-from web.downloads import download
+from web.downloads import stored_file
 from web.forms import bytes_of
 from web.pages import context_of, counted, site_of
 
@@ -133,11 +132,7 @@ def data_of(request: HttpRequest | Request, team: Team) -> HttpResponseBase:
     stored = selectors.data_of(team)
     if stored is None:
         raise Http404
-    return unless_known(
-        request,
-        stored.data_sha256,
-        lambda: download(stored.data.open("rb"), stored.data_name, is_checked=False),
-    )
+    return stored_file(request, stored.data, stored.data_sha256, stored.data_name, is_checked=False)
 
 
 @require_safe

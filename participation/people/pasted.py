@@ -103,7 +103,20 @@ def _people(lines: Sequence[tuple[int, list[str]]], header: Sequence[str] | None
         complaints = list(_complaints(line, cells, header))
         problems += complaints
         if not complaints:
-            rows.append(_row(line, _values(cells, header or WITHOUT_HEADER)))
+            values = _values(cells, header or WITHOUT_HEADER)
+            whole = values.get("name", "").rpartition(" ")
+            first, last = (whole[0], whole[2]) if whole[0] else (whole[2], "")
+            rows.append(
+                Row(
+                    line=line,
+                    first_name=values.get("first name", first),
+                    last_name=values.get("last name", last),
+                    email=values["email"],
+                    role=values["role"],
+                    team=values.get("team", ""),
+                    group=values.get("group", ""),
+                )
+            )
     return People(rows, problems + list(_repeated(rows)))
 
 
@@ -132,20 +145,6 @@ def _values(cells: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
     if "team or group" in values:
         values["team" if role in IN_TEAMS or not role else "group"] = values.pop("team or group")
     return values | {"role": role or ("member" if values.get("team") and "role" not in values else "")}
-
-
-def _row(line: int, values: Mapping[str, str]) -> Row:
-    whole = values.get("name", "").rpartition(" ")
-    first, last = (whole[0], whole[2]) if whole[0] else (whole[2], "")
-    return Row(
-        line=line,
-        first_name=values.get("first name", first),
-        last_name=values.get("last name", last),
-        email=values["email"],
-        role=values["role"],
-        team=values.get("team", ""),
-        group=values.get("group", ""),
-    )
 
 
 def _complaints(line: int, cells: Sequence[str], header: Sequence[str] | None) -> Iterator[Problem]:

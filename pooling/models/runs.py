@@ -1,5 +1,7 @@
 """Runs."""
 
+from typing import Any
+
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
@@ -118,6 +120,11 @@ class Run(models.Model):
     def use_name(self) -> str:
         """The name of what it uses, as on pages; empty if the protocol does not ask for it."""
         return self.track.protocol.parsed.runs.uses.get(self.uses, "")
+
+    @property
+    def reference(self) -> dict[str, Any]:
+        """The run as stored results name it, even if it is withdrawn later."""
+        return {"run": self.pk, "team": self.team.name, "tag": self.tag, "sha256": self.sha256}
 
     @property
     def is_submitted(self) -> bool:

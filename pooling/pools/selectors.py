@@ -195,6 +195,9 @@ def pool_page(pool: Pool) -> PoolPage:
     disqualified = disqualified.select_related("team").defer("report")
     by_topic = [(topic["topic"], topic["n"]) for topic in statistics["topics"]]
     numbers, n = [n for _, n in by_topic], statistics["n"]
+    n_near_duplicates = None
+    if pool.protocol.parsed.pool.near_duplicate_overlap is not None and "members" in statistics:
+        n_near_duplicates = int(statistics["members"]["n"] - statistics["members"]["shown"])
     # of each team: the percentage of the pool that only it contributed, and the pool's size without it
     alone = [(team, team["alone"]) for team in statistics["teams"]]
     return PoolPage(
@@ -212,18 +215,12 @@ def pool_page(pool: Pool) -> PoolPage:
             mean=sum(numbers) / len(numbers) if numbers else 0,
         ),
         partly=partly_shown(statistics),
-        n_near_duplicates=_n_near_duplicates(pool, statistics),
+        n_near_duplicates=n_near_duplicates,
         teams=[team | {"share": 100 * k / n if n else 0.0, "without": n - k} for team, k in alone],
         matrix=overlap_matrix(statistics) if len(statistics["runs"]) <= OVERLAP_RUNS else [],
         disqualified=list(disqualified),
         is_recounted=sorted(run.pk for run in disqualified) == pool.recount.get("without", []),
     )
-
-
-def _n_near_duplicates(pool: Pool, statistics: Statistics) -> int | None:
-    if pool.protocol.parsed.pool.near_duplicate_overlap is None or "members" not in statistics:
-        return None
-    return int(statistics["members"]["n"] - statistics["members"]["shown"])
 
 
 @dataclass(frozen=True)

@@ -87,9 +87,7 @@ def request(
         tops_up=tops_up,
         max_runs_per_team=max_runs_per_team,
         nuggets=answers.frozen_versions(track),
-        left_out=[
-            {"run": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256} for run in left_out
-        ],
+        left_out=[run.reference for run in left_out],
         created_by=by,
     )
     PoolRun.objects.bulk_create(

@@ -213,7 +213,8 @@ class SubmitPage:
 
 def submit_page(user: AnyUser, track: Track) -> SubmitPage:
     """The submission page of a track."""
-    protocol, of_kinds = track.protocol.parsed, states_for(user, track)
+    protocol, of_kinds, at = track.protocol.parsed, states_for(user, track), times.now()
+    is_limited = bool(protocol.runs.phases) and not oversees(user, track.pk)
     return SubmitPage(
         track=track,
         formats=accepted_forms(protocol),
@@ -224,15 +225,8 @@ def submit_page(user: AnyUser, track: Track) -> SubmitPage:
         is_open=is_accepting(of_kinds),
         why_closed=why_closed(of_kinds),
         phases=protocol.runs.phases,
-        today=_today_for(user, track) if protocol.runs.phases else (),
+        today=[(team, today_of(track, team, at)) for team in teams_of(user, track)] if is_limited else [],
     )
-
-
-def _today_for(user: AnyUser, track: Track) -> list[tuple[Team, list[Today]]]:
-    if oversees(user, track.pk):
-        return []
-    at = times.now()
-    return [(team, today_of(track, team, at)) for team in teams_of(user, track)]
 
 
 def may_see_runs(user: AnyUser, track: Track) -> bool:

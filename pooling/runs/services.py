@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from accounts.audit import services as audit
 from accounts.models import User
-from assay.errors import InputError
+from assay.errors import InputError, Refused
 from assay.formats.declaration import Declaration, values_of
 from assay.formats.runs import columns
 from assay.formats.runs.answers import characters_of
@@ -284,13 +284,18 @@ def _answers(track: Track, text: str, checked: CheckedRun | None = None) -> dict
         raise SubmissionRefused(str(error)) from None
 
 
+def check_tag(tag: str, refusal: type[Refused]) -> None:
+    """Refuse a tag that runs cannot have."""
+    if not tag.isprintable() or len(tag.split()) != 1 or len(tag.encode()) > MAX_NAME:
+        raise refusal(
+            f"The tag “{tag[:120]}” is not accepted; use one word of at most {MAX_NAME} bytes, without spaces."
+        )
+
+
 def _tag(track: Track, team: Team, declared: Declaration, checked: CheckedRun) -> str:
     """The tag of a run; without one, its team and kind, with a number if the team has several."""
     if tag := declared.tag or checked.report.tag:
-        if not tag.isprintable() or len(tag.split()) != 1 or len(tag.encode()) > MAX_NAME:
-            raise SubmissionRefused(
-                f"The tag “{tag[:120]}” is not accepted; use one word of at most {MAX_NAME} bytes, without spaces."
-            )
+        check_tag(tag, SubmissionRefused)
         return tag
     taken = set(_kept(track).values_list("tag", flat=True))
     name = "-".join(team.name.split())

@@ -33,8 +33,7 @@ from pooling.runs.selectors import Answer
 from tracks.agreements.selectors import has_accepted
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
-from web.api.conditional import unless_known
-from web.downloads import download
+from web.downloads import download, stored_file
 from web.forms import CompareForm
 from web.pages import context_of, read_and_post
 from web.times import arrived_at
@@ -105,11 +104,7 @@ def file_of(request: HttpRequest | Request, run: Run) -> HttpResponseBase:
     """The file of a run, for a page or the API."""
     if request.GET.get("header") == "ir_metadata":
         return download(selectors.file_with_header(run), f"{run.tag}.txt", is_checked=False)
-    return unless_known(
-        request,
-        run.sha256,
-        lambda: download(run.original.open("rb"), run.file_name, is_checked=False),
-    )
+    return stored_file(request, run.original, run.sha256, run.file_name, is_checked=False)
 
 
 @read_and_post

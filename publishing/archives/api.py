@@ -14,12 +14,11 @@ from publishing.archives.forms import DATASET, ArchiveForm
 from publishing.models import ARCHIVE, Archive, LoadedArchive, forms
 from tracks.models import StoredProtocol
 from tracks.tracks.api import track_of
-from web.api.conditional import unless_known
 from web.api.filters import Filter
 from web.api.permissions import Creator, LoggedIn, Organizer
 from web.api.serializers import Address, JobAddress, Strict, require_valid
 from web.api.views import Endpoints, accepted, delete, get, get_file, post
-from web.downloads import download
+from web.downloads import stored_file
 
 
 class ArchiveSerializer(serializers.ModelSerializer[Archive]):
@@ -163,7 +162,7 @@ class Archives(Endpoints):
         """Download an archive that is ready."""
         ready = selectors.archives().filter(status=Archive.Status.READY)
         archive = get_object_or_404(ready, pk=archive_id)
-        return unless_known(request, archive.sha256, lambda: download(archive.file.open("rb"), str(archive)))
+        return stored_file(request, archive.file, archive.sha256, str(archive))
 
     @post(
         "archives/load/",

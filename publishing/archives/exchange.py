@@ -1,6 +1,6 @@
 """Test collections of tracks in the forms of other tools: what a track writes, and a track that is made of one."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from html import escape
 from tempfile import TemporaryFile
 from typing import BinaryIO, cast
@@ -11,12 +11,11 @@ from django.db.models import QuerySet
 
 from accounts.models import User
 from assay.archive.files import Writer
-from assay.errors import InputError
+from assay.errors import InputError, Refused
 from assay.exchange import parquet
 from assay.exchange.content import SPLIT, Document, TestCollection, Topic, Zipped, json_lines
 from assay.exchange.library import topic_of
 from assay.exchange.registry import FORMS, Form, form_of
-from assay.formats.qrels.columns import QrelsColumns
 from assay.html.sanitize import plain
 from corpus.imports import services as import_services
 from corpus.imports.jobs import import_files, record
@@ -53,14 +52,14 @@ def check(*, track: Track, form: str) -> None:
     if _versions(track).first() is None:
         raise ArchiveRefused(f"{track} has no qrels yet. Freeze or import a version first.")
     if FORMS[form].is_parquet:
-        _check_parquet()
+        _check_parquet(ArchiveRefused)
 
 
-def _check_parquet() -> None:
+def _check_parquet(refusal: type[Refused]) -> None:
     try:
         parquet.check_installed()
     except InputError as error:
-        raise ArchiveRefused(f"{str(error)[0].upper()}{str(error)[1:]}.") from None
+        raise refusal(f"{str(error)[0].upper()}{str(error)[1:]}.") from None
 
 
 def _versions(track: Track) -> QuerySet[Qrels]:
@@ -81,10 +80,15 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> dict[str, int]:
     assert qrels is not None
     topics = list(track.topics.order_by("code"))
     splits = {topic.code: topic.split or SPLIT for topic in topics}
+    columns = qrels_columns(qrels)
+    codes = columns.topics.tolist()
     collection = TestCollection(
         track.slug,
         [topic_of(topic) for topic in topics],
-        _by_split(qrels_columns(qrels), splits),
+        {
+            name: columns.of_topics([code for code in codes if splits.get(code, SPLIT) == name])
+            for name in sorted({splits.get(code, SPLIT) for code in codes})
+        },
         lambda: _documents(track),
         title=track.name,
         license=archive.license,
@@ -98,14 +102,6 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> dict[str, int]:
     )
     writer.close()
     return {name.replace(" ", "_"): n for name, n in counts.items()}
-
-
-def _by_split(columns: QrelsColumns, splits: Mapping[str, str]) -> dict[str, QrelsColumns]:
-    names = sorted({splits.get(code, SPLIT) for code in columns.topics.tolist()})
-    return {
-        name: columns.of_topics([code for code in columns.topics.tolist() if splits.get(code, SPLIT) == name])
-        for name in names
-    }
 
 
 def _documents(track: Track) -> Iterator[Document]:
@@ -127,10 +123,7 @@ def form_in(file: BinaryIO, name: str) -> Form:
     """
     form = form_of(Zipped(file, name))
     if form.is_parquet:
-        try:
-            parquet.check_installed()
-        except InputError as error:
-            raise LoadRefused(f"{str(error)[0].upper()}{str(error)[1:]}.") from None
+        _check_parquet(LoadRefused)
     return form
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.core.files.base import ContentFile, File
 from django.utils import timezone
@@ -399,7 +399,7 @@ def _pool(load: Loading, record: PoolRecord) -> Pool:
             track=load.track,
             protocol=protocol,
             protocol_digest=protocol.digest,
-            left_out=[_as_left_out(load.runs[number]) for number in record.left_out],
+            left_out=[load.runs[number].reference for number in record.left_out],
             tops_up=None if record.tops_up is None else load.pools[record.tops_up],
             status=Pool.Status.READY,
             votes=contents.votes(record),
@@ -425,10 +425,6 @@ def _pool(load: Loading, record: PoolRecord) -> Pool:
     pool.recount = recounts.recount_of(pool)
     pool.save(update_fields=["recount"])
     return pool
-
-
-def _as_left_out(run: Run) -> dict[str, Any]:
-    return {"run": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256}
 
 
 def _qrels(load: Loading, record: QrelsRecord) -> Qrels:
@@ -516,10 +512,8 @@ def _leaderboard(load: Loading, record: LeaderboardRecord) -> None:
     shared = {name: value for name, value in record.statistics.items() if name != "measures"}
     board.statistics = {
         "evaluations": [each.pk for each in evaluations],
-        "disqualified": [_as_left_out(load.runs[number]) for number in record.disqualified],
-        "unassigned": [
-            _as_left_out(load.runs[each.run]) | {"units": each.units} for each in record.unassigned
-        ],
+        "disqualified": [load.runs[number].reference for number in record.disqualified],
+        "unassigned": [load.runs[each.run].reference | {"units": each.units} for each in record.unassigned],
         **shared,
     }
     board.save(update_fields=["statistics"])

@@ -19,8 +19,7 @@ from publishing.archives import selectors, services
 from publishing.archives.forms import ArchiveForm, FetchForm, LoadForm
 from publishing.models import Archive
 from tracks.tracks.selectors import track_or_404
-from web.api.conditional import unless_known
-from web.downloads import download
+from web.downloads import stored_file
 from web.pages import context_of, read_and_post
 
 
@@ -47,7 +46,7 @@ def archive_file(request: AuthenticatedRequest, archive_id: int) -> HttpResponse
     """The file of an archive."""
     ready = selectors.archives().filter(status=Archive.Status.READY)
     archive = get_object_or_404(ready, pk=archive_id)
-    return unless_known(request, archive.sha256, lambda: download(archive.file.open("rb"), str(archive)))
+    return stored_file(request, archive.file, archive.sha256, str(archive))
 
 
 @organizer_action

@@ -12,8 +12,7 @@ from participation.teams import selectors as team_selectors
 from publishing.published_runs import selectors, services
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
-from web.api.conditional import unless_known
-from web.downloads import download, for_visitors
+from web.downloads import for_visitors, stored_file
 from web.pages import context_of
 
 
@@ -38,8 +37,7 @@ def archive_of(request: HttpRequest | Request, track: Track) -> HttpResponseBase
     if current is None:
         raise Http404
     name = f"{track.slug}-runs.tar.gz"
-    file = unless_known(request, current.sha256, lambda: download(current.file.open("rb"), name))
-    return for_visitors(request, file)
+    return for_visitors(request, stored_file(request, current.file, current.sha256, name))
 
 
 @require_POST

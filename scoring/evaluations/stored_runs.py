@@ -1,12 +1,14 @@
 """The inputs of scoring: stored columns of runs as the protocol scores them, and qrels with near-duplicates."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked, RunColumns, load, load_ranking
 from assay.measures.matching import JudgedDocuments
+from assay.measures.scores import score_hits
 from assay.measures.units import (
     DuplicatesError,
     NotComputed,
@@ -15,6 +17,7 @@ from assay.measures.units import (
     with_duplicates,
 )
 from assay.protocols.measures import Measure, parse_measures, with_level
+from assay.protocols.schema import Average
 from corpus.formulas.selectors import formulas_of
 from corpus.models import Collection
 from pooling.models import PoolMember, Run
@@ -121,3 +124,15 @@ def judged_documents(qrels: Qrels, columns: QrelsColumns | None = None) -> Judge
         return JudgedDocuments(*with_duplicates(columns, sorted(tied)))
     except DuplicatesError as error:
         raise LeaderboardRefused(f"The near-duplicates of the pools conflict: {error}.") from None
+
+
+def scored_alone(
+    ranking: Ranked, judged: JudgedDocuments, measures: Sequence[Measure], average: Average
+) -> dict[str, Any]:
+    """The fields of a run that is scored by itself: its values by topic and measure, and its numbers of topics."""
+    scores = score_hits(judged.hits(ranking), judged, measures)
+    values: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for row in scores.rows(judged, measures, average, per_topic=True):
+        values[row.topic][row.measure] = row.value
+    n_topics = int(scores.averaged(average).sum())
+    return {"values": values, "n_topics": n_topics, "n_missing": scores.n_missing}

@@ -1,22 +1,19 @@
 """Score a run of another track's team on a closed track, which stays as it is."""
 
-from collections import defaultdict
 from typing import BinaryIO, cast
 
 from django.db import transaction
 
 from accounts.audit import services as audit
 from accounts.models import User
-from assay.formats.runs.rows import MAX_NAME
-from assay.measures.scores import score_hits
 from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Average
 from participation.models import Team
 from participation.teams.selectors import may_submit_for
 from pooling.errors import RunRefused
-from pooling.runs.services import check
+from pooling.runs.services import check, check_tag
 from scoring.errors import LaterRunRefused
-from scoring.evaluations.stored_runs import as_scored, check_can_be_scored, judged_documents
+from scoring.evaluations.stored_runs import as_scored, check_can_be_scored, judged_documents, scored_alone
 from scoring.models import LaterRun, Leaderboard
 from tracks.models import Track
 
@@ -43,23 +40,14 @@ def score(
     if checked.columns is None:
         raise RunRefused(checked)
     tag = tag or checked.report.tag
-    if not tag.isprintable() or len(tag.split()) != 1 or len(tag.encode()) > MAX_NAME:
-        raise LaterRunRefused(
-            f"The tag “{tag[:120]}” is not accepted; use one word of at most {MAX_NAME} bytes, without spaces."
-        )
-    judged, measures = judged_documents(leaderboard.qrels), parse_measures(leaderboard.measures)
-    average = cast(Average, leaderboard.average)
-    scores = score_hits(judged.hits(as_scored(checked.columns, track)), judged, measures)
-    values: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for row in scores.rows(judged, measures, average, per_topic=True):
-        values[row.topic][row.measure] = row.value
-    stored = {
-        "sha256": checked.report.sha256,
-        "n_topics": int(scores.averaged(average).sum()),
-        "n_missing": scores.n_missing,
-        "values": values,
-        "scored_by": by,
-    }
+    check_tag(tag, LaterRunRefused)
+    scored = scored_alone(
+        as_scored(checked.columns, track),
+        judged_documents(leaderboard.qrels),
+        parse_measures(leaderboard.measures),
+        cast(Average, leaderboard.average),
+    )
+    stored = {**scored, "sha256": checked.report.sha256, "scored_by": by}
     with transaction.atomic():
         Team.objects.select_for_update(of=("self",)).get(pk=team.pk)
         others = leaderboard.later_runs.filter(team=team).exclude(tag=tag)

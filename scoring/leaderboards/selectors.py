@@ -164,6 +164,7 @@ def leaderboard_page(
     chosen = chosen or ChosenAnswers(public_of(board))
     shown_rows = [row for row in _filtered(rows, show, tier_column) if chosen.accept(row.run.answers)]
     shown_rows = [row._replace(answers=chosen.words(row.run.answers)) for row in shown_rows]
+    rules = board.track.protocol.parsed.qrels
     return RankingPage(
         **vars(shared),
         rows=shown_rows,
@@ -181,7 +182,7 @@ def leaderboard_page(
         gain=_gain(rows, tier_column),
         others=comparable(user, board),
         mismatched=[row for row in rows if row.evaluation.mismatch],
-        has_parts=_may_have_parts(board) and has_parts(board.qrels),
+        has_parts=(rules.export_groups or bool(rules.sets)) and has_parts(board.qrels),
         has_classes=bool(board.track.protocol.parsed.topics.labels),
         plot=_means_plot(board, shown_rows, shared.charted),
         curves_plot=_curves_plot(board, shown_rows),
@@ -230,11 +231,6 @@ def _curves_plot(board: Leaderboard, rows: list[BoardRow]) -> plots.Plot | None:
     name, title = f"{board.track.slug}-recall", f"{board.track.name}: interpolated precision by recall"
     up = "Precision in characters" if curves[0].evaluation.curves.get("in_characters") else "Precision"
     return plots.lines(name, title, recalls, lines, across="Recall", up=up)
-
-
-def _may_have_parts(board: Leaderboard) -> bool:
-    rules = board.track.protocol.parsed.qrels
-    return rules.export_groups or bool(rules.sets)
 
 
 def has_parts(qrels: Qrels) -> bool:

@@ -10,7 +10,6 @@ from django.utils import timezone
 from accounts import letters
 from accounts.audit import services as audit
 from accounts.models import User
-from assay.formats.runs.columns import Ranked
 from assay.measures.answers import unassigned as units_without_grade
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_hits
@@ -183,12 +182,15 @@ def _score_runs(
 ) -> Iterator[_ScoredRun]:
     """The scores of each run. Runs of answers with units that have no grade are added to `unassigned` instead."""
     track = board.track
-    runs, rules = list(qrels_selectors.runs_to_score(track)), track.protocol.parsed.scoring
+    runs, protocol = list(qrels_selectors.runs_to_score(track)), track.protocol.parsed
     for n, run in enumerate(runs):
         progress.update(n, len(runs), f"{run.team.name}: {run.tag}")
         ranking = ranking_of(run, track)
-        if units := _units_without_grade(ranking, judged, track):
-            unassigned.append(_left_out(run) | {"units": len(units)})
+        units: list[tuple[str, str]] = []  # a value would count them as wrong
+        if protocol.is_of_answers:
+            units = units_without_grade(ranking, judged, citations=protocol.runs.answers.citations)
+        if units:
+            unassigned.append(run.reference | {"units": len(units)})
             continue
         hits = judged.hits(ranking)
         scores = score_hits(hits, judged, measures)
@@ -198,22 +200,10 @@ def _score_runs(
             scores,
             measures,
             level=board.relevant_from,
-            judged_only=rules.judged_only,
+            judged_only=protocol.scoring.judged_only,
             average=average,
         )
         yield _ScoredRun(run, scores, values)
-
-
-def _units_without_grade(ranking: Ranked, judged: JudgedDocuments, track: Track) -> list[tuple[str, str]]:
-    """The nuggets and citations of a run of answers that have no grade: a value would count them as wrong."""
-    protocol = track.protocol.parsed
-    if not protocol.is_of_answers:
-        return []
-    return units_without_grade(ranking, judged, citations=protocol.runs.answers.citations)
-
-
-def _left_out(run: Run) -> dict[str, Any]:
-    return {"run": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256}
 
 
 def _store(
@@ -243,7 +233,7 @@ def _store(
     board.status = Leaderboard.Status.READY
     board.statistics |= {
         "evaluations": [evaluation.pk for evaluation in evaluations],
-        "disqualified": list(map(_left_out, qrels_selectors.disqualified_runs(board.track))),
+        "disqualified": [run.reference for run in qrels_selectors.disqualified_runs(board.track)],
     }
     if statistics is not None:
         board.statistics |= statistics.stored

@@ -1,6 +1,5 @@
 """Set the qrels that score a phase, and score each of its runs when it is submitted. Decision: ADR 30."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -10,7 +9,6 @@ from django.utils import timezone
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.formats.qrels.columns import QrelsColumns
-from assay.measures.scores import score_hits
 from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Average, Phase
 from jobs import services as jobs
@@ -22,6 +20,7 @@ from scoring.evaluations.stored_runs import (
     judged_documents,
     measures_for,
     ranking_of,
+    scored_alone,
 )
 from scoring.models import PhaseBoard, PhaseScore, Qrels
 from scoring.models.phases import WIDE_ENOUGH
@@ -52,7 +51,14 @@ def set_qrels(*, track: Track, phase: str, qrels: Qrels, by: User) -> PhaseBoard
     if qrels.track_id != track.pk:
         raise PhaseRefused(f"The qrels {qrels} are not those of {track}.")
     check_can_be_scored(track)
-    _check_may_be_shown(track, rules, qrels)
+    if rules.after_closing:  # who sees the scores has to see the qrels
+        released = track.leaderboards.filter(qrels=qrels, release__in=WIDE_ENOUGH[rules.scores])
+        if not released.exists():
+            audience = "everybody" if rules.scores == "everybody" else "the teams"
+            raise PhaseRefused(
+                f"The scores of {rules.name} would reveal the qrels {qrels}. Release a leaderboard against them to "
+                f"{audience} first."
+            )
     if not len(_columns(track, rules, qrels).topics):
         raise PhaseRefused(f"The qrels {qrels} judge no topic of the split “{rules.split}”.")
     values: dict[str, Any] = {
@@ -68,19 +74,6 @@ def set_qrels(*, track: Track, phase: str, qrels: Qrels, by: User) -> PhaseBoard
     details = {"phase": rules.name, "qrels": str(qrels)}
     audit.record(action="phase.scored", subject=board, track=track, details=details, by=by)
     return board
-
-
-def _check_may_be_shown(track: Track, rules: Phase, qrels: Qrels) -> None:
-    """Refuse to score later runs against qrels that those who would see the scores cannot see."""
-    if not rules.after_closing:
-        return
-    released = track.leaderboards.filter(qrels=qrels, release__in=WIDE_ENOUGH[rules.scores])
-    if not released.exists():
-        audience = "everybody" if rules.scores == "everybody" else "the teams"
-        raise PhaseRefused(
-            f"The scores of {rules.name} would reveal the qrels {qrels}. Release a leaderboard against them to "
-            f"{audience} first."
-        )
 
 
 def _columns(track: Track, rules: Phase, qrels: Qrels) -> QrelsColumns:
@@ -141,12 +134,8 @@ def score(progress: jobs.Progress, *, board_id: int, run_ids: Sequence[int]) -> 
     runs = Run.objects.filter(pk__in=run_ids).select_related("team").defer("report").order_by("pk")
     for n, run in enumerate(runs):
         progress.update(n, len(run_ids), f"{run.team.name}: {run.tag}")
-        scores = score_hits(judged.hits(ranking_of(run, board.track)), judged, measures)
-        values: defaultdict[str, dict[str, float]] = defaultdict(dict)
-        for row in scores.rows(judged, measures, average, per_topic=True):
-            values[row.topic][row.measure] = row.value
-        counts = {"n_topics": int(scores.averaged(average).sum()), "n_missing": scores.n_missing}
-        scored.append((run.pk, {"values": values, **counts}))
+        ranking = ranking_of(run, board.track)
+        scored.append((run.pk, scored_alone(ranking, judged, measures, average)))
     with progress.storing():
         now = PhaseBoard.objects.select_for_update(of=("self",)).get(pk=board_id)
         if (now.qrels_id, now.set_at) == (board.qrels_id, board.set_at):

@@ -60,14 +60,11 @@ def material_page(user: User, track: Track, qrels_id: str, code: str) -> Materia
         readable = [each for each in collections_for(user) if each.pk == chosen.track.collection_id]
         rendered = render_topic(topic, readable, has_rules=chosen.protocol.parsed.cites_posts)
         grades = list(_grades(chosen, topic, readable))
-    codes = [(each, _codes(each)) for each in versions]
+    codes = []
+    for each in versions:
+        judged = QrelsEntry.objects.filter(qrels=each).order_by().values("topic")
+        codes.append((each, list(each.track.topics.filter(code__in=judged).values_list("code", flat=True))))
     return MaterialPage(track, codes, chosen, topic, rendered, grades, user.oversees(track.pk))
-
-
-def _codes(qrels: Qrels) -> list[str]:
-    """The topics of a version that its track has."""
-    judged = QrelsEntry.objects.filter(qrels=qrels).order_by().values("topic")
-    return list(qrels.track.topics.filter(code__in=judged).values_list("code", flat=True))
 
 
 def _grades(qrels: Qrels, topic: Topic, readable: Sequence[Collection]) -> Iterator[GradeExamples]:
@@ -87,17 +84,15 @@ def _examples(track: Track, docnos: Sequence[str], readable: Sequence[Collection
     formulas = Formula.objects.filter(collection__in=readable, visual__in=docnos).exclude(visual="")
     formulas |= Formula.objects.filter(collection__in=readable, code__in=docnos)
     known = {name: each for each in formulas.order_by("-code") for name in (each.code, each.visual)}
-    return [
-        _example(docno, by_docno.get(posts.get(docno, docno)), known.get(docno), readable) for docno in docnos
-    ]
-
-
-def _example(
-    docno: str, document: Document | None, formula: Formula | None, readable: Sequence[Collection]
-) -> Example:
-    if document is not None:
-        url = address(document.collection, document.thread, document.docno)
-        return Example(docno, "", url, render_document(document))
-    if formula is not None:
-        return Example(docno, formula.latex, address(readable[0], formula.thread, formula.post), None)
-    return Example(docno, "", "", None)
+    examples = []
+    for docno in docnos:
+        document, formula = by_docno.get(posts.get(docno, docno)), known.get(docno)
+        if document is not None:
+            url = address(document.collection, document.thread, document.docno)
+            examples.append(Example(docno, "", url, render_document(document)))
+        elif formula is not None:
+            url = address(readable[0], formula.thread, formula.post)
+            examples.append(Example(docno, formula.latex, url, None))
+        else:
+            examples.append(Example(docno, "", "", None))
+    return examples

@@ -49,23 +49,21 @@ class Command(BaseCommand):
             raise CommandError("A drill replaces nothing: leave out --replace.")
         try:
             if drill:
-                self._drill(file or schedule.newest(settings.BACKUP_DIR), identity)
+                file = file or schedule.newest(settings.BACKUP_DIR)
+                passed = run_drill(place=file, identity=identity)
+                self.stdout.write(
+                    f"{file}, made on {passed.manifest.created_at}: {passed.manifest} restored in "
+                    f"{passed.seconds:.0f} seconds, and they are those of the archive. The copy was removed."
+                )
             elif file:
-                self._restore(file, identity, replace=replace)
+                with ProgressBar() as progress:
+                    manifest = services.restore(
+                        place=file, replace=replace, progress=progress, identity=identity
+                    )
+                for name in manifest.missing:
+                    self.stderr.write(
+                        f"warning: a row names the file {name}, which the backup does not contain"
+                    )
+                self.stdout.write(f"{file}, made on {manifest.created_at}: {manifest} restored.")
         except Refused as refusal:
             raise CommandError(refusal.message) from refusal
-
-    def _drill(self, file: str, identity: Path | None) -> None:
-        passed = run_drill(place=file, identity=identity)
-        manifest = passed.manifest
-        self.stdout.write(
-            f"{file}, made on {manifest.created_at}: {manifest} restored in {passed.seconds:.0f} seconds, and they are "
-            "those of the archive. The copy was removed."
-        )
-
-    def _restore(self, file: str, identity: Path | None, *, replace: bool) -> None:
-        with ProgressBar() as progress:
-            manifest = services.restore(place=file, replace=replace, progress=progress, identity=identity)
-        for name in manifest.missing:
-            self.stderr.write(f"warning: a row names the file {name}, which the backup does not contain")
-        self.stdout.write(f"{file}, made on {manifest.created_at}: {manifest} restored.")
