@@ -24,7 +24,7 @@ class TimeIsUp(BaseException):
 
 @contextmanager
 def in_thread(work: Callable[[threading.Event], object], name: str) -> Iterator[None]:
-    """Run a function in a thread beside the block, whose end sets the event that the function gets."""
+    """Run a function in a thread during the block, whose end sets the event that the function gets."""
     stop = threading.Event()
     thread = threading.Thread(target=work, args=[stop], daemon=True, name=name)
     thread.start()
