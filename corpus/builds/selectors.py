@@ -69,6 +69,14 @@ def build_page(build: Build) -> BuildPage:
     disk = Disk(total, sum(file.n_bytes for file in files))
     jobs = [job for job in (build.job, build.import_job) if job]
     has_ended = all(job.is_finished for job in jobs) and build.collection.status != Collection.Status.READY
+    numbers = []
+    if build.manifest:
+        before, after = build.manifest["before"], dict(build.manifest["after"])
+        after |= {
+            "formulas": build.manifest["formulas"]["all"],
+            "candidates for topics": build.manifest["candidates"],
+        }
+        numbers = [CountRow(name, before.get(name), after.get(name, 0)) for name in sorted({*before, *after})]
     # The formulas without MathML, by representation in words
     counts = build.conversion
     names = {"without_slt": "Presentation MathML", "without_opt": "Content MathML"}
@@ -76,7 +84,7 @@ def build_page(build: Build) -> BuildPage:
     return BuildPage(
         build,
         periods,
-        _counts(build.manifest),
+        numbers,
         [
             (name, counts[key])
             for key, name in names.items()
@@ -86,12 +94,3 @@ def build_page(build: Build) -> BuildPage:
         disk,
         has_ended,
     )
-
-
-def _counts(manifest: dict[str, Any]) -> list[CountRow]:
-    if not manifest:
-        return []
-    before, after = manifest["before"], dict(manifest["after"])
-    after |= {"formulas": manifest["formulas"]["all"], "candidates for topics": manifest["candidates"]}
-    names = sorted({*before, *after})
-    return [CountRow(name, before.get(name), after.get(name, 0)) for name in names]

@@ -89,12 +89,7 @@ def written(place: str) -> Iterator[BinaryIO]:
             return
         with _unnamed() as plain:
             yield plain
-            import pyrage  # noqa: PLC0415  # only for a site that encrypts
-
-            plain.seek(0)
-            pyrage.encrypt_io(
-                plain, file, [pyrage.x25519.Recipient.from_str(each) for each in settings.BACKUP_RECIPIENT]
-            )
+            _encrypt(plain, file)
 
 
 @contextmanager
@@ -119,6 +114,15 @@ def opened(place: str, identity: Path | None = None) -> Iterator[BinaryIO]:
 
 
 # --- Encryption
+
+
+def _encrypt(plain: BinaryIO, file: BinaryIO) -> None:
+    import pyrage  # noqa: PLC0415  # only for a site that encrypts
+
+    plain.seek(0)
+    pyrage.encrypt_io(
+        plain, file, [pyrage.x25519.Recipient.from_str(each) for each in settings.BACKUP_RECIPIENT]
+    )
 
 
 def _decrypt(file: BinaryIO, plain: BinaryIO, place: str, identity: Path) -> None:

@@ -273,7 +273,11 @@ def _by_formulas(
         _write_formulas(track, form, of_collection / f"{form}.tsv", progress)
     strings = FormulaSource(index_files([of_topics]), processes=0).strings()
     queries = [query_of(topic, strings, SEED) for topic in topics]
-    queries = within(queries, _posts_of(pool_id)) if pool_id is not None else queries
+    if pool_id is not None:
+        posts: dict[str, set[str]] = {}  # of a pool of questions, by topic
+        for code, docno in PoolEntry.objects.filter(pool=pool_id).values_list("topic__code", "docno"):
+            posts.setdefault(code, set()).add(docno)
+        queries = within(queries, posts)
     source = FormulaSource(index_files([of_collection]), progress=progress)
     build(index, source)
     yield from tangent_s(queries, index, unit=track.protocol.parsed.unit, depth=depth, progress=progress)
@@ -299,14 +303,6 @@ def _write_topic_formulas(track: Track, topics: list[Topic], folder: Path, progr
         for form in FormulaMathML.Form.values:
             for path in Path(work, form).glob("*.tsv"):
                 shutil.copyfile(path, folder / f"{form}.tsv")
-
-
-def _posts_of(pool_id: int) -> dict[str, set[str]]:
-    """The posts of a pool of questions by topic, as its file has them."""
-    posts: dict[str, set[str]] = {}
-    for topic, docno in PoolEntry.objects.filter(pool=pool_id).values_list("topic__code", "docno"):
-        posts.setdefault(topic, set()).add(docno)
-    return posts
 
 
 def _write_formulas(track: Track, form: str, path: Path, progress: Progress) -> None:

@@ -51,19 +51,17 @@ def describe(*, run: Run, description: str, by: User, answers: str | None = None
         run.description = description.strip()
         run.save(update_fields=["description"])
         audit.record(action="run.described", subject=run, track=track, details={"team": run.team.name}, by=by)
-    return run if answers is None else _answer(run, track, answers, by)
-
-
-def _answer(run: Run, track: Track, text: str, by: User) -> Run:
+    if answers is None:
+        return run
     try:
         header = {path: Stated(value) for path, value in run.report.get("metadata", {}).items()}
-        answers = answers_of_run(track.protocol.parsed.runs, text, header)
+        new = answers_of_run(track.protocol.parsed.runs, answers, header)
     except WrongAnswer as error:
         raise ChangeRefused(str(error)) from None
-    if answers != run.answers:
+    if new != run.answers:
         earlier = "\n".join(f"{label}: {answer}" for label, answer in run.answers_in_words)
         RunChange.objects.create(run=run, kind=RunChange.Kind.ANSWERED, text=earlier, by=by)
-        run.answers = answers
+        run.answers = new
         run.save(update_fields=["answers"])
         audit.record(action="run.answered", subject=run, track=track, details={"team": run.team.name}, by=by)
     return run

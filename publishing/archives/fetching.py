@@ -84,28 +84,22 @@ def _export(progress: jobs.Progress, source: str, folder: Path, path: Path) -> N
     with (folder / "errors").open("w+b") as errors:
         with processes.command(words, errors=errors, environment=environment) as process:
             while process.poll() is None:
-                _check_size(progress, source, folder)
+                size, most = size_of(folder), settings.IR_DATASETS_MAX_BYTES
+                progress.update(size, None, f"bytes: fetching {source}")
+                if size > most:
+                    raise LoadRefused(
+                        f"{source} has more than {most >> 20:,} MB with its downloads (IR_DATASETS_MAX_MB), and was "
+                        "not fetched."
+                    )
                 time.sleep(POLL_SECONDS)
-        if process.returncode:
+        if (
+            process.returncode
+        ):  # for the error that the command printed, or its last line if it ended otherwise
             errors.seek(0)
-            raise LoadRefused(_reason(errors.read()[-10_000:].decode(errors="replace")))
-
-
-def _reason(output: str) -> str:
-    """The error that the command printed, or the last line if it ended otherwise."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    own = [line.removeprefix(PROGRAM) for line in lines if line.startswith(PROGRAM)]
-    return [KILLED, *lines, *own][-1][:500]
-
-
-def _check_size(progress: jobs.Progress, source: str, folder: Path) -> None:
-    size = size_of(folder)
-    progress.update(size, None, f"bytes: fetching {source}")
-    if size > settings.IR_DATASETS_MAX_BYTES:
-        limit = settings.IR_DATASETS_MAX_BYTES >> 20
-        raise LoadRefused(
-            f"{source} has more than {limit:,} MB with its downloads (IR_DATASETS_MAX_MB), and was not fetched."
-        )
+            output = errors.read()[-10_000:].decode(errors="replace")
+            lines = [line.strip() for line in output.splitlines() if line.strip()]
+            own = [line.removeprefix(PROGRAM) for line in lines if line.startswith(PROGRAM)]
+            raise LoadRefused([KILLED, *lines, *own][-1][:500])
 
 
 @contextmanager

@@ -153,10 +153,13 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
     track = archive.track
     pools = list(Pool.objects.filter(track=track, status=Pool.Status.READY).order_by("id"))
     qrels = list(Qrels.objects.filter(track=track).order_by("version").select_related("machine__assessor"))
+    judgments = Judgment.objects.filter(track=track).order_by("pk").values_list("pk", flat=True)
     numbers = _Numbers(
         {run.pk: number for number, run in enumerate(runs, 1)},
         {pool.pk: number for number, pool in enumerate(pools, 1)},
-        _numbers_of_judgments(track) if any("judgments" in each.report for each in qrels) else {},
+        {pk: number for number, pk in enumerate(judgments.iterator(), 1)}  # as in `judgments.jsonl`
+        if any("judgments" in each.report for each in qrels)
+        else {},
     )
     boards = Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).order_by("id")
     # the protocol of the track, and those of its pools and qrels if they are others
@@ -219,7 +222,7 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
         phases=[_phase(board, numbers) for board in boards_of(track).values()],
         n_topics=track.topics.count(),
         n_nugget_lists=NuggetVersion.objects.filter(topic__track=track).count(),
-        n_judgments=Judgment.objects.filter(track=track).count(),
+        n_judgments=judgments.count(),
         authors=[line.strip() for line in archive.authors.splitlines() if line.strip()],
         license=archive.license,
         url=archive.url,
@@ -268,12 +271,6 @@ def _session(nomination: Nomination, seconds: float | None, names: Mapping[int, 
     if seconds is None or nomination.started_at is None or assessor is None:
         return record
     return replace(record, assessor=assessor, started_at=text_of(nomination.started_at))
-
-
-def _numbers_of_judgments(track: Track) -> dict[int, int]:
-    """The number of each judgment in `judgments.jsonl`."""
-    ids = Judgment.objects.filter(track=track).order_by("pk").values_list("pk", flat=True)
-    return {pk: number for number, pk in enumerate(ids.iterator(), 1)}
 
 
 def _pool(pool: Pool, numbers: _Numbers) -> PoolRecord:

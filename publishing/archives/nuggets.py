@@ -6,7 +6,6 @@ from dataclasses import replace
 from accounts.models import User
 from assay.archive.contents import Contents
 from assay.archive.records import GoldAnswerRecord, NuggetListRecord, NuggetRecord
-from assay.nuggets.lists import Nugget as Listed
 from assay.nuggets.lists import NuggetList
 from assessment.nuggets.selectors import data_of, digest_of, fields_of, frozen_list, versions_of
 from pooling.models import Nugget, NuggetVersion
@@ -20,7 +19,18 @@ def archived_lists(track: Track, names: Mapping[int, str], *, has_names: bool) -
     """The frozen lists of a track, oldest first. Programs keep their names, and people those of the archive."""
     people = dict(User.objects.filter(is_machine=False).values_list("username", "pk"))
     for version in reversed(versions_of(track)):
-        records = (_record(nugget) for nugget in frozen_list(version).nuggets)
+        records = (
+            NuggetRecord(
+                text=nugget.text,
+                importance="vital" if nugget.importance == "vital" else "okay",  # a frozen list decides it
+                sources=list(nugget.sources),
+                creator=nugget.creator,
+                answers=[GoldAnswerRecord(answer.text, list(answer.sources)) for answer in nugget.answers],
+                joined=nugget.joined,
+                merged=list(nugget.merged),
+            )
+            for nugget in frozen_list(version).nuggets
+        )
         if not has_names:
             records = (
                 replace(each, creator=names.get(people[each.creator], SOMEBODY))
@@ -29,19 +39,6 @@ def archived_lists(track: Track, names: Mapping[int, str], *, has_names: bool) -
                 for each in records
             )
         yield NuggetListRecord(version.topic.code, version.version, text_of(version.frozen_at), list(records))
-
-
-def _record(nugget: Listed) -> NuggetRecord:
-    answers = [GoldAnswerRecord(answer.text, list(answer.sources)) for answer in nugget.answers]
-    return NuggetRecord(
-        text=nugget.text,
-        importance="vital" if nugget.importance == "vital" else "okay",  # a frozen list decides it
-        sources=list(nugget.sources),
-        creator=nugget.creator,
-        answers=answers,
-        joined=nugget.joined,
-        merged=list(nugget.merged),
-    )
 
 
 def store_lists(contents: Contents, track: Track, *, by: User) -> None:
