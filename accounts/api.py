@@ -18,9 +18,9 @@ from accounts.models import Event, Role, Token, User
 from accounts.tokens import MAX_DAYS, NewToken
 from web.api.filters import Filter
 from web.api.permissions import EVERYWHERE, Administrator, LoggedIn
-from web.api.scopes import Scope
 from web.api.serializers import Strict
 from web.api.views import Endpoints, created, get, parameter, patch, post
+from web.models import Scope
 
 
 class PersonSerializer(serializers.ModelSerializer[User]):

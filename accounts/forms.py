@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from accounts.selectors import tracks_of_tokens
-from web.api.scopes import Scope
 from web.forms import StyledForm
+from web.models import Scope
 
 DAYS = [(30, "30 days"), (90, "90 days"), (180, "180 days"), (365, "a year")]
 

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.urls import get_script_prefix
 from django.utils import timezone
 
-from web.api.scopes import Scope
+from web.models import Scope
 
 
 class Role(NamedTuple):

@@ -15,7 +15,7 @@ from accounts.audit import services as audit
 from accounts.models import Token, User
 from accounts.selectors import tracks_of_tokens
 from assay.errors import Refused
-from web.api.scopes import Scope
+from web.models import Scope
 from web.statements import Statement, Table, joined
 
 _TOKEN, _USER = Table(Token, "token"), Table(User, "account")

@@ -46,7 +46,7 @@ from tests.scoring.conftest import Scene, build_scene
 from tests.test_access import known
 from tracks.models import Download, Organizer, Track
 from web.addresses import OF_TRACK, WAYS, belongs_to_track, names_job
-from web.api.scopes import Scope
+from web.models import Scope
 
 pytestmark = pytest.mark.django_db
 

@@ -1,4 +1,4 @@
-"""Answers of the API that are kept, so that a repeated request changes nothing twice."""
+"""The scopes of access tokens, and answers of the API that are kept."""
 
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
@@ -6,8 +6,23 @@ from django.db import models
 from django.db.models.functions import Now
 
 
+class Scope(models.TextChoices):
+    """The rights of an access token, which can do at most what its user can.
+
+    A request that changes something needs exactly one of them.
+    """
+
+    READ = "read", "read: see whatever you see on the site"
+    RUNS = "runs", "runs: check, submit, describe and withdraw runs"
+    JUDGE = "judge", "judge: get tasks and record judgments"
+    MANAGE = "manage", "manage: change tracks, teams, pools, batches, qrels and people, if you may"
+
+
 class KeptAnswer(models.Model):
-    """The answer to a request with an `Idempotency-Key`. `digest` covers the address and the content of the request."""
+    """The answer to a request with an `Idempotency-Key`, so that repeating the request changes nothing.
+
+    `digest` covers the address and the content of the request.
+    """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     key = models.CharField(max_length=255, db_collation="C")

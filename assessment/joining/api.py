@@ -18,9 +18,9 @@ from assessment.planning import services as assignments
 from assessment.planning.api import PER_UNIT, BatchSerializer
 from participation.invitations.services import MAX_DAYS, MAX_USES, Terms
 from web.api.permissions import LoggedIn, Organizer
-from web.api.scopes import Scope
 from web.api.serializers import Strict
 from web.api.views import Endpoints, get, parameter, post
+from web.models import Scope
 from web.pages import site_of
 
 

@@ -19,9 +19,9 @@ from assessment.judgments.api import ANSWERS, AnswersField, JudgmentSerializer
 from assessment.judgments.services import Answer
 from assessment.models import Batch, Task
 from web.api.filters import Filter
-from web.api.scopes import Scope
 from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, get, parameter, post
+from web.models import Scope
 
 MAX_ID = 2**63 - 1
 LIMITED = "Choices of any-of and ranking; marked parts of span."

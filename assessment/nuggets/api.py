@@ -21,10 +21,10 @@ from tracks.tracks.selectors import tracks_overseen_by
 from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.permissions import LoggedIn, Organizer
-from web.api.scopes import Scope
 from web.api.serializers import Strict, require_valid
 from web.api.views import Endpoints, delete, get, get_file, patch, post, put
 from web.downloads import download
+from web.models import Scope
 
 WRITING = (Scope.JUDGE, Scope.MANAGE)
 

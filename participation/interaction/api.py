@@ -15,10 +15,10 @@ from participation.interaction.views import data_of
 from participation.models import Team
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
-from web.api.scopes import Scope
 from web.api.serializers import Strict, named
 from web.api.views import Endpoints, get, get_file, post, put
 from web.forms import bytes_of
+from web.models import Scope
 from web.pages import site_of
 
 

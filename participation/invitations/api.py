@@ -14,9 +14,9 @@ from participation.models import Invitation
 from tracks.tracks.api import track_of
 from web.api.filters import Filter
 from web.api.permissions import LoggedIn, OfInvitations
-from web.api.scopes import Scope
 from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, get, post
+from web.models import Scope
 from web.pages import site_of
 
 ROLES = [Invitation.Role.MEMBER, Invitation.Role.ASSESSOR]

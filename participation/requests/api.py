@@ -13,9 +13,9 @@ from participation.requests.forms import RequestForm
 from tracks.tracks.api import track_of
 from web.api.filters import Filter
 from web.api.permissions import OfPeople
-from web.api.scopes import Scope
 from web.api.serializers import Address, Strict, require_valid
 from web.api.views import Endpoints, get, post
+from web.models import Scope
 from web.pages import site_of
 
 OF_ACCOUNT = "Only if your account has none."

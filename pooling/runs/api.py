@@ -34,10 +34,10 @@ from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.parsers import FileParser
 from web.api.permissions import Organizer
-from web.api.scopes import Scope
 from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, created, get, get_file, parameter, patch, post
 from web.forms import bytes_of
+from web.models import Scope
 from web.times import arrived_at
 
 READ = (Scope.READ, Scope.RUNS)

@@ -15,11 +15,11 @@ from tracks.tracks.api import track_of
 from web.api.conditional import require_match, unless_known
 from web.api.filters import Filter
 from web.api.permissions import Everyone, LoggedIn, Organizer
-from web.api.scopes import Scope
 from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, delete, get, get_file, patch, post
 from web.downloads import download
 from web.forms import bytes_of
+from web.models import Scope
 
 WORD = "Of the document that the protocol asks for; empty: another one. It replaces an earlier one with the same word."
 PUBLIC = "Everyone gets it once a leaderboard of the track is released to everyone."

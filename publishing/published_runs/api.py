@@ -15,9 +15,9 @@ from publishing.published_runs.selectors import TeamConsent
 from publishing.published_runs.views import archive_of
 from tracks.tracks.api import track_of
 from web.api.permissions import Everyone, LoggedIn, Organizer
-from web.api.scopes import Scope
 from web.api.serializers import JobAddress, Strict
 from web.api.views import Endpoints, accepted, get, get_file, post
+from web.models import Scope
 
 
 class PublicationSerializer(serializers.ModelSerializer[Publication]):

@@ -12,10 +12,10 @@ from scoring.later import selectors, services
 from scoring.models import LaterRun, Leaderboard
 from scoring.selectors import leaderboards_for
 from web.api.filters import Filter
-from web.api.scopes import Scope
 from web.api.serializers import Strict
 from web.api.views import Endpoints, get, post
 from web.forms import bytes_of
+from web.models import Scope
 
 
 class LaterRunSerializer(serializers.ModelSerializer[LaterRun]):

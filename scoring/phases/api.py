@@ -18,9 +18,9 @@ from tracks.topics.selectors import topics_for
 from tracks.tracks.api import track_of
 from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
-from web.api.scopes import Scope
 from web.api.serializers import Strict
 from web.api.views import Endpoints, get, put
+from web.models import Scope
 
 
 class PhaseSerializer(serializers.Serializer[Any]):

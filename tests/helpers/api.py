@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts import tokens as services
 from accounts.models import User
-from web.api.scopes import Scope
+from web.models import Scope
 
 
 def make_token(user: User, *scopes: str, name: str = "", days: int = 30) -> str:

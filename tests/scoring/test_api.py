@@ -13,7 +13,7 @@ from jobs import services as jobs
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_track
 from tests.scoring.conftest import Scene
-from web.api.scopes import Scope
+from web.models import Scope
 
 pytestmark = pytest.mark.django_db
 

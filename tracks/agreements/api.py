@@ -12,9 +12,9 @@ from tracks.agreements.selectors import AgreementPage
 from tracks.editor import MOST_CHARACTERS
 from tracks.models import Track
 from web.api.permissions import Everyone, LoggedIn, Organizer
-from web.api.scopes import Scope
 from web.api.serializers import Strict
 from web.api.views import Endpoints, get, post
+from web.models import Scope
 
 REVISION = "The number of the version in force that you have read; 0 if there is none."
 

@@ -13,7 +13,7 @@ from accounts.tokens import NewToken
 from tracks.models import Assessor, Machine, Track
 from tracks.tracks import services as track_services
 from tracks.tracks.services import TrackRefused
-from web.api.scopes import Scope
+from web.models import Scope
 
 MAX_NAME = 150  # characters of the name of an account
 SCOPES = (Scope.READ, Scope.JUDGE)  # of the tokens of a machine

@@ -19,10 +19,10 @@ from tracks.choosing.forms import MAX_REASON
 from tracks.models import CandidateDecision
 from tracks.tracks.api import track_of
 from web.api.permissions import LoggedIn, Organizer
-from web.api.scopes import Scope
 from web.api.serializers import Strict, named
 from web.api.views import Endpoints, get, get_file, parameter, post, put
 from web.downloads import download
+from web.models import Scope
 
 DECIDING = (Scope.JUDGE, Scope.MANAGE)
 

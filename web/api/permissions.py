@@ -11,7 +11,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from web.addresses import belongs_to_track, enter, is_within, names_job, refuse_chair
-from web.api.scopes import Scope
+from web.models import Scope
 
 if TYPE_CHECKING:  # the settings of rest_framework import this module before its views
     from rest_framework.views import APIView

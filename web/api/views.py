@@ -38,8 +38,8 @@ from web.api.idempotency import idempotent
 from web.api.pagination import Pages
 from web.api.permissions import LoggedIn
 from web.api.problems import TooLarge
-from web.api.scopes import Scope
 from web.api.serializers import MOST_NAMED
+from web.models import Scope
 
 OPTIONS = {
     "read_scopes": "read_scopes",

@@ -11,7 +11,7 @@ from accounts import tokens
 from accounts.selectors import user_named
 from accounts.tokens import MAX_DAYS
 from assay.errors import Refused
-from web.api.scopes import Scope
+from web.models import Scope
 
 
 class Command(BaseCommand):

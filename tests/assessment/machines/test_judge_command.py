@@ -20,7 +20,7 @@ from tests.helpers.api import make_token
 from tests.helpers.factories import make_organizer
 from tests.helpers.judging import make_machine
 from tests.helpers.row_scenes import TURKLE, build_rows
-from web.api.scopes import Scope
+from web.models import Scope
 
 PROGRAM = """
 import json, os, sys

@@ -18,7 +18,7 @@ from tests.helpers.api import api
 from tests.helpers.factories import make_organizer, make_topic, make_track, make_user
 from tests.helpers.letters import deliver_at_once
 from tracks.models import Track
-from web.api.scopes import Scope
+from web.models import Scope
 from web.times import now
 
 pytestmark = pytest.mark.django_db
