@@ -213,8 +213,11 @@ class SubmitPage:
 
 def submit_page(user: AnyUser, track: Track) -> SubmitPage:
     """The submission page of a track."""
-    protocol, of_kinds, at = track.protocol.parsed, states_for(user, track), times.now()
-    is_limited = bool(protocol.runs.phases) and not oversees(user, track.pk)
+    protocol, of_kinds = track.protocol.parsed, states_for(user, track)
+    today: list[tuple[Team, list[Today]]] = []
+    if protocol.runs.phases and not oversees(user, track.pk):
+        at = times.now()
+        today = [(team, today_of(track, team, at)) for team in teams_of(user, track)]
     return SubmitPage(
         track=track,
         formats=accepted_forms(protocol),
@@ -225,7 +228,7 @@ def submit_page(user: AnyUser, track: Track) -> SubmitPage:
         is_open=is_accepting(of_kinds),
         why_closed=why_closed(of_kinds),
         phases=protocol.runs.phases,
-        today=[(team, today_of(track, team, at)) for team in teams_of(user, track)] if is_limited else [],
+        today=today,
     )
 
 
