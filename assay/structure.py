@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache, lru_cache, partial
 from types import MappingProxyType, NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from assay.errors import InputError
 
@@ -59,6 +59,16 @@ def strict_json(text: str) -> Any:
         raise ValueError(f"{name} is not JSON")
 
     return json.loads(text, parse_constant=refuse)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Return whether a value of JSON is a whole number; true and false, which Python counts as such, are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Return whether a value of JSON is a number."""
+    return isinstance(value, float) or is_whole(value)
 
 
 def structured(kind: type[T], data: object, *, most: int | None = None, **others: Any) -> T:

@@ -189,7 +189,8 @@ def _piped(path: Path, command: Sequence[str]) -> Iterator[Readable]:
         try:
             yield pipe
         except BadFile:  # the content is wrong, perhaps because the archive is damaged
-            pipe.drain()
+            while pipe.read(BLOCK):
+                pass
             if status := process.wait():
                 raise _failed(path, command, status, messages.read()) from None
             raise
@@ -238,7 +239,3 @@ class _Pipe:
         data = self._pipe.read(size)
         self.is_at_end = self.is_at_end or len(data) < size
         return data
-
-    def drain(self) -> None:
-        while self.read(BLOCK):
-            pass

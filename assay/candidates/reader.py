@@ -170,13 +170,8 @@ class CandidateLines:
             related=_docnos(row, "related"),
             reputation=counts["reputation"] or 0,
             length=counts["length"] or 0,
-            text=search_text(title, body, tags) if needs_text else "",
+            text=" ".join([plain(title), plain(body), *tags]).casefold() if needs_text else "",
         )
-
-
-def search_text(title: str, body: str, tags: Iterable[str]) -> str:
-    """The text of a candidate that searches look into, from its sanitized title and body."""
-    return " ".join([plain(title), plain(body), *tags]).casefold()
 
 
 def _count(row: Mapping[str, Any], name: str) -> int | None:

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, cast
 from assay.errors import BadFile
 from assay.formats.compression import RATIO_FROM, Limits, check_directory
 from assay.formats.qrels.columns import QrelsColumns
+from assay.structure import is_whole
 
 MAX_LINE = 1 << 24  # bytes of a document
 MAX_SMALL = 1 << 28  # bytes of a file that is read as a whole: topics and qrels
@@ -180,7 +181,7 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
 def word_of(row: Mapping[str, Any], key: str, place: str) -> str:
     """An id: a text without white space, or a whole number."""
     value = row.get(key)
-    word = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    word = str(value) if is_whole(value) else value
     if not isinstance(word, str) or len(word.split()) != 1 or word != word.strip():
         shown = "is missing" if value is None else f"{str(value)[:40]!r} is not a text without white space"
         raise BadFile(f"{place}: {key} {shown}.")

@@ -57,9 +57,6 @@ class Form(NamedTuple):
     def files_of(self, pattern: str, source: Source) -> list[str]:
         return sorted(name for name in source.names if fnmatch(name, pattern))
 
-    def is_form_of(self, source: Source) -> bool:
-        return all(self.files_of(pattern, source) for pattern in (self.documents, self.topics))
-
     @property
     def is_parquet(self) -> bool:
         return self.documents.endswith(".parquet")
@@ -259,7 +256,7 @@ def form_of(source: Source) -> Form:
         BadFile: It has none.
     """
     for form in FORMS.values():
-        if form.is_form_of(source):
+        if all(form.files_of(pattern, source) for pattern in (form.documents, form.topics)):
             return form
     accepted = "; or ".join(f"{form.documents} and {form.topics} ({form.name})" for form in FORMS.values())
     raise BadFile(f"{source.name} is no test collection: it needs {accepted}.")

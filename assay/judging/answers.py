@@ -11,6 +11,7 @@ from assay.formats.judgments.cells import choice_of
 from assay.formats.judgments.rows import JudgmentRow
 from assay.protocols.questions import WrongAnswer, check_answers, questions_for
 from assay.protocols.schema import Grade, JudgingRules, NonAnswer
+from assay.structure import is_number
 
 REQUIRED = ("topic", "document", "grade")
 OPTIONAL = ("comment", "seconds", "answers")
@@ -86,7 +87,7 @@ def read_answer(line: bytes, *, topic: str, docno: str, rules: JudgingRules) -> 
 def _seconds(value: object) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if not is_number(value) or not math.isfinite(value):
         raise BadAnswer(f"seconds is not a number: {_shown(value)}")
     if not 0 <= value <= MAX_SECONDS:
         raise BadAnswer(f"seconds is not between 0 and {MAX_SECONDS}: {_shown(value)}")

@@ -14,7 +14,7 @@ from assay.formats.topics.tables import elements
 from assay.html.sanitize import without_controls
 from assay.label_studio.config import TYPES, Config, Control
 from assay.protocols.questions import MARKS, MAX_CHARACTERS, NUMBER
-from assay.structure import shown
+from assay.structure import is_number, shown
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_ERRORS = 20
@@ -140,8 +140,7 @@ def _annotation(
     is_skipped = value.get("was_cancelled") is True
     answers, side = ({}, "") if is_skipped else _results(value, key, config, file, data)
     seconds = value.get("lead_time")
-    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    if seconds is not None and not (is_number and 0 <= seconds < MAX_SECONDS):
+    if seconds is not None and not (is_number(seconds) and 0 <= seconds < MAX_SECONDS):
         raise _Wrong(f"{key}.lead_time", f"expected a number of seconds, got {shown(seconds)}")
     by = value.get("completed_by")
     if isinstance(by, dict):  # an object with an email or a username, instead of an id
@@ -279,8 +278,8 @@ def _answer(control: Control, value: Mapping[str, Any], key: str) -> str | list[
     if control.tag == "Rating":
         return _chosen(control, str(given) if isinstance(given, int) else shown(given), key)
     if control.tag == "Number":
-        is_number = isinstance(given, (int, float)) and not isinstance(given, bool) and abs(given) < 10**16
-        number = format(Decimal(repr(given)), "f") if is_number else ""  # without an exponent
+        is_short = is_number(given) and abs(given) < 10**16
+        number = format(Decimal(repr(given)), "f") if is_short else ""  # without an exponent
         if not NUMBER.fullmatch(number):
             accepted = "a number of at most 15 digits before and after the point"
             raise _Wrong(key, f"expected {accepted}, got {shown(given)}")

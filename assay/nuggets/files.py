@@ -21,6 +21,7 @@ from assay.formats.compression import utf8
 from assay.formats.runs.answers import MAX_CITED, is_word
 from assay.formats.runs.rows import MAX_NAME
 from assay.nuggets.lists import GoldAnswer, Importance, Nugget, NuggetList
+from assay.structure import is_whole
 
 MAX_NUGGETS = 10_000  # of a topic
 AUTOMATIC = "program"  # the creator of nuggets whose program has no name
@@ -42,7 +43,7 @@ class Record(NamedTuple):
         return NuggetFileError(f"{self.name}: line {self.line}: {key}: expected {accepted}")
 
     def topic(self, value: Any, key: str) -> str:
-        value = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        value = str(value) if is_whole(value) else value
         if not isinstance(value, str) or not is_word(value, MAX_NAME):
             raise self.wrong(key, "the code of a topic")
         return value
@@ -166,7 +167,7 @@ def _of_nuggetizer(record: Record) -> NuggetList:
         for place, item in record.items(content["nuggets"], "nuggets")
     ]
     version = content.get("version", 1)
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+    if not is_whole(version) or version < 1:
         raise record.wrong("version", "a whole number from 1")
     title = record.text(content.get("query"), "query", is_required=False)
     return NuggetList(record.topic(content["qid"], "qid"), title, tuple(nuggets), version)

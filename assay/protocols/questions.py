@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from assay.errors import AssayError, say
 from assay.languages import any_in_words, any_of
 from assay.protocols.schema import Grade, JudgingRules, Question, QuestionChoice
+from assay.structure import is_number
 
 Answers = Mapping[str, Any]  # by the key of the question
 
@@ -284,8 +285,7 @@ def _tidied(question: Question, answer: Any) -> Any:
         return sorted(
             answer, key=lambda each: (each["start"], each["length"], known.get(each["choice"], len(known)))
         )
-    is_number = isinstance(answer, (int, float)) and not isinstance(answer, bool)
-    if question.kind == "number" and is_number:
+    if question.kind == "number" and is_number(answer):
         return format(answer, "f").rstrip("0").rstrip(".") if isinstance(answer, float) else str(answer)
     return answer.strip() if isinstance(answer, str) else answer
 
@@ -312,10 +312,9 @@ def problem_with(question: Question, answer: Any) -> str:
         return _unknown(question, answer) if is_choice else text
     if question.kind == "number":
         low, high = question.min, question.max
-        is_number = NUMBER.fullmatch(answer) and (
+        if NUMBER.fullmatch(answer) and (
             (low is None or float(answer) >= low) and (high is None or float(answer) <= high)
-        )
-        if is_number:
+        ):
             return ""
         return say(
             "{answer} is not an answer to “{question}” Enter {wanted}.",

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from assay.protocols import schema
 from assay.protocols.questions import WrongAnswer, in_words, problem_with
+from assay.structure import is_number
 
 EXAMPLE = '{"models": "BM25"}'
 PATH = re.compile(r"[\w-]+(\.[\w-]+)*")
@@ -118,8 +119,7 @@ def header_of_run(
 def _tidy(answer: Any) -> Any:
     if answer is None:
         return ""
-    is_number = isinstance(answer, (int, float)) and not isinstance(answer, bool)
-    return str(answer) if is_number else answer.strip() if isinstance(answer, str) else answer
+    return str(answer) if is_number(answer) else answer.strip() if isinstance(answer, str) else answer
 
 
 def answers_in_words(rules: schema.RunRules, answers: dict[str, Any]) -> list[tuple[str, str]]:
