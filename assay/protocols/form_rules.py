@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from assay.protocols import schema
 from assay.protocols.qrels import HIGHEST_GRADE, highest_of, is_of_subtopics
-from assay.protocols.questions import CLOSED, LISTS, MARKS, MAX_CHARACTERS, Condition
+from assay.protocols.questions import CLOSED, LIMITS, LISTS, MARKS, MAX_CHARACTERS, Condition
 from assay.protocols.schema import JudgingRules, Protocol, Question
 from assay.structure import shown
 from assay.templates import MAX_TEMPLATE, Template, read_template
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+NOT_A_SLUG = "is not accepted; use lower-case letters, digits and single hyphens"
 MAX_KIND = 40  # characters of the key of a kind of run or of a set, the limit of the database column
 KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
 LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})?")
@@ -22,6 +23,11 @@ NOT_A_FIELD = (
 )
 ROW_COLUMNS = ("topic", "docno")  # of a table, besides the fields
 NOT_A_KEY = "is not 1 to 50 letters, digits, hyphens or underscores"
+
+
+def is_slug(key: str) -> bool:
+    """Return whether a text can be the key of a kind of run, of a phase or of a set."""
+    return SLUG.fullmatch(key) is not None and len(key) <= MAX_KIND
 
 
 def form_complaints(protocol: Protocol) -> Iterator[str]:
@@ -171,15 +177,7 @@ def _of_kind(question: Question, judging: JudgingRules, place: str) -> Iterator[
 
 def _of_limits(question: Question, place: str) -> Iterator[str]:
     """Complaints about keys that the kind of a question does not have, or that cannot be met."""
-    kinds = {
-        "min": ("number",),
-        "max": ("number",),
-        "unit": ("number",),
-        "max_characters": ("text",),
-        "at_least": ("any-of", "ranking", "span"),
-        "at_most": ("any-of", "ranking", "span"),
-    }
-    for key, accepted in kinds.items():
+    for key, accepted in LIMITS.items():
         if getattr(question, key) not in (None, "") and question.kind not in accepted:
             yield f"{place}.{key}: has no effect on {question.kind}; it is a key of {' and '.join(accepted)}"
     if question.min is not None and question.max is not None and question.min > question.max:
@@ -250,8 +248,8 @@ def _of_set(rules: schema.QrelsSet, protocol: Protocol, n: int) -> Iterator[str]
     place, judging = f"qrels.set[{n + 1}]", protocol.judging
     if rules.key in [other.key for other in protocol.qrels.sets[:n]]:
         yield f"{place}.key: {rules.key!r} is used by two sets"
-    if not SLUG.fullmatch(rules.key) or len(rules.key) > MAX_KIND:
-        yield f"{place}.key: {shown(rules.key)} is not accepted; use lower-case letters, digits and single hyphens"
+    if not is_slug(rules.key):
+        yield f"{place}.key: {shown(rules.key)} {NOT_A_SLUG}"
     if judging.judges_pairs:
         return
     closed = {each.key: each for each in judging.questions if each.kind in CLOSED}

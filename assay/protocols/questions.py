@@ -28,7 +28,14 @@ from assay.structure import is_number
 Answers = Mapping[str, Any]  # by the key of the question
 
 CLOSED = frozenset({"one-of", "any-of", "yes-no"})  # kinds whose choices a condition can name
-LIMITS = ("min", "max", "unit", "max_characters", "at_least", "at_most")  # keys of some kinds
+# Keys that only some kinds have
+LIMITS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        **dict.fromkeys(("min", "max", "unit"), ("number",)),
+        "max_characters": ("text",),
+        **dict.fromkeys(("at_least", "at_most"), ("any-of", "ranking", "span")),
+    }
+)
 LISTS = frozenset({"any-of", "ranking"})
 MARKS = 100  # parts of an answer to a span
 MARK = re.compile(r"(\d{1,9})\s{0,3}\+\s{0,3}(\d{1,9})\s{0,3}=\s{0,3}(\S+)")

@@ -8,7 +8,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from assay.protocols import schema
-from assay.protocols.form_rules import KEY, MAX_KIND, NOT_A_KEY, SLUG, form_complaints, of_form
+from assay.protocols.form_rules import (
+    KEY,
+    MAX_KIND,
+    NOT_A_KEY,
+    NOT_A_SLUG,
+    SLUG,
+    form_complaints,
+    is_slug,
+    of_form,
+)
 from assay.protocols.measures import FAMILIES, Measure, MeasureError, parse_measure, qrels_of
 from assay.protocols.pair_rules import pair_complaints
 from assay.protocols.qrels import HIGHEST_GRADE, highest_of, kind_in
@@ -91,9 +100,8 @@ def _of_uses(runs: schema.RunRules) -> Iterator[str]:
             yield f"runs.attributes: {shown(name)} is not accepted; list values of {' or '.join(FREE_ATTRIBUTES)}"
     for key, words in (("uses", runs.uses), ("documents", runs.documents)):
         for word, title in words.items():
-            if not SLUG.fullmatch(word) or len(word) > MAX_KIND:
-                accepted = "use lower-case letters, digits and single hyphens"
-                yield f"runs.{key}: {shown(word)} is not accepted; {accepted}"
+            if not is_slug(word):
+                yield f"runs.{key}: {shown(word)} {NOT_A_SLUG}"
             if not title.strip() or not title.isprintable():
                 yield f"runs.{key}.{word}: {shown(title)} is not one line of text"
 
@@ -150,11 +158,8 @@ def _of_key_and_title(
 ) -> Iterator[str]:
     if each.key in [other.key for other in earlier]:
         yield f"{place}.key: {each.key!r} is the key of two {noun}"
-    if not SLUG.fullmatch(each.key) or len(each.key) > MAX_KIND:
-        yield (
-            f"{place}.key: {shown(each.key)} is not accepted; use lower-case letters, digits and single hyphens, "
-            f"at most {MAX_KIND} characters"
-        )
+    if not is_slug(each.key):
+        yield f"{place}.key: {shown(each.key)} {NOT_A_SLUG}, at most {MAX_KIND} characters"
     if not each.title.isprintable() or each.title != each.title.strip():
         yield f"{place}.title: {shown(each.title)} is not one line of text"
 

@@ -130,7 +130,7 @@ def named_runs(runs: Runs) -> dict[str, Values]:
 
 
 def named_files(paths: Sequence[Values], refusal: str) -> dict[str, Values]:
-    """The paths of a list by the names of their files; what is no path is refused, with its class in the message."""
+    """The paths of a list by the names of their files; other values are refused, with their class in the message."""
     for path in paths:
         if not isinstance(path, (str, Path)):
             raise InputError(refusal.format(type(path).__name__))
