@@ -122,7 +122,7 @@ EXPLAINED = {
     "howto/run-a-campaign.html#freeze-the-qrels": "scoring:qrels_list scoring:freeze",
     "reference/formats.html#qrels": "scoring:import_qrels",
     "roles/organizer.html#what-counts": "scoring:qrels",
-    "howto/share-qrels.html": "scoring:qrels_export",
+    "reference/commands/qrels.html": "scoring:qrels_export",
     "howto/run-a-campaign.html#score-the-runs": "scoring:leaderboards",
     "howto/run-a-campaign.html#release": "scoring:release",
     "roles/assessor.html#judged-examples": "scoring:judged_examples",
