@@ -6,14 +6,19 @@ from typing import Any
 from django import forms
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.utils import timezone
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import User
 from accounts.selectors import tracks_of_tokens
 from web.forms import StyledForm
 from web.models import Scope
 
-DAYS = [(30, "30 days"), (90, "90 days"), (180, "180 days"), (365, "a year")]
+DAYS = [
+    (30, gettext_lazy("30 days")),
+    (90, gettext_lazy("90 days")),
+    (180, gettext_lazy("180 days")),
+    (365, gettext_lazy("a year")),
+]
 
 
 class PasswordForm(StyledForm, PasswordChangeForm):
@@ -34,28 +39,35 @@ class TokenForm(StyledForm):
     """A new token of the user."""
 
     name = forms.CharField(
-        max_length=100, help_text="What will use it, such as “submit script on the cluster”."
+        max_length=100,
+        label=gettext_lazy("Name"),
+        help_text=gettext_lazy("What will use it, such as “submit script on the cluster”."),
     )
     scopes = forms.MultipleChoiceField(
-        choices=Scope.choices,
+        choices=[(value, gettext_lazy(label)) for value, label in Scope.choices],
         widget=forms.CheckboxSelectMultiple,
         initial=[Scope.READ],
-        label="It may",
-        help_text="A token can never do more than you can.",
+        label=gettext_lazy("It may"),
+        help_text=gettext_lazy("A token can never do more than you can."),
     )
     track = forms.ChoiceField(
         required=False,
-        label="Where",
-        help_text="A token for one track is refused everywhere else, so that a leaked one harms less.",
+        label=gettext_lazy("Where"),
+        help_text=gettext_lazy(
+            "A token for one track is refused everywhere else, so that a leaked one harms less."
+        ),
     )
-    days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=90, label="It expires after")
+    days = forms.TypedChoiceField(
+        choices=DAYS, coerce=int, initial=90, label=gettext_lazy("It expires after")
+    )
 
     def __init__(self, *args: Any, user: User | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
         field = self.fields.get("track")
         if isinstance(field, forms.ChoiceField) and user is not None:
             tracks = tracks_of_tokens(user)
-            field.choices = [("", "All tracks"), *((track.slug, f"Only {track.name}") for track in tracks)]
+            only = [(track.slug, gettext("Only {track}").format(track=track.name)) for track in tracks]
+            field.choices = [("", gettext("All tracks")), *only]
 
     @property
     def expires_at(self) -> datetime:

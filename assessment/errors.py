@@ -137,4 +137,4 @@ class NotReady(Refused):
 
 
 class NuggetRefused(Refused):
-    title = "The nuggets were not changed"
+    title = gettext_noop("The nuggets were not changed")

@@ -1,7 +1,8 @@
 """The language of a page: that of the account, or else the browser's first choice that Assay has. Decision: ADR 72.
 
-The pages of assessors are translated, and the pages of errors. Every other page is in English, as is the API, so that
-no page mixes languages. The scripts of a page get their words from its catalog of the domain `djangojs`.
+The pages that assessors open are translated for them, and the pages of errors. Every other page is in English, as is
+the API, so that no page mixes languages. The scripts of a page get their words from its catalog of the domain
+`djangojs`.
 """
 
 import threading
@@ -15,6 +16,8 @@ from django.utils.translation import trans_real
 from django.utils.translation.trans_real import DjangoTranslation
 
 from accounts.models import User
+from tracks.assessors.selectors import judges_anywhere, judges_for
+from web.addresses import belongs_to_track, track_at
 
 SOURCE = settings.LANGUAGE_CODE
 FOR_VISITORS = "home", "all_tracks"  # in English for visitors, as are the pages that they lead to
@@ -73,10 +76,30 @@ TRANSLATED = frozenset(
 )
 
 
+# The views that participants and visitors open too, in English. They are translated for assessors: those of a track
+# for its own, the others for who judges anywhere and has no other role.
+SHARED = frozenset(
+    {
+        *("tracks:track", "tracks:topics", "tracks:topic", "tracks:downloads", "tracks:site_page"),
+        *("tracks:agreement", "tracks:agreement_version", "tracks:accept_agreement"),
+        *("tracks:candidate_sample", "tracks:decide", "tracks:undo_decision", "tracks:settle"),
+        *("participation:announcements", "participation:interaction", "participation:session"),
+        *("participation:start_session", "participation:practice_session", "participation:end_session"),
+        *("publishing:documents", "scoring:qrels_list", "scoring:judged_examples", "scoring:leaderboards"),
+        *("assessment:nuggets", "assessment:nugget_list", "jobs:jobs", "tokens", "revoke_token"),
+        *("corpus:collections", "corpus:collection", "corpus:thread", "corpus:formula", "corpus:find"),
+        "corpus:find_formula",
+    }
+)
+
+
+def _chosen_by(user: object, request: HttpRequest) -> str:
+    return getattr(user, "language", "") or translation.get_language_from_request(request)
+
+
 def use_language(request: HttpRequest, *, has_account: bool = True) -> None:
     """Let the rest of a request be in the language of its reader; without `has_account`, in that of the browser."""
-    chosen = getattr(getattr(request, "user", None), "language", "") if has_account else ""
-    translation.activate(chosen or translation.get_language_from_request(request))
+    translation.activate(_chosen_by(getattr(request, "user", None) if has_account else None, request))
 
 
 def find_texts_directly() -> None:
@@ -101,6 +124,19 @@ def is_translated(request: HttpRequest) -> bool:
         return False
     slug = match.kwargs.get("slug")
     return slug is None or not (isinstance(request.user, User) and request.user.role_at(slug))
+
+
+def is_shared_with_assessor(request: HttpRequest) -> bool:
+    """Return whether a page that others see in English is translated for its reader. One query, none for English."""
+    match, user = request.resolver_match, request.user
+    if match is None or match.view_name not in SHARED or not isinstance(user, User) or user.is_administrator:
+        return False
+    if _chosen_by(user, request) == SOURCE:
+        return False
+    if not belongs_to_track(match):
+        return not user.roles and judges_anywhere(user)
+    track = track_at(match)
+    return user.role_at(track) is None and judges_for(user, track)
 
 
 @cache

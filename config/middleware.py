@@ -16,7 +16,7 @@ from accounts.access import GuestWorkEnded
 from accounts.audit.services import acting
 from accounts.models import Event, User
 from assay.errors import Refused
-from config.languages import find_texts_directly, is_translated, use_language
+from config.languages import find_texts_directly, is_shared_with_assessor, is_translated, use_language
 from config.pages import errors
 from server.environment import Proxies
 from web import logs
@@ -172,7 +172,7 @@ class LanguageMiddleware(Middleware):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
-        if is_translated(request):
+        if is_translated(request) or is_shared_with_assessor(request):
             use_language(request)
 
 

@@ -24,7 +24,7 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "locale"
-APPS = ("accounts", "assessment", "config", "participation", "tracks", "web")
+FOLDERS = ("accounts", "assay", "assessment", "config", "corpus", "participation", "pooling", "tracks", "web")
 KEYWORDS = {
     "gettext": None,
     "gettext_lazy": None,
@@ -34,7 +34,9 @@ KEYWORDS = {
 }
 CALL = re.compile(r"(?<!\w)(_|n?gettext)\(")  # in what `templatize` makes of a page
 LITERAL = re.compile(r"""\s*u?("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*,?""", re.DOTALL)
-COUNTED = re.compile(r"""counted(?:\([^"']*?, |:)["']([\w ,]+)["']""")  # the nouns of `web.pages.counted`
+COUNTED = re.compile(
+    r"""count(?:ed\([^"']*?, |ed:|able\()["']([\w ,]+)["']"""
+)  # the nouns of `web.pages.counted`
 NAMES = re.compile(r"%\((\w+)\)s|\{(\w+)\}")
 # Of the head of a catalog: what changes without a change of its texts
 NOT_KEPT = tuple(
@@ -99,10 +101,10 @@ def texts_of_site() -> set[Text]:
         source = path.read_text(encoding="utf-8")
         if "translate " in source:
             texts |= {*texts_of_page(source), *nouns_in(source)}
-    for folder in (*APPS, "assay/protocols", "assay"):
-        for path in sorted((ROOT / folder).glob("*.py" if folder == "assay" else "**/*.py")):
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
             source = path.read_text(encoding="utf-8")
-            if "gettext" in source or "say(" in source:
+            if "gettext" in source or "say(" in source or "countable(" in source:
                 texts |= {*texts_of_python(path), *nouns_in(source)}
     return texts
 

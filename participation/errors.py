@@ -47,4 +47,4 @@ class BadPeople(PeopleRefused):
 
 
 class InteractionRefused(Refused):
-    title = "The interaction was not changed"
+    title = gettext_noop("The interaction was not changed")

@@ -19,6 +19,7 @@ from django.views import defaults
 
 from accounts.models import User
 from accounts.services import tokens
+from config.languages import TRANSLATED
 from config.pages import documentation
 from corpus.models import Formula, Import
 from jobs import services as jobs
@@ -47,6 +48,7 @@ from tests.helpers.judging import (
     make_project_import,
     make_team_document,
 )
+from tests.helpers.translated import ENGLISH
 from tests.scoring.conftest import Scene, build_scene
 from tracks.agreements import services as agreement_services
 from tracks.guidelines import services as guidelines_services
@@ -695,3 +697,23 @@ def test_admin_is_for_administrators_only(scene: Scene) -> None:
     expected = dict.fromkeys(addresses, "RRRRRR0RR0R")
 
     assert answers(scene, addresses, expected) == expected
+
+
+def test_page_that_an_assessor_opens_is_translated_or_named_as_english(
+    scene: Scene, addresses: dict[str, str]
+) -> None:
+    User.objects.filter(pk=scene.ada.pk).update(language="de")
+    client, is_german = Client(), {}
+    client.force_login(scene.ada)
+
+    for name, address in addresses.items():
+        response = client.get(address)
+        content = b"".join(response)  # also to the end of a file, which closes it
+        if response.status_code == 200 and response.get("Content-Type", "").startswith("text/html"):
+            is_page = content.startswith(b"<!doctype")
+            is_german[name.partition(",")[0]] = (
+                b'lang="de"' in content[:200] if is_page else name in TRANSLATED
+            )
+
+    assert {name for name, translated in is_german.items() if not translated} <= ENGLISH
+    assert {"tracks:track", "scoring:qrels_list", "corpus:thread", "assessment:task"} <= set(is_german)

@@ -20,6 +20,7 @@ from enum import StrEnum
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from accounts.access import AnyUser, oversees
 from tracks.models import Deadline, Track
@@ -27,10 +28,10 @@ from web import times
 
 
 class Stage(StrEnum):
-    WAITING = "not open yet"
-    OPEN = "open"
-    LATE = "open, late"
-    CLOSED = "closed"
+    WAITING = gettext_noop("not open yet")
+    OPEN = gettext_noop("open")
+    LATE = gettext_noop("open, late")
+    CLOSED = gettext_noop("closed")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_noop
 
 
 class Scope(models.TextChoices):
@@ -12,10 +13,13 @@ class Scope(models.TextChoices):
     A request that changes something needs exactly one of them.
     """
 
-    READ = "read", "read: see whatever you see on the site"
-    RUNS = "runs", "runs: check, submit, describe and withdraw runs"
-    JUDGE = "judge", "judge: get tasks and record judgments"
-    MANAGE = "manage", "manage: change tracks, teams, pools, batches, qrels and people, if you may"
+    READ = "read", gettext_noop("read: see whatever you see on the site")
+    RUNS = "runs", gettext_noop("runs: check, submit, describe and withdraw runs")
+    JUDGE = "judge", gettext_noop("judge: get tasks and record judgments")
+    MANAGE = (
+        "manage",
+        gettext_noop("manage: change tracks, teams, pools, batches, qrels and people, if you may"),
+    )
 
 
 class KeptAnswer(models.Model):

@@ -66,6 +66,11 @@ def counted(n: int, noun: str) -> str:
     return words.format(n=number_format(n, force_grouping=True))
 
 
+def countable(noun: str) -> str:
+    """Mark a noun that `counted` gets from a variable, so that it is translated."""
+    return noun
+
+
 def size(n_bytes: int) -> str:
     """`1,024 MB`, `0.3 MB`, `12 kB`: kilobytes are rounded up, so that only an empty file has none."""
     if n_bytes < MEGABYTE / 10:

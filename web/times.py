@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from django.db import connection
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from web.pages import counted
 
@@ -109,11 +110,12 @@ def in_words(instant: datetime, zone: str) -> str:
 def time_left(seconds: float) -> str:
     """`3 days 4 hours`, `1 hour 5 minutes`, `less than a minute`; the two largest units."""
     minutes = int(seconds // 60)
-    sizes = ((minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute"))
+    days, hours, rest = minutes // 1440, minutes // 60 % 24, minutes % 60
+    sizes = ((days, counted(days, "day")), (hours, counted(hours, "hour")), (rest, counted(rest, "minute")))
     first = next((n for n, (amount, _) in enumerate(sizes) if amount), None)
     if first is None:
-        return "less than a minute"
-    return " ".join(counted(amount, unit) for amount, unit in sizes[first : first + 2] if amount)
+        return gettext("less than a minute")
+    return " ".join(words for amount, words in sizes[first : first + 2] if amount)
 
 
 def arrived_at(request: HttpRequest) -> datetime:

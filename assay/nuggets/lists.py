@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from assay.answers import digest_of, normal
-from assay.errors import InputError
+from assay.errors import InputError, say
 from assay.protocols.schema import NuggetRules
 
 Importance = Literal["vital", "okay", ""]  # empty: not decided, or failed
@@ -98,17 +98,27 @@ class NuggetList:
         """Yield what is wrong with the list: nuggets without importance, equal ones, and those beyond limits."""
         for key, n in Counter(self.keys).items():
             if n > 1:
+                shown = repr(self.by_key[key].shown[:60])
                 yield Problem(
-                    self.topic, f"{self.by_key[key].shown[:60]!r} is in the list {n} times; merge them"
+                    self.topic, say("{shown} is in the list {n} times; merge them", shown=shown, n=n)
                 )
         for nugget in self.nuggets:
+            shown = repr(nugget.shown[:60])
             if not nugget.importance:
-                yield Problem(self.topic, f"{nugget.shown[:60]!r} has no importance; use vital or okay")
+                yield Problem(self.topic, say("{shown} has no importance; use vital or okay", shown=shown))
             if rules.max_words is not None and nugget.n_words > rules.max_words:
-                words = f"{nugget.n_words} words; at most {rules.max_words} are accepted"
-                yield Problem(self.topic, f"{nugget.shown[:60]!r} has {words}")
+                yield Problem(
+                    self.topic,
+                    say(
+                        "{shown} has {n} words; at most {most} are accepted",
+                        shown=shown,
+                        n=nugget.n_words,
+                        most=rules.max_words,
+                    ),
+                )
         if rules.most is not None and len(self.nuggets) > rules.most:
-            yield Problem(self.topic, f"{len(self.nuggets)} nuggets; at most {rules.most} are accepted")
+            n = len(self.nuggets)
+            yield Problem(self.topic, say("{n} nuggets; at most {most} are accepted", n=n, most=rules.most))
 
     def merge(self, keys: Collection[str], nugget: Nugget) -> "NuggetList":
         """The next version, with one nugget in place of several. It has their keys and sources.

@@ -5,6 +5,7 @@ from typing import Any, cast
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy
 
 from assessment.nuggets.services import MAX_TEXT
 from pooling.models import Nugget
@@ -23,9 +24,13 @@ class SourcesField(forms.CharField):
             return " ".join(values)
 
     def __init__(self) -> None:
-        help_text = "Docnos, separated by spaces. A segment that you tick is added."
+        help_text = gettext_lazy("Docnos, separated by spaces. A segment that you tick is added.")
         super().__init__(
-            label="Sources", required=False, max_length=10_000, widget=self.Widget(), help_text=help_text
+            label=gettext_lazy("Sources"),
+            required=False,
+            max_length=10_000,
+            widget=self.Widget(),
+            help_text=help_text,
         )
 
     def clean(self, value: Any) -> Any:
@@ -37,10 +42,14 @@ class NuggetForm(StyledForm):
     """A nugget: what it says, how important it is, and which segments state it."""
 
     text = forms.CharField(
-        max_length=MAX_TEXT, label="Nugget", widget=forms.TextInput(attrs={"autocomplete": "off"})
+        max_length=MAX_TEXT,
+        label=gettext_lazy("Nugget"),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     importance = forms.ChoiceField(
-        choices=Nugget.Importance.choices, help_text="Vital: a good answer must state it."
+        choices=Nugget.Importance.choices,
+        label=gettext_lazy("Importance"),
+        help_text=gettext_lazy("Vital: a good answer must state it."),
     )
     sources = SourcesField()
 
@@ -56,8 +65,8 @@ class MergeForm(StyledForm):
     """The text of the nugget that replaces several others, by their ids."""
 
     ids = forms.TypedMultipleChoiceField(coerce=int)
-    text = forms.CharField(max_length=MAX_TEXT, label="Merged nugget")
-    importance = forms.ChoiceField(choices=Nugget.Importance.choices)
+    text = forms.CharField(max_length=MAX_TEXT, label=gettext_lazy("Merged nugget"))
+    importance = forms.ChoiceField(choices=Nugget.Importance.choices, label=gettext_lazy("Importance"))
 
     def __init__(self, *args: Any, nuggets: QuerySet[Nugget], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -16,6 +16,7 @@ from assay.digests import sha256_of
 from assay.html.sanitize import plain
 from assay.nuggets import lists
 from assay.passages import words_of
+from assessment.judgments.answers import in_language
 from assessment.models import MAIN_AND_DUAL, Judgment
 from corpus.models import Document
 from corpus.threads.selectors import RenderedText, render_document
@@ -141,7 +142,7 @@ def frozen_nuggets(pool: Pool) -> list[lists.NuggetList]:
 
 def problems_of(current: lists.NuggetList, track: Track) -> list[str]:
     """The problems with a list by the rules of the protocol."""
-    return [problem.message for problem in current.problems(track.protocol.parsed.nuggets)]
+    return [in_language(problem.message) for problem in current.problems(track.protocol.parsed.nuggets)]
 
 
 def is_changed(current: lists.NuggetList, latest: NuggetVersion | None) -> bool:

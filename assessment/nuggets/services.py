@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import cast
 
 from django.db import transaction
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 
 from accounts.audit import services as audit
 from accounts.models import User
@@ -60,7 +62,7 @@ def change(
     current = listed(topic).filter(pk=nugget.pk, key=shown).first()
     if current is None:
         raise NuggetRefused(
-            "Somebody changed this nugget after you opened the page. Read it again, then change it."
+            gettext("Somebody changed this nugget after you opened the page. Read it again, then change it.")
         )
     wanted = replace(as_nugget(current), text=text, importance=_known(importance), sources=tuple(sources))
     _check(topic, wanted, but=current)
@@ -81,7 +83,7 @@ def merge(*, topic: Topic, ids: Sequence[int], text: str, importance: str, by: U
     locked = _lock(topic)
     parts = list(listed(locked).filter(pk__in=ids))
     if len(parts) < 2 or len(parts) != len(set(ids)):
-        raise NuggetRefused("Tick at least two nuggets of the list to merge them.")
+        raise NuggetRefused(gettext("Tick at least two nuggets of the list to merge them."))
     sources = dict.fromkeys(source for part in parts for source in part.sources)
     keys = dict.fromkeys(key for part in parts for key in (*part.merged, part.key))
     Nugget.objects.filter(pk__in=[part.pk for part in parts]).update(is_removed=True)
@@ -219,24 +221,29 @@ def _check(topic: Topic, nugget: lists.Nugget, *, but: Nugget | None = None) -> 
     """Refuse a nugget that the list has besides `but`, or that breaks a rule, or whose source is not there."""
     others = listed(topic).exclude(pk=but.pk) if but else listed(topic)
     if others.filter(key=nugget.key).exists():
-        raise NuggetRefused(f"The list of topic {topic.code} already has “{nugget.text}”.")
+        refusal = gettext("The list of topic {code} already has “{text}”.")
+        raise NuggetRefused(refusal.format(code=topic.code, text=nugget.text))
     decided = replace(nugget, importance=nugget.importance or "vital")  # a list without it is not frozen
     if problems := problems_of(lists.NuggetList(topic.code, nuggets=(decided,)), topic.track):
         raise NuggetRefused(f"{problems[0]}.")
     words = [nugget.text, nugget.creator, *nugget.sources]
     words += [word for answer in nugget.answers for word in (answer.text, *answer.sources)]
     if any(word != without_controls(word) for word in words):
-        raise NuggetRefused(f"“{without_controls(nugget.text)[:60]}” has control characters; remove them.")
+        refusal = gettext("“{text}” has control characters; remove them.")
+        raise NuggetRefused(refusal.format(text=without_controls(nugget.text)[:60]))
     if max(len(nugget.text), len(nugget.creator) * MAX_TEXT // MAX_CREATOR) > MAX_TEXT:
         raise NuggetRefused(
-            f"“{nugget.text[:60]}…”: at most {MAX_TEXT:,} characters are accepted, and {MAX_CREATOR} of the creator."
+            gettext("“{text}…”: at most {n} characters are accepted, and {n_creator} of the creator.").format(
+                text=nugget.text[:60], n=number_format(MAX_TEXT, force_grouping=True), n_creator=MAX_CREATOR
+            )
         )
     collection = topic.track.collection
     if collection is None or collection.status != Collection.Status.READY:
         return
     known = Document.objects.filter(collection=collection, docno__in=nugget.sources)
     if missing := sorted(set(nugget.sources) - set(known.values_list("docno", flat=True))):
-        raise NuggetRefused(f"The collection has no document {', '.join(missing[:5])}.")
+        refusal = gettext("The collection has no document {docnos}.")
+        raise NuggetRefused(refusal.format(docnos=", ".join(missing[:5])))
 
 
 def _record(action: str, nugget: Nugget, by: User, **details: object) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.access import AnyUser
 from accounts.models import User
@@ -45,8 +46,11 @@ def steps_for(user: AnyUser, track: Track) -> Steps:
         n_judged = Task.objects.filter(
             assessor=user, batch__pool__track=track, status=Task.Status.SUBMITTED
         ).count()
-        state = f"{counted(n_topics, 'topic')} assigned to you, {counted(n_judged, 'judgment')} submitted"
-        return Steps("Your role: assessor", [Step("Judge", state, reverse("assessment:mine"), False)])
+        state = gettext("{topics} assigned to you, {judgments} submitted").format(
+            topics=counted(n_topics, "topic"), judgments=counted(n_judged, "judgment")
+        )
+        judge = Step(gettext("Judge"), state, reverse("assessment:mine"), False)
+        return Steps(gettext("Your role: assessor"), [judge])
     if user.teams.filter(track=track).exists():
         n_topics = track.topics.count()
         n_runs = Run.objects.filter(track=track, team__members=user, status=Run.Status.SUBMITTED).count()

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
-from django.utils.translation import get_language, gettext_noop
+from django.utils.translation import get_language, gettext, gettext_noop
 
 from accounts.access import AnyUser, oversees
 from accounts.models import User
@@ -44,7 +44,6 @@ from web.times import AOE, in_words, zone_of
 register = template.Library()
 register.filter("counted", counted)
 register.filter("label_title", label_title)
-register.filter("label_value", label_value)
 register.filter("hours", hours)
 register.filter("file_size", size)
 register.filter("next_closing", next_closing)
@@ -54,6 +53,13 @@ register.filter("next_closing", next_closing)
 def oversees_track(user: AnyUser, track: Track) -> bool:
     """Return whether a user sees everything of a track: as its organizer or as its chair."""
     return oversees(user, track.pk)
+
+
+@register.filter("label_value")
+def label_value_in_language(value: str, label: str) -> str:
+    """A value of a label in words; names of languages are in that of the page."""
+    words = label_value(value, label)
+    return words if words == value else ", ".join(map(gettext, words.split(", ")))
 
 
 @register.filter
@@ -251,4 +257,5 @@ def published_runs(track: Track) -> SafeString | str:
         return ""
     address = reverse("publishing:publication", args=[track.slug])
     n_runs = counted(len(current.runs), "run")
-    return format_html('<dt>Published runs</dt><dd><a href="{}">{}</a></dd>', address, n_runs)
+    heading = gettext("Published runs")
+    return format_html('<dt>{}</dt><dd><a href="{}">{}</a></dd>', heading, address, n_runs)

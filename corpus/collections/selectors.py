@@ -2,14 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 
 from accounts.access import AnyUser
 from accounts.models import User
 from assay.formats.documents.trec import WINDOWS_1252
-from assay.formulas import PLACES
 from corpus.models import (
     Author,
     Collection,
@@ -23,21 +25,27 @@ from corpus.models import (
     VoteCount,
 )
 from jobs.models import Job
+from web.pages import countable, counted
 
-# The order in which pages list what a collection contains.
-COUNTED = (
-    *(
-        "topics",
-        "questions",
-        "answers",
-        "documents",
-        "empty documents",
-        "threads",
-        "posts",
-        "comments",
-        "links",
-    ),
-    *("users", "tags", "votes", "formulas", "images", WINDOWS_1252),
+# What a collection contains, in the order of pages, each with its noun.
+COUNTED: Mapping[str, str] = MappingProxyType(
+    {
+        "topics": countable("topic"),
+        "questions": countable("question"),
+        "answers": countable("answer"),
+        "documents": countable("document"),
+        "empty documents": countable("empty document"),
+        "threads": countable("thread"),
+        "posts": countable("post"),
+        "comments": countable("comment"),
+        "links": countable("link"),
+        "users": countable("user"),
+        "tags": countable("tag"),
+        "votes": countable("vote"),
+        "formulas": countable("formula"),
+        "images": countable("image"),
+        WINDOWS_1252: f"{WINDOWS_1252},{WINDOWS_1252}",
+    }
 )
 OF_FORUMS = frozenset({Document.Kind.THREAD, Document.Kind.POST})  # counted only if there are any
 
@@ -132,11 +140,7 @@ def counts_of(collection: Collection) -> dict[str, int]:
 
 def in_words(counts: Mapping[str, int]) -> list[str]:
     """The counts that are not zero, such as `3 questions`."""
-    return [
-        f"{counts[name]:,} {name.removesuffix('s') if counts[name] == 1 else name}"
-        for name in COUNTED
-        if counts.get(name)
-    ]
+    return [counted(counts[name], noun) for name, noun in COUNTED.items() if counts.get(name)]
 
 
 def stored_formula_counts(collection: Collection) -> dict[str, int]:
@@ -147,7 +151,16 @@ def stored_formula_counts(collection: Collection) -> dict[str, int]:
 def formulas_in_words(collection: Collection) -> list[str]:
     """The stored counts of formulas that are not zero, such as `3 in titles`. No query."""
     counts = stored_formula_counts(collection)
-    parts = [(f"in {place}s", f"formulas in {place}s") for place in PLACES]
-    parts += [(f"as {form}", f"formulas as {form}") for form in ("LaTeX", *FormulaMathML.Form.names)]
-    parts += [("visually distinct", "visually distinct formulas")]
-    return [f"{counts[name]:,} {words}" for words, name in parts if counts.get(name)]
+    parts = {
+        "formulas in titles": gettext("{n} in titles"),
+        "formulas in questions": gettext("{n} in questions"),
+        "formulas in answers": gettext("{n} in answers"),
+        "formulas in comments": gettext("{n} in comments"),
+        **{f"formulas as {form}": gettext("{n} as {form}") for form in ("LaTeX", *FormulaMathML.Form.names)},
+        "visually distinct formulas": gettext("{n} visually distinct"),
+    }
+    return [
+        words.format(n=number_format(counts[name], force_grouping=True), form=name.rpartition(" ")[2])
+        for name, words in parts.items()
+        if counts.get(name)
+    ]

@@ -3,6 +3,7 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.urls import reverse
+from django.utils.translation import gettext_noop
 
 from accounts.models import User
 
@@ -11,10 +12,10 @@ class Collection(models.Model):
     """A set of documents. Readers see it when its first import is complete, and during later imports."""
 
     class Status(models.TextChoices):
-        EMPTY = "empty", "empty"
-        IMPORTING = "importing", "importing"
-        READY = "ready", "ready"
-        INCOMPLETE = "incomplete", "incomplete: its first import failed"
+        EMPTY = "empty", gettext_noop("empty")
+        IMPORTING = "importing", gettext_noop("importing")
+        READY = "ready", gettext_noop("ready")
+        INCOMPLETE = "incomplete", gettext_noop("incomplete: its first import failed")
 
     slug = models.SlugField(unique=True, max_length=100)
     name = models.CharField(max_length=200)
@@ -54,11 +55,11 @@ class Document(models.Model):
     """
 
     class Kind(models.TextChoices):
-        QUESTION = "question", "question"
-        ANSWER = "answer", "answer"
-        DOCUMENT = "document", "document"
-        THREAD = "thread", "thread"  # of a forum: its headline, under its own docno
-        POST = "post", "post"  # of a forum
+        QUESTION = "question", gettext_noop("question")
+        ANSWER = "answer", gettext_noop("answer")
+        DOCUMENT = "document", gettext_noop("document")
+        THREAD = "thread", gettext_noop("thread")  # of a forum: its headline, under its own docno
+        POST = "post", gettext_noop("post")  # of a forum
 
     id = models.BigAutoField(primary_key=True)
     collection = models.ForeignKey(Collection, models.PROTECT, related_name="documents")

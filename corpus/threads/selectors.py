@@ -16,6 +16,7 @@ from django.db.models import Case, F, Q, QuerySet, When
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
 
 from accounts.models import User
 from assay.formats.runs.citations import CitedPost
@@ -127,7 +128,7 @@ class Thread(NamedTuple):
         """The title of the question as HTML, or its docno if it has none."""
         if self.question and self.question.title:
             return self.question.title
-        return format_html("Thread {}", self.docno)
+        return format_html(gettext("Thread {docno}"), docno=self.docno)
 
 
 def anchor(docno: str) -> str:

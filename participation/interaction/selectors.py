@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 from django.db.models import Count, Prefetch, Q, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.access import AnyUser
 from accounts.models import User
@@ -26,10 +27,10 @@ PRACTICE = "practice"  # in the place of a topic's code in the address of a team
 
 
 class SessionState(StrEnum):
-    NOMINATED = "nominated"
-    PLANNED = "planned"
-    RUNNING = "running"
-    OVER = "held"
+    NOMINATED = gettext_noop("nominated")
+    PLANNED = gettext_noop("planned")
+    RUNNING = gettext_noop("running")
+    OVER = gettext_noop("held")
 
 
 def team_of(user: User, team_id: int) -> Team:
@@ -191,8 +192,8 @@ def zone_of(track: Track) -> str:
 
 def window_in_words(opens_at: datetime | None, closes_at: datetime | None, zone: str) -> str:
     """The time when a session can start, such as `from 2026-05-01 10:00 UTC`; empty if at any time."""
-    sides = (("from", opens_at), ("until", closes_at))
-    return " ".join(f"{word} {times.in_words(at, zone)}" for word, at in sides if at)
+    sides = ((gettext("from {time}"), opens_at), (gettext("until {time}"), closes_at))
+    return " ".join(words.format(time=times.in_words(at, zone)) for words, at in sides if at)
 
 
 def assessors_of(track: Track) -> list[User]:

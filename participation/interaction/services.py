@@ -7,6 +7,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from django.core.files import File
 from django.db import transaction
+from django.utils.translation import gettext
 
 from accounts.audit import services as audit
 from accounts.models import User
@@ -177,7 +178,7 @@ def practice(*, nomination: Nomination, by: User) -> Nomination:
     _check_startable(nomination, limit, now)
     if selectors.has_tried(nomination):
         raise InteractionRefused(
-            "You practice once with the system of a team, before the first session with it."
+            gettext("You practice once with the system of a team, before the first session with it.")
         )
     nomination.practice_ends_at = now + timedelta(seconds=limit)
     nomination.save(update_fields=["practice_ends_at"])
@@ -188,14 +189,15 @@ def practice(*, nomination: Nomination, by: User) -> Nomination:
 def _check_startable(nomination: Nomination, limit: int, now: datetime) -> None:
     """Refuse a session that was started, is outside its window, or has no page to show."""
     if selectors.state_of(nomination, limit, now) != SessionState.PLANNED:
-        raise InteractionRefused("This session was started already. Each topic has one session.")
+        raise InteractionRefused(gettext("This session was started already. Each topic has one session."))
     opens_at, closes_at = nomination.opens_at, nomination.closes_at
     if (opens_at and now < opens_at) or (closes_at and now >= closes_at):
         zone = selectors.zone_of(nomination.team.track)
         window = selectors.window_in_words(opens_at, closes_at, zone)
-        raise InteractionRefused(f"This session can start {window}. Ask the organizers for another time.")
+        refusal = gettext("This session can start {window}. Ask the organizers for another time.")
+        raise InteractionRefused(refusal.format(window=window))
     if not selectors.frame_address(nomination):
-        raise InteractionRefused("The team has not declared the page of its system yet.")
+        raise InteractionRefused(gettext("The team has not declared the page of its system yet."))
 
 
 @transaction.atomic
@@ -209,7 +211,7 @@ def start(*, nomination: Nomination, by: User) -> Nomination:
         if latest is not None and latest <= times.now():
             _end(each, limit)
     if unended.all().exists():
-        raise InteractionRefused("Another session of yours runs. End it first.")
+        raise InteractionRefused(gettext("Another session of yours runs. End it first."))
     nomination.started_at = times.now()
     nomination.save(update_fields=["started_at"])
     wait = timedelta(seconds=limit) + AFTER  # however the session ends
@@ -229,7 +231,7 @@ def end(*, nomination: Nomination, by: User) -> Nomination:
         nomination.save(update_fields=["practice_ends_at"])
         return nomination
     if nomination.started_at is None:
-        raise InteractionRefused("This session was not started.")
+        raise InteractionRefused(gettext("This session was not started."))
     _end(nomination, limit)
     return nomination
 
@@ -239,7 +241,7 @@ def _locked(nomination: Nomination, by: User) -> tuple[Nomination, int]:
     limit = _rules(track).seconds_per_topic
     nomination = Nomination.objects.select_related("team__interaction", "topic").get(pk=nomination.pk)
     if nomination.assessor_id != by.pk:
-        raise InteractionRefused(f"This is not a session of {by}.")
+        raise InteractionRefused(gettext("This is not a session of {person}.").format(person=by))
     return nomination, limit
 
 

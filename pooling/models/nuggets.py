@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from tracks.models import Topic, Track
@@ -15,8 +16,8 @@ class Nugget(models.Model):
     """
 
     class Importance(models.TextChoices):
-        VITAL = "vital", "vital"
-        OKAY = "okay", "okay"
+        VITAL = "vital", gettext_noop("vital")
+        OKAY = "okay", gettext_noop("okay")
 
     topic = models.ForeignKey(Topic, models.PROTECT, related_name="nuggets")
     key = models.CharField(max_length=64, help_text="Names it in units and files; a digest of the text.")

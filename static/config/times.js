@@ -7,9 +7,12 @@ const UNITS = [
   [60, "hour"],
   [1, "minute"],
 ];
+const { gettext } = window.assay;
+const language = document.documentElement.lang;
+const place = language.startsWith("en") ? undefined : `${language}-u-nu-latn`; // of a date: that of the browser
 
 function own(moment) {
-  const shown = moment.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const shown = moment.toLocaleString(place, { dateStyle: "medium", timeStyle: "short" });
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return zone ? `${shown} ${zone}` : shown;
 }
@@ -23,22 +26,27 @@ function left(seconds) {
     const n = Math.floor(minutes / size);
     minutes -= n * size;
     if (n > 0 || started > 0) started += 1;
-    if (n > 0 && started <= 2) parts.push(`${n.toLocaleString("en-US")} ${name}${n === 1 ? "" : "s"}`);
+    const words = new Intl.NumberFormat(`${language}-u-nu-latn`, {
+      style: "unit",
+      unit: name,
+      unitDisplay: "long",
+    });
+    if (n > 0 && started <= 2) parts.push(words.format(n));
   }
-  return parts.join(" ") || "less than a minute";
+  return parts.join(" ") || gettext("less than a minute");
 }
 
 function count() {
-  for (const place of document.querySelectorAll("[data-until]")) {
-    const seconds = (new Date(place.dataset.until) - Date.now()) / 1000;
-    place.textContent = seconds > 0 ? left(seconds) : "time is over: reload the page";
+  for (const element of document.querySelectorAll("[data-until]")) {
+    const seconds = (new Date(element.dataset.until) - Date.now()) / 1000;
+    element.textContent = seconds > 0 ? left(seconds) : gettext("time is over: reload the page");
   }
 }
 
 for (const time of document.querySelectorAll("time[data-local]")) {
   const note = document.createElement("div");
   note.className = "form-text own-time";
-  note.textContent = `your time: ${own(new Date(time.dateTime))}`;
+  note.textContent = gettext("your time: {time}", { time: own(new Date(time.dateTime)) });
   time.after(note);
 }
 count();

@@ -3,7 +3,7 @@
 // `window.assay.renderMath(root)`.
 (() => {
   "use strict";
-  const gettext = window.assay?.gettext ?? String; // pages that are not translated have no words.js
+  const { gettext } = window.assay;
   window.assay ??= {};
   const { assay } = window;
   const MATHJAX = new URL("../vendor/mathjax", document.currentScript.src).href;

@@ -6,6 +6,7 @@
 (() => {
   "use strict";
   const { assay } = window;
+  const { gettext } = window.assay;
   const mainElement = () => document.getElementById("main");
   const say = (text) => {
     const state = document.getElementById("state");
@@ -37,16 +38,16 @@
   // What is missing, and where; nothing if the form is complete.
   function missing(form) {
     const choice = form.elements.choice.value;
-    if (!choice) return ["Accept or reject the candidate.", form.querySelector("#choice-accepted")];
+    if (!choice) return [gettext("Accept or reject the candidate."), form.querySelector("#choice-accepted")];
     const groups = [...form.querySelectorAll(".label-choices:not(.decision-choices)")];
     const open = groups.find((group) => !group.querySelector(":checked"));
     if (choice === "accepted" && open)
       return [
-        `Choose the ${open.querySelector("legend").textContent.toLowerCase()}.`,
+        gettext("Choose: {label}", { label: open.querySelector("legend").textContent.trim() }),
         open.querySelector("input"),
       ];
     const { reason } = form.elements;
-    return choice === "rejected" && !reason.value.trim() ? ["Say why you reject it.", reason] : null;
+    return choice === "rejected" && !reason.value.trim() ? [gettext("Say why you reject it."), reason] : null;
   }
   async function submit(form) {
     if (form.dataset.isBusy) return;
@@ -65,13 +66,17 @@
       const main = template.content.querySelector("main.choosing");
       if (main) show(document.importNode(main, true));
       else if (response.redirected)
-        say("Not saved: you are logged out. Log in in another tab, then save again.");
+        say(gettext("Not saved: you are logged out. Log in in another tab, then save again."));
       else
         say(
-          `Not saved: ${template.content.querySelector("main p")?.textContent.trim() ?? "the server had a problem"}`,
+          gettext("Not saved: {reason}", {
+            reason:
+              template.content.querySelector("main p")?.textContent.trim() ??
+              gettext("the server had a problem"),
+          }),
         );
     } catch {
-      say("Not saved: no connection. Your choices are still here; save again.");
+      say(gettext("Not saved: no connection. Your choices are still here; save again."));
     }
     delete form.dataset.isBusy;
   }

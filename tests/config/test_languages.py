@@ -1,11 +1,13 @@
 """The languages of the pages of assessors: catalogs without gaps, pages without unmarked words, and who gets which."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core import mail
 from django.db import connection
+from django.db.models import QuerySet
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import NoReverseMatch, resolve, reverse
@@ -15,22 +17,35 @@ from accounts import letters
 from accounts.models import User
 from accounts.tasks import send_letters
 from assay.errors import say
+from assay.protocols.description import label_title
 from assessment.judgments.answers import in_language
+from assessment.nuggets import services as nuggets
+from assessment.nuggets.selectors import listed
 from config.celery import app
 from config.languages import SIGN_IN, TRANSLATED, words_of_scripts
+from corpus.models import Collection, Document, Formula
+from jobs import services as jobs
 from maintenance import languages
+from participation.interaction import services as sessions
 from participation.invitations.selectors import link_of
 from participation.invitations.services import Place, Terms, invite
-from participation.models import Announcement, Invitation
+from participation.models import Announcement, Invitation, Nomination, Team
+from pooling.models import Nugget
 from tests.assessment.conftest import Scene, build_scene, scene
 from tests.assessment.judging import test_pairs
+from tests.helpers.answers import SEGMENTS, answers_lab, write_nuggets
 from tests.helpers.api import api, call
-from tests.helpers.factories import make_organizer, make_user
-from tests.helpers.judging import accept, judge
+from tests.helpers.bolt_campaign import build_campaign
+from tests.helpers.candidates import LABELS, make_choice
+from tests.helpers.factories import make_assessor, make_organizer, make_user
+from tests.helpers.formula_scene import build_formula_scene
+from tests.helpers.judging import accept, judge, make_announcement
 from tests.helpers.row_scenes import ROWS, build_rows
 from tests.helpers.translated import marks_translated, unmarked_pages, walk
+from tracks.agreements import services as agreements
+from tracks.choosing.services import decide
 from tracks.guidelines import services as guidelines
-from tracks.models import Track
+from tracks.models import Candidate, Topic, Track
 
 __all__ = ["marks_translated", "scene"]  # fixtures
 CATALOGS = [(language, domain) for language in languages.languages() for domain in languages.DOMAINS]
@@ -131,7 +146,7 @@ def test_pages_of_assessors_have_no_word_that_cannot_be_translated(scene: Scene)
     forms = ("stored", "done", "own_judgments", "guidelines")
 
     pages = walk(
-        as_user(scene.ada),
+        speaking(scene.ada, "de"),
         task.get_absolute_url(),
         *(reverse(f"assessment:{name}") for name in ("mine", "keys", "own_statistics")),
         *(reverse(f"assessment:{name}", args=[batch]) for name in forms),
@@ -143,6 +158,9 @@ def test_pages_of_assessors_have_no_word_that_cannot_be_translated(scene: Scene)
     protocol = track.protocol.parsed
     choices = [text for each in protocol.judging.choices for text in (each.label, each.definition)]
     shown = [
+        Document.objects.values_list("title"),
+        track.topics.values_list("tags"),
+        protocol.runs.kinds,
         scene.ada,
         track,
         track.description,
@@ -163,7 +181,7 @@ def test_pairs_and_rows_have_no_word_that_cannot_be_translated(build: Callable[[
     lab = build()
     task = accept(lab.batch, lab.ada)
 
-    pages = walk(as_user(lab.ada), task.get_absolute_url())
+    pages = walk(speaking(lab.ada, "de"), task.get_absolute_url())
 
     rules = lab.track.protocol.parsed.judging
     asked = [(each.label, each.help, each.unit, each.field) for each in rules.questions]
@@ -171,9 +189,146 @@ def test_pairs_and_rows_have_no_word_that_cannot_be_translated(build: Callable[[
     of_questions = [(each.label, each.definition) for asked in rules.questions for each in asked.choices]
     data = [*lab.track.collection.documents.values_list("body")] if lab.track.collection else ROWS
     protocol = lab.track.protocol.parsed
-    names = [lab.track, protocol.title, protocol.source, lab.track.collection, lab.ada, lab.batch]
-    texts = [rules.form, rules.preference, data, asked, choices, of_questions]
+    names = [
+        Document.objects.values_list("title"),
+        lab.track,
+        protocol.title,
+        protocol.source,
+        lab.track.collection,
+        lab.ada,
+        lab.batch,
+    ]
+    texts = [
+        lab.track.topics.values_list("tags"),
+        protocol.runs.kinds,
+        rules.form,
+        rules.preference,
+        data,
+        asked,
+        choices,
+        of_questions,
+    ]
     assert unmarked_pages(pages, *names, *texts) == {}
+
+
+CITED = "six cranes stop; I love the song"  # words of passages that the developers of a topic cited
+
+
+def campaign_of_sessions() -> tuple[User, list[str], list[object]]:
+    """A campaign of BOLT: sessions that are planned, practiced, running and over, and a data agreement."""
+    campaign = build_campaign()
+    track, ada, owls = campaign.track, campaign.ada, Team.objects.get(name="Owls")
+    olive = make_user("olive")
+    owls.members.add(olive)
+    codes = list(track.topics.order_by("code").values_list("code", flat=True))
+    sessions.nominate(team=owls, codes=codes, by=olive)
+    sessions.set_address(team=owls, address="https://owls.example.org/", by=olive, site=SITE)
+    sessions.plan(team=owls, n=len(codes), assessor=ada, by=campaign.organizer)
+    over, running = Nomination.objects.filter(team=owls).order_by("place")[:2]
+    sessions.practice(nomination=over, by=ada)
+    for nomination in (over, running):
+        sessions.start(nomination=nomination, by=ada)
+        if nomination == over:
+            sessions.end(nomination=nomination, by=ada)
+    for revision, text in enumerate(("One", "Two")):
+        agreements.publish(track=track, text=text, revision=revision, by=campaign.organizer)
+    make_announcement(track, campaign.organizer)
+    address = reverse("participation:interaction", args=[track.slug])
+    return (
+        ada,
+        [address],
+        [Announcement.objects.values_list("title"), "Owls Harbor harbor", CITED],
+    )
+
+
+def lists_of_nuggets() -> tuple[User, list[str], list[object]]:
+    """Lists of nuggets: merged, similar and frozen ones, next to segments."""
+    lab = answers_lab()
+    write_nuggets(lab)
+    first, second = listed(lab.bees)[:2]
+    nuggets.merge(
+        topic=lab.bees, ids=[first.pk, second.pk], text="A bee dances", importance="vital", by=lab.ada
+    )
+    for text in ("Green tea is never fermented", "Green tea is not ever fermented"):
+        nuggets.add(topic=lab.tea, text=text, importance="okay", by=lab.ada)
+    return (
+        lab.ada,
+        [reverse("assessment:nuggets", args=[lab.track.slug])],
+        [lab.organizer, lab.relevance, Nugget.objects.values_list("text"), SEGMENTS],
+    )
+
+
+def choice_of_topics() -> tuple[User, list[str], list[object]]:
+    """Candidates for topics that two people accept, reject and disagree on."""
+    choice = make_choice()
+    candidates = list(choice.sample.rows.order_by("position").values_list("candidate__docno", flat=True))
+    for person, choices in ((choice.first, (True, False)), (choice.second, (True, True))):
+        for docno, is_accepted in zip(candidates, choices, strict=False):
+            reason = "" if is_accepted else "Too short"
+            decide(
+                sample=choice.sample,
+                docno=docno,
+                is_accepted=is_accepted,
+                reason=reason,
+                labels=LABELS,
+                by=person,
+            )
+    names = ("candidate_sample", "decide", "settle")
+    arguments = [choice.track.slug, choice.sample.number]
+    addresses = [
+        reverse(f"tracks:{name}", args=[*arguments, *candidates[1:2] * (name == "settle")]) for name in names
+    ]
+    return (
+        choice.second,
+        addresses,
+        [choice.first, Candidate.objects.values_list("title"), LABELS, "Too short"],
+    )
+
+
+def threads_with_formulas() -> tuple[User, list[str], list[object]]:
+    """The pages of a collection of questions and answers with formulas."""
+    lab = build_formula_scene()
+    ada, code = make_assessor(lab.track, "ada"), Formula.objects.values_list("code", flat=True)[0]
+    collection = lab.track.collection
+    assert collection is not None
+    formula = reverse("corpus:formula", args=[collection.slug, code])
+    starts = [lab.track.get_absolute_url(), collection.get_absolute_url(), formula]
+    return ada, starts, [collection]
+
+
+@pytest_db
+@pytest.mark.usefixtures("marks_translated")
+@pytest.mark.parametrize(
+    "build", [campaign_of_sessions, lists_of_nuggets, choice_of_topics, threads_with_formulas]
+)
+def test_page_that_an_assessor_opens_has_no_word_that_cannot_be_translated(
+    build: Callable[[], tuple[User, list[str], list[object]]],
+    settings: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    ada, starts, shown = build()
+
+    pages = walk(speaking(ada, "de"), *starts, reverse("all_tracks"), reverse("tokens"))
+
+    rules = [track.protocol.parsed for track in Track.objects.all()]
+    data: list[object] = [ada, *shown]
+    data += Track.objects.values_list("name", "slug"), Collection.objects.values_list("name", "license")
+    data += (
+        Document.objects.values_list("title", "tags"),
+        Topic.objects.values_list("code", "title", "tags", "labels"),
+    )
+    labels = [label_title(label).capitalize() for each in rules for label in each.topics.labels]
+    labels += [
+        label_title(name).capitalize() for labels in Topic.objects.values_list("labels") for name in labels[0]
+    ]
+    judging = [
+        [*each.judging.choices, *each.judging.questions, each.title, each.runs.kinds] for each in rules
+    ]
+    shown_data = [list(each) if isinstance(each, QuerySet) else each for each in data]
+    assert unmarked_pages(pages, *shown_data, labels, judging) == {}
 
 
 @pytest_db
@@ -245,11 +400,13 @@ def test_language_costs_no_query(scene: Scene, django_assert_num_queries: Any) -
 def test_pages_of_organizers_stay_english(scene: Scene) -> None:
     track = scene.batch.pool.track
     organizer, assessor = speaking(make_organizer(), "de"), speaking(scene.ada, "de")
-    desk, runs = reverse("assessment:judging", args=[track.slug]), reverse("tracks:track", args=[track.slug])
+    member = speaking(make_user("mia"), "de")
+    desk, overview = (reverse(name, args=[track.slug]) for name in ("assessment:judging", "tracks:track"))
 
     assert 'lang="en-us"' in organizer.get(desk).content.decode()
     assert 'lang="de"' in assessor.get(desk).content.decode()
-    assert 'lang="en-us"' in assessor.get(runs).content.decode()
+    shown = [client.get(overview).content.decode() for client in (organizer, member, assessor)]
+    assert ['lang="de"' in page for page in shown] == [False, False, True]
 
 
 @pytest_db

@@ -1,18 +1,18 @@
 """Walk through translated pages, and find the words on them that no language can change."""
 
 import re
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 
 import pytest
 from django.test import Client
 from django.utils import translation
 from lxml import html
 
-from config.languages import TRANSLATED
+from config.languages import SHARED, TRANSLATED
 
 # What a page shows of the data of a lab, and what no language changes
 DATA_CLASSES = ("post", "choice", "math", "mono", "navbar-brand", "guidelines-text", "hunk-text")
-DATA_ELEMENTS = ("kbd", "time", "script", "style", "title", "bdi", "option")
+DATA_ELEMENTS = ("code", "kbd", "time", "script", "style", "title", "bdi", "option")
 
 
 @pytest.fixture
@@ -39,32 +39,27 @@ def unmarked(page: str, data: set[str]) -> list[str]:
     """The words on a page that are neither translated nor data of the lab."""
     root = html.fromstring(page)
     classes = (f"//*[contains(concat(' ', @class, ' '), ' {name} ')]" for name in DATA_CLASSES)
-    for element in root.xpath(" | ".join([*classes, *(f"//{name}" for name in DATA_ELEMENTS)])):
+    others = [
+        "//body//*[@lang='en']",
+        "//a[@download and contains(., '.')]",
+    ]  # rules of a protocol; names of files
+    for element in root.xpath(" | ".join([*others, *classes, *(f"//{name}" for name in DATA_ELEMENTS)])):
         if element.getparent() is not None:
             element.drop_tree()
     texts = [
-        "".join(root.itertext()),
+        " ".join(root.itertext()),
         *root.xpath("//@aria-label | //@title | //@placeholder | //@data-label"),
     ]
     words = {word for text in map(str, texts) for word in re.findall(r"[A-Za-z]{3,}", outside(text))}
     return sorted(words - data)
 
 
-# Pages that assessors reach by links and that are for everyone, in English
+# Pages that assessors can open and that are in English for everyone: what protocols say, the documentation, how to take
+# part with runs, and the results of a track that is over
 ENGLISH = {
-    "documentation",
-    "tokens",
-    *(
-        "tracks:track",
-        "tracks:topics",
-        "tracks:topic",
-        "tracks:downloads",
-        "tracks:site_page",
-        "tracks:protocol",
-    ),
-    *("tracks:deadlines", "tracks:agreement", "participation:announcements", "participation:ask_to_join"),
-    *("scoring:qrels_list", "scoring:leaderboards", "scoring:judged_examples", "publishing:documents"),
-    *("corpus:collections", "corpus:collection", "corpus:thread"),
+    *("documentation", "api:docs", "api:schema", "tracks:protocols", "tracks:protocol"),
+    *("participation:ask_to_join", "publishing:publication"),
+    *("scoring:qrels", "scoring:leaderboard", "scoring:phase"),
 }
 
 
@@ -76,15 +71,18 @@ def walk(client: Client, *starts: str) -> dict[str, str]:
         address = waiting.pop()
         response = client.get(address, follow=True)
         name = response.resolver_match.view_name
-        if name not in TRANSLATED:
-            assert name in ENGLISH, f"{address}: translate {name}, or name it as English"
-            continue
         if not response.get("Content-Type", "").startswith("text/html"):
             continue
+        if name not in TRANSLATED | SHARED:
+            assert name in ENGLISH, f"{address}: translate {name}, or name it as English"
+            continue
         assert response.status_code == 200, address
-        pages[address] = response.content.decode()
+        page = response.content.decode()
+        if name in SHARED and '<html lang="en-us"' in page:
+            continue  # of a track for which the user does not judge
+        pages[address] = page
         links = html.fromstring(pages[address]).xpath("//a/@href | //iframe/@src")
-        for link in (urljoin(response.request["PATH_INFO"], each.partition("#")[0]) for each in links):
+        for link in (urljoin(quote(response.request["PATH_INFO"]), each.partition("#")[0]) for each in links):
             if link.startswith("/") and not link.startswith("/help/") and link not in seen:
                 seen.add(link)
                 waiting.append(link)
@@ -93,6 +91,10 @@ def walk(client: Client, *starts: str) -> dict[str, str]:
 
 def unmarked_pages(pages: dict[str, str], *shown: object) -> dict[str, list[str]]:
     """The pages with words that are neither translated nor data, with these words."""
-    data = set(re.findall(r"[A-Za-z]{3,}", " ".join(map(str, ["Assay", "UTC", *shown]))))
+    data = set(
+        re.findall(
+            r"[A-Za-z]{3,}", " ".join(map(str, ["Assay", "UTC", "SHA", "SUMS", "LaTeX", "MathML", *shown]))
+        )
+    )
     words = {address: unmarked(page, data) for address, page in pages.items()}
     return {address: of_page for address, of_page in words.items() if of_page}

@@ -16,6 +16,12 @@ def is_assessor(user: AnyUser, track: Track) -> bool:
     )
 
 
+def judges_for(user: User, track: str | int | None) -> bool:
+    """Return whether the user judges for the track with a slug or an id. One query."""
+    at = {"track__slug": track} if isinstance(track, str) else {"track": track}
+    return user.is_active and user.assessor_of.filter(**at, ended_at=None).exists()
+
+
 def judges_anywhere(user: AnyUser) -> bool:
     """Return whether the user judges for any track. One query."""
     return isinstance(user, User) and user.is_active and user.assessor_of.filter(ended_at=None).exists()

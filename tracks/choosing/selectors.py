@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from django.core.files import File
 from django.db.models import Count, Exists, OuterRef, Prefetch
+from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from assay.candidates.samples import Settings, conditions_text, read_record
@@ -23,7 +24,13 @@ from tracks.models import (
 
 KEYS = "123456789wetyopfghjkbm"  # of the values of labels; a, r, u, c and ? are those of actions
 MOST_REASONS = 20
-SHOWN = ("all", "open", "disagreements", "accepted", "rejected")
+SHOWN = (
+    gettext_noop("all"),
+    gettext_noop("open"),
+    gettext_noop("disagreements"),
+    gettext_noop("accepted"),
+    gettext_noop("rejected"),
+)
 
 
 class Value(NamedTuple):
@@ -219,7 +226,7 @@ def bars(settings: Settings, rows: Iterable[Row]) -> list[Bar]:
         elif row.outcome.is_accepted:
             counts[number][0] += 1
     return [
-        Bar(conditions_text(stratum.where) or "all others", stratum.quota, accepted, n_open)
+        Bar(conditions_text(stratum.where) or gettext_noop("all others"), stratum.quota, accepted, n_open)
         for stratum, (accepted, n_open) in zip(settings.strata, counts, strict=True)
     ]
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from django.core.files import File
 from django.db import transaction
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.audit import services as audit
 from accounts.models import User
@@ -24,10 +25,11 @@ from tracks.topics.selectors import FORMULA_UNITS
 from web.pages import counted
 
 FORMULA_PREFIX = "q_"
+SETTLED = gettext_noop("Candidate {docno} is settled. Settle it again to change what was decided.")
 
 
 class DecisionRefused(Refused):
-    title = "This decision was not saved"
+    title = gettext_noop("This decision was not saved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +67,20 @@ def decide(
     """
     seat = selectors.seat_of(by, sample)
     if seat is None:
-        raise DecisionRefused(f"You are not one of the two people who decide on {sample}.")
+        refusal = gettext("You are not one of the two people who decide on {sample}.")
+        raise DecisionRefused(refusal.format(sample=sample))
     candidate = _locked(sample, docno)
     values = _checked(sample, is_accepted, reason, labels)
     current = {row.seat: row for row in candidate.decisions.filter(is_current=True).select_related("by")}
     if Seat.SETTLEMENT in current:
-        raise DecisionRefused(f"Candidate {docno} is settled. Settle it again to change what was decided.")
+        raise DecisionRefused(gettext(SETTLED).format(docno=docno))
     earlier = current.get(seat)
     if earlier and earlier.by_id != by.pk:
-        raise DecisionRefused(f"{earlier.by} has decided on candidate {docno} in your place already.")
+        refusal = gettext("{person} has decided on candidate {docno} in your place already.")
+        raise DecisionRefused(refusal.format(person=earlier.by, docno=docno))
     if any(row.by_id == by.pk and row.seat != seat for row in current.values()):
-        raise DecisionRefused(f"You have decided on candidate {docno} already, as the other person.")
+        refusal = gettext("You have decided on candidate {docno} already, as the other person.")
+        raise DecisionRefused(refusal.format(docno=docno))
     if earlier and (earlier.is_accepted, earlier.reason, earlier.labels) == values:
         return earlier
     return _append(candidate, seat, values, by)
@@ -84,11 +89,14 @@ def decide(
 def _locked(sample: CandidateSample, docno: str) -> Candidate:
     """The candidate of a sample, locked until the transaction ends."""
     if Track.objects.get(pk=sample.track_id).status != Track.Status.DRAFT:
-        raise DecisionRefused(f"{sample.track} is not a draft any more, so its topics are chosen.")
+        refusal = gettext("{track} is not a draft any more, so its topics are chosen.")
+        raise DecisionRefused(refusal.format(track=sample.track))
     rows = Candidate.objects.select_for_update(no_key=True, of=("self",))
     candidate = rows.filter(track=sample.track_id, docno=docno, sampled__sample=sample).first()
     if candidate is None:
-        raise DecisionRefused(f"Candidate {docno} is not in {sample}.")
+        raise DecisionRefused(
+            gettext("Candidate {docno} is not in {sample}.").format(docno=docno, sample=sample)
+        )
     return candidate
 
 
@@ -98,15 +106,21 @@ Values = tuple[bool, str, dict[str, str]]
 def _checked(sample: CandidateSample, is_accepted: bool, reason: str, labels: Mapping[str, str]) -> Values:
     reason = reason.strip()
     if not is_accepted and not reason:
-        raise DecisionRefused("Say why the candidate is rejected.")
+        raise DecisionRefused(gettext("Say why the candidate is rejected."))
     allowed: Mapping[str, list[str]] = sample.labels
     for name, value in labels.items():
         if name not in allowed or (value and value not in allowed[name]):
             accepted = ", ".join(allowed.get(name, allowed))
-            raise DecisionRefused(f"{name} {value!r} is not a label of {sample}; use {accepted or 'none'}.")
+            refusal = gettext("{name} {value} is not a label of {sample}; use {accepted}.")
+            raise DecisionRefused(
+                refusal.format(
+                    name=name, value=repr(value), sample=sample, accepted=accepted or gettext("none")
+                )
+            )
     given = {name: labels[name] for name in allowed if labels.get(name)}
     if is_accepted and (missing := [name for name in allowed if name not in given]):
-        raise DecisionRefused(f"An accepted candidate needs each label; choose its {', '.join(missing)}.")
+        refusal = gettext("An accepted candidate needs each label; choose its {labels}.")
+        raise DecisionRefused(refusal.format(labels=", ".join(missing)))
     return is_accepted, reason, given
 
 
@@ -132,12 +146,10 @@ def undo(*, sample: CandidateSample, by: User) -> CandidateDecision:
     """
     last = selectors.last_decision(by, sample)
     if last is None:
-        raise DecisionRefused(f"You have no decision in {sample} to undo.")
+        raise DecisionRefused(gettext("You have no decision in {sample} to undo.").format(sample=sample))
     candidate = _locked(sample, last.candidate.docno)
     if candidate.decisions.filter(is_current=True, seat=Seat.SETTLEMENT).exists():
-        raise DecisionRefused(
-            f"Candidate {candidate} is settled. Settle it again to change what was decided."
-        )
+        raise DecisionRefused(gettext(SETTLED).format(docno=candidate))
     candidate.decisions.filter(pk=last.pk, is_current=True).update(is_current=False)
     return last
 
@@ -159,11 +171,12 @@ def settle(
     """
     candidate = _locked(sample, docno)
     if not reason.strip():
-        raise DecisionRefused("Say why it is settled like this.")
+        raise DecisionRefused(gettext("Say why it is settled like this."))
     values = _checked(sample, is_accepted, reason, labels)
     current = list(candidate.decisions.filter(is_current=True))
     if not selectors.may_be_settled(current):
-        raise DecisionRefused(f"The two people have not both decided on candidate {docno}, or they agree.")
+        refusal = gettext("The two people have not both decided on candidate {docno}, or they agree.")
+        raise DecisionRefused(refusal.format(docno=docno))
     settlement = _append(candidate, Seat.SETTLEMENT, values, by)
     details = {"candidate": docno, "accepted": is_accepted, "reason": values[1]}
     audit.record(action="candidate.settled", subject=sample, track=sample.track, details=details, by=by)

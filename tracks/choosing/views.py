@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import (
@@ -125,7 +126,7 @@ def settle(request: AuthenticatedRequest, slug: str, sample: int, docno: str) ->
     if form.is_valid():
         with refusals_in(form):
             services.settle(sample=drawn, **form.arguments, by=request.user)
-            messages.success(request, f"Candidate {docno} is settled.")
+            messages.success(request, gettext("Candidate {docno} is settled.").format(docno=docno))
             return redirect(f"{drawn.get_absolute_url()}?show=disagreements")
     context = context_of(selectors.settle_page(drawn, candidate)) | {"form": form} | _entered(drawn, form)
     return render(request, "tracks/choosing/settle.html", context)

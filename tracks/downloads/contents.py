@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
+from django.utils.translation import gettext_noop
+
 from assay.digests import sha256_of
 from assay.formats.topics import writer
 from assay.formats.topics.writer import TopicFields
@@ -16,11 +18,11 @@ from tracks.topics.selectors import participants_view
 from web.downloads import safe_name
 
 DESCRIPTIONS = {
-    "topics.jsonl": "Topics, one JSON object per line, with every field.",
-    "topics.xml": "Topics in XML, as in ARQMath.",
-    "bolt-topics.xml": "Topics in XML, as in BOLT.",
-    "topics.tsv": "Topics as plain text, with LaTeX between dollars.",
-    "topic-formulas.tsv": "The formulas of the topics in LaTeX.",
+    "topics.jsonl": gettext_noop("Topics, one JSON object per line, with every field."),
+    "topics.xml": gettext_noop("Topics in XML, as in ARQMath."),
+    "bolt-topics.xml": gettext_noop("Topics in XML, as in BOLT."),
+    "topics.tsv": gettext_noop("Topics as plain text, with LaTeX between dollars."),
+    "topic-formulas.tsv": gettext_noop("The formulas of the topics in LaTeX."),
 }
 
 
@@ -76,7 +78,7 @@ def topic_files(track: Track) -> Iterator[Item]:
             yield Item.made(Download.Kind.TOPICS, f"{track.slug}-{ending}", DESCRIPTIONS[ending], content)
     yield from mathml_indexes(track, topics)
     if any(topic.labels or topic.split for topic in topics):
-        name, about = f"{track.slug}-topic-labels.csv", "The labels of the topics."
+        name, about = f"{track.slug}-topic-labels.csv", gettext_noop("The labels of the topics.")
         yield Item.made(Download.Kind.TOPICS, name, about, writer.labels(rows))
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from django.db.models import QuerySet
 from django.http import Http404
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext_noop
 
 from accounts.access import AnyUser, oversees
 from jobs.models import Job
@@ -87,7 +88,9 @@ def items_for(user: AnyUser, track: Track) -> Iterator[Item]:
         yield Item.made(Download.Kind.INSTRUCTIONS, f"{track.slug}-instructions.md", "", text)
     if Download.Kind.TOPICS in kinds:
         for each in originals(track, with_private=oversees(user, track.pk)):
-            about = "As imported; only organizers get it." if is_private(each) else "As imported."
+            about = (
+                "As imported; only organizers get it." if is_private(each) else gettext_noop("As imported.")
+            )
             yield Item("topics", original_name(each), about, each.size, each.sha256, str(each.file))
         yield from topic_files(track)
     if Download.Kind.SAMPLE_RUN in kinds:

@@ -6,6 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.models import User
 from tracks.models.tracks import Track
@@ -191,4 +192,8 @@ class CandidateDecision(models.Model):
         """The labels and the reason, as they follow the choice in a sentence."""
         details = "".join(f", {value}" for value in self.labels.values())
         details += f": {self.reason}" if self.reason else ""
-        return f"{details} (changed after seeing the other’s)" if self.changed_after_seeing else details
+        return (
+            f"{details} {gettext('(changed after seeing the other’s)')}"
+            if self.changed_after_seeing
+            else details
+        )

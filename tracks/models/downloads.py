@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from tracks.models.tracks import Track
@@ -17,12 +18,12 @@ class Download(models.Model):
     """
 
     class Kind(models.TextChoices):
-        TOPICS = "topics", "Topics"
-        SAMPLE_RUN = "sample-run", "Sample run"
-        INSTRUCTIONS = "instructions", "Instructions"
-        COLLECTION = "collection", "Collection"
-        QRELS = "qrels", "Qrels of earlier years"
-        OTHER = "other", "Other files"
+        TOPICS = "topics", gettext_noop("Topics")
+        SAMPLE_RUN = "sample-run", gettext_noop("Sample run")
+        INSTRUCTIONS = "instructions", gettext_noop("Instructions")
+        COLLECTION = "collection", gettext_noop("Collection")
+        QRELS = "qrels", gettext_noop("Qrels of earlier years")
+        OTHER = "other", gettext_noop("Other files")
 
     class Audience(models.TextChoices):
         EVERYONE = "everyone", "everyone"

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from tracks.models.tracks import Track
@@ -99,10 +100,10 @@ class SitePage(Version):
     """A published version of a text of the site; the one with the highest number is shown."""
 
     class Name(models.TextChoices):
-        ABOUT = "about", "About this site"
-        CONTACT = "contact", "Contact"
-        TERMS = "terms", "Terms of use"
-        PRIVACY = "privacy", "Privacy"
+        ABOUT = "about", gettext_noop("About this site")
+        CONTACT = "contact", gettext_noop("Contact")
+        TERMS = "terms", gettext_noop("Terms of use")
+        PRIVACY = "privacy", gettext_noop("Privacy")
 
     name = models.CharField(max_length=10, choices=Name)
     published_by = models.ForeignKey(User, models.PROTECT, related_name="+")
