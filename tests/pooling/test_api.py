@@ -240,12 +240,14 @@ def test_order_of_runs_and_disqualification(scene: Scene) -> None:
     organizer = api(scene.organizer)
 
     moved = call(api(scene.member), "POST", "move_run", second.pk, data={"to": "up"})
+    wrong = call(api(scene.member), "POST", "move_run", second.pk, data={"to": "aside"})
     early = call(organizer, "POST", "disqualify_run", first.pk, data={"reason": "copied"})
     call(organizer, "POST", "close_track", "arq")
     late = call(organizer, "POST", "disqualify_run", first.pk, data={"reason": "copied"})
     back = call(organizer, "POST", "reinstate_run", first.pk, data={"reason": "a mistake"})
 
     assert moved.json()["priority"] == 1
+    assert wrong.json()["detail"] == "to: “aside” is not accepted. Accepted: up, down."
     assert early.status_code == 409
     assert (late.json()["status"], back.json()["status"]) == ("disqualified", "submitted")
 

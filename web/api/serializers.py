@@ -28,14 +28,17 @@ MAX_WHOLE = 2**31 - 1  # what a column of PostgreSQL takes
 class Strict(serializers.Serializer[Any]):
     """The content of a request. A field that the endpoint does not know is an error, not ignored.
 
-    A whole number whose field sets no bounds is one that the database takes.
+    A whole number whose field sets no bounds is one that the database takes. A wrong choice names the accepted ones.
     """
 
     def get_fields(self) -> dict[str, Any]:
-        """The fields, with bounds for all whole numbers."""
+        """The fields, with bounds for all whole numbers, and the choices in the message about a wrong one."""
         fields = super().get_fields()
         for field in fields.values():
             child = getattr(field, "child", field)
+            if isinstance(child, serializers.ChoiceField):
+                accepted = ", ".join(str(choice) for choice in child.choices if choice != "")
+                child.error_messages["invalid_choice"] = f"“{{input}}” is not accepted. Accepted: {accepted}."
             if not isinstance(child, serializers.IntegerField):
                 continue
             if child.max_value is None:
