@@ -12,6 +12,7 @@ from django.middleware.csrf import rotate_token
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext, gettext_noop
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.permissions import SAFE_METHODS
@@ -52,6 +53,21 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 def login_required(view: UserView[P]) -> View[P]:
     """For everyone who has logged in. Visitors get the login page."""
     return decorators.login_required(view)  # type: ignore[return-value]
+
+
+def user_page(view: UserView[P]) -> View[P]:
+    """As `login_required`, for a page or a file that is only read."""
+    return require_safe(login_required(view))
+
+
+def user_action(view: UserView[P]) -> View[P]:
+    """As `login_required`, for what a button does."""
+    return require_POST(login_required(view))
+
+
+def public_page(view: View[P]) -> View[P]:
+    """Let everybody read a page. It depends on who asks, so no cache keeps it."""
+    return require_safe(never_cache(view))
 
 
 def guests_welcome(view: UserView[P]) -> View[P]:

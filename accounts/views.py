@@ -15,11 +15,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST
 
 from accounts import services
 from accounts import tokens as access_tokens
-from accounts.access import AuthenticatedRequest, login_required, secret_address
+from accounts.access import AuthenticatedRequest, login_required, secret_address, user_action
 from accounts.forms import LinkForm, NewPasswordForm, PasswordForm, TokenForm
 from accounts.models import User
 from accounts.selectors import tokens_of
@@ -125,8 +124,7 @@ def tokens(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "accounts/tokens/tokens.html", context)
 
 
-@require_POST
-@login_required
+@user_action
 def revoke_token(request: AuthenticatedRequest, token_id: int) -> HttpResponse:
     """Revoke a token. Its user only."""
     token = get_object_or_404(tokens_of(request.user), pk=token_id)

@@ -2,21 +2,18 @@
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required
+from accounts.access import AuthenticatedRequest, user_action, user_page
 from jobs import selectors, services
 
 
-@login_required
-@require_safe
+@user_page
 def jobs(request: AuthenticatedRequest) -> HttpResponse:
     """The newest jobs. Administrators see all, others those of their tracks and those that they requested."""
     return render(request, "jobs/jobs.html", {"jobs": selectors.jobs_for(request.user)[:100]})
 
 
-@login_required
-@require_safe
+@user_page
 def job(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     """A job with its progress; htmx gets the fragment only. Who sees it in the list."""
     job = get_object_or_404(selectors.jobs_for(request.user), pk=job_id)
@@ -28,8 +25,7 @@ def job(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     return response
 
 
-@require_POST
-@login_required
+@user_action
 def retry(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     """Restart a failed job. Administrators, and organizers of its track."""
     job = selectors.controlled_job(request.user, job_id)
@@ -37,8 +33,7 @@ def retry(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     return redirect(job)
 
 
-@require_POST
-@login_required
+@user_action
 def cancel(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     """Cancel a job that is not finished. Administrators, and organizers of its track."""
     job = selectors.controlled_job(request.user, job_id)

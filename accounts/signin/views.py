@@ -23,10 +23,10 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.crypto import get_random_string
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_POST
 from requests import RequestException
 
-from accounts.access import AuthenticatedRequest, login_required
+from accounts.access import AuthenticatedRequest, public_page, user_action, user_page
 from accounts.models import User
 from accounts.selectors import orcids_of
 from accounts.signin.provider import OpenIDAdapter, Provider, nonce_of
@@ -106,8 +106,7 @@ def start(request: HttpRequest, provider_id: str) -> HttpResponse:
     return page
 
 
-@require_safe
-@never_cache
+@public_page
 def finish(request: HttpRequest, provider_id: str) -> HttpResponseBase:
     """Come back from a service. Everyone who went there in this session."""
     _provider(request, provider_id)
@@ -115,8 +114,7 @@ def finish(request: HttpRequest, provider_id: str) -> HttpResponseBase:
     return response
 
 
-@require_safe
-@login_required
+@user_page
 def ways(request: AuthenticatedRequest) -> HttpResponse:
     """The services that are connected with an account, and its second factor. Everyone who has logged in."""
     connected = {each.provider: each for each in SocialAccount.objects.filter(user=request.user)}
@@ -133,8 +131,7 @@ def ways(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "accounts/signin/ways.html", context)
 
 
-@require_POST
-@login_required
+@user_action
 def disconnect(request: AuthenticatedRequest, account_id: int) -> HttpResponse:
     """Disconnect a service. The user of the account only."""
     form = DisconnectForm({"account": account_id}, request=request)

@@ -5,9 +5,8 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_action, organizer_page
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_page, user_page
 from assessment.agreement import discussions, exports, selectors, services
 from assessment.agreement.exports import discussion_csv
 from assessment.agreement.forms import DisagreementsForm, DiscussionForm, NoteForm
@@ -81,8 +80,7 @@ def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponse
     return download(exports.disagreements_csv(units), f"{track.slug}-disagreements.csv")
 
 
-@require_safe
-@login_required
+@user_page
 def discussion(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Everyone's answers in a training round. Organizers, and its assessors while it is shared with them."""
     batch = get_object_or_404(discussions.discussions_for(request.user), pk=batch_id)

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from accounts.access import (
     AuthenticatedRequest,
@@ -18,6 +18,9 @@ from accounts.access import (
     login_required,
     organizer_action,
     organizer_required,
+    public_page,
+    user_action,
+    user_page,
 )
 from accounts.models import User
 from assessment.batches.selectors import batch_or_404, batches_to_join
@@ -43,8 +46,7 @@ def _number(request: HttpRequest) -> int:
     return int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else 1
 
 
-@require_safe
-@login_required
+@user_page
 def preview(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """A unit with its form; nothing is stored. Organizers, and assessors who may join the batch."""
     batch = get_object_or_404(selectors.batches_to_preview(request.user), pk=batch_id)
@@ -90,8 +92,7 @@ def unit_frame(request: HttpRequest, batch: Batch, number: int = 1) -> HttpRespo
     return framed(request, form, values_of(entry.topic, entry.docno))
 
 
-@require_POST
-@login_required
+@user_action
 def join(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Join a batch that is open to join. Assessors of its track who may join it."""
     user: User = request.user
@@ -205,8 +206,7 @@ def _arrived(request: HttpRequest) -> Batch:
     return arrival.link.batch
 
 
-@require_safe
-@never_cache
+@public_page
 def link_unit(request: HttpRequest) -> HttpResponse:
     """A unit with its form, before somebody starts with a link; nothing is stored. Everyone who has a link."""
     batch = _arrived(request)

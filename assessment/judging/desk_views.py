@@ -8,7 +8,13 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import services as account_services
-from accounts.access import AuthenticatedRequest, guests_welcome, login_required, organizer_required
+from accounts.access import (
+    AuthenticatedRequest,
+    guests_welcome,
+    login_required,
+    organizer_required,
+    user_page,
+)
 from assessment.batches.progress import track_progress
 from assessment.batches.selectors import batches_for, batches_of, batches_to_join, pools_to_plan
 from assessment.judging import selectors
@@ -41,8 +47,7 @@ def mine(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "assessment/judging/mine.html", context)
 
 
-@require_safe
-@login_required
+@user_page
 def back(request: AuthenticatedRequest) -> HttpResponse:
     """The page after a new login from a judging page, which continues by itself. Every logged-in user."""
     return render(request, "assessment/judging/back.html")
@@ -89,8 +94,7 @@ def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     )
 
 
-@require_safe
-@login_required
+@user_page
 def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The batches of a track. Organizers see all of them, assessors their own, nobody else any."""
     track = track_or_404(request.user, slug)

@@ -4,7 +4,7 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, guests_welcome, login_required, organizer_page
+from accounts.access import AuthenticatedRequest, guests_welcome, organizer_page, user_page
 from assessment.batches.selectors import batch_or_404, batches_of
 from assessment.judgments import selectors, services, statistics
 from assessment.judgments.exports import lines_of
@@ -46,8 +46,7 @@ def own_judgments(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     return render(request, "assessment/judgments/own_judgments.html", context, status=status)
 
 
-@require_safe
-@login_required
+@user_page
 def own_statistics(request: AuthenticatedRequest) -> HttpResponse:
     """The user's judgments per day, their choices and their time. Every logged-in user, for themselves."""
     page = statistics.statistics_page(request.user, request.GET.get("of", ""))

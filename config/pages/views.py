@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from accounts import services as account_services
-from accounts.access import AuthenticatedRequest, login_required
+from accounts.access import AuthenticatedRequest, login_required, user_page
 from accounts.selectors import lockouts_of
 from config.languages import use_language
 from config.pages.health import health
@@ -31,8 +31,7 @@ def all_tracks(request: HttpRequest) -> HttpResponse:
     return render(request, "config/home.html", {"page": landing_page(request.user)})
 
 
-@require_safe
-@login_required
+@user_page
 def start(request: AuthenticatedRequest) -> HttpResponse:
     """Go to where the user's work is. Everyone who has logged in."""
     return redirect(start_of(request.user))

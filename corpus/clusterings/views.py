@@ -5,7 +5,7 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, creator_required, login_required
+from accounts.access import AuthenticatedRequest, creator_required, user_page
 from corpus.clusterings import selectors, services
 from corpus.collections.selectors import check_change, collections_for
 from corpus.formulas.selectors import formula_page, has_formula
@@ -51,8 +51,7 @@ def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponse
     return download(selectors.disagreements_csv(collection), f"{collection.slug}-visual-ids.csv")
 
 
-@login_required
-@require_safe
+@user_page
 def formula(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """A formula: where it appears, and the formulas that look like it. Everyone who may read the collection."""
     collection = get_object_or_404(collections_for(request.user), slug=slug)
@@ -62,8 +61,7 @@ def formula(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse
     return render(request, "corpus/formulas/formula.html", context_of(page))
 
 
-@login_required
-@require_safe
+@user_page
 def find_formula(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Redirect from an id to the formula, or show an error. Everyone who may read the collection."""
     collection = get_object_or_404(collections_for(request.user), slug=slug)

@@ -5,23 +5,21 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, guests_welcome, login_required
+from accounts.access import AuthenticatedRequest, guests_welcome, user_page
 from corpus.collections.selectors import collections_for
 from corpus.images.selectors import image_of
 from corpus.threads import selectors
 from web.pages import context_of
 
 
-@require_safe
-@login_required
+@user_page
 def collections(request: AuthenticatedRequest) -> HttpResponse:
     """The collections that the user may read. Everyone who has logged in."""
     collections = collections_for(request.user)
     return render(request, "corpus/collections/collections.html", {"collections": collections})
 
 
-@login_required
-@require_safe
+@user_page
 def collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A collection with a list of its threads. Everyone who may read the collection."""
     with_build = collections_for(request.user).select_related("build").defer("build__manifest")
@@ -30,8 +28,7 @@ def collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "corpus/collections/collection.html", context_of(page))
 
 
-@login_required
-@require_safe
+@user_page
 def find(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Redirect from a docno to its thread, or show an error. Everyone who may read the collection."""
     collection = get_object_or_404(collections_for(request.user), slug=slug)
@@ -42,8 +39,7 @@ def find(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "corpus/collections/collection.html", context_of(page), status=404)
 
 
-@login_required
-@require_safe
+@user_page
 def thread(request: AuthenticatedRequest, slug: str, docno: str) -> HttpResponse:
     """A thread, with the formula `formula` marked. The docno of an answer redirects to its thread.
 

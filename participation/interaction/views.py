@@ -4,10 +4,9 @@ from django.contrib import messages
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST, require_safe
 from rest_framework.request import Request
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_action
+from accounts.access import AuthenticatedRequest, organizer_action, user_action, user_page
 from participation.interaction import selectors, services
 from participation.interaction.forms import AddressForm, NominationForm, PlanForm, UploadForm, forms_of
 from participation.interaction.selectors import team_of
@@ -19,8 +18,7 @@ from web.forms import bytes_of
 from web.pages import context_of, counted, site_of
 
 
-@require_safe
-@login_required
+@user_page
 def interaction(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Nominations and sessions. Organizers all, members those of their teams, assessors the sessions they hold."""
     return _page(request, track_or_404(request.user, slug))
@@ -47,8 +45,7 @@ def _back(team: Team) -> HttpResponse:
     return redirect("participation:interaction", team.track.slug)
 
 
-@require_POST
-@login_required
+@user_action
 def nominate(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Rank the topics of a team. Members who may submit, and organizers."""
     team, form = team_of(request.user, team_id), NominationForm(request.POST)
@@ -59,8 +56,7 @@ def nominate(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     return _back(team)
 
 
-@require_POST
-@login_required
+@user_action
 def set_address(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Declare the page that sessions show. Members who may submit, and organizers."""
     team, form = team_of(request.user, team_id), AddressForm(request.POST)
@@ -95,8 +91,7 @@ def take_back(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse
     return _back(nomination.team)
 
 
-@require_POST
-@login_required
+@user_action
 def log(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Upload the seconds of sessions held elsewhere. Members who may submit, and organizers."""
     team, form = team_of(request.user, team_id), UploadForm(request.POST, request.FILES)
@@ -107,8 +102,7 @@ def log(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     return _back(team)
 
 
-@require_POST
-@login_required
+@user_action
 def data(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Upload the data of the sessions. Members who may submit, and organizers."""
     team, form = team_of(request.user, team_id), UploadForm(request.POST, request.FILES)
@@ -120,8 +114,7 @@ def data(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     return _back(team)
 
 
-@require_safe
-@login_required
+@user_page
 def data_file(request: AuthenticatedRequest, team_id: int) -> HttpResponseBase:
     """The data of the sessions, as uploaded. Members who may submit, and organizers."""
     return data_of(request, team_of(request.user, team_id))
@@ -135,8 +128,7 @@ def data_of(request: HttpRequest | Request, team: Team) -> HttpResponseBase:
     return stored_file(request, stored.data, stored.data_sha256, stored.data_name, is_checked=False)
 
 
-@require_safe
-@login_required
+@user_page
 def session(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     """A session with its clock. Its assessor, and organizers, who see no frame."""
     nomination = get_object_or_404(selectors.sessions_for(request.user), pk=nomination_id)
@@ -147,24 +139,21 @@ def session(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     return response
 
 
-@require_POST
-@login_required
+@user_action
 def start(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     """Start a session. Its assessor."""
     nomination = get_object_or_404(selectors.sessions_for(request.user), pk=nomination_id)
     return redirect(services.start(nomination=nomination, by=request.user))
 
 
-@require_POST
-@login_required
+@user_action
 def practice(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     """Start the practice before a session. Its assessor."""
     nomination = get_object_or_404(selectors.sessions_for(request.user), pk=nomination_id)
     return redirect(services.practice(nomination=nomination, by=request.user))
 
 
-@require_POST
-@login_required
+@user_action
 def end(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     """End a session or a practice before its time. Its assessor."""
     nomination = get_object_or_404(selectors.sessions_for(request.user), pk=nomination_id)

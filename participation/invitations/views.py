@@ -5,9 +5,9 @@ from django.contrib.auth import login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, secret_address
+from accounts.access import AuthenticatedRequest, secret_address, user_action
 from accounts.forms import NewPasswordForm
 from accounts.models import User
 from accounts.views import BACKEND
@@ -94,8 +94,7 @@ def _start(request: HttpRequest, invitation: Invitation, user: User) -> HttpResp
     return redirect("start")
 
 
-@require_POST
-@login_required
+@user_action
 def revoke(request: AuthenticatedRequest, invitation_id: int) -> HttpResponseBase:
     """End the validity of a link. Organizers, and those who manage its team."""
     invitations = selectors.open_invitations()

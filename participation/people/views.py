@@ -6,7 +6,14 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_form, people_form, people_required
+from accounts.access import (
+    AuthenticatedRequest,
+    organizer_form,
+    people_form,
+    people_required,
+    user_action,
+    user_page,
+)
 from accounts.services import path_of_link
 from assay.formats.spreadsheet import as_csv
 from participation.invitations import services as invitation_services
@@ -222,8 +229,7 @@ def _managed(request: AuthenticatedRequest, team_id: int) -> Team:
     return get_object_or_404(team_selectors.managed_teams(request.user), pk=team_id)
 
 
-@require_safe
-@login_required
+@user_page
 def team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """The members and invitations of a team. Its members, and organizers."""
     team = get_object_or_404(team_selectors.teams_for(request.user), pk=team_id)
@@ -246,8 +252,7 @@ def _team_page(
     return render(request, "participation/people/team.html", context_of(page) | forms, status=status)
 
 
-@require_POST
-@login_required
+@user_action
 def edit_team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Change the name, organization and documents of a team. Those who manage it."""
     team = _managed(request, team_id)
@@ -259,8 +264,7 @@ def edit_team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     return redirect(team)
 
 
-@require_POST
-@login_required
+@user_action
 def invite_member(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Make a link to the team, and send it if it is for an e-mail address. Those who manage the team."""
     team = _managed(request, team_id)
@@ -271,8 +275,7 @@ def invite_member(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     return redirect(team)
 
 
-@require_POST
-@login_required
+@user_action
 def leave_team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """Leave a team. Its members."""
     team = get_object_or_404(team_selectors.teams_for(request.user), pk=team_id)
@@ -281,8 +284,7 @@ def leave_team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     return redirect(team.track)
 
 
-@require_POST
-@login_required
+@user_action
 def change_member(request: AuthenticatedRequest, team_id: int, user_id: int) -> HttpResponse:
     """Remove a member, set whether they may submit, or make them the contact person. Those who manage the team."""
     team = _managed(request, team_id)

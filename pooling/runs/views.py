@@ -11,7 +11,7 @@ from django.forms import Form
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_POST
 from rest_framework.request import Request
 
 from accounts.access import (
@@ -20,6 +20,7 @@ from accounts.access import (
     login_required,
     organizer_action,
     organizer_form,
+    user_page,
 )
 from assay.errors import Refused
 from participation.models import Team
@@ -52,8 +53,7 @@ def _run(request: AuthenticatedRequest, run_id: int) -> Run:
     return get_object_or_404(selectors.runs_for(request.user), pk=run_id)
 
 
-@require_safe
-@login_required
+@user_page
 def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The runs of all teams for organizers. Members of a team go to its runs, assessors see none."""
     track = _track(request, slug)
@@ -75,8 +75,7 @@ def remind(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect("pooling:runs", track.slug)
 
 
-@require_safe
-@login_required
+@user_page
 def team_runs(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpResponse:
     """The runs of a team: states, quota, pools, order. Its members, and organizers."""
     track = _track(request, slug)
@@ -85,16 +84,14 @@ def team_runs(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpRes
     return render(request, "pooling/runs/team_runs.html", context_of(page))
 
 
-@require_safe
-@login_required
+@user_page
 def run(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """A run with its report. Its team, and organizers."""
     page = selectors.run_page(request.user, _run(request, run_id))
     return render(request, "pooling/runs/run.html", context_of(page))
 
 
-@require_safe
-@login_required
+@user_page
 def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
     """The run file as it was uploaded, or its lines below a header of ir_metadata. Its team, and organizers."""
     return file_of(request, _run(request, run_id))
@@ -265,8 +262,7 @@ def _ask(
     return render(request, "pooling/runs/change.html", context)
 
 
-@require_safe
-@login_required
+@user_page
 def choose_other(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Redirect from the form of a run's page to the comparison. The run's team, and organizers."""
     run, form = _run(request, run_id), CompareForm(request.GET)
@@ -275,8 +271,7 @@ def choose_other(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     return redirect("pooling:compare_runs", run.pk, form.cleaned_data["other"])
 
 
-@require_safe
-@login_required
+@user_page
 def compare(request: AuthenticatedRequest, run_id: int, other_id: int) -> HttpResponse:
     """The documents of two runs compared. The team of both, and organizers."""
     page = comparisons.difference_page(

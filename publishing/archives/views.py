@@ -4,15 +4,14 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_safe
 
 from accounts.access import (
     AuthenticatedRequest,
     creator_required,
-    login_required,
     organizer_action,
     organizer_page,
     organizer_required,
+    user_page,
 )
 from assay.errors import Refused
 from publishing.archives import selectors, services
@@ -97,8 +96,7 @@ def _load_page(
     return render(request, "publishing/archives/load.html", context)
 
 
-@require_safe
-@login_required
+@user_page
 def loaded(request: AuthenticatedRequest, loaded_id: int) -> HttpResponse:
     """An archive that is or was loaded, and the checks of its parts."""
     loaded = get_object_or_404(selectors.loaded_archives(request.user), pk=loaded_id)

@@ -6,9 +6,14 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.access import AuthenticatedRequest, chairs_only_read, login_required, organizer_required
+from accounts.access import (
+    AuthenticatedRequest,
+    chairs_only_read,
+    organizer_required,
+    user_action,
+)
 from participation.models import Team, TeamDocument
 from publishing.documents import selectors, services
 from tracks.tracks.selectors import track_or_404
@@ -102,8 +107,7 @@ def upload_document(request: AuthenticatedRequest, team_id: int) -> HttpResponse
     )
 
 
-@require_POST
-@login_required
+@user_action
 def change_document(request: AuthenticatedRequest, document_id: int) -> HttpResponse:
     """Change the title of a document and whether it is public, or remove it. Members who may submit, and organizers."""
     document = get_object_or_404(selectors.editable_documents(request.user), pk=document_id)

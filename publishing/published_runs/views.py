@@ -3,11 +3,10 @@
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from rest_framework.request import Request
 
-from accounts.access import AuthenticatedRequest, chairs_only_read, organizer_action
+from accounts.access import AuthenticatedRequest, chairs_only_read, organizer_action, public_page
 from participation.teams import selectors as team_selectors
 from publishing.published_runs import selectors, services
 from tracks.models import Track
@@ -16,8 +15,7 @@ from web.downloads import for_visitors, stored_file
 from web.pages import context_of
 
 
-@require_safe
-@never_cache
+@public_page
 def publication(request: HttpRequest, slug: str) -> HttpResponse:
     """The published runs of a track. Everyone; members also answer for their teams, organizers publish."""
     track = track_or_404(request.user, slug)

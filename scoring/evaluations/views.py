@@ -2,17 +2,16 @@
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from accounts.access import public_page
 from scoring.evaluations import selectors
 from web.downloads import spooled
 from web.forms import CompareForm
 from web.pages import context_of
 
 
-@require_safe
-@never_cache
+@public_page
 def evaluation(request: HttpRequest, evaluation_id: int) -> HttpResponse:
     """One run by topic. Organizers; its team after the release to participants; everyone after a public release."""
     evaluation = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
@@ -39,8 +38,7 @@ def choose_other(request: HttpRequest, evaluation_id: int) -> HttpResponse:
     return redirect("scoring:compare_runs", evaluation.pk, form.cleaned_data["other"])
 
 
-@require_safe
-@never_cache
+@public_page
 def compare(request: HttpRequest, evaluation_id: int, other_id: int) -> HttpResponse:
     """Two runs of a leaderboard compared. Everyone who may open both."""
     evaluation = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)

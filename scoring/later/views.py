@@ -4,13 +4,11 @@ from typing import cast
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, chairs_only_read
+from accounts.access import AuthenticatedRequest, chairs_only_read, user_page
 from assay.formats.declaration import STATEMENTS
 from participation.models import Team
 from scoring.later import selectors, services
@@ -67,8 +65,7 @@ def later_runs(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     return render(request, "scoring/later/later_runs.html", context_of(page) | {"form": form}, status=status)
 
 
-@require_safe
-@login_required
+@user_page
 def later_runs_file(request: AuthenticatedRequest, board_id: int) -> HttpResponseBase:
     """The values by topic of the later runs that the user sees. Everyone who sees the leaderboard."""
     board = _board(request, board_id)

@@ -6,11 +6,10 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts import access
-from accounts.access import AuthenticatedRequest, organizer_action, organizer_form
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, public_page
 from pooling.runs.answers import chosen_answers
 from scoring.errors import ReleaseHindered
 from scoring.evaluations import selectors as evaluation_selectors
@@ -57,8 +56,7 @@ class ReleaseForm(StyledForm):
         return data
 
 
-@require_safe
-@never_cache
+@public_page
 def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
     """The leaderboards of a track. Organizers see all; teams and visitors those released to them."""
     track = track_or_404(request.user, slug)
@@ -70,8 +68,7 @@ def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "scoring/leaderboards/leaderboards.html", context)
 
 
-@require_safe
-@never_cache
+@public_page
 def leaderboard(request: HttpRequest, board_id: int) -> HttpResponse:
     """All runs with their means. Organizers; teams and visitors after the release to them."""
     board = board_or_404(request.user, board_id)
@@ -99,8 +96,7 @@ def choose_other(request: HttpRequest, board_id: int) -> HttpResponse:
     return redirect("scoring:compare_leaderboards", *sorted((board.pk, form.cleaned_data["other"])))
 
 
-@require_safe
-@never_cache
+@public_page
 def compare(request: HttpRequest, board_id: int, other_id: int) -> HttpResponse:
     """Two leaderboards compared, and the differences of their qrels. Everyone who may see both."""
     board = board_or_404(request.user, board_id)
@@ -118,8 +114,7 @@ def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseB
     return for_visitors(request, spooled(request, content, name))
 
 
-@require_safe
-@never_cache
+@public_page
 def topics(request: HttpRequest, board_id: int) -> HttpResponse:
     """Show how hard each topic is, and how much it separates the runs. Everyone who may see the leaderboard."""
     board = board_or_404(request.user, board_id)
@@ -128,8 +123,7 @@ def topics(request: HttpRequest, board_id: int) -> HttpResponse:
     return render(request, "scoring/leaderboards/topics.html", context_of(page))
 
 
-@require_safe
-@never_cache
+@public_page
 def groups(request: HttpRequest, board_id: int) -> HttpResponse:
     """The runs by group of assessors. Everyone who may see the leaderboard, with the groups that they may see."""
     board = board_or_404(request.user, board_id)
@@ -145,8 +139,7 @@ def groups_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
     return for_visitors(request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-groups.csv"))
 
 
-@require_safe
-@never_cache
+@public_page
 def classes(request: HttpRequest, board_id: int) -> HttpResponse:
     """The means of runs by topic class. Everyone who may see the leaderboard; a team sees its own runs."""
     board = board_or_404(request.user, board_id)
@@ -162,8 +155,7 @@ def classes_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
     return for_visitors(request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-classes.csv"))
 
 
-@require_safe
-@never_cache
+@public_page
 def topic(request: HttpRequest, board_id: int, code: str) -> HttpResponse:
     """A topic with the value of each run; a team sees its own runs. Everyone who may see the leaderboard."""
     board = board_or_404(request.user, board_id)
@@ -218,8 +210,7 @@ def cancel_release(request: AuthenticatedRequest, board_id: int) -> HttpResponse
     return redirect(board)
 
 
-@require_safe
-@never_cache
+@public_page
 def interaction(request: HttpRequest, board_id: int) -> HttpResponse:
     """The change of each team. Everyone who may see the leaderboard; only the runs that they may open."""
     board, rules = interaction_pages.board_and_rules(request.user, board_id)

@@ -3,10 +3,9 @@
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_action
+from accounts.access import AuthenticatedRequest, organizer_action, public_page
 from assay.papers.tables import as_file
 from assay.protocols.schema import Phase
 from scoring.models import Qrels
@@ -25,8 +24,7 @@ def _phase(request: HttpRequest, slug: str, key: str) -> tuple[Track, Phase]:
     return track, phase
 
 
-@require_safe
-@never_cache
+@public_page
 def phase(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     """The rules of a phase: everyone who sees the track. Its scores: the people that the protocol names."""
     page = selectors.phase_page(request.user, *_phase(request, slug, key))

@@ -7,7 +7,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts import access
-from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
+from accounts.access import (
+    AuthenticatedRequest,
+    organizer_action,
+    organizer_form,
+    organizer_page,
+    public_page,
+)
 from assay.formats.qrels.exports import SplitError, sealed, zipped
 from scoring.models import Qrels
 from scoring.qrels import exports, selectors, services
@@ -21,8 +27,7 @@ from web.forms import refusals_in
 from web.pages import context_of
 
 
-@require_safe
-@never_cache
+@public_page
 def qrels_list(request: HttpRequest, slug: str) -> HttpResponse:
     """Versions of a track's qrels. Organizers see all; others those of a leaderboard that they may see."""
     track = track_or_404(request.user, slug)
@@ -76,8 +81,7 @@ def _to_version(request: AuthenticatedRequest, version: Qrels) -> HttpResponse:
     return redirect(version)
 
 
-@require_safe
-@never_cache
+@public_page
 def qrels(request: HttpRequest, qrels_id: int) -> HttpResponse:
     """One version: its grades by topic, and how it was made. Organizers; others who may see a leaderboard of it."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
@@ -101,8 +105,7 @@ def complete_topics(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     return for_visitors(request, download(package, f"{version.track.slug}-topics-complete.zip"))
 
 
-@require_safe
-@never_cache
+@public_page
 def export(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     """A version in another format, optionally split by topic. Everyone who may see its page."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)

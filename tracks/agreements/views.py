@@ -6,10 +6,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_form
+from accounts.access import AuthenticatedRequest, organizer_form, public_page, user_action
 from tracks.agreements import selectors, services
 from tracks.editor import PREVIEW, Button, Done, MarkdownForm, editor
 from web.pages import context_of, local_address
@@ -17,8 +16,7 @@ from web.pages import context_of, local_address
 AGREEMENT = "tracks/agreements/agreement.html"
 
 
-@require_safe
-@never_cache
+@public_page
 def agreement(request: HttpRequest, slug: str) -> HttpResponse:
     """The data agreement in force. Everyone who sees the track."""
     track = selectors.track_or_404(request.user, slug)
@@ -35,8 +33,7 @@ def version(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     return render(request, AGREEMENT, context_of(selectors.agreement_page(track, request.user, version)))
 
 
-@require_POST
-@login_required
+@user_action
 def accept(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Accept the version that the page showed. Everyone who has logged in."""
     track = selectors.track_or_404(request.user, slug)

@@ -5,15 +5,15 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_POST
 
 from accounts.access import (
     AuthenticatedRequest,
     chairs_only_read,
-    login_required,
     organizer_action,
     organizer_form,
     organizer_page,
+    user_page,
 )
 from assay.candidates.topics import FIRST
 from tracks.candidates import services as candidate_services
@@ -40,8 +40,7 @@ def _entered(sample: CandidateSample, form: DecisionForm) -> dict[str, object]:
     return {"labels": selectors.labels_of(sample, given["labels"]), "entered": entered}
 
 
-@require_safe
-@login_required
+@user_page
 def sample(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
     """A sample with its quotas, decisions and disagreements. Organizers and the two people who decide on it."""
     drawn = sample_or_404(request.user, slug, sample)

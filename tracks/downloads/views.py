@@ -5,10 +5,15 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
+from accounts.access import (
+    AuthenticatedRequest,
+    organizer_action,
+    organizer_form,
+    organizer_page,
+    public_page,
+)
 from assay.formats.spreadsheet import csv_lines
 from jobs.models import Job
 from tracks.agreements.selectors import has_accepted, track_or_404
@@ -19,8 +24,7 @@ from web.forms import refusals_in
 from web.pages import context_of
 
 
-@require_safe
-@never_cache
+@public_page
 def downloads(request: HttpRequest, slug: str) -> HttpResponse:
     """The files that participants get of a track. Everyone who sees the track; each part from its release on."""
     page = selectors.downloads_page(request.user, track_or_404(request.user, slug))
@@ -42,8 +46,7 @@ def download_file(request: HttpRequest, slug: str, file: str) -> HttpResponseBas
     return services.send(request, track, item, request.user)
 
 
-@require_safe
-@never_cache
+@public_page
 def checksums(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The digests of the files that the user gets, for `sha256sum -c`. Everyone who sees the track."""
     return download(selectors.checksums(request.user, track_or_404(request.user, slug)), "SHA256SUMS")

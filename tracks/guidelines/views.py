@@ -7,9 +7,8 @@ from django import forms
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, login_required, organizer_form
+from accounts.access import AuthenticatedRequest, organizer_form, user_page
 from tracks.editor import PREVIEW, Button, Done, MarkdownField, MarkdownForm, editor
 from tracks.guidelines import selectors, services
 from tracks.guidelines.differences import differences
@@ -17,8 +16,7 @@ from tracks.guidelines.rendering import rendered
 from web.pages import context_of
 
 
-@require_safe
-@login_required
+@user_page
 def guidelines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The guidelines in force. Assessors of the track, and organizers."""
     track = selectors.track_or_404(request.user, slug)
@@ -28,16 +26,14 @@ def guidelines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/guidelines/guidelines.html", context_of(page))
 
 
-@require_safe
-@login_required
+@user_page
 def versions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The published versions, newest first. Assessors of the track, and organizers."""
     track = selectors.track_or_404(request.user, slug)
     return render(request, "tracks/guidelines/versions.html", context_of(selectors.versions_page(track)))
 
 
-@require_safe
-@login_required
+@user_page
 def version(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
     """One published version. Assessors of the track, and organizers."""
     track = selectors.track_or_404(request.user, slug)
@@ -46,8 +42,7 @@ def version(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespon
     return render(request, "tracks/guidelines/guidelines.html", context_of(page))
 
 
-@require_safe
-@login_required
+@user_page
 def changes(request: AuthenticatedRequest, slug: str, old: int, new: int) -> HttpResponse:
     """The changes between two versions. Assessors of the track, and organizers."""
     track = selectors.track_or_404(request.user, slug)
