@@ -186,6 +186,11 @@ def _set_up(campaign: _Campaign) -> list[Point]:
     n_people = track.assessors.filter(machine=None, user__guest_until=None, ended_at=None).count()
     few = (f"The protocol asks for {judges} assessors for each topic.",) if 0 < n_people < judges else ()
     closes = Deadline.objects.filter(track=track).exclude(closes_at=None).exists()
+    teams, of_teams = campaign.teams, []
+    if n_requests := open_requests(track).count():
+        of_teams.append(f"{counted(n_requests, 'request')} to join to decide.")
+    if empty := [team.name for team in teams if not team.n_members]:
+        of_teams.append(f"Without members: {named(empty)}.")
     return [
         Point("Protocol", track.protocol.slug, reverse("tracks:protocol", args=[track.protocol.slug]), True),
         *_collection(campaign),
@@ -214,7 +219,14 @@ def _set_up(campaign: _Campaign) -> list[Point]:
             few,
             action="Add assessors",
         ),
-        _teams(campaign),
+        Point(
+            "Teams",
+            counted(len(teams), "team") if teams else "none yet",
+            address("participation:people"),
+            bool(teams),
+            tuple(of_teams),
+            action="Add teams",
+        ),
         Point(
             "Deadlines",
             "set" if closes else "none: you close the track by hand",
@@ -277,17 +289,6 @@ def _collection(campaign: _Campaign) -> list[Point]:
         point,
         Point("Formulas", state, formulas, is_done, action="Cluster the formulas", is_optional=True),
     ]
-
-
-def _teams(campaign: _Campaign) -> Point:
-    teams = campaign.teams
-    empty = [team.name for team in teams if not team.n_members]
-    problems = (f"Without members: {named(empty)}.",) if empty else ()
-    if n_requests := open_requests(campaign.track).count():
-        problems = (f"{counted(n_requests, 'request')} to join to decide.", *problems)
-    state = counted(len(teams), "team") if teams else "none yet"
-    people = campaign.address("participation:people")
-    return Point("Teams", state, people, bool(teams), problems, action="Add teams")
 
 
 def _runs(campaign: _Campaign) -> list[Point]:

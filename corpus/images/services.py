@@ -72,23 +72,20 @@ def _import_part(progress: jobs.Progress, file: Import, images: Sequence[ImageFi
         for row in changed:
             row.file.name = store("images", ContentFile(safe[row.name].content))
         with progress.storing(is_part=True):
-            _replace(file, changed)
+            replaced = Image.objects.filter(
+                collection=file.collection_id, name__in=[row.name for row in changed]
+            )
+            storage.discard(list(replaced.values_list("file", flat=True)))
+            Image.objects.bulk_create(
+                changed,
+                update_conflicts=True,
+                unique_fields=["collection", "name"],
+                update_fields=["file", "sha256", "content_type", "width", "height", "n_bytes"],
+            )
+            storage.claim(*(str(row.file.name) for row in changed))
             file.add(
                 counts={"images": len(safe)},
                 skipped={reason: len(names) for reason, names in skipped.items()},
                 first=skipped,
                 position=file.position + len(images),
             )
-
-
-def _replace(file: Import, rows: Sequence[Image]) -> None:
-    """Store rows whose files are stored, and delete the files of earlier images with their names."""
-    old = Image.objects.filter(collection=file.collection_id, name__in=[row.name for row in rows])
-    storage.discard(list(old.values_list("file", flat=True)))
-    Image.objects.bulk_create(
-        rows,
-        update_conflicts=True,
-        unique_fields=["collection", "name"],
-        update_fields=["file", "sha256", "content_type", "width", "height", "n_bytes"],
-    )
-    storage.claim(*(str(row.file.name) for row in rows))

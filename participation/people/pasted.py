@@ -77,7 +77,15 @@ class People(NamedTuple):
 
 def read(text: str) -> People:
     """The people of a pasted list. A line with a problem gives no row."""
-    lines = _cells(text)
+    texts = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    begin = next((line for line in texts if line.strip()), "")
+    separator = next((each for each in SEPARATORS if each in begin), SEPARATORS[0])
+    split = (
+        (number, [" ".join(cell.split()) for cell in next(csv.reader([line], delimiter=separator), [])])
+        for number, line in enumerate(texts, 1)
+        if line.strip()
+    )
+    lines = [(number, cells) for number, cells in split if any(cells)]
     first = lines[0][1] if lines else []
     # a line of names of columns has an e-mail column and no address
     names = {word: column for column, words in COLUMNS.items() for word in words}
@@ -118,19 +126,6 @@ def _people(lines: Sequence[tuple[int, list[str]]], header: Sequence[str] | None
                 )
             )
     return People(rows, problems + list(_repeated(rows)))
-
-
-def _cells(text: str) -> list[tuple[int, list[str]]]:
-    """The cells of each line that is not empty, with its number."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    first = next((line for line in lines if line.strip()), "")
-    separator = next((each for each in SEPARATORS if each in first), SEPARATORS[0])
-    split = (
-        (number, [" ".join(cell.split()) for cell in next(csv.reader([line], delimiter=separator), [])])
-        for number, line in enumerate(lines, 1)
-        if line.strip()
-    )
-    return [(number, cells) for number, cells in split if any(cells)]
 
 
 def _values(cells: Sequence[str], columns: Sequence[str]) -> dict[str, str]:

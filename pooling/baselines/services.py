@@ -310,23 +310,23 @@ def _write_formulas(track: Track, form: str, path: Path, progress: Progress) -> 
     if collection is None or not collection.mathml.filter(form=form).exists():
         return
     total = collection.mathml.filter(form=form).count()
-    with path.open("w", encoding="utf-8") as file:
-        for n, line in enumerate(formulas(collection, cast(Representation, form))):
-            if n % BATCH == 0:
-                progress("reading formulas", min(n, total), total)
-            file.write(line + "\n")
+    _write(path, formulas(collection, cast(Representation, form)), total, "reading formulas", progress)
 
 
 def _write_documents(track: Track, path: Path, progress: Progress) -> None:
     collection = track.collection
     if collection is None:
         raise BaselineRefused(f"{track} has no collection any more.")
-    total = collection.documents.count()
+    rows = (json.dumps(row, ensure_ascii=False) for row in documents(collection))
+    _write(path, rows, collection.documents.count(), "reading the collection", progress)
+
+
+def _write(path: Path, lines: Iterable[str], total: int, step: str, progress: Progress) -> None:
     with path.open("w", encoding="utf-8") as file:
-        for n, row in enumerate(documents(collection)):
+        for n, line in enumerate(lines):
             if n % BATCH == 0:
-                progress("reading the collection", n, total)
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                progress(step, min(n, total), total)
+            file.write(line + "\n")
 
 
 def _submit(

@@ -294,18 +294,15 @@ def _judged(pool: Pool) -> Iterable[Numbered]:
         _judgments_of(pool).exclude(batch__kind=Batch.Kind.MACHINE).annotate(is_assigned=Exists(assigned))
     )
     of_vote = ("batch__kind", "is_assigned", "assessor__username", "choice", "grade")
-    fields = ("pk", "topic__code", "docno", *_answers_if_needed(pool), *of_vote)
+    # answers to questions, if a set of qrels depends on them
+    answers = "answers" if pool.protocol.parsed.qrels.sets else Value({}, output_field=JSONField())
+    fields: list[Any] = ["pk", "topic__code", "docno", answers, *of_vote]
     rows = judgments.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
     vote = cache(Vote)  # most judgments are like another, except for the document
     return (
         (number, Answered(Unit(topic, docno), vote(*rest), answers))
         for number, topic, docno, answers, *rest in rows
     )
-
-
-def _answers_if_needed(pool: Pool) -> list[Any]:
-    """The column of answers to questions, empty if no set of qrels depends on them."""
-    return ["answers"] if pool.protocol.parsed.qrels.sets else [Value({}, output_field=JSONField())]
 
 
 def _judged_by(machine: Machine, pool: Pool) -> Iterable[Numbered]:
