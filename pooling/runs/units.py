@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 from django.db import connection
+from django.utils.translation import gettext
 from numpy.typing import NDArray
 
 from assay.formats.runs.citations import PostLookup
@@ -169,5 +170,6 @@ def sample(track: Track) -> Item | None:
     if not topics or not units or not protocol.runs.kinds:
         return None
     extension, content = sample_run(protocol, topics, units)
-    about = f"A run that {track} accepts: {len(units)} lines for each topic. Replace them by yours."
+    about = gettext("A run that {track} accepts: {n} lines for each topic. Replace them by yours.")
+    about = about.format(track=track, n=len(units))
     return Item.made(Download.Kind.SAMPLE_RUN, f"{track.slug}-sample-run.{extension}", about, content)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext, gettext_noop
 
 from assay.digests import sha256_of
 from assay.formats.topics import writer
@@ -92,7 +92,7 @@ def mathml_indexes(track: Track, topics: list[Topic]) -> Iterator[Item]:
             by_form.setdefault(form, {})[code] = markup
     for form, mathml in by_form.items():
         name = f"{track.slug}-topic-formulas-{form}.tsv"
-        about = f"The formulas of the topics as {FormulaMathML.Form(form).label}."
+        about = gettext("The formulas of the topics as {form}.").format(form=FormulaMathML.Form(form).label)
         index = writer.formulas_as_mathml(rows, form, mathml)
         yield Item.made(Download.Kind.TOPICS, name, about, index)
 

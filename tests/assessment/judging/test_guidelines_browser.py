@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from accounts.models import User
 from assessment.models import Judgment
 from tests.assessment.conftest import Scene, build_scene
 from tests.assessment.judging.test_browser import left, ready
 from tests.assessment.judging.test_guidelines import publish
-from tests.helpers.browser import assert_accessible, log_in
+from tests.helpers.browser import assert_accessible, excess_width, log_in
 from tests.helpers.factories import make_organizer
 from tests.helpers.judging import accept
 
@@ -112,3 +113,19 @@ def test_preview_on_a_phone_follows_the_text_and_is_hidden_while_it_is_empty(
     places = [each.bounding_box() or {} for each in (text, preview, page.locator("#id_summary"))]
     assert sorted(places, key=lambda box: box["y"]) == places
     assert_accessible(page)
+
+
+@pytest.mark.parametrize("language", ["en-us", "de", "ar"])
+def test_bar_of_a_phone_is_one_row_of_progress_and_one_of_links(
+    language: str, live_scene: Scene, desk: Callable[..., Page]
+) -> None:
+    User.objects.filter(pk=live_scene.ada.pk).update(language=language)
+
+    page = desk(**PHONE)
+
+    for parts in (".task-progress, #put-aside > summary", ".task-links > li"):
+        boxes = [each.bounding_box() or {} for each in page.locator(parts).all()]
+        middles = [box["y"] + box["height"] / 2 for box in boxes if box]
+        assert len(middles) > 1
+        assert max(middles) - min(middles) < 10, parts
+    assert excess_width(page) <= 0
