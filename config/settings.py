@@ -162,7 +162,7 @@ STORAGES = {
     "default": FILES,
     "staticfiles": {
         "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage",
-        # not those of uploads: whoever collects the files may be another account than the one that serves them
+        # not those of uploads: the account that collects the files may differ from the one that serves them
         "OPTIONS": {"file_permissions_mode": 0o644, "directory_permissions_mode": 0o755},
     },
 }
