@@ -252,7 +252,7 @@ def test_hostile_content_adds_no_script_to_the_page(
 
     html = _page(organizer, posts, "1")
 
-    assert len(re.findall(r"<script\b", html)) == 6
+    assert len(re.findall(r"<script\b", html)) == 7
     assert not re.search(r"<(iframe|object|embed|svg|form action|style|meta http|base)\b", html)
     assert "evil.example/" not in re.sub(r">[^<]*<", "><", html)
 
