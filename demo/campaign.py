@@ -189,21 +189,17 @@ def _collection(slug: str, name: str, posts: list[content.Post], cast: people.Pe
     )
     if collection.status == Collection.Status.READY:
         return collection
-    job = unfinished_import(collection) or _start_import(collection, posts, cast)
+    job = unfinished_import(collection)
+    if job is None:  # from the storage, so that a worker on any machine can read the files
+        with TemporaryDirectory() as folder, storage.storing() as store:
+            sources = []
+            for path in content.write_dump(posts, Path(folder)):
+                with path.open("rb") as file:
+                    sources.append(Source(UPLOAD + store("imports", File(file)), path.name))
+            job = import_services.start_import(collection=collection, sources=sources, by=cast.organizer)
     finish(job)
     collection.refresh_from_db()
     return collection
-
-
-def _start_import(collection: Collection, posts: list[content.Post], cast: people.People) -> Job:
-    """Import the files from the storage, so that a worker on any machine can read them."""
-    with TemporaryDirectory() as folder, storage.storing() as store:
-        paths = content.write_dump(posts, Path(folder))
-        sources = []
-        for path in paths:
-            with path.open("rb") as file:
-                sources.append(Source(UPLOAD + store("imports", File(file)), path.name))
-        return import_services.start_import(collection=collection, sources=sources, by=cast.organizer)
 
 
 def _track(year: Year, collection: Collection, cast: people.People) -> Track:

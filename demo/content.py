@@ -145,8 +145,29 @@ def write_dump(posts: list[Post], folder: Path) -> list[Path]:
             for number, name, reputation in users()
         ),
         "Posts": (_post_row(post, n_answers[post.id]) for post in posts),
-        "Comments": _comment_rows(posts),
-        "PostLinks": _link_rows(posts),
+        "Comments": (
+            {
+                "Id": f"{post.id}{number}",
+                "PostId": str(post.id),
+                "Score": str(comment.score),
+                "Text": comment.text,
+                "CreationDate": _time(post.date + timedelta(minutes=23 * number)),
+                "UserId": str(comment.user),
+            }
+            for post in posts
+            for number, comment in enumerate(post.comments, 1)
+        ),
+        "PostLinks": (
+            {
+                "Id": f"{post.id}{number}",
+                "CreationDate": _time(post.date + timedelta(days=number)),
+                "PostId": str(post.id),
+                "RelatedPostId": str(link.to),
+                "LinkTypeId": LINK_TYPES[link.kind],
+            }
+            for post in posts
+            for number, link in enumerate(post.links, 1)
+        ),
         "Votes": _vote_rows(posts),
         "Tags": (
             {"Id": str(number), "TagName": tag, "Count": str(n)}
@@ -183,31 +204,6 @@ def _post_row(post: Post, n_answers: int) -> dict[str, str]:
         row["AcceptedAnswerId"] = str(post.accepted)
     tags = "".join(f"<{tag}>" for tag in post.tags)
     return row | {"Title": post.title, "Tags": tags, "AnswerCount": str(n_answers)}
-
-
-def _comment_rows(posts: Iterable[Post]) -> Iterator[dict[str, str]]:
-    for post in posts:
-        for number, comment in enumerate(post.comments, 1):
-            yield {
-                "Id": f"{post.id}{number}",
-                "PostId": str(post.id),
-                "Score": str(comment.score),
-                "Text": comment.text,
-                "CreationDate": _time(post.date + timedelta(minutes=23 * number)),
-                "UserId": str(comment.user),
-            }
-
-
-def _link_rows(posts: Iterable[Post]) -> Iterator[dict[str, str]]:
-    for post in posts:
-        for number, link in enumerate(post.links, 1):
-            yield {
-                "Id": f"{post.id}{number}",
-                "CreationDate": _time(post.date + timedelta(days=number)),
-                "PostId": str(post.id),
-                "RelatedPostId": str(link.to),
-                "LinkTypeId": LINK_TYPES[link.kind],
-            }
 
 
 def _vote_rows(posts: list[Post]) -> Iterator[dict[str, str]]:

@@ -68,16 +68,13 @@ def texts_of_page(source: str) -> Iterator[Text]:
     """The texts of a template."""
     code = templatize(source)
     for match in CALL.finditer(code):
-        literals = ast.literal_eval(f"[{_arguments(code, match.end())}]")
-        yield Text(*literals[: 2 if match[1] == "ngettext" else 1])
-
-
-def _arguments(code: str, start: int) -> str:
-    """The literals that a call begins with, up to its end or to the number that it counts."""
-    end = start
-    while match := LITERAL.match(code, end):
         end = match.end()
-    return code[start:end]
+        while literal := LITERAL.match(
+            code, end
+        ):  # up to the end of the call, or to the number that it counts
+            end = literal.end()
+        literals = ast.literal_eval(f"[{code[match.end() : end]}]")
+        yield Text(*literals[: 2 if match[1] == "ngettext" else 1])
 
 
 def texts_of_python(path: Path) -> Iterator[Text]:

@@ -51,16 +51,13 @@ def _problems(operation: Operation, state: ProjectState, app: str) -> Iterator[s
         yield f"{step}: the previous release may store rows that break it. Add it one release later."
     elif isinstance(operation, ops.RunSQL):
         yield f"{step}: nobody can tell whether the previous release can live with it. Check it."
-    elif isinstance(operation, ops.AddField) and not _may_be_left_out(operation.field):
-        yield f"{step}: the previous release stores rows without it. Give it null=True or a db_default."
+    elif isinstance(operation, ops.AddField):
+        field: Any = operation.field
+        if not (isinstance(field, models.ManyToManyField) or field.null or field.has_db_default()):
+            yield f"{step}: the previous release stores rows without it. Give it null=True or a db_default."
     elif isinstance(operation, ops.AlterField):
         old = state.models[app, operation.model_name_lower].fields[operation.name]
         yield from (f"{step}: {reason}. Widen a field only." for reason in _narrowed(old, operation.field))
-
-
-def _may_be_left_out(field: Any) -> bool:
-    """Return whether a row can be stored by a release that does not know the field."""
-    return isinstance(field, models.ManyToManyField) or field.null or field.has_db_default()
 
 
 def _narrowed(old: Any, new: Any) -> Iterator[str]:

@@ -100,18 +100,15 @@ def proxies(name: str) -> Proxies:
 
 def networks(name: str, *, also: str = "") -> tuple[IPv4Network | IPv6Network, ...]:
     """Addresses and networks."""
+    values = words(name)
     try:
-        return tuple(_network(value) for value in words(name))
+        if any("." not in value and ":" not in value for value in values):
+            raise ValueError(values)  # Python would read a number as an address
+        return tuple(map(ip_network, values))
     except ValueError:
         raise ImproperlyConfigured(
             f"{name} is '{text(name)}'; use {also}addresses and networks, such as 10.0.0.0/8,192.0.2.7."
         ) from None
-
-
-def _network(value: str) -> IPv4Network | IPv6Network:
-    if "." not in value and ":" not in value:  # Python reads a number as an address
-        raise ValueError(value)
-    return ip_network(value)
 
 
 def mail(name: str) -> dict[str, Any]:
@@ -229,31 +226,31 @@ def providers(name: str, *, by_email: str) -> list[dict[str, Any]]:
     Args:
         by_email: the variable that names those whose verified e-mail addresses find an account.
     """
-    values = words(name)
+    values, trusted, services = words(name), words(by_email), []
     for value in values:
         if not PROVIDER.fullmatch(value) or value.startswith("orcid") or values.count(value) > 1:
             raise ImproperlyConfigured(
                 f"{name} contains '{value}'; use different short names of small letters, digits and hyphens. "
                 "For ORCID, set ORCID_CLIENT_ID instead."
             )
-    services = [_provider(value, f"SIGN_IN_{value.upper().replace('-', '_')}", name) for value in values]
-    trusted = words(by_email)
+    for value in values:
+        prefix = f"SIGN_IN_{value.upper().replace('-', '_')}"
+        required(f"{prefix}_SERVER", name)
+        service = {
+            "provider_id": value,
+            "name": text(f"{prefix}_NAME", value.replace("-", " ").capitalize()),
+            "client_id": required(f"{prefix}_CLIENT_ID", name),
+            "secret": required(f"{prefix}_CLIENT_SECRET", name),
+            "settings": {
+                "server_url": encrypted(f"{prefix}_SERVER"),
+                "oauth_pkce_enabled": True,
+                "matches_email": value in trusted,
+            },
+        }
+        services.append(service)
     if unknown := sorted(set(trusted) - set(values)):
         raise ImproperlyConfigured(f"{by_email} contains '{unknown[0]}', which {name} does not.")
-    for service in services:
-        service["settings"]["matches_email"] = service["provider_id"] in trusted
     return services + ([_orcid()] if text("ORCID_CLIENT_ID") else [])
-
-
-def _provider(value: str, prefix: str, reason: str) -> dict[str, Any]:
-    required(f"{prefix}_SERVER", reason)
-    return {
-        "provider_id": value,
-        "name": text(f"{prefix}_NAME", value.replace("-", " ").capitalize()),
-        "client_id": required(f"{prefix}_CLIENT_ID", reason),
-        "secret": required(f"{prefix}_CLIENT_SECRET", reason),
-        "settings": {"server_url": encrypted(f"{prefix}_SERVER"), "oauth_pkce_enabled": True},
-    }
 
 
 def _orcid() -> dict[str, Any]:

@@ -96,10 +96,12 @@ def _answer(shell: str, place: str, reply: str, words: list[str]) -> None:
     """Run the command in a copy of this copy, and reply with its exit status."""
     child = os.fork()
     if child == 0:
+        from assay.cli.main import main as command  # noqa: PLC0415 -- as above
+
         _separate(shell)
         os.chdir(place)
         sys.argv = ["assay", *words]
-        sys.exit(_command())
+        sys.exit(command())
     _, status = os.waitpid(child, 0)
     Path(reply).write_text(f"{os.waitstatus_to_exitcode(status) % 256}\n")
     os._exit(0)
@@ -114,12 +116,6 @@ def _separate(shell: str) -> None:
         stream = os.open(f"/proc/{process}/fd/{other}", mode)
         os.dup2(stream, number)
         os.close(stream)
-
-
-def _command() -> int:
-    from assay.cli.main import main as command  # noqa: PLC0415 -- as above
-
-    return command()
 
 
 if __name__ == "__main__":
