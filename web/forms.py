@@ -19,6 +19,11 @@ def refusals_in(form: forms.BaseForm, field: str | None = None) -> Iterator[None
         form.add_error(field, refusal.message)
 
 
+def errors_in(form: forms.BaseForm) -> list[str]:
+    """Every error of a form, in the order of its fields, for a message."""
+    return [str(error) for errors in form.errors.values() for error in errors]
+
+
 class StyledField(forms.BoundField):
     """A control with its Bootstrap class, which points to its help and errors (`components/field.html`)."""
 

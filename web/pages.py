@@ -1,5 +1,6 @@
 """Parts of every page: context and methods, the addresses that it goes on to, counted nouns, sizes and durations."""
 
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 MEGABYTE = 1024 * 1024
+MOST_DIGITS = 18
 read_and_post = require_http_methods(["GET", "HEAD", "POST"])  # decorates the view of a page with a form
 
 
@@ -57,6 +59,16 @@ def local_address(request: HttpRequest, address: str) -> str:
         address, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     return address if is_local else ""
+
+
+def numbers_in(texts: Iterable[str]) -> list[int]:
+    """The numbers among texts of an address or a form. What has more digits than an id is none."""
+    return [int(text) for text in texts if text.isdecimal() and len(text) <= MOST_DIGITS]
+
+
+def number_in(text: str, otherwise: int) -> int:
+    """The number that a text of an address or a form is; another one if it is none."""
+    return next(iter(numbers_in([text])), otherwise)
 
 
 def counted(n: int, noun: str) -> str:

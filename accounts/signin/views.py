@@ -30,7 +30,7 @@ from accounts.access import AuthenticatedRequest, public_page, user_action, user
 from accounts.models import User
 from accounts.selectors import orcids_of
 from accounts.signin.provider import OpenIDAdapter, Provider, nonce_of
-from web.forms import StyledForm
+from web.forms import StyledForm, errors_in
 from web.throttling import limited
 
 STATE_LENGTH = 32
@@ -138,7 +138,7 @@ def disconnect(request: AuthenticatedRequest, account_id: int) -> HttpResponse:
     if form.is_valid():
         form.save()
     else:
-        messages.error(request, " ".join(error for errors in form.errors.values() for error in errors))
+        messages.error(request, " ".join(errors_in(form)))
     return redirect("sign_in")
 
 

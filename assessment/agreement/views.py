@@ -17,7 +17,7 @@ from assessment.judgments import disagreements as rounds
 from assessment.judgments.disagreements import Difference
 from tracks.tracks.selectors import track_or_404
 from web.downloads import download
-from web.forms import refusals_in
+from web.forms import errors_in, refusals_in
 from web.pages import context_of
 
 
@@ -107,7 +107,7 @@ def share(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
         services.share(batch=batch, discussion=form.cleaned_data["discussion"])
         messages.success(request, "Saved who sees the discussion.")
     else:
-        messages.error(request, " ".join(map(str, form.errors["discussion"])))
+        messages.error(request, " ".join(errors_in(form)))
     return redirect("assessment:discussion", batch.pk)
 
 
@@ -121,7 +121,7 @@ def note(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
             services.note(batch=batch, by=request.user, **form.cleaned_data)
             messages.success(request, f"Saved the outcome of {form.cleaned_data['docno']}.")
     if form.errors:
-        messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
+        messages.error(request, " ".join(errors_in(form)))
     query = {"page": request.POST["page"]} if request.POST.get("page", "").isdecimal() else {}
     address = reverse("assessment:discussion", args=[batch.pk])
     return redirect(f"{address}?{urlencode(query)}" if query else address)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, Value, When
 
 from assay.formats.qrels.reader import QrelsColumns
 from assay.protocols.questions import Answers
@@ -42,9 +42,13 @@ def gold_entries(batch: Batch, assessor_id: int) -> GoldEntries:
     batch, or that were a check of theirs before.
     """
     pool = batch.pool
-    entries = _with_gold(
-        PoolEntry.objects.filter(pool__track=pool.track_id, pool__protocol=pool.protocol_id), batch
-    )
+    gold = GoldUnit.objects.filter(track=pool.track_id)
+    is_known = Exists(gold.filter(topic=OuterRef("topic"), docno=OuterRef("docno")))
+    if pool.protocol.parsed.judging.has_members:
+        docnos = gold.filter(topic=OuterRef("entry__topic")).values("docno")
+        members = PoolMember.objects.filter(entry=OuterRef("pk"), position__gt=0, docno__in=docnos)
+        is_known = Exists(members)
+    entries = PoolEntry.objects.filter(is_known, pool__track=pool.track_id, pool__protocol=pool.protocol_id)
     in_pool = Case(When(pool=pool, then=Value(0)), default=Value(1))
     rows = entries.order_by(in_pool, "pk").values_list("pk", "topic", "docno")
     by_unit: dict[tuple[int, str], int] = {}
@@ -63,16 +67,6 @@ def gold_entries(batch: Batch, assessor_id: int) -> GoldEntries:
     topics = set(active.values_list("topic", flat=True))
     unknown = [(unit[0] in topics, pk) for unit, pk in by_unit.items() if unit not in known]
     return GoldEntries([pk for is_own, pk in unknown if is_own], [pk for is_own, pk in unknown if not is_own])
-
-
-def _with_gold(entries: QuerySet[PoolEntry], batch: Batch) -> QuerySet[PoolEntry]:
-    gold = GoldUnit.objects.filter(track=batch.pool.track_id)
-    of_entry = Exists(gold.filter(topic=OuterRef("topic"), docno=OuterRef("docno")))
-    if not batch.pool.protocol.parsed.judging.has_members:
-        return entries.filter(of_entry)
-    docnos = gold.filter(topic=OuterRef("entry__topic")).values("docno")
-    members = PoolMember.objects.filter(entry=OuterRef("pk"), position__gt=0, docno__in=docnos)
-    return entries.filter(Exists(members))
 
 
 def agreed_notes(track: Track) -> list[DiscussionNote]:

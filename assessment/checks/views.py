@@ -12,7 +12,7 @@ from assessment.checks.forms import ChecksForm, GoldForm
 from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.forms import refusals_in
-from web.pages import context_of, counted, read_and_post
+from web.pages import context_of, counted, numbers_in, read_and_post
 
 
 @read_and_post
@@ -60,8 +60,7 @@ def add_agreed(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def remove_gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Forget known grades. Organizers only."""
     track = track_or_404(request.user, slug)
-    ids = [int(pk) for pk in request.POST.getlist("units") if pk.isdecimal() and len(pk) < 19]
-    n = services.remove_gold(track=track, ids=ids)
+    n = services.remove_gold(track=track, ids=numbers_in(request.POST.getlist("units")))
     messages.success(request, f"Removed {counted(n, 'known grade')}.")
     return redirect("assessment:gold", slug)
 

@@ -133,12 +133,15 @@ def _resolved(
     """The rows whose words all mean something; everything that is wrong with the others becomes a complaint."""
     topics = {campaign.topics[row.topic] for row in part.rows if row.topic in campaign.topics}
     campaign.read_units(topics, part.rows)
+    words: Mapping[str, str] = source.mapping.get("assessors", {})
     for pk, row in zip(part.ids, part.rows, strict=True):
         plan.n_compared += 1
         plan.report(plan.n_compared, "comparing")
         before = sum(plan.n_by_kind.values())
         place = plan.attempt(row, lambda row: _place(source, row, campaign))
-        assessor = plan.attempt(row, lambda row: _assessor(source, row, campaign))
+        assessor = campaign.assessors.get(words.get(row.assessor, row.assessor))
+        if assessor is None:
+            plan.complain(row.line, "assessor", f"the track has no assessor {row.assessor}")
         choice = plan.attempt(row, lambda row: _choice(source, row, campaign))
         plan.attempt(row, lambda row: _check_left(row, campaign))
         if place is not None and assessor is not None:
@@ -178,7 +181,13 @@ def _place(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> tupl
 
 def batch_of(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> tuple[Pool, BatchKey]:
     """Pool and batch of a row."""
-    pool = _pool(source, row, campaign)
+    pools = list(campaign.pools.values())
+    pool = next((pool for pool in pools if pool.pk == source.pool_id), None) or campaign.pools.get(row.pool)
+    if pool is None and not row.pool and len(pools) == 1:
+        pool = pools[0]
+    if pool is None:
+        problem = f"the track has no pool “{row.pool}”" if row.pool else "the line names no pool"
+        raise Unusable("pool", f"{problem}; choose one for all judgments")
     key = BatchKey(pool.pk, row.batch or source.batch, row.kind or source.kind)
     if key.kind not in Batch.Kind.values:
         raise Unusable("batch", f"{key.kind!r} is not a kind of batch; use {', '.join(Batch.Kind.values)}")
@@ -188,26 +197,6 @@ def batch_of(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> tu
     if len(key.name) > 100:
         raise Unusable("batch", "the name of a batch has at most 100 characters")
     return pool, key
-
-
-def _assessor(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> int:
-    words: Mapping[str, str] = source.mapping.get("assessors", {})
-    assessor = campaign.assessors.get(words.get(row.assessor, row.assessor))
-    if assessor is None:
-        raise Unusable("assessor", f"the track has no assessor {row.assessor}")
-    return assessor
-
-
-def _pool(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Pool:
-    chosen = next((pool for pool in campaign.pools.values() if pool.pk == source.pool_id), None)
-    if chosen is not None:
-        return chosen
-    if row.pool in campaign.pools:
-        return campaign.pools[row.pool]
-    if not row.pool and len(campaign.pools) == 1:
-        return next(iter(campaign.pools.values()))
-    problem = f"the track has no pool “{row.pool}”" if row.pool else "the line names no pool"
-    raise Unusable("pool", f"{problem}; choose one for all judgments")
 
 
 def _choice(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Grade | NonAnswer:

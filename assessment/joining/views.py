@@ -34,16 +34,8 @@ from tracks.guidelines.selectors import html_of
 from tracks.rows.selectors import values_of
 from tracks.rows.views import framed
 from web.forms import refusals_in
-from web.pages import context_of, counted, read_and_post, site_of
+from web.pages import context_of, counted, number_in, read_and_post, site_of
 from web.throttling import limited
-
-MAX_DIGITS = 9
-
-
-def _number(request: HttpRequest) -> int:
-    """The number of the unit that the address asks for; the first one without it."""
-    text = request.GET.get("unit", "")
-    return int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else 1
 
 
 @user_page
@@ -51,7 +43,8 @@ def preview(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """A unit with its form; nothing is stored. Organizers, and assessors who may join the batch."""
     batch = get_object_or_404(selectors.batches_to_preview(request.user), pk=batch_id)
     can_accept = batches_to_join(request.user).filter(pk=batch.pk).exists()
-    shown = selectors.preview_of(batch, request.user, number=_number(request), can_accept=can_accept)
+    number = number_in(request.GET.get("unit", ""), 1)
+    shown = selectors.preview_of(batch, request.user, number=number, can_accept=can_accept)
     back = (
         batch.get_absolute_url() if request.user.oversees(batch.pool.track_id) else reverse("assessment:mine")
     )
@@ -82,7 +75,8 @@ def shown_preview(
 def preview_frame(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """The document of the frame of a unit. Organizers, and assessors who may join the batch."""
     batch = get_object_or_404(selectors.batches_to_preview(request.user), pk=batch_id)
-    return unit_frame(request, batch, _number(request) if request.user.oversees(batch.pool.track_id) else 1)
+    chosen = request.GET.get("unit", "") if request.user.oversees(batch.pool.track_id) else ""
+    return unit_frame(request, batch, number_in(chosen, 1))
 
 
 def unit_frame(request: HttpRequest, batch: Batch, number: int = 1) -> HttpResponse:

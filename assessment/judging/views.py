@@ -33,6 +33,7 @@ from assessment.judgments.answers import questions_of
 from assessment.models import Batch, Judgment, Task
 from tracks.rows.selectors import values_of
 from tracks.rows.views import framed
+from web.forms import errors_in
 from web.pages import context_of
 
 SALT = "assessment.judging.unsent"
@@ -164,7 +165,7 @@ def _not_saved(
         return _task_page(request, task, entered_fields(request), form=form, status=status)
     problem: dict[str, Any] = {
         "title": gettext(refusal.title if refusal else gettext_noop("Not saved")),
-        "detail": " ".join(str(message) for errors in form.errors.values() for message in errors),
+        "detail": " ".join(errors_in(form)),
         "errors": form.errors,
     }
     if isinstance(refusal, JudgedElsewhere):

@@ -178,7 +178,6 @@ class NuggetsPage:
     track: Track
     topics: list[ListedTopic]
     sources: NuggetSources | None
-    n_nuggets: int
     n_frozen: int
     tab: str = "nuggets"
 
@@ -206,7 +205,6 @@ def nuggets_page(track: Track) -> NuggetsPage:
         track=track,
         topics=topics,
         sources=NuggetSources.objects.select_related("judged_in").filter(track=track).first(),
-        n_nuggets=sum(len(nuggets) for nuggets in of_topic.values()),
         n_frozen=len(latest),
     )
 

@@ -16,7 +16,7 @@ from tracks.models import Topic
 from tracks.tracks.selectors import tracks_overseen_by
 from web.downloads import download
 from web.forms import bytes_of, refusals_in
-from web.pages import context_of, counted, read_and_post
+from web.pages import context_of, counted, number_in, read_and_post
 
 FILES = {
     "nuggetizer": "nuggetizer",
@@ -59,8 +59,7 @@ FORMS: dict[str, type[Any]] = {"add": NuggetForm, "change": ChangeForm, "merge":
 
 
 def _one(request: AuthenticatedRequest, topic: Topic) -> Nugget:
-    number = request.POST.get("nugget", "")
-    return get_object_or_404(topic.nuggets, pk=int(number) if number.isdecimal() and len(number) < 18 else 0)
+    return get_object_or_404(topic.nuggets, pk=number_in(request.POST.get("nugget", ""), 0))
 
 
 @read_and_post

@@ -64,7 +64,15 @@ def plan_of(
     sizes = [project.n_lines for project in projects]
     for n, project in enumerate(projects):
         step = partial(_report, report, sum(sizes[:n]), sum(sizes), project.title)
-        plan.projects.append(_planned(project, mapping, plan, step))
+        title = mapping.get("titles", {}).get(project.name, "") or project.title
+        slug = mapping.get("slugs", {}).get(project.name, "") or project.slug
+        lab = None
+        try:
+            lab = lab_of(project, slug=slug, title=title, report=step)
+            plan.problems += lab.problems
+        except AssayError as error:
+            plan.problems += str(error).split("\n")
+        plan.projects.append(PlannedProject(project, title, slug, lab))
     _name_accounts(plan, mapping.get("accounts", {}))
     plan.problems += [*_of_tracks(plan.projects), *_of_accounts(plan)]
     return plan
@@ -72,23 +80,6 @@ def plan_of(
 
 def _report(report: Report, before: int, total: int, title: str, n: int, step: str) -> None:
     report(before + n, total, f"tasks and judgments; {step} {title}")
-
-
-def _planned(
-    project: ProjectFiles,
-    mapping: Mapping[str, Mapping[str, str]],
-    plan: ProjectsPlan,
-    report: Callable[[int, str], None],
-) -> PlannedProject:
-    title = mapping.get("titles", {}).get(project.name, "") or project.title
-    slug = mapping.get("slugs", {}).get(project.name, "") or project.slug
-    try:
-        lab = lab_of(project, slug=slug, title=title, report=report)
-    except AssayError as error:
-        plan.problems += str(error).split("\n")
-        return PlannedProject(project, title, slug, None)
-    plan.problems += lab.problems
-    return PlannedProject(project, title, slug, lab)
 
 
 def _name_accounts(plan: ProjectsPlan, chosen: Mapping[str, str]) -> None:

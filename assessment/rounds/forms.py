@@ -23,6 +23,7 @@ from assessment.rounds.selectors import (
 from pooling.models import Pool, PoolEntry
 from tracks.models import Topic, Track
 from web.forms import StyledForm
+from web.pages import numbers_in
 
 MOST_UNITS = 10_000
 
@@ -81,11 +82,6 @@ class Boxes(forms.CheckboxSelectMultiple):
         super().__init__(attrs={"class": "form-check-input"})
 
 
-def numbers(texts: Sequence[str]) -> list[int]:
-    """The numbers among some texts."""
-    return [int(text) for text in texts if text.isdecimal() and len(text) < 19]
-
-
 class TrainingForm(RoundForm):
     """The topics, units and assessors of a training round."""
 
@@ -136,7 +132,7 @@ class TrainingForm(RoundForm):
         units = cast("forms.ModelMultipleChoiceField[PoolEntry]", self.fields["units"])
         units.queryset = units_to_pick(pool)
         ticked = (
-            numbers(cast("QueryDict", self.data).getlist("units"))
+            numbers_in(cast("QueryDict", self.data).getlist("units"))
             if self.is_bound
             else self.initial.get("units", [])
         )
@@ -158,7 +154,7 @@ class TrainingForm(RoundForm):
     def searched(cls, posted: QueryDict, pool: Pool) -> Self:
         """The form with what was entered, and the units that its search finds."""
         values: dict[str, Any] = dict(posted.items())
-        values |= {name: numbers(posted.getlist(name)) for name in ("topics", "units", "assessors")}
+        values |= {name: numbers_in(posted.getlist(name)) for name in ("topics", "units", "assessors")}
         return cls(pool=pool, initial=values | {"q": posted.get("q", "").strip()[:200]})
 
     @property

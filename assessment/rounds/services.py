@@ -61,23 +61,20 @@ def create_training(
     batch = batch_services.create(
         pool=pool, name=name, kind=Batch.Kind.TRAINING, minutes_allotted=minutes_allotted, by=by
     )
-    picked = [*units, *(_picked(pool, topics, docnos) if docnos else ())]
+    picked = list(units)
+    if docnos:
+        rows = PoolEntry.objects.filter(pool=pool, topic__in=topics, docno__in=docnos)
+        of_pool = dict(rows.values_list("pk", "docno"))
+        if missing := sorted(set(docnos) - set(of_pool.values())):
+            raise Refused(
+                f"{len(missing)} of the documents are not in the pool for these topics: {', '.join(missing[:5])}",
+                code="unknown-units",
+            )
+        picked += of_pool
     entries = picked or spread_entries(pool, list(topics), n_units or 1)
     batch_services.select_entries(batch=batch, entries=entries)
     assignment_services.share(batch=batch, assessors=assessors)
     return batch_services.open_for_judging(batch=batch) if is_open else batch
-
-
-def _picked(pool: Pool, topics: Sequence[Topic], docnos: Sequence[str]) -> list[int]:
-    entries = PoolEntry.objects.filter(pool=pool, topic__in=topics, docno__in=docnos)
-    rows = dict(entries.values_list("pk", "docno"))
-    missing = sorted(set(docnos) - set(rows.values()))
-    if missing:
-        raise Refused(
-            f"{len(missing)} of the documents are not in the pool for these topics: {', '.join(missing[:5])}",
-            code="unknown-units",
-        )
-    return list(rows)
 
 
 @transaction.atomic

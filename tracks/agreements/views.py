@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from accounts.access import AuthenticatedRequest, organizer_form, public_page, user_action
 from tracks.agreements import selectors, services
 from tracks.editor import PREVIEW, Button, Done, MarkdownForm, editor
-from web.pages import context_of, local_address
+from web.pages import context_of, local_address, number_in
 
 AGREEMENT = "tracks/agreements/agreement.html"
 
@@ -37,10 +37,8 @@ def version(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 def accept(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Accept the version that the page showed. Everyone who has logged in."""
     track = selectors.track_or_404(request.user, slug)
-    shown = request.POST.get("revision", "")
-    services.accept(
-        track=track, user=request.user, revision=int(shown) if shown.isdecimal() and len(shown) < 10 else -1
-    )
+    shown = number_in(request.POST.get("revision", ""), -1)
+    services.accept(track=track, user=request.user, revision=shown)
     messages.success(request, f"You accepted the data agreement of {track}.")
     return redirect(local_address(request, request.POST.get("next", "")) or track.get_absolute_url())
 

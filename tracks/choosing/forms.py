@@ -7,7 +7,7 @@ from django import forms
 from assay.candidates.topics import FIRST
 from assay.formats.topics.reader import MAX_CODE
 from tracks.models import CandidateSample
-from web.forms import StyledForm
+from web.forms import StyledForm, errors_in
 
 MAX_REASON = 2_000  # characters
 LABEL = "label-"  # before the name of a label, in names of fields
@@ -51,7 +51,7 @@ class DecisionForm(StyledForm):
     @property
     def faults(self) -> str:
         """The errors in a sentence, for the bar of the page."""
-        return " ".join(str(error) for errors in self.errors.values() for error in errors)
+        return " ".join(errors_in(self))
 
 
 class TopicsForm(StyledForm):

@@ -24,13 +24,6 @@ from tracks.models import (
 
 KEYS = "123456789wetyopfghjkbm"  # of the values of labels; a, r, u, c and ? are those of actions
 MOST_REASONS = 20
-SHOWN = (
-    gettext_noop("all"),
-    gettext_noop("open"),
-    gettext_noop("disagreements"),
-    gettext_noop("accepted"),
-    gettext_noop("rejected"),
-)
 
 
 class Value(NamedTuple):
@@ -166,7 +159,15 @@ def sample_page(user: User, sample: CandidateSample, *, show: str) -> SamplePage
     places = _places(sample)
     rows = [_row(place, seat, topics) for place in places]
     people = [chooser.user for chooser in sample.choosers.select_related("user")]
-    show = show if show in SHOWN else "all"
+    accepted_rows = [row for row in rows if row.outcome and row.outcome.is_accepted]
+    of_choice = {
+        gettext_noop("all"): rows,
+        gettext_noop("open"): [row for row in rows if row.outcome is None and not row.is_disagreement],
+        gettext_noop("disagreements"): [row for row in rows if row.is_disagreement],
+        gettext_noop("accepted"): accepted_rows,
+        gettext_noop("rejected"): [row for row in rows if row.outcome and not row.outcome.is_accepted],
+    }
+    show = show if show in of_choice else "all"
     seats = [each.seat for place in places for each in place.candidate.current_decisions]  # type: ignore[attr-defined]
     return SamplePage(
         track=track,
@@ -175,13 +176,13 @@ def sample_page(user: User, sample: CandidateSample, *, show: str) -> SamplePage
         people=people,
         seat=seat,
         bars=bars(settings, rows),
-        rows=[row for row in rows if _is_shown(row, show)],
+        rows=of_choice[show],
         n_rows=len(rows),
         show=show,
-        shows=SHOWN,
-        n_disagreements=sum(row.is_disagreement for row in rows),
-        n_accepted=sum(bool(row.outcome and row.outcome.is_accepted) for row in rows),
-        n_new=sum(bool(row.outcome and row.outcome.is_accepted and not row.topic) for row in rows),
+        shows=tuple(of_choice),
+        n_disagreements=len(of_choice["disagreements"]),
+        n_accepted=len(accepted_rows),
+        n_new=sum(not row.topic for row in accepted_rows),
         done=[(person, seats.count(number)) for number, person in enumerate(people, 1)],
         may_decide=seat is not None and track.status == Track.Status.DRAFT,
     )
@@ -204,16 +205,6 @@ def _row(place: SampledCandidate, seat: int | None, topics: Mapping[str, str]) -
         is_open and may_see,
         topics.get(place.candidate.docno, ""),
     )
-
-
-def _is_shown(row: Row, show: str) -> bool:
-    if show == "open":
-        return row.outcome is None and not row.is_disagreement
-    if show == "disagreements":
-        return row.is_disagreement
-    if show in {"accepted", "rejected"}:
-        return row.outcome is not None and row.outcome.is_accepted == (show == "accepted")
-    return True
 
 
 def bars(settings: Settings, rows: Iterable[Row]) -> list[Bar]:

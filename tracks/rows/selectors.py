@@ -12,6 +12,7 @@ from assay.html.form import form_parts
 from assay.protocols.schema import FormRules
 from corpus.threads.selectors import safe_html
 from tracks.models import Row, Topic, Track
+from web.pages import numbers_in
 
 PER_PAGE = 50
 
@@ -68,9 +69,7 @@ def parts_of(
 def rows_page(track: Track, form: FormRules, number: str | None, row_id: str) -> RowsPage:
     """A page of the rows, with the row with an id shown, or the first of the page."""
     rows = Paginator(rows_of(track), PER_PAGE).get_page(number)
-    chosen = (
-        rows_of(track).filter(pk=int(row_id)).first() if row_id.isdecimal() and len(row_id) < 19 else None
-    )
+    chosen = rows_of(track).filter(pk__in=numbers_in([row_id])).first()
     shown = chosen or next(iter(rows), None)
     parts = [] if shown is None or form.frame else parts_of(form, values(shown, shown.topic))
     table = [(row, [str(row.fields.get(name, "")) for name in form.fields]) for row in rows]

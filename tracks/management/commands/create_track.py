@@ -14,6 +14,7 @@ from tracks.protocols import services as protocol_services
 from tracks.protocols.selectors import protocols
 from tracks.tracks import services
 from tracks.tracks.forms import TrackForm
+from web.forms import errors_in
 
 
 class Command(BaseCommand):
@@ -43,26 +44,14 @@ class Command(BaseCommand):
             else:
                 raise CommandError(f"There is no protocol {name}.")
             given = {name: options[name] for name in ("slug", "name", "description")}
-            collections = {name: _collection(options[name]) for name in ("collection", "topic_collection")}
-            fields = {
-                **model_to_dict(Track(), TrackForm.Meta.fields),
-                **given,
-                **collections,
-                "protocol": protocol.pk,
-            }
+            fields = model_to_dict(Track(), TrackForm.Meta.fields) | given | {"protocol": protocol.pk}
+            for name in ("collection", "topic_collection"):
+                if (slug := options[name]) is not None:
+                    if (collection := collection_named(slug)) is None:
+                        raise CommandError(f"There is no collection {slug}.")
+                    fields[name] = collection.pk
             form = TrackForm(fields, instance=Track())
             if not form.is_valid():
-                raise CommandError(
-                    "\n".join(str(error) for errors in form.errors.values() for error in errors)
-                )
+                raise CommandError("\n".join(errors_in(form)))
             track = services.create(track=form.save(commit=False), by=user)
         self.stdout.write(f"{track.slug} is created as a draft, with the protocol {protocol.slug}.")
-
-
-def _collection(slug: str | None) -> int | None:
-    if slug is None:
-        return None
-    collection = collection_named(slug)
-    if collection is None:
-        raise CommandError(f"There is no collection {slug}.")
-    return collection.pk
