@@ -13,7 +13,7 @@ from assessment.agreement import discussions, exports, selectors, services
 from assessment.agreement.forms import ORDERS, DisagreementsForm
 from assessment.batches.selectors import batch_or_404
 from assessment.judgments.api import AnswersField
-from assessment.judgments.disagreements import Rule, disagreements, round_of, scale_of
+from assessment.judgments.disagreements import Rule, round_of, scale_of
 from assessment.models import Batch
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
@@ -167,9 +167,8 @@ class Agreement(Endpoints):
         track = track_of(request, slug)
         form = DisagreementsForm.of(request.query_params, track.protocol.parsed)
         require_valid(form)
-        of_round = round_of(track, request.query_params.get("round"))
-        units = disagreements(track, of_round, form.difference, form.cleaned_data["order"])
-        return download(exports.disagreements_csv(units), f"{track.slug}-disagreements.csv")
+        of_round, order = request.query_params.get("round"), form.cleaned_data["order"]
+        return download(*exports.disagreements_file(track, of_round, form.difference, order))
 
 
 class ReplySerializer(serializers.Serializer[Any]):

@@ -9,7 +9,8 @@ from assay.statistics import agreement_report as report
 from assay.tables import as_tsv, text_of
 from assessment.agreement.discussions import DiscussedUnit
 from assessment.agreement.machines import Comparison
-from assessment.judgments.disagreements import Disagreement
+from assessment.judgments.disagreements import Difference, disagreements, round_of
+from tracks.models import Track
 
 MACHINES = ("machine", *report.PAIR_HEADER[2:])
 TABLES = ("alpha", "pairs", "assessors", "topics")
@@ -29,14 +30,17 @@ def tsv(graded: report.Graded, scale: Scale, name: str) -> str:
     return as_tsv(table.header, [[text_of(cell) for cell in row] for row in table.rows])
 
 
-def disagreements_csv(units: Iterable[Disagreement]) -> str:
-    """A line per judgment of each unit."""
+def disagreements_file(
+    track: Track, of_round: str | None, difference: Difference, order: str
+) -> tuple[str, str]:
+    """CSV with a line per judgment of each unit on which assessors of a round disagree, and the name of the file."""
     rows = [
         (unit.topic, unit.docno, vote.assessor, vote.label, vote.grade, vote.comment)
-        for unit in units
+        for unit in disagreements(track, round_of(track, of_round), difference, order)
         for vote in unit.votes
     ]
-    return as_csv(("topic", "docno", "assessor", "choice", "grade", "comment"), rows)
+    header = ("topic", "docno", "assessor", "choice", "grade", "comment")
+    return as_csv(header, rows), f"{track.slug}-disagreements.csv"
 
 
 HEADER = ("topic", "docno", "assessor", "choice", "grade", "comment", "answers", "agreed_grade", "note")

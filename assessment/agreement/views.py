@@ -75,9 +75,8 @@ def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponse
     form = DisagreementsForm.of(request.GET, track.protocol.parsed)
     if not form.is_valid():
         return disagreements(request, slug)
-    of_round = rounds.round_of(track, request.GET.get("round"))
-    units = rounds.disagreements(track, of_round, form.difference, form.cleaned_data["order"])
-    return download(exports.disagreements_csv(units), f"{track.slug}-disagreements.csv")
+    of_round, order = request.GET.get("round"), form.cleaned_data["order"]
+    return download(*exports.disagreements_file(track, of_round, form.difference, order))
 
 
 @user_page

@@ -2,18 +2,19 @@
 
 from typing import Any
 
-from django.http import Http404
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from assessment.board import differences, exports, selectors
+from assessment.board import exports, selectors
 from assessment.judging import services as task_services
 from tracks.tracks.api import track_of
 from web.api.permissions import Organizer
 from web.api.serializers import Strict
 from web.api.views import Endpoints, get, get_file, parameter, post
 from web.downloads import download
+
+BATCH = parameter("batch", "The id of a batch; without it, all batches of people.", kind="whole number")
 
 
 class PaceSerializer(serializers.Serializer[selectors.Pace]):
@@ -104,9 +105,7 @@ class Board(Endpoints):
         "tracks/<slug:slug>/board/",
         "board",
         BoardSerializer,
-        parameters=[
-            parameter("batch", "The id of a batch; without it, all batches of people.", kind="whole number")
-        ],
+        parameters=[BATCH],
     )
     def get_board(self, request: Request, slug: str) -> Any:
         """Read how far the judging of a track is, how fast it goes, and who has judged what."""
@@ -116,24 +115,17 @@ class Board(Endpoints):
         "tracks/<slug:slug>/board/<slug:table>/",
         "board_table",
         "text/tab-separated-values",
-        parameters=[
-            parameter("batch", "The id of a batch; without it, all batches of people.", kind="whole number")
-        ],
+        parameters=[BATCH],
     )
     def download_board_table(self, request: Request, slug: str, table: str) -> Any:
         """Download a table of the live board as TSV: assessors, topics, days or hours."""
-        track = track_of(request, slug)
-        if table not in exports.TABLES:
-            raise Http404
-        page = selectors.board_page(track, request.query_params.get("batch", ""))
-        return download(exports.tsv(page, table), f"{track.slug}-judging-{table}.tsv")
+        batch = request.query_params.get("batch", "")
+        return download(*exports.table_file(track_of(request, slug), table, batch))
 
     @get_file("tracks/<slug:slug>/judged-differently/", "judged_differently", "text/csv")
     def download_judged_differently(self, request: Request, slug: str) -> Any:
         """Download which documents are the same, or nearly, and were judged differently, as CSV."""
-        track = track_of(request, slug)
-        lines = exports.differences_csv(differences.all_differences(track))
-        return download(lines, f"{track.slug}-judged-differently.csv")
+        return download(*exports.differences_file(track_of(request, slug)))
 
     @post("judgments/<int:judgment_id>/return/", "return_non_answer", takes=ReturnSerializer)
     def return_non_answer(self, request: Request, judgment_id: int) -> None:

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
 
+from django.http import Http404
+
 from assay.formats.spreadsheet import csv_lines
 from assay.tables import as_tsv
-from assessment.board.differences import JudgedDifferently
-from assessment.board.selectors import BoardPage, Period, Times
+from assessment.board.differences import all_differences
+from assessment.board.selectors import BoardPage, Period, Times, board_page
+from tracks.models import Track
 
 Rows = Iterator[list[str]]
 
@@ -47,22 +50,24 @@ TABLES: MappingProxyType[str, Callable[[BoardPage], Rows]] = MappingProxyType(
 )
 
 
-def tsv(page: BoardPage, name: str) -> str:
-    """One of `TABLES`."""
-    header, *rows = TABLES[name](page)
-    return as_tsv(header, rows)
+def table_file(track: Track, table: str, batch: str) -> tuple[str, str]:
+    """One of `TABLES` as TSV, of all batches or of one, and the name of its file."""
+    if table not in TABLES:
+        raise Http404
+    header, *rows = TABLES[table](board_page(track, batch))
+    return as_tsv(header, rows), f"{track.slug}-judging-{table}.tsv"
 
 
 def _times(times: Times) -> list[str]:
     return ["" if value is None else f"{value:.1f}" for value in (times.mean, times.median)]
 
 
-def differences_csv(groups: Iterable[JudgedDifferently]) -> Iterator[str]:
-    """A line for each judgment of each group; a group has a number."""
+def differences_file(track: Track) -> tuple[Iterator[str], str]:
+    """CSV with a line for each judgment of each group, which has a number, and the name of the file."""
     header = ("group", "kind", "topic", "docno", "assessor", "choice", "grade", "comment")
     rows = (
         (number, group.kind, group.topic, vote.docno, vote.assessor, vote.label, vote.grade, vote.comment)
-        for number, group in enumerate(groups, 1)
+        for number, group in enumerate(all_differences(track), 1)
         for vote in group.votes
     )
-    return csv_lines(header, rows)
+    return csv_lines(header, rows), f"{track.slug}-judged-differently.csv"

@@ -1,7 +1,7 @@
 """The live board of a track and its files. Organizers only."""
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import AuthenticatedRequest, organizer_form, organizer_page
@@ -29,10 +29,7 @@ def board(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def board_file(request: AuthenticatedRequest, slug: str, table: str) -> HttpResponseBase:
     """A table of the board as TSV. Organizers only."""
     track = track_or_404(request.user, slug)
-    if table not in exports.TABLES:
-        raise Http404
-    page = selectors.board_page(track, request.GET.get("batch", ""))
-    return download(exports.tsv(page, table), f"{track.slug}-judging-{table}.tsv")
+    return download(*exports.table_file(track, table, request.GET.get("batch", "")))
 
 
 @organizer_form
@@ -67,6 +64,4 @@ def differences(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_page
 def differences_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The differences of the page as CSV, with the near-duplicates of all topics. Organizers only."""
-    track = track_or_404(request.user, slug)
-    lines = exports.differences_csv(same.all_differences(track))
-    return download(lines, f"{track.slug}-judged-differently.csv")
+    return download(*exports.differences_file(track_or_404(request.user, slug)))

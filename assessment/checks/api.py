@@ -92,8 +92,7 @@ class Checks(Endpoints):
     @get_file("tracks/<slug:slug>/checks/", "check_results", "text/tab-separated-values")
     def download_check_results(self, request: Request, slug: str) -> Any:
         """Download the results of the hidden checks by assessor, as TSV."""
-        track = track_of(request, slug)
-        return download(results.results_tsv(track), f"{track.slug}-hidden-checks.tsv")
+        return download(*results.results_file(track_of(request, slug)))
 
     @get(
         *KNOWN_GRADES,

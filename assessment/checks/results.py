@@ -173,8 +173,11 @@ HEADER = (
 OF_SCALES = {"gold_two_way", "gold_bias", "repeats_two_way"}  # columns that need grades in an order
 
 
-def results_tsv(track: Track) -> str:
-    """The results of each assessor as TSV; undefined values are empty. Pairs and forms have no columns of scales."""
+def results_file(track: Track) -> tuple[str, str]:
+    """The results of each assessor as TSV, and the name of the file.
+
+    Undefined values are empty. Pairs and forms have no columns of scales.
+    """
     protocol = track.protocol.parsed
     _, assessors = results_of(track, protocol.agreement.binary_from)
     left_out = () if protocol.judging.has_scale else OF_SCALES
@@ -187,4 +190,4 @@ def results_tsv(track: Track) -> str:
         values = map(text_of, (gold.equal, gold.two_way, gold.bias, gold.kappa.value))
         row = [each.name, str(gold.n), *values, str(repeats.n), *map(text_of, own)]
         rows.append([value for name, value in zip(HEADER, row, strict=True) if name not in left_out])
-    return as_tsv([name for name in HEADER if name not in left_out], rows)
+    return as_tsv([name for name in HEADER if name not in left_out], rows), f"{track.slug}-hidden-checks.tsv"

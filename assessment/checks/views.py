@@ -76,5 +76,4 @@ def results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_page
 def results_file(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The results as TSV. Organizers only."""
-    track = track_or_404(request.user, slug)
-    return download(check_results.results_tsv(track), f"{track.slug}-hidden-checks.tsv")
+    return download(*check_results.results_file(track_or_404(request.user, slug)))

@@ -65,12 +65,33 @@ class StartForm(PlaceForm):
         return upload
 
 
-class MappingForm(PlaceForm):
+class WordsForm(StyledForm):
+    """A form with a field for each word of an upload: what it means here."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.words: dict[str, tuple[str, str]] = {}  # of each field: kind and word
+
+    def add(self, kind: str, word: str, meaning: forms.Field) -> None:
+        """Ask for the meaning of a word of a kind."""
+        name = f"{kind}-{len(self.words)}"
+        self.words[name], self.fields[name] = (kind, word), meaning
+
+    @property
+    def mapping(self) -> dict[str, dict[str, str]]:
+        """The chosen meanings by kind and word."""
+        chosen: dict[str, dict[str, str]] = {}
+        for name, (kind, word) in self.words.items():
+            if meaning := self.cleaned_data[name]:
+                chosen.setdefault(kind, {})[word] = meaning
+        return chosen
+
+
+class MappingForm(WordsForm, PlaceForm):
     """The meanings of the columns, assessors and answers of a checked file in the track."""
 
     def __init__(self, *args: Any, source: JudgmentImport, **kwargs: Any) -> None:
         super().__init__(*args, track=source.track, **kwargs)
-        self.words: dict[str, tuple[str, str]] = {}  # of each field: kind and word
         self.initial.update(pool=source.pool_id, batch=source.batch, kind=source.kind)
         if source.report.get("form") != "assay-csv":
             header: list[str] = source.report.get("header", [])
@@ -89,16 +110,6 @@ class MappingForm(PlaceForm):
             self._add("answers", answer, f"Answer “{answer}”", choices, meanings.get(answer, ""))
 
     def _add(self, kind: str, word: str, label: str, choices: list[tuple[str, str]], initial: str) -> None:
-        name = f"{kind}-{len(self.words)}"
-        self.words[name] = (kind, word)
-        self.fields[name] = forms.ChoiceField(choices=choices, required=False, label=label, initial=initial)
-        self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]  # not marked as optional
-
-    @property
-    def mapping(self) -> dict[str, dict[str, str]]:
-        """The chosen meanings by kind and word."""
-        chosen: dict[str, dict[str, str]] = {}
-        for name, (kind, word) in self.words.items():
-            if meaning := self.cleaned_data[name]:
-                chosen.setdefault(kind, {})[word] = meaning
-        return chosen
+        meaning = forms.ChoiceField(choices=choices, required=False, label=label, initial=initial)
+        meaning.is_one_of_several = True  # type: ignore[attr-defined]  # not marked as optional
+        self.add(kind, word, meaning)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.datastructures import MultiValueDict
 from rest_framework import serializers
@@ -11,7 +10,6 @@ from rest_framework.request import Request
 
 from accounts.access import person_of
 from accounts.models import User
-from assay.nuggets.files import FORMS, write_nuggets
 from assessment.nuggets import selectors, services
 from assessment.nuggets.forms import ImportForm
 from assessment.nuggets.services import MAX_TEXT
@@ -272,12 +270,7 @@ class NuggetLists(Endpoints):
     )
     def download_nuggets(self, request: Request, slug: str, form: str) -> Any:
         """Download the latest frozen lists: `nuggetizer`, `nugget-bank` or `ragtime`."""
-        track = selectors.track_or_404(person_of(request), slug)
-        if form not in FORMS:
-            raise Http404
-        return download(
-            write_nuggets(selectors.frozen_lists(track), form), f"{track.slug}-nuggets-{form}.jsonl"
-        )
+        return download(*selectors.frozen_file(selectors.track_or_404(person_of(request), slug), form))
 
 
 urlpatterns = Nuggets.urls() + NuggetLists.urls()

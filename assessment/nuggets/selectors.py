@@ -15,6 +15,7 @@ from accounts.models import User
 from assay.digests import sha256_of
 from assay.html.sanitize import plain
 from assay.nuggets import lists
+from assay.nuggets.files import FORMS, write_nuggets
 from assay.passages import words_of
 from assessment.judgments.answers import in_language
 from assessment.models import MAIN_AND_DUAL, Judgment
@@ -130,6 +131,13 @@ def frozen_lists(track: Track) -> list[lists.NuggetList]:
     """The latest frozen list of each topic that has one, in the order of the topics."""
     latest = {version.topic_id: version for version in reversed(versions_of(track))}
     return [frozen_list(latest[topic.pk]) for topic in track.topics.all() if topic.pk in latest]
+
+
+def frozen_file(track: Track, form: str) -> tuple[bytes, str]:
+    """The latest frozen lists in one of `FORMS`, and the name of the file."""
+    if form not in FORMS:
+        raise Http404
+    return write_nuggets(frozen_lists(track), form), f"{track.slug}-nuggets-{form}.jsonl"
 
 
 def frozen_nuggets(pool: Pool) -> list[lists.NuggetList]:

@@ -8,7 +8,6 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import AuthenticatedRequest, chairs_only_read, organizer_page
-from assay.nuggets.files import write_nuggets
 from assessment.nuggets import selectors, services
 from assessment.nuggets.forms import ChangeForm, ImportForm, MergeForm, NuggetForm, SegmentsForm
 from pooling.models import Nugget
@@ -107,8 +106,4 @@ def nugget_list(request: AuthenticatedRequest, slug: str, code: str) -> HttpResp
 @organizer_page
 def nuggets_file(request: AuthenticatedRequest, slug: str, form: str) -> HttpResponseBase:
     """The latest frozen lists as a file of nuggetizer or AutoJudge. Organizers only."""
-    track = selectors.track_or_404(request.user, slug)
-    if form not in FILES:
-        raise Http404
-    content = write_nuggets(selectors.frozen_lists(track), form)
-    return download(content, f"{track.slug}-nuggets-{form}.jsonl")
+    return download(*selectors.frozen_file(selectors.track_or_404(request.user, slug), form))

@@ -6,6 +6,7 @@ from django import forms
 
 from accounts.models import User
 from assay.formats.projects import MAX_BYTES
+from assessment.imports.forms import WordsForm
 from assessment.models import ProjectImport
 from tracks.models import Track
 from web.forms import FilesField, FilesInput, StyledForm
@@ -38,34 +39,21 @@ class ProjectsForm(StyledForm):
         return uploads
 
 
-class NamesForm(StyledForm):
+class NamesForm(WordsForm):
     """The titles and short names of the tracks, and the accounts of the workers."""
 
     def __init__(self, *args: Any, source: ProjectImport, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.words: dict[str, tuple[str, str]] = {}  # of each field: kind and word
         projects: list[dict[str, Any]] = source.report.get("projects", [])
         for project in projects:
             of = f" of {project['folder'] or project['title']}" if len(projects) > 1 else ""
             title = forms.CharField(max_length=NAME, label=f"Name{of}", initial=project["title"])
             slug = forms.SlugField(max_length=SLUG, label=f"Short name{of}", initial=project["slug"])
             slug.help_text = "Of the track, for its URL, and of its protocol."
-            self._add("titles", project["folder"], title)
-            self._add("slugs", project["folder"], slug)
+            self.add("titles", project["folder"], title)
+            self.add("slugs", project["folder"], slug)
         for person in source.report.get("people", []):
             label = f"Account of {person['worker']} ({counted(person['judgments'], 'judgment')})"
             name = forms.CharField(max_length=USERNAME, label=label, initial=person["account"])
             name.help_text = "A new account." if person["is_new"] else "This account exists."
-            self._add("accounts", person["worker"], name)
-
-    def _add(self, kind: str, word: str, of_word: forms.Field) -> None:
-        name = f"{kind}-{len(self.words)}"
-        self.words[name], self.fields[name] = (kind, word), of_word
-
-    @property
-    def mapping(self) -> dict[str, dict[str, str]]:
-        """The names by kind and word."""
-        chosen: dict[str, dict[str, str]] = {}
-        for name, (kind, word) in self.words.items():
-            chosen.setdefault(kind, {})[word] = self.cleaned_data[name]
-        return chosen
+            self.add("accounts", person["worker"], name)

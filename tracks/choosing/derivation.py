@@ -13,12 +13,10 @@ from django.db.models import Count, QuerySet
 from accounts.access import AnyUser
 from accounts.audit import services as audit
 from accounts.models import User
-from assay.candidates.topics import as_import
 from assay.formats.topics.reader import TopicRow, number_of
 from assay.formats.topics.writer import formulas_of
-from tracks.choosing.services import DecisionRefused, Made
+from tracks.choosing.services import DecisionRefused, Made, store
 from tracks.models import Topic, Track
-from tracks.topics import services as topics
 from tracks.topics.selectors import FORMULA_UNITS
 from tracks.tracks.selectors import tracks_overseen_by
 from web.pages import counted
@@ -140,17 +138,13 @@ def derive(
     rows = [
         _derived(originals.get(code), code, formulas[code], labels.get(code, {}), prefix) for code in formulas
     ]
-    threads = {row.code: row.thread for row in rows}
 
-    def keep_threads(_: object) -> None:
-        for code, thread in threads.items():
-            Topic.objects.filter(track=track, code=code).update(thread=thread)
+    def record() -> None:
         Track.objects.filter(pk=track.pk).update(derived_from=source)
         details = {"from": source.slug, "topics": len(rows)}
         audit.record(action="topics.derived", subject=track, track=track, details=details, by=by)
 
-    name = f"derived-from-{source.slug}.jsonl"
-    topics.import_topics(track=track, data=as_import(rows), name=name, on_stored=keep_threads)
+    store(track, rows, f"derived-from-{source.slug}.jsonl", record)
     return Made([row.code for row in rows], f"{counted(len(rows), 'topic')} derived from {source}.")
 
 

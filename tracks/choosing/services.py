@@ -4,7 +4,7 @@ A decision is appended. It locks the candidate, so two decisions at the same tim
 each seat has at most one that is current, by a constraint.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.core.files import File
@@ -216,6 +216,17 @@ def _row(candidate: Candidate) -> Row:
     return Row(id=candidate.docno, title=candidate.title, body=candidate.body, tags=tuple(candidate.tags))
 
 
+def store(track: Track, rows: Sequence[TopicRow], name: str, record: Callable[[], None]) -> None:
+    """Store topics with their threads, and record it."""
+
+    def keep_threads(_: object) -> None:
+        for row in rows:
+            Topic.objects.filter(track=track, code=row.code).update(thread=row.thread)
+        record()
+
+    topics.import_topics(track=track, data=as_import(rows), name=name, on_stored=keep_threads)
+
+
 def make_topics(*, sample: CandidateSample, first: str, by: User) -> Made:
     """Make topics of the accepted candidates, with their labels and threads.
 
@@ -234,16 +245,12 @@ def make_topics(*, sample: CandidateSample, first: str, by: User) -> Made:
         raise DecisionRefused(
             f"No accepted candidate of {sample} is new: there is nothing to make topics of."
         )
-    threads = {row.code: row.thread for row in rows}
 
-    def keep_threads(_: object) -> None:
-        for code, thread in threads.items():
-            Topic.objects.filter(track=track, code=code).update(thread=thread)
+    def record() -> None:
         details = {"topics": len(rows), "first": rows[0].code, "last": rows[-1].code}
         audit.record(action="topics.chosen", subject=sample, track=track, details=details, by=by)
 
-    name = f"sample-{sample.number}-{rows[0].code}.jsonl".replace("/", "-")
-    topics.import_topics(track=track, data=as_import(rows), name=name, on_stored=keep_threads)
+    store(track, rows, f"sample-{sample.number}-{rows[0].code}.jsonl".replace("/", "-"), record)
     others = [name for name in sample.labels if name not in track.protocol.parsed.topics.labels]
     left_out = (
         f" {track.protocol.slug} has no label {', '.join(others)}; the candidates keep it." if others else ""

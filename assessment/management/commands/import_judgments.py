@@ -31,6 +31,12 @@ def pair(text: str) -> tuple[str, str]:
     return word, meaning
 
 
+def add_meaning(parser: argparse.ArgumentParser, option: str, kind: Any, metavar: str, words: str) -> None:
+    """Add an option that says what a word of an upload means."""
+    words = f"{words}; repeatable"
+    parser.add_argument(f"--{option}", action="append", type=kind, default=[], metavar=metavar, help=words)
+
+
 class Command(BaseCommand):
     help = (
         "Import judgments from Turkle's results, from an export of Assay, or from any CSV with the columns topic, "
@@ -46,19 +52,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--kind", choices=Batch.Kind.values, default="main", help="kind of that batch (default: main)"
         )
-        for option, metavar, words in (
-            ("column", "FIELD=COLUMN", "column of a field, such as topic=Input.qid"),
-            ("assessor", "NAME=USER", "account of an assessor of the file"),
-            ("answer", "ANSWER=CHOICE", "key of the grade or non-answer that an answer means"),
-        ):
-            parser.add_argument(
-                f"--{option}",
-                action="append",
-                type=pair,
-                default=[],
-                metavar=metavar,
-                help=f"{words}; repeatable",
-            )
+        add_meaning(parser, "column", pair, "FIELD=COLUMN", "column of a field, such as topic=Input.qid")
+        add_meaning(parser, "assessor", pair, "NAME=USER", "account of an assessor of the file")
+        words = "key of the grade or non-answer that an answer means"
+        add_meaning(parser, "answer", pair, "ANSWER=CHOICE", words)
         parser.add_argument(
             "--check", action="store_true", help="say what would be imported, and import nothing"
         )

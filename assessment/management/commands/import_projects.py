@@ -8,7 +8,7 @@ from django.core.files import File
 from django.core.management.base import BaseCommand, CommandError
 
 from assay.errors import Refused
-from assessment.management.commands.import_judgments import pair, wait
+from assessment.management.commands.import_judgments import add_meaning, pair, wait
 from assessment.models import ProjectImport
 from assessment.projects import services
 from tracks.console import add_by, organizer_of
@@ -31,24 +31,11 @@ class Command(BaseCommand):
             "files", type=Path, nargs="+", metavar="FILE", help="template, batches and results; or zip files"
         )
         add_by(parser)
-        for option, kind, metavar, words in (
-            ("title", of_folder, "[FOLDER=]TITLE", "name of the track of a folder, or of the only project"),
-            (
-                "slug",
-                of_folder,
-                "[FOLDER=]SLUG",
-                "short name of the track of a folder, or of the only project",
-            ),
-            ("account", pair, "WORKER=USER", "account of a worker, which is made if it is not there"),
-        ):
-            parser.add_argument(
-                f"--{option}",
-                action="append",
-                type=kind,
-                default=[],
-                metavar=metavar,
-                help=f"{words}; repeatable",
-            )
+        track = "of the track of a folder, or of the only project"
+        add_meaning(parser, "title", of_folder, "[FOLDER=]TITLE", f"name {track}")
+        add_meaning(parser, "slug", of_folder, "[FOLDER=]SLUG", f"short name {track}")
+        words = "account of a worker, which is made if it is not there"
+        add_meaning(parser, "account", pair, "WORKER=USER", words)
         parser.add_argument("--check", action="store_true", help="say what would be made, and import nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
