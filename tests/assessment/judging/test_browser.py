@@ -34,13 +34,17 @@ def live_scene(transactional_db: None) -> Scene:
 
 @pytest.fixture
 def desk(live_scene: Scene, live_server: Any, new_page: NewPage) -> Callable[..., Page]:
-    """Opens Ada's first task: `desk()`; keywords go to Playwright's context."""
+    return desk_of(live_scene, live_server, new_page)
+
+
+def desk_of(scene: Any, live_server: Any, new_page: NewPage) -> Callable[..., Page]:
+    """Return the function that opens Ada's first task: `desk()`; keywords go to Playwright's context."""
 
     def open_page(**options: Any) -> Page:
         page = new_page(**options)
-        log_in(page, live_server.url, live_scene.ada)
-        page.goto(f"{live_server.url}{accept(live_scene.batch, live_scene.ada).get_absolute_url()}")
-        return ready(page)
+        log_in(page, live_server.url, scene.ada)
+        page.goto(f"{live_server.url}{accept(scene.batch, scene.ada).get_absolute_url()}")
+        return ready(page) if options.get("java_script_enabled", True) else page
 
     return open_page
 

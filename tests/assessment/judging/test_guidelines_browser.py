@@ -9,11 +9,10 @@ from playwright.sync_api import Page, expect
 from accounts.models import User
 from assessment.models import Judgment
 from tests.assessment.conftest import Scene, build_scene
-from tests.assessment.judging.test_browser import left, ready
+from tests.assessment.judging.test_browser import desk_of, left, ready
 from tests.assessment.judging.test_guidelines import publish
 from tests.helpers.browser import assert_accessible, excess_width, log_in
 from tests.helpers.factories import make_organizer
-from tests.helpers.judging import accept
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -29,14 +28,7 @@ def live_scene(transactional_db: None) -> Scene:
 def desk(live_scene: Scene, live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
     """Opens Ada's first task, with guidelines."""
     publish(live_scene, "# Rules\n\nRead $x^2$ well.", "Stricter now")
-
-    def open_page(**options: Any) -> Page:
-        page = new_page(**options)
-        log_in(page, live_server.url, live_scene.ada)
-        page.goto(f"{live_server.url}{accept(live_scene.batch, live_scene.ada).get_absolute_url()}")
-        return ready(page)
-
-    return open_page
+    return desk_of(live_scene, live_server, new_page)
 
 
 def test_panel_opens_by_key_and_stays_open_while_judging(desk: Callable[..., Page]) -> None:

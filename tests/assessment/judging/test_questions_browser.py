@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from assessment.models import Judgment
 from corpus.models import Document
 from tests.assessment.conftest import Scene, build_scene
-from tests.assessment.judging.test_browser import PHONE, height, left, ready, state
+from tests.assessment.judging.test_browser import PHONE, desk_of, height, left, ready, state
 from tests.assessment.judgments.test_protocol_keys import form_scene
 from tests.conftest import wait_until
 from tests.helpers.browser import assert_accessible, log_in
@@ -28,14 +28,7 @@ def bolt(transactional_db: None) -> Scene:
 @pytest.fixture
 def desk(bolt: Scene, live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
     """Opens Ada's first task."""
-
-    def open_page(**options: Any) -> Page:
-        page = new_page(**options)
-        log_in(page, live_server.url, bolt.ada)
-        page.goto(f"{live_server.url}{accept(bolt.batch, bolt.ada).get_absolute_url()}")
-        return page
-
-    return open_page
+    return desk_of(bolt, live_server, new_page)
 
 
 def stored() -> list[dict[str, str]]:
@@ -47,7 +40,7 @@ def question(page: Page, name: str) -> Any:
 
 
 def test_questions_are_answered_with_the_keyboard_also_offline(desk: Callable[..., Page]) -> None:
-    page = ready(desk())
+    page = desk()
     address = page.url
     trans = question(page, "How good is the English passage")
     expect(trans).to_be_hidden()
@@ -82,7 +75,7 @@ def test_questions_are_answered_with_the_keyboard_also_offline(desk: Callable[..
 
 
 def test_answers_survive_a_reload(desk: Callable[..., Page]) -> None:
-    page = ready(desk())
+    page = desk()
     page.keyboard.press("y")
     page.keyboard.press("3")
 
@@ -94,7 +87,7 @@ def test_answers_survive_a_reload(desk: Callable[..., Page]) -> None:
 
 
 def test_questions_are_answered_by_touch(desk: Callable[..., Page]) -> None:
-    page = ready(desk(color_scheme="dark", **PHONE))
+    page = desk(color_scheme="dark", **PHONE)
     expect(page.locator(".question:visible")).to_have_count(0)
     place = page.locator("label[for=choice-yes]").bounding_box()
     page.locator("label[for=choice-yes]").tap()

@@ -8,11 +8,10 @@ import pytest
 from playwright.sync_api import FrameLocator, Page, expect
 
 from assessment.models import Judgment
-from tests.assessment.judging.test_browser import PHONE, ready, state
+from tests.assessment.judging.test_browser import PHONE, desk_of, ready, state
 from tests.conftest import wait_until
-from tests.helpers.browser import assert_accessible, log_in
-from tests.helpers.judging import accept
-from tests.helpers.row_scenes import CAPTIONS, MARKED, ROWS, TURKLE, RowScene, build_rows
+from tests.helpers.browser import assert_accessible
+from tests.helpers.row_scenes import CAPTIONS, MARKED, ROWS, TURKLE, build_rows
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 TEXTS = "topic,docno,text\nt,1,Lovely\nt,2,Sad\n"
@@ -61,13 +60,7 @@ later();
 
 @pytest.fixture
 def desk(transactional_db: None, live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
-    def open_page(scene: RowScene, **options: Any) -> Page:
-        page = new_page(**options)
-        log_in(page, live_server.url, scene.ada)
-        page.goto(f"{live_server.url}{accept(scene.batch, scene.ada).get_absolute_url()}")
-        return ready(page)
-
-    return open_page
+    return lambda scene, **options: desk_of(scene, live_server, new_page)(**options)
 
 
 def frame_of(page: Page) -> FrameLocator:

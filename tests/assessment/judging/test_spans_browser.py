@@ -8,12 +8,10 @@ from playwright.sync_api import Page, expect
 
 from assay.html.sanitize import plain
 from assessment.models import Judgment
-from tests.assessment.conftest import Scene
-from tests.assessment.judging.test_browser import PHONE, left, ready, state
+from tests.assessment.judging.test_browser import PHONE, desk_of, left, ready, state
 from tests.assessment.judgments.test_spans import BODY, span_scene
 from tests.conftest import wait_until
-from tests.helpers.browser import assert_accessible, log_in
-from tests.helpers.judging import accept
+from tests.helpers.browser import assert_accessible
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -29,17 +27,9 @@ SELECT = """([first, last]) => {
 
 
 @pytest.fixture
-def desk(live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
+def desk(transactional_db: None, live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
     """Opens the first task of Ada, whose document can be marked."""
-
-    def open_page(**options: Any) -> Page:
-        scene: Scene = span_scene()
-        page = new_page(**options)
-        log_in(page, live_server.url, scene.ada)
-        page.goto(f"{live_server.url}{accept(scene.batch, scene.ada).get_absolute_url()}")
-        return ready(page)
-
-    return open_page
+    return desk_of(span_scene(), live_server, new_page)
 
 
 def stored() -> list[list[tuple[str, str]]]:

@@ -39,6 +39,18 @@ def change(scene: Scene, old: str, new: str) -> None:
     stored.save(update_fields=["text"])
 
 
+def assert_replaced(scene: Scene, old: str, new: str, before: str, after: str) -> None:
+    """Assert that a change of the protocol replaces a part of the page that judges."""
+    address, ada = accept(scene.batch, scene.ada).get_absolute_url(), client_of(scene.ada)
+    first = ada.get(address).content.decode()
+
+    change(scene, old, new)
+
+    second = ada.get(address).content.decode()
+    assert [before in html for html in (first, second)] == [True, False]
+    assert [after in html for html in (first, second)] == [False, True]
+
+
 @pytest.mark.parametrize(
     ("protocol", "old", "new", "before", "after"),
     [
@@ -63,15 +75,7 @@ def change(scene: Scene, old: str, new: str) -> None:
 def test_choices_and_questions_of_the_page_are_those_of_the_protocol(
     protocol: str, old: str, new: str, before: str, after: str
 ) -> None:
-    scene = build_scene(protocol)
-    address, ada = accept(scene.batch, scene.ada).get_absolute_url(), client_of(scene.ada)
-    first = ada.get(address).content.decode()
-
-    change(scene, old, new)
-
-    second = ada.get(address).content.decode()
-    assert [before in html for html in (first, second)] == [True, False]
-    assert [after in html for html in (first, second)] == [False, True]
+    assert_replaced(build_scene(protocol), old, new, before, after)
 
 
 @pytest.mark.parametrize(("after", "status"), [('after = ["yes", "maybe"]', 422), ('after = ["maybe"]', 302)])
@@ -337,11 +341,4 @@ def test_question_about_other_topics_is_not_asked(form: Scene) -> None:
 def test_page_shows_questions_as_the_protocol_describes_them(
     form: Scene, old: str, new: str, before: str, after: str
 ) -> None:
-    address, ada = accept(form.batch, form.ada).get_absolute_url(), client_of(form.ada)
-    first = ada.get(address).content.decode()
-
-    change(form, old, new)
-
-    second = ada.get(address).content.decode()
-    assert [before in html for html in (first, second)] == [True, False]
-    assert [after in html for html in (first, second)] == [False, True]
+    assert_replaced(form, old, new, before, after)

@@ -76,16 +76,18 @@ def test_threshold_leaves_out_a_difference_on_one_side(
     assert selected.entry.topic == judged_twice.second
 
 
+def task_page(batch: Batch, user: User) -> str:
+    """The page on which a user judges the first unit of a batch, which it opens."""
+    batch_services.open_for_judging(batch=batch)
+    client = Client()
+    client.force_login(user)
+    return client.get(accept(batch, user).get_absolute_url()).content.decode()
+
+
 def test_adjudicator_sees_both_judgments_without_names(
     judged_twice: Scene, organizer: Client, eve: User
 ) -> None:
-    batch = create(organizer, judged_twice, eve)
-    batch_services.open_for_judging(batch=batch)
-    task = accept(batch, eve)
-    client = Client()
-    client.force_login(eve)
-
-    html = client.get(task.get_absolute_url()).content.decode()
+    html = task_page(create(organizer, judged_twice, eve), eve)
 
     assert "Ada: medium" in html
     assert "Bob: low" in html
@@ -93,13 +95,7 @@ def test_adjudicator_sees_both_judgments_without_names(
 
 
 def test_blind_adjudicator_sees_the_unit_only(judged_twice: Scene, organizer: Client, eve: User) -> None:
-    batch = create(organizer, judged_twice, eve, is_blind="on")
-    batch_services.open_for_judging(batch=batch)
-    task = accept(batch, eve)
-    client = Client()
-    client.force_login(eve)
-
-    html = client.get(task.get_absolute_url()).content.decode()
+    html = task_page(create(organizer, judged_twice, eve, is_blind="on"), eve)
 
     assert "Ada: medium" not in html
     assert "Earlier judgments" not in html
