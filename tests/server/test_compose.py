@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tomllib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
@@ -237,12 +237,13 @@ class TestFiles:
 class Visitor:
     """A browser behind the lab's proxy: HTTPS outside, headers inside, cookies kept."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, context: ssl.SSLContext | None = None) -> None:
         self.port = port
+        self.context = context  # of the proxy; without it, the visitor is in its place
         self.cookies: dict[str, str] = {}
 
     def ask(self, path: str, form: dict[str, str] | None = None) -> tuple[int, str, http.client.HTTPMessage]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = _connection(self.port, self.context)
         headers = {
             "Host": "assay.example.org",
             "X-Forwarded-Proto": "https",
@@ -433,13 +434,19 @@ def _has_certificate(port: int, context: ssl.SSLContext) -> bool:
         return False
 
 
+def _connection(port: int, context: ssl.SSLContext | None) -> http.client.HTTPConnection:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    if context:
+        connection.connect()
+        connection.sock = context.wrap_socket(connection.sock, server_hostname="assay.example.org")
+    return connection
+
+
 def _ask_proxy(
     port: int, context: ssl.SSLContext, path: str, headers: dict[str, str], body: bytes | None = None
 ) -> tuple[int, http.client.HTTPMessage]:
     """Ask by HTTPS under the name of the site; the certificate is checked."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.connect()
-    connection.sock = context.wrap_socket(connection.sock, server_hostname="assay.example.org")
+    connection = _connection(port, context)
     connection.request("POST" if body else "GET", path, body, {"Host": "assay.example.org", **headers})
     response = connection.getresponse()
     response.read()
@@ -464,40 +471,57 @@ def test_images_are_built_and_serve_the_site(tmp_path: Path) -> None:
     for name, content in secrets.items():
         (tmp_path / name).write_text(content)
     ports = {name: Lab.free_port() for name in ("PORT", "HTTP_PORT", "HTTPS_PORT")}
-    own = {
-        **GIVEN,
-        "SECRETS": str(tmp_path),
-        "ASSAY_VERSION": "test",
-        **{key: str(port) for key, port in ports.items()},
-    }
-    project = ["docker", "compose", "--project-name", f"assay-test-{os.getpid()}", "--profile", "https"]
-    environment = os.environ | own
-    try:
-        subprocess.run(
-            [*project, "up", "--build", "--detach", "--wait"], cwd=paths.ROOT, env=environment, check=True
-        )
-        backup = ["exec", "worker", "python", "manage.py", "backup", "/backups/test.zip"]
-        subprocess.run([*project, *backup], cwd=paths.ROOT, env=environment, check=True)
-        authority = ["exec", "caddy", "cat", "/data/caddy/pki/authorities/local/root.crt"]
-        root = subprocess.run(
-            [*project, *authority],
-            cwd=paths.ROOT,
-            env=environment,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        context = ssl.create_default_context(cadata=root.stdout)
+    own = GIVEN | {"SECRETS": str(tmp_path), "ASSAY_VERSION": "test"}
+    environment = os.environ | own | {key: str(port) for key, port in ports.items()}
 
-        assert _ask_proxy(ports["HTTPS_PORT"], context, "/", {})[0] == 200
-        assert (
-            _ask_proxy(
-                ports["HTTPS_PORT"], context, "/metrics", {"Authorization": f"Bearer {METRICS_TOKEN}"}
-            )[0]
-            == 200
+    def compose(*words: str) -> str:
+        project = ["docker", "compose", "--project-name", f"assay-test-{os.getpid()}", "--profile", "https"]
+        done = subprocess.run(
+            [*project, *words], cwd=paths.ROOT, env=environment, capture_output=True, text=True, check=False
         )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    try:
+        compose("up", "--build", "--detach")  # returns when web is healthy, for which the proxy waits
+        wait_until(lambda: _unhealthy(compose) == {}, seconds=180, reason=lambda: str(_unhealthy(compose)))
+        authority = compose("exec", "-T", "caddy", "cat", "/data/caddy/pki/authorities/local/root.crt")
+        context = ssl.create_default_context(cadata=authority)
+        bearer = {"Authorization": f"Bearer {METRICS_TOKEN}"}
+
+        assert _ask_proxy(ports["HTTPS_PORT"], context, "/metrics", bearer)[0] == 200
+        compose("exec", "-T", "web", "python", "manage.py", "demo", "--password", "a-password-of-the-lab")
+        visitor = Visitor(ports["HTTPS_PORT"], context)
+        assert visitor.log_in("organizer", "a-password-of-the-lab") == 302
+        home = visitor.ask("/")[1]
+        files = set(re.findall(r'(?:href|src)="(/static/[^"]+)"', home))
+        assert files
+        for path in files | set(re.findall(r'href="(/tracks/[^"]+)"', home)):
+            assert visitor.ask(path)[0] == 200, path
+        for name in ("web", "worker", "beat"):
+            rights = compose("exec", "-T", name, "sh", "-c", "id -un; touch /assay/file 2>&1 || true")
+            assert rights.splitlines()[0] == "assay"
+            assert "Read-only file system" in rights
+
+        compose("exec", "-T", "worker", "python", "manage.py", "backup", "/backups/test.zip")
+        compose("exec", "-T", "worker", "python", "manage.py", "restore", "--drill", "/backups/test.zip")
+        compose("stop", "web", "worker", "beat")
+        restore = ("python", "manage.py", "restore", "--replace", "/backups/test.zip")
+        compose("run", "--rm", "-T", "web", *restore)
+        compose("up", "--detach", "--scale", "worker=2")
+        wait_until(lambda: _unhealthy(compose) == {}, seconds=180, reason=lambda: str(_unhealthy(compose)))
+
+        visitor = Visitor(ports["HTTPS_PORT"], context)
+        assert visitor.log_in("organizer", "a-password-of-the-lab") == 302
     finally:
-        subprocess.run([*project, "down", "--volumes"], cwd=paths.ROOT, env=environment, check=False)
+        compose("down", "--volumes")
+
+
+def _unhealthy(compose: Callable[..., str]) -> dict[str, str]:
+    """The services that are not healthy, with their states; `migrate` has ended."""
+    lines = map(json.loads, compose("ps", "--all", "--format", "json").splitlines())
+    states = {line["Name"]: line["Health"] or f"{line['State']} {line['ExitCode']}" for line in lines}
+    return {name: state for name, state in states.items() if state not in {"healthy", "exited 0"}}
 
 
 def _answers(visitor: Visitor) -> bool:
