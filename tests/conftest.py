@@ -1,7 +1,6 @@
 """Fixtures of all tests. `tests.servers` starts the PostgreSQL and the Redis that they use."""
 
 import gc
-import itertools
 import os
 import signal
 import socket
@@ -38,6 +37,7 @@ from playwright.sync_api import (
 
 from server import browser as chromium
 from tests import servers
+from tests.helpers.database import tables, tables_with_rows
 from tests.helpers.forks import Fork, Original
 
 # No deadline: a slow machine fails no test. In CI, every process tries the same examples.
@@ -94,17 +94,13 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 
 def _delete_rows(test: TransactionTestCase) -> None:
     """Empty the tables after a test that commits. Most are empty already, and TRUNCATE is slow for each of them."""
-    kept = {"django_migrations", "django_content_type", "auth_permission"}  # what `migrate` fills
-    names = set(connection.introspection.django_table_names(only_existing=True, include_views=False)) - kept
-    tables = [f'"{name}"' for name in sorted(names)]
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"LOCK TABLE {', '.join(tables)} IN EXCLUSIVE MODE")  # wait for other processes
-        cursor.execute("SELECT " + ", ".join(f"EXISTS (SELECT FROM {table})" for table in tables))
-        has_rows = cursor.fetchone()
+        cursor.execute(f"LOCK TABLE {', '.join(tables())} IN EXCLUSIVE MODE")  # wait for other processes
+        filled = tables_with_rows()
         cursor.execute(
             "SET LOCAL session_replication_role = 'replica'"
         )  # no trigger and no foreign key refuses
-        for table in itertools.compress(tables, has_rows):
+        for table in filled:
             cursor.execute(f"DELETE FROM {table}")
 
 

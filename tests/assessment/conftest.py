@@ -9,6 +9,7 @@ from assessment.models import Batch
 from pooling.models import Pool
 from tests.helpers.factories import make_assessor, make_topic, make_track
 from tests.helpers.judging import make_batch, make_pool
+from tests.helpers.remembered import remembered
 from tracks.models import Topic, Track
 
 
@@ -29,6 +30,7 @@ def scene(db: None) -> Scene:
     return build_scene()
 
 
+@remembered
 def build_scene(protocol: str = "arqmath-2020-task1") -> Scene:
     track = make_track(protocol=protocol)
     first, second = make_topic(track, "A.1"), make_topic(track, "A.2")

@@ -25,6 +25,7 @@ from tests.helpers.factories import (
     make_user,
 )
 from tests.helpers.judging import accept, judge, make_batch, make_pool
+from tests.helpers.remembered import remembered
 from tracks.models import Topic, Track
 
 SEGMENTS = {
@@ -59,6 +60,7 @@ class AnswersLab(NamedTuple):
     bob: User
 
 
+@remembered
 def answers_lab() -> AnswersLab:
     """A track whose segments were judged: the segments of a topic are relevant to it, and the others are not."""
     collection = make_collection("segments", name="Segments")

@@ -15,6 +15,7 @@ from pooling.models import Pool
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
 from tests.helpers.factories import make_assessor, make_collection, make_organizer, make_track
+from tests.helpers.remembered import remembered
 from tracks.models import Track
 from tracks.topics.services import import_topics
 
@@ -31,6 +32,7 @@ class Campaign(NamedTuple):
     ada: User
 
 
+@remembered
 def build_campaign() -> Campaign:
     """Import everything, and build the pool."""
     organizer = make_organizer()

@@ -10,6 +10,7 @@ from assay.candidates.samples import Settings, Stratum, as_record, draw, parse_s
 from assay.samples import path
 from jobs import services as jobs
 from tests.helpers.factories import make_assessor, make_organizer, make_track
+from tests.helpers.remembered import remembered
 from tracks.candidates import jobs as candidate_jobs
 from tracks.candidates import services
 from tracks.candidates.selectors import label_words
@@ -50,6 +51,7 @@ def make_sample(
     )
 
 
+@remembered
 def make_choice(slug: str = "lab", protocol: str = "arqmath-2020-task1") -> Choice:
     """A draft with the sample candidates, all of them drawn."""
     track = make_track(slug, protocol=protocol, status=Track.Status.DRAFT)

@@ -1,17 +1,35 @@
 """The database as any process but the tests sees it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from itertools import compress
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 
+@cache
+def tables() -> tuple[str, ...]:
+    """The quoted names of all tables except those that `migrate` fills."""
+    kept = {"django_migrations", "django_content_type", "auth_permission"}
+    names = set(connection.introspection.django_table_names(only_existing=True, include_views=False)) - kept
+    return tuple(f'"{name}"' for name in sorted(names))
+
+
+def tables_with_rows(of: Iterable[str] = ()) -> list[str]:
+    """Those of some tables that are not empty, or of all."""
+    names = list(of) or tables()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT " + ", ".join(f"EXISTS (SELECT FROM {table})" for table in names))
+        return list(compress(names, cursor.fetchone()))
+
+
 @contextmanager
 def of_the_next_release() -> Iterator[None]:
     """Tables as a next release may have made them: one more column in each, and a table that names users."""
-    tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
-    alter = "".join(f'ALTER TABLE "{table}" {{}};' for table in sorted(tables))
+    names = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    alter = "".join(f'ALTER TABLE "{name}" {{}};' for name in sorted(names))
     with connection.cursor() as cursor:
         cursor.execute(
             alter.replace("{}", "ADD COLUMN of_the_next text, ADD COLUMN n_next int NOT NULL DEFAULT 7")

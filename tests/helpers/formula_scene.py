@@ -17,6 +17,7 @@ from tests.helpers.factories import (
     make_topic,
     make_track,
 )
+from tests.helpers.remembered import remembered
 from tracks.models import Topic, Track
 
 SHAPES = ["x^2", r"\frac{a}{b}", r"\sqrt{n}", "e^{i\\pi}"]
@@ -51,6 +52,7 @@ class FormulaScene:
         )
 
 
+@remembered
 def build_formula_scene(
     *, protocol: str = "arqmath-2021-task2", n: int = 48, is_clustered: bool = True
 ) -> FormulaScene:

@@ -11,6 +11,7 @@ from pooling.models import Pool
 from pooling.pools import services as pool_services
 from tests.helpers.factories import make_assessor, make_organizer
 from tests.helpers.judging import make_batch
+from tests.helpers.remembered import remembered
 from tracks.models import Organizer, StoredProtocol, Topic, Track
 from tracks.rows.services import import_rows
 
@@ -100,6 +101,7 @@ def build_pool(track: Track, by: User, name: str = "Pool", **options: object) ->
     return pool
 
 
+@remembered
 def build_rows(text: str = CAPTIONS, rows: str = ROWS) -> RowScene:
     track, organizer = make_row_track(text, rows), make_organizer("ona")
     pool = build_pool(track, organizer)

@@ -1,12 +1,12 @@
 """The scene of most tests of runs: a track with three topics and a collection, two teams, and users of all roles."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import LazySettings
+from django.conf import LazySettings, settings
 from django.core.cache import cache
 from playwright.sync_api import Page
 
@@ -27,6 +27,7 @@ from tests.helpers.factories import (
     make_track,
     make_user,
 )
+from tests.helpers.remembered import remembered
 from tests.helpers.runs import TOPICS
 from tracks.models import Track
 
@@ -43,8 +44,12 @@ class Scene:
     organizer: User
     assessor: User
     stranger: User
-    folder: Path
-    answers: list[str] = field(default_factory=list)
+    answers: list[str]
+
+    @property
+    def folder(self) -> Path:
+        """The folder of this test's files."""
+        return Path(settings.MEDIA_ROOT)
 
     def files(self) -> list[Path]:
         """All stored files."""
@@ -60,7 +65,8 @@ class Scene:
             return run_services.submit(file=file, file_name=path.name, declared=declared, **options)
 
 
-def build_scene(folder: Path) -> Scene:
+@remembered
+def build_scene() -> Scene:
     track = make_track("arq", name="ARQ")
     for code in TOPICS:
         make_topic(track, code)
@@ -79,7 +85,6 @@ def build_scene(folder: Path) -> Scene:
         organizer=make_organizer("olga"),
         assessor=make_assessor(track, "jane"),
         stranger=make_user("sam"),
-        folder=folder,
         answers=answers,
     )
 
@@ -94,7 +99,7 @@ def folder(tmp_path: Path, settings: LazySettings) -> Path:
 
 @pytest.fixture
 def scene(db: None, folder: Path) -> Scene:
-    return build_scene(folder)
+    return build_scene()
 
 
 @pytest.fixture(autouse=True)

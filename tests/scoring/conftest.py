@@ -21,6 +21,7 @@ from scoring.models import Leaderboard, Qrels
 from scoring.qrels import services as qrels_services
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track, make_user
 from tests.helpers.judging import judge, make_batch
+from tests.helpers.remembered import remembered
 from tracks.models import Topic, Track
 
 UNITS = ["10", "9", "é"]  # pooled for every topic
@@ -99,6 +100,7 @@ class Scene:
         return board
 
 
+@remembered
 def build_scene(protocol: str = "arqmath-2020-task1") -> Scene:
     track = make_track("arq", protocol=protocol, name="ARQ", collection=None)
     topics = {code: make_topic(track, code) for code in ("A.1", "A.10", "A.2")}
@@ -140,14 +142,21 @@ def _alone(monkeypatch: pytest.MonkeyPatch, settings: LazySettings, tmp_path: Pa
     settings.MEDIA_ROOT = tmp_path / "files"
 
 
+@remembered
+def build_scored() -> Scene:
+    """The scene with a good run of ours and a poor baseline of theirs."""
+    scene = build_scene()
+    scene.submit(scene.ours, "good", "10 é 9")
+    scene.submit(scene.theirs, "poor", "x 9 10", kind="baseline")
+    return scene
+
+
 @pytest.fixture
-def scene(db: None) -> Scene:
-    return build_scene()
+def scene(db: None, request: pytest.FixtureRequest) -> Scene:
+    """The scene, with two runs if the test also has the fixture `scored`."""
+    return build_scored() if "scored" in request.fixturenames else build_scene()
 
 
 @pytest.fixture
 def scored(scene: Scene) -> Scene:
-    """The scene with a good run of ours and a poor baseline of theirs."""
-    scene.submit(scene.ours, "good", "10 é 9")
-    scene.submit(scene.theirs, "poor", "x 9 10", kind="baseline")
     return scene

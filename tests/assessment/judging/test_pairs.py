@@ -28,6 +28,7 @@ from pooling.models import Pool, PoolEntry
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_assessor, make_document, make_organizer, make_topic, make_track
 from tests.helpers.judging import accept, judge, make_batch, make_pool
+from tests.helpers.remembered import remembered
 from tracks.models import StoredProtocol, Track
 
 pytestmark = pytest.mark.django_db
@@ -48,6 +49,7 @@ class Scene(NamedTuple):
     organizer: User
 
 
+@remembered
 def build_scene(text: str = LAB) -> Scene:
     parsed = parse_protocol(text, name="lab.toml")
     fields = {"title": parsed.title, "text": text, "digest": parsed.digest}

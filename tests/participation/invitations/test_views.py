@@ -246,7 +246,7 @@ def test_terms_out_of_range_are_refused(scene: Scene, terms: dict[str, Any]) -> 
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_accept_the_last_use_at_once_one_gets_it(folder: Path) -> None:
-    scene = build_scene(folder)
+    scene = build_scene()
     invitation = invite(scene)
     people = [make_user(), make_user()]
     start = threading.Barrier(2)
@@ -286,7 +286,7 @@ def test_wrong_link_stores_no_session(client: Client) -> None:
 def test_copied_link_registers_a_member_and_is_no_referrer(
     folder: Path, live_server: Any, new_page: Callable[..., Page]
 ) -> None:
-    scene = build_scene(folder)
+    scene = build_scene()
     manager = new_page(permissions=["clipboard-read", "clipboard-write"])
     log_in(manager, live_server.url, scene.member)
     manager.goto(f"{live_server.url}/teams/{scene.ours.pk}/")

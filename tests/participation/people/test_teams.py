@@ -196,7 +196,7 @@ def test_name_of_a_team_must_be_new_and_printable(scene: Scene, name: str) -> No
 
 @pytest.mark.django_db(transaction=True)
 def test_nobody_becomes_member_and_assessor_at_once(folder: Path) -> None:
-    scene = build_scene(folder)
+    scene = build_scene()
     person = make_user("eve")
     start = threading.Barrier(2)
     refused: list[str] = []

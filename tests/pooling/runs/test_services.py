@@ -291,7 +291,7 @@ def test_taken_tag_is_refused(scene: Scene) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_two_submissions_at_once_of_one_tag_give_one_run(folder: Path) -> None:
-    scene = build_scene(folder)
+    scene = build_scene()
     start = threading.Barrier(2)
     outcomes: list[str] = []
 
@@ -321,7 +321,7 @@ def test_two_submissions_at_once_of_one_tag_give_one_run(folder: Path) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_two_submissions_at_once_do_not_exceed_the_disk_limit(folder: Path, settings: Any) -> None:
-    scene = build_scene(folder)
+    scene = build_scene()
     stored = submit(scene, run_bytes(n=3))
     settings.TEAM_MAX_BYTES = int(stored.n_bytes * 2.5)
     start = threading.Barrier(2)
@@ -366,7 +366,7 @@ def test_two_submissions_at_once_do_not_exceed_the_disk_limit(folder: Path, sett
 def test_two_submissions_at_once_for_the_last_place_of_a_quota_give_one_run(
     folder: Path, keys: str, phase: str, message: str
 ) -> None:
-    scene = build_scene(folder)
+    scene = build_scene()
     protocol = scene.track.protocol
     protocol.text = protocol.text.replace("depth = 50\n", f"depth = 50\n{keys}\n")
     protocol.text = protocol.text.replace("[pool]\n", f"{phase}[pool]\n")

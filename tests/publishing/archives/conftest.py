@@ -25,6 +25,7 @@ from scoring.analyses import services as analysis_services
 from scoring.models import Leaderboard
 from scoring.qrels import services as qrels_services
 from tests.helpers.judging import accept, judge, make_batch, make_machine
+from tests.helpers.remembered import remembered
 from tests.scoring.conftest import Scene, build_scene
 from tracks.assessors import services as assessor_services
 from tracks.guidelines import services as guidelines_services
@@ -73,6 +74,7 @@ def written(archive: Archive, folder: Path) -> Path:
     return path
 
 
+@remembered
 def build_campaign() -> Campaign:
     """Two pools, the second of which tops up the first; a revised judgment; a withdrawn run; a leaderboard."""
     scene = build_scene()

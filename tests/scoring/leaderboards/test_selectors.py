@@ -21,15 +21,17 @@ from scoring.leaderboards.services import rescore
 from scoring.models import Evaluation, Leaderboard
 from scoring.qrels import services as qrels_services
 from tests.helpers.factories import make_track
-from tests.scoring.conftest import QRELS, Scene
+from tests.helpers.remembered import remembered
+from tests.scoring.conftest import QRELS, Scene, build_scene, build_scored
 
 N_TOPICS = 12
 CODES = [f"T.{n:02}" for n in range(N_TOPICS)]
 
 
-@pytest.fixture
-def board(scene: Scene) -> Leaderboard:
+@remembered
+def build_board() -> tuple[Scene, Leaderboard]:
     """Twelve topics with one relevant document each. Two runs retrieve it first, two retrieve it third."""
+    scene = build_scene()
     text = "".join(f"{code} 0 hit 3\n{code} 0 miss 0\n{code} 0 junk 0\n" for code in CODES)
     for code in CODES:
         scene.topics[code] = scene.track.topics.create(code=code)
@@ -37,7 +39,22 @@ def board(scene: Scene) -> Leaderboard:
     scene.submit(scene.ours, "again", "hit junk miss")
     scene.submit(scene.theirs, "third", "junk miss hit")
     scene.submit(scene.theirs, "base", "junk miss", kind="baseline")
-    return scene.leaderboard(scene.qrels(text.encode()))
+    return scene, scene.leaderboard(scene.qrels(text.encode()))
+
+
+@pytest.fixture
+def built(db: None) -> tuple[Scene, Leaderboard]:
+    return build_board()
+
+
+@pytest.fixture
+def scene(db: None, request: pytest.FixtureRequest) -> Scene:
+    return request.getfixturevalue("built")[0] if "board" in request.fixturenames else build_scored()
+
+
+@pytest.fixture
+def board(built: tuple[Scene, Leaderboard]) -> Leaderboard:
+    return built[1]
 
 
 def row_of(scene: Scene, board: Leaderboard, tag: str) -> leaderboard_selectors.BoardRow:
