@@ -169,11 +169,30 @@ def pytest_collect_file() -> Generator[None, list[Any], list[Any]]:
     return [each for each in collectors if type(each) is pytest.Module]  # and no module of doctests
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that need the real files: `-m "not real_files"` runs all others."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that need the real files: `-m "not real_files"` runs all others. Begin with the long tests."""
     for item in items:
         if "data" in getattr(item, "fixturenames", ()):
             item.add_marker("real_files")
+    if worker := getattr(config, "workerinput", None):
+        items[:] = _long_tests_first(items, worker["workercount"])
+
+
+def _long_tests_first(items: list[pytest.Item], n: int) -> list[pytest.Item]:
+    """Put some long tests at the start of each of the n parts into which pytest-xdist divides the tests.
+
+    At the end of a part, a single one would keep its process at work while the others have nothing left.
+    """
+    long = [item for item in items if item.get_closest_marker("long")]
+    short = [item for item in items if not item.get_closest_marker("long")]
+    ordered: list[pytest.Item] = []
+    for part in range(n):
+        size = (len(items) - len(ordered)) // (n - part)
+        chosen = long[part::n]
+        rest = max(size - len(chosen), 0)
+        ordered += [*chosen, *short[:rest]]
+        del short[:rest]
+    return ordered + short
 
 
 def pytest_collection_finish() -> None:
@@ -181,6 +200,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 def shared_data() -> Path:

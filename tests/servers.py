@@ -8,6 +8,7 @@ released its lock.
 
 import contextlib
 import fcntl
+import gc
 import os
 import shutil
 import signal
@@ -87,6 +88,7 @@ def use_template() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Start the servers, then set Django up: settings are read then, and any conftest may import models."""
+    gc.disable()  # until all tests are collected: what is imported and collected stays
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # run the cleanups
     _remove_abandoned_folders()
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))

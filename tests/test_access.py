@@ -649,6 +649,7 @@ def _answer(client: Client, address: str) -> str:
 
 
 @pytest.mark.usefixtures("empty_refusals")
+@pytest.mark.long
 def test_each_person_opens_what_they_may_and_nothing_else(scene: Scene, addresses: dict[str, str]) -> None:
     expected = expected_of(MATRIX)
 

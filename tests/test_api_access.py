@@ -506,6 +506,7 @@ def _parameters(name: str) -> list[str]:
     return list(lookup.reverse_dict[name][0][0][1])
 
 
+@pytest.mark.long
 def test_each_person_and_token_does_what_it_may_and_nothing_else(
     scene: Scene, addresses: dict[str, str]
 ) -> None:

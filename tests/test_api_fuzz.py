@@ -135,6 +135,7 @@ def try_operation(operation: APIOperation, ids: Mapping[str, Any], tokens: list[
 
 
 @pytest.mark.usefixtures("_one_connection")
+@pytest.mark.long
 def test_no_request_makes_the_api_fail_or_answer_something_undescribed(
     scene: Scene, addresses: dict[str, str]
 ) -> None:

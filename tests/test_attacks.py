@@ -138,6 +138,7 @@ def elsewhere(address: str) -> Iterator[str]:
     yield re.sub(r"/[^/]+/$", "/%ff%fe/", address)
 
 
+@pytest.mark.long
 def test_no_request_is_a_server_error(scene: Scene, addresses: dict[str, str]) -> None:
     known = clients(scene)
     targets = [("organizer", each) for name, each in addresses.items() if name != "logout"]

@@ -278,6 +278,7 @@ def read_qrels(text: str) -> Qrels:
     return dict(qrels)
 
 
+@pytest.mark.long
 def test_campaign_from_import_to_leaderboard(
     campaign: Campaign, live_server: object, new_page: Callable[..., Page], worker: Factory, beat: Factory
 ) -> None:

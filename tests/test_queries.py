@@ -232,6 +232,7 @@ def repeated(before: list[str], after: list[str]) -> str:
 
 @pytest.mark.no_cover  # other tests open these pages; to measure this one takes 15 s
 @pytest.mark.usefixtures("empty_refusals")
+@pytest.mark.long
 def test_no_page_makes_more_queries_for_more_rows(
     scene: Scene, addresses: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -138,6 +138,7 @@ def assert_accessible(page: Page) -> None:
         page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
+@pytest.mark.long
 def test_track_is_judged_from_training_to_qrels(
     live_server: Any,
     new_page: Callable[..., Page],

@@ -199,6 +199,7 @@ def check_second_demo() -> None:
     assert all_rows() == before
 
 
+@pytest.mark.long
 def test_demo_that_was_killed_again_and_again_is_completed_by_the_next(
     process_environment: dict[str, str], tmp_path: Path
 ) -> None:

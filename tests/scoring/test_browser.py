@@ -32,6 +32,7 @@ def faults(page: Page, *, scheme: Literal["light", "dark"], rules: Sequence[str]
     return violations(page, rules) + ([f"{excess} px too wide"] if excess > 0 else [])
 
 
+@pytest.mark.long
 def test_every_page_is_accessible_on_every_screen(
     scored: Scene, live_server: LiveServer, new_page: Callable[..., Page]
 ) -> None:

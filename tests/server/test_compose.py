@@ -358,6 +358,7 @@ class Lab:
         return done.returncode == 0
 
 
+@pytest.mark.long
 def test_the_processes_of_the_compose_file_serve_the_demo(lab: Lab) -> None:
     lab.run("web", "python", "manage.py", "collectstatic", "--noinput", "--verbosity", "0")
     # root collects them when the image is built, and another account serves them

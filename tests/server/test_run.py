@@ -64,6 +64,7 @@ def ended(running: Running) -> int:
     return int(running.process.wait(timeout=120))
 
 
+@pytest.mark.long
 def test_it_starts_serves_announces_it_once_and_stops_completely(start: Start, var: Path) -> None:
     """Also after a first start that was killed, after a kill, on the same port, and then without Redis."""
     port = str(free_port())
@@ -154,6 +155,7 @@ def kill_until_all_stops(running: Running, word: str) -> None:
             return
 
 
+@pytest.mark.long
 def test_what_ends_unexpectedly_is_started_again_until_it_ends_too_often(start: Start, var: Path) -> None:
     running = start(**QUICK)
     address = ready(running)

@@ -17,6 +17,7 @@ from tests.helpers.openid import CLIENT, SECRET
 SERVICE = {"_SERVER": "https://idp.test", "_CLIENT_ID": CLIENT, "_CLIENT_SECRET": SECRET}
 
 
+@pytest.mark.long
 def test_site_with_services_and_second_factor() -> None:
     """The tests of `with_signin.py`, on a database of their own."""
     url = urlsplit(os.environ["DATABASE_URL"])._replace(path="/signin").geturl()

@@ -339,6 +339,7 @@ def test_page_of_an_import_lists_skipped_rows(client: Client, tmp_path: Path) ->
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.long
 def test_killed_import_continues_when_it_is_repeated(
     process_environment: dict[str, str], tmp_path: Path, settings: Any
 ) -> None:
