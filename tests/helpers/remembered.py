@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class _Memory:
-    """What a function returned, the rows of each table as COPY writes them, and the content of files by name."""
+    """The result of a function, the rows of each table as COPY writes them, and the content of files by name."""
 
     scene: Any
     rows: dict[str, bytes]
