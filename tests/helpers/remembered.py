@@ -44,6 +44,8 @@ def remembered(build: Callable[P, T]) -> Callable[P, T]:
 
 
 def _again(build: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+    if not connection.in_atomic_block:  # a browser keeps by its address what a page of the same ids left
+        return build(*arguments, **options)
     key = (build, arguments, *options.items())
     memory = _memories.get(key)
     if memory is None:
