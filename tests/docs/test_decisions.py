@@ -9,7 +9,7 @@ CITATION = re.compile(r"\b(?:ADR|[Dd]ecision) (\d+)\b|/(\d{4})-[a-z-]+\.md\b")
 SUFFIXES = (".py", ".md", ".toml", ".html", ".js", ".css", ".sh", ".yml")
 
 
-def test_every_cited_decision_has_a_page():
+def test_every_cited_decision_has_a_page() -> None:
     numbers = {int(page.name[:4]) for page in (ROOT / "docs" / "adr").glob("*.md")}
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 

@@ -53,7 +53,7 @@ def test_person_decides_with_keys_and_undoes(
     first = docno(page)
 
     press(page, "a Enter")
-    expect(page.locator("#state")).to_have_text("Choose the category.")
+    expect(page.locator("#state")).to_have_text("Choose: Category")
     press(page, "3 4 8 Enter")  # proof, easy, formula
     expect_candidate(page, choice, 2)
     expect(page.locator(".task-progress")).to_have_text("1 of 12")
