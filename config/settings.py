@@ -280,6 +280,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "PREPROCESSING_HOOKS": ["web.api.schema.in_order"],
     # Enumerations stay where they are used: many fields are named `status` or `kind`
     "POSTPROCESSING_HOOKS": ["web.api.schema.without_blank_defaults"],
     "SORT_OPERATIONS": False,

@@ -11,6 +11,7 @@ from drf_spectacular.generators import SchemaGenerator
 from jsonschema import Draft202012Validator
 
 from tests.helpers.factories import make_organizer, make_user
+from web.api.views import Endpoints
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +19,13 @@ def schema() -> dict[str, Any]:
     with GENERATOR_STATS.silence():
         GENERATOR_STATS.reset()
         return SchemaGenerator().get_schema(request=None, public=True)
+
+
+def test_methods_of_a_path_are_always_in_the_same_order(schema: dict[str, Any]) -> None:
+    order = ["parameters", *Endpoints.http_method_names]
+
+    for path, operations in schema["paths"].items():
+        assert list(operations) == sorted(operations, key=order.index), path
 
 
 def test_schema_is_made_without_a_warning(schema: dict[str, Any]) -> None:

@@ -151,6 +151,14 @@ class Schema(AutoSchema):
         return bodies
 
 
+def in_order(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
+    """Sort the methods of each path; the framework keeps them in sets, whose order differs between processes."""
+    places = {path: place for place, path in enumerate(dict.fromkeys(path for path, *_ in endpoints))}
+    return sorted(
+        endpoints, key=lambda item: (places[item[0]], Endpoints.http_method_names.index(item[2].lower()))
+    )
+
+
 def without_blank_defaults(result: Any, **more: Any) -> Any:
     """Leave out the default "" of fields that may be left out, but not be blank: programs would send it."""
     for part in result.values() if isinstance(result, dict) else result if isinstance(result, list) else ():
