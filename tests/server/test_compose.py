@@ -492,6 +492,16 @@ def test_images_are_built_and_serve_the_site(tmp_path: Path) -> None:
 
         assert _ask_proxy(ports["HTTPS_PORT"], context, "/metrics", bearer)[0] == 200
         compose("exec", "-T", "web", "python", "manage.py", "demo", "--password", "a-password-of-the-lab")
+        parquet = (
+            "archive_track",
+            "demo-2025",
+            "/tmp/data.zip",
+            "--form",
+            "hugging-face",
+            "--by",
+            "organizer",
+        )
+        compose("exec", "-T", "web", "python", "manage.py", *parquet)
         visitor = Visitor(ports["HTTPS_PORT"], context)
         assert visitor.log_in("organizer", "a-password-of-the-lab") == 302
         home = visitor.ask("/")[1]
