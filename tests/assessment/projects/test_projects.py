@@ -294,7 +294,7 @@ def test_page_counts_tasks_while_one_project_is_stored_and_can_cancel(
     job = imported(organizer)
 
     shown = " ".join(pages[-1].partition('role="status"')[2].partition("</div>")[0].split())
-    assert re.fullmatch(r"> 8 of 8 · tasks and judgments; (storing|comparing) Passages", shown)
+    assert re.fullmatch(r"> 8 of 8 · tasks and judgments; (reading|storing|comparing) Passages", shown)
     assert (job.state, "canceled" in job.error) == (Job.State.FAILED, True)
     assert not Track.objects.exists()
     assert not ProjectImport.objects.get(pk=source.pk).imported_at
