@@ -175,7 +175,9 @@ def settle(
     values = _checked(sample, is_accepted, reason, labels)
     current = list(candidate.decisions.filter(is_current=True))
     if not selectors.may_be_settled(current):
-        refusal = gettext("The two people have not both decided on candidate {docno}, or they agree.")
+        refusal = gettext(
+            "Candidate {docno} needs no settlement: a decision is missing, or the two people agree."
+        )
         raise DecisionRefused(refusal.format(docno=docno))
     settlement = _append(candidate, Seat.SETTLEMENT, values, by)
     details = {"candidate": docno, "accepted": is_accepted, "reason": values[1]}
