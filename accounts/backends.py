@@ -16,15 +16,15 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from accounts import tokens
-from accounts.models import Role, Token, User
+from accounts.models import Token, User
+from accounts.selectors import ROLES_OF_ACCOUNT, roles_in
 from web.api.throttles import count_guess, refuse_guesses
 from web.statements import Statement, Table
 
 _USER = Table(User, "account")
 _ACCOUNT = Statement(
-    f"SELECT {_USER.columns}, (SELECT json_agg(json_build_array(role.track_id, track.slug, role.is_chair))"  # noqa: S608
-    " FROM tracks_organizer role JOIN tracks_track track ON track.id = role.track_id"
-    " WHERE role.user_id = account.id) FROM accounts_user account WHERE account.id = %(id)s"
+    f"SELECT {_USER.columns}, {ROLES_OF_ACCOUNT}"  # noqa: S608 - of constants
+    " FROM accounts_user account WHERE account.id = %(id)s"
 )
 
 _SESSION = Table(Session, "session")
@@ -62,7 +62,7 @@ class SiteBackend(ModelBackend):
         user = _USER.read(rows[0]) if rows else None
         if user is None or not self.user_can_authenticate(user):
             return None
-        user.known_roles = {track_id: Role(*role) for track_id, *role in rows[0][-1] or ()}
+        user.known_roles = roles_in(rows[0][-1])
         return user
 
     def user_can_authenticate(self, user: Any) -> bool:

@@ -1,15 +1,25 @@
 """Users by name, their access tokens, and the times at which their login was locked."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 
 from django.apps import apps
 from django.conf import settings
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from accounts.models import IS_PERSON, Lockout, Token, User
+from accounts.models import IS_PERSON, Lockout, Role, Token, User
 
 SHOWN_LOCKOUTS = 10
+# The column of a statement with the roles of its `account`, for `roles_in`
+ROLES_OF_ACCOUNT = (
+    "(SELECT json_agg(json_build_array(role.track_id, track.slug, role.is_chair)) FROM tracks_organizer role"
+    " JOIN tracks_track track ON track.id = role.track_id WHERE role.user_id = account.id)"
+)
+
+
+def roles_in(column: Sequence[Sequence[Any]] | None) -> dict[int, Role]:
+    """The roles that `ROLES_OF_ACCOUNT` found, by the id of the track."""
+    return {track_id: Role(*role) for track_id, *role in column or ()}
 
 
 def user_named(username: str) -> User | None:

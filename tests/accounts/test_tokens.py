@@ -8,7 +8,9 @@ import pytest
 from django.conf import LazySettings
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -121,6 +123,17 @@ def test_use_is_noted() -> None:
     call(client, "GET", "jobs")
 
     assert Token.objects.get().last_used_at is not None
+
+
+def test_roles_come_with_the_token_in_its_query() -> None:
+    client = api(make_role(make_track("arq"), "olga"))
+    call(client, "GET", "pools", "arq")  # notes the use, and prepares the statement
+
+    with CaptureQueriesContext(connection) as queries:
+        response = call(client, "GET", "pools", "arq")
+
+    of_roles = [query["sql"] for query in queries if 'FROM "tracks_organizer"' in query["sql"]]
+    assert (response.status_code, of_roles) == (200, [])
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,7 @@ def test_organizer_prepares_a_track(tmp_path: Path, settings: LazySettings) -> N
     file = encode_multipart(BOUNDARY, {"file": topics})
 
     created = call(client, "POST", "tracks", data=new)
+    shown = call(client, "GET", "track", "arq")
     again = call(client, "POST", "tracks", data=new)
     imported = call(client, "POST", "import_topics", "arq", data=file, content_type=MULTIPART_CONTENT)
     labels = SimpleUploadedFile("labels.csv", b"topic,split\nA.1,train\n")
@@ -113,6 +114,7 @@ def test_organizer_prepares_a_track(tmp_path: Path, settings: LazySettings) -> N
     nobody = call(client, "POST", "assessors", "arq", data={"username": "nobody"})
 
     assert (created.status_code, created["Location"]) == (201, "/api/v1/tracks/arq/")
+    assert created.json() == shown.json()  # with what only its organizer sees
     assert created.json()["collection"] == posts.slug
     assert again.status_code == 400
     assert imported.json() == {

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from accounts.audit import services as audit
-from accounts.models import User
+from accounts.models import Role, User
 from assay.errors import Refused
 from tracks import acceptance, announcements  # noqa: F401  the second listens to the audit log
 from tracks.models import Deadline, Organizer, Track
@@ -65,6 +65,8 @@ def create(*, track: Track, by: User, cloned_from: Track | None = None) -> Track
     track.status = Track.Status.DRAFT
     track.save(force_insert=True)
     Organizer.objects.create(track=track, user=by)
+    if by.known_roles is not None:  # the request that creates the track may also show it
+        by.known_roles = {**by.known_roles, track.pk: Role(track.slug, is_chair=False)}
     details = {"protocol": track.protocol.slug, "cloned from": cloned_from.slug if cloned_from else ""}
     audit.record(action="track.created", subject=track, track=track, details=details, by=by)
     return track
