@@ -6,8 +6,14 @@ from typing import Any, BinaryIO, cast
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
+from django.forms.renderers import BaseRenderer
+from django.forms.utils import flatatt
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from assay.errors import Refused
+
+SELECTED = SafeString(" selected")
 
 
 @contextmanager
@@ -39,6 +45,26 @@ class StyledForm(forms.Form):
     """A form whose controls are styled. It comes before another base that is a form."""
 
     bound_field_class = StyledField
+
+
+class LongSelect(forms.Select):
+    """A select for hundreds of options without groups. Django renders a template for each, which takes most of a page.
+
+    Its HTML is that of Django.
+    """
+
+    def render(
+        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: BaseRenderer | None = None
+    ) -> SafeString:
+        chosen = self.format_value(value)
+        options = format_html_join(
+            "\n",
+            '<option value="{}"{}>{}</option>',
+            ((key, SELECTED if str(key) in chosen else "", label) for key, label in self.choices),
+        )
+        return format_html(
+            "<select{}>{}</select>", flatatt({"name": name} | self.build_attrs(self.attrs, attrs)), options
+        )
 
 
 class FilesInput(forms.ClearableFileInput):

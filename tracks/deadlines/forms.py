@@ -10,7 +10,7 @@ from django import forms
 from tracks.deadlines.services import MAX_GRACE_MINUTES, MAX_REMINDER_DAYS, NewMilestone, Window
 from tracks.models import Deadline, Milestone, Track
 from web import times
-from web.forms import StyledForm
+from web.forms import LongSelect, StyledForm
 
 
 class LocalTimeField(forms.CharField):
@@ -24,6 +24,8 @@ class LocalTimeField(forms.CharField):
 
 class ZoneField(forms.ChoiceField):
     """A time zone by name."""
+
+    widget = LongSelect
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(choices=[(name, name) for name in times.zone_names()], **kwargs)

@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django import forms
 from django.test import Client
 from django.urls import reverse
 from playwright.sync_api import Page, expect
+from pytest_django.asserts import assertHTMLEqual
 
 from tests.helpers.api import api, call
 from tests.helpers.browser import log_in
@@ -64,6 +66,16 @@ def test_local_time_in_a_zone_is_stored_as_an_instant(organizer: Client) -> None
     text = organizer.get(track.get_absolute_url()).content.decode()
     assert "2036-05-01 23:59 AoE (2036-05-02 11:59 UTC)" in text
     assert 'data-until="2036-05-02T11:59:00+00:00"' in text
+
+
+def test_control_of_the_zone_is_the_one_that_django_makes(organizer: Client) -> None:
+    track = make_track()
+    make_deadline(track, zone="Europe/Prague")
+
+    field = organizer.get(page_of(track)).context["form"]["zone"]
+
+    assert field.value() == "Europe/Prague"
+    assertHTMLEqual(str(field), field.as_widget(forms.Select(choices=field.field.choices)))
 
 
 def test_pages_reached_from_the_overview_mark_its_tab(organizer: Client) -> None:
