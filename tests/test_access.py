@@ -6,7 +6,9 @@ address without a row fails a test. Staff whose account is deactivated must get 
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -48,6 +50,7 @@ from tests.helpers.judging import (
     make_project_import,
     make_team_document,
 )
+from tests.helpers.remembered import remembered
 from tests.helpers.translated import ENGLISH
 from tests.scoring.conftest import Scene, build_scene
 from tracks.agreements import services as agreement_services
@@ -68,6 +71,7 @@ PEOPLE = (
     "organizer of another track",
     "administrator",
 )
+UNUSED_LINK = {"login_link": "0"}  # is valid until its user logs in, as in the matrix
 LETTERS = {200: "0", 403: "3", 404: "4", 405: "5", 410: "9"}
 
 MATRIX = """
@@ -445,13 +449,32 @@ scoring:topics_file                     0000000000
 }
 
 
+@dataclass
+class Visited(Scene):
+    """The scene with an object of every kind, and one address for each name, of these objects."""
+
+    addresses: dict[str, str]
+
+
 @pytest.fixture
-def scene(db: None, settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
+def own_files(db: None, settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.MEDIA_ROOT = tmp_path
     (tmp_path / "index.html").write_text("The documentation")
     monkeypatch.setattr(documentation, "folder", lambda: tmp_path)
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
-    return build_scene()
+
+
+@pytest.fixture
+def scene(own_files: None, request: pytest.FixtureRequest) -> Scene:
+    """The scene; with an object of every kind if the test also has the fixture `addresses`."""
+    return build_visited() if "addresses" in request.fixturenames else build_scene()
+
+
+@pytest.fixture
+def addresses(scene: Scene) -> dict[str, str]:
+    assert isinstance(scene, Visited)
+    link = reverse("login_link", args=[scene.ada.pk, tokens.make_token(scene.ada)])  # valid for half an hour
+    return scene.addresses | {"login_link": link}
 
 
 def named() -> Iterator[str]:
@@ -489,9 +512,10 @@ def empty_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(defaults, "permission_denied", lambda *_: HttpResponseForbidden())
 
 
-@pytest.fixture
-def addresses(scene: Scene) -> dict[str, str]:
-    """One address for each name, of existing objects: our team's run, Ada's task, a hidden leaderboard."""
+@remembered
+def build_visited() -> Visited:
+    """Our team's run, Ada's task, a hidden leaderboard, and so on."""
+    scene = build_scene()
     for revision, text in enumerate(("One", "Two")):
         guidelines_services.publish(track=scene.track, text=text, revision=revision, by=scene.organizer)
         agreement_services.publish(track=scene.track, text=text, revision=revision, by=scene.organizer)
@@ -531,7 +555,7 @@ def addresses(scene: Scene) -> dict[str, str]:
         "invitation_id": [1],
         "request_id": [1],
         "name": ["about"],
-        "user_id token": [scene.ada.pk, tokens.make_token(scene.ada)],
+        "user_id token": [scene.ada.pk, "unknown"],
         "docno": [searched.slug, document.docno],
         "slug sha256": [searched.slug, images[0].sha256],
         "slug code": [*track, "A.1"],
@@ -596,12 +620,13 @@ def addresses(scene: Scene) -> dict[str, str]:
             urls[name] = reverse(name)
         else:
             urls[name] = reverse(name, args=track if parameters == "slug" else arguments[parameters])
-    return urls | {
+    more = {
         "pooling:choose_run": f"{urls['pooling:choose_run']}?other={second.pk}",
         "corpus:collection, of topics": reverse("corpus:collection", args=[own.slug]),
         "corpus:image, of topics": reverse("corpus:image", args=[own.slug, images[1].sha256]),
         "corpus:thread, of topics": reverse("corpus:thread", args=[own.slug, "1"]),
     }
+    return Visited(**vars(scene), addresses=urls | more)
 
 
 def _parameters(name: str) -> str:
@@ -634,14 +659,14 @@ def answers(scene: Scene, addresses: dict[str, str], expected: Mapping[str, str]
     gone.is_active = False
     gone.save()
     return {
-        name: "".join(_answer(client, addresses[name]) for client in clients[: len(row)])
+        name: "".join(letter(client.get(addresses[name])) for client in clients[: len(row)])
         for name, row in expected.items()
     }
 
 
-def _answer(client: Client, address: str) -> str:
-    response = client.get(address)
-    for _ in response:  # read a file to its end, which closes it
+def letter(response: Any) -> str:
+    """The letter of a response in the matrix. A file is read to its end, which closes it."""
+    for _ in response:
         pass
     if response.status_code == 302:
         return "L" if response["Location"].startswith("/login/") else "R"

@@ -7,11 +7,11 @@ import pytest
 from django.test import Client
 
 from tests.scoring.conftest import Scene
-from tests.test_access import addresses, scene
+from tests.test_access import MATRIX, PEOPLE, UNUSED_LINK, addresses, letter, own_files, rows_of, scene
 from tests.test_api_access import endpoints
 
 pytestmark = pytest.mark.django_db
-__all__ = ["addresses", "scene"]  # fixtures
+__all__ = ["addresses", "own_files", "scene"]  # fixtures
 
 # The operations of each page, as method and name of the address
 OPERATIONS = """
@@ -247,18 +247,20 @@ def test_every_form_of_the_pages_has_an_operation_or_a_reason(
     assert forms == table(OPERATIONS).keys() | table(REASONS).keys()
 
 
-def test_every_file_of_the_pages_has_an_operation(scene: Scene, addresses: dict[str, str]) -> None:
+def test_every_file_of_the_pages_has_an_operation_and_head_has_the_status_of_get(
+    scene: Scene, addresses: dict[str, str]
+) -> None:
     organizer = Client()
     organizer.force_login(scene.organizer)
-    files = set()
+    expected = {name: row[PEOPLE.index("organizer")] for name, row in rows_of(MATRIX).items()}
+    expected |= UNUSED_LINK
 
-    for name, address in addresses.items():
-        answer = organizer.get(address)
-        for _ in answer:
-            pass  # an open file is closed at its end
-        if "attachment" in answer.get("Content-Disposition", ""):
-            files.add(name)
+    answers = {name: organizer.head(addresses[name]) for name in expected}
 
+    files = {
+        name for name, answer in answers.items() if "attachment" in answer.get("Content-Disposition", "")
+    }
+    assert {name: letter(answer) for name, answer in answers.items()} == expected
     assert files - table(FILES).keys() == set()
     assert table(FILES).keys() - addresses.keys() == set()
 

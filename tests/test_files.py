@@ -10,12 +10,16 @@ from collections.abc import Mapping
 
 import pytest
 from django.test import Client
+from django.urls import resolve
 
 from scoring.leaderboards import services
 from tests.helpers.api import api
 from tests.scoring.conftest import Scene
-from tests.test_access import RELEASED, addresses, empty_refusals, scene  # noqa: F401
-from tests.test_api_access import addresses as operations  # noqa: F401
+from tests.test_access import RELEASED, addresses, empty_refusals, own_files, scene
+from tests.test_api_access import build_called, sends_files
+from tests.test_api_and_pages import FILES, table
+
+__all__ = ["addresses", "empty_refusals", "own_files", "scene"]  # fixtures
 
 pytestmark = pytest.mark.usefixtures("empty_refusals")
 OF_LIVE_DATA = {
@@ -36,7 +40,7 @@ OPERATIONS_OF_LIVE_DATA = {
 }
 
 
-def release(scene: Scene) -> None:  # noqa: F811
+def release(scene: Scene) -> None:
     for level in RELEASED:
         board = scene.track.leaderboards.get()
         services.release(leaderboard=board, level=level, by=scene.organizer, reason="A test.")
@@ -62,19 +66,22 @@ def files(clients: list[Client], of: Mapping[str, str]) -> dict[str, bool]:
     return has_etag
 
 
-def test_files_of_pages_are_known_again(scene: Scene, addresses: dict[str, str]) -> None:  # noqa: F811
+def test_files_of_pages_are_known_again(scene: Scene, addresses: dict[str, str]) -> None:
     release(scene)
     organizer = Client()
     organizer.force_login(scene.organizer)
 
-    sent = files([Client(), organizer], addresses)
+    sent = files([Client(), organizer], {name: addresses[name] for name in table(FILES)})
 
     assert len(sent) > 30
     assert {name for name, has_etag in sent.items() if not has_etag} == OF_LIVE_DATA
 
 
-def test_files_of_the_api_are_known_again(scene: Scene, operations: dict[str, str]) -> None:  # noqa: F811
+@pytest.mark.usefixtures("own_files")
+def test_files_of_the_api_are_known_again() -> None:
+    scene = build_called()
     release(scene)
+    operations = {name: address for name, address in scene.addresses.items() if sends_files(resolve(address))}
 
     sent = files([api(None), api(scene.organizer)], operations)
 

@@ -38,7 +38,15 @@ from tests.helpers.factories import (
 )
 from tests.helpers.judging import accept, judge, make_batch, make_import, make_team
 from tests.scoring.conftest import UNITS, Scene
-from tests.test_access import addresses, empty_refusals, scene
+from tests.test_access import (
+    MATRIX,
+    PEOPLE,
+    addresses,
+    empty_refusals,
+    own_files,
+    rows_of,
+    scene,
+)
 from tracks.guidelines import selectors as guidelines_selectors
 from tracks.guidelines import services as guidelines_services
 from tracks.models import Topic
@@ -189,7 +197,7 @@ def _grow_collection(collection: Collection, number: int) -> None:
     )
 
 
-__all__ = ["addresses", "empty_refusals", "scene"]  # fixtures
+__all__ = ["addresses", "empty_refusals", "own_files", "scene"]  # fixtures
 
 pytestmark = pytest.mark.django_db
 
@@ -269,5 +277,6 @@ def requested(scene: Scene, addresses: dict[str, str]) -> Iterator[tuple[str, st
     for name, address in {**addresses, **in_admin(scene)}.items():
         yield "organizer", name, address
     for role in ("visitor", "member", "assessor"):
-        for name, address in addresses.items():
-            yield role, name, address
+        for name, row in rows_of(MATRIX).items():
+            if name in addresses and row[PEOPLE.index(role)] == "0":
+                yield role, name, addresses[name]
