@@ -3,7 +3,7 @@
 The units are formulas, which have several instances. `tests/test_campaign.py` walks with answers.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -25,7 +25,7 @@ from pooling.pools import services as pool_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Analysis, Qrels, QrelsEntry
 from tests.assessment.judging.test_browser import ready
-from tests.helpers.browser import log_in, violations
+from tests.helpers.browser import log_in, on_screens, violations
 from tests.helpers.factories import make_assessor
 from tests.helpers.formula_scene import build_formula_scene
 from tests.helpers.judging import judge, make_batch
@@ -120,21 +120,11 @@ def judge_by_keyboard(page: Page, base: str, keys: str) -> list[tuple[str, str, 
     return seen
 
 
-def in_both_themes(page: Page) -> Iterator[None]:
-    for scheme in ("dark", "light"):
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-        page.wait_for_selector(f"html[data-bs-theme={scheme}]", state="attached")
-        yield
-
-
 def assert_accessible(page: Page) -> None:
     """No violations in both themes, which differ in colors, and no scrolling sideways, on a phone neither."""
-    for _, rules in zip(in_both_themes(page), (["color-contrast"], []), strict=True):
-        assert violations(page, rules) == [], page.url
-    wide = page.viewport_size
-    assert wide is not None
-    for size in ({"width": 390, "height": 800}, wide):  # plots follow the width of the window
-        page.set_viewport_size(size)  # type: ignore[arg-type]
+    for width in on_screens(page, (390, "dark"), (1280, "light")):
+        assert violations(page, ["color-contrast"] if width == 390 else []) == [], page.url
+        # plots follow the width of the window
         page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
@@ -169,7 +159,7 @@ def test_track_is_judged_from_training_to_qrels(
         office.goto(f"{of_track}/judging/")
         office.get_by_role("link", name="plan a training round").click()
         expect(office.get_by_label("Name of the batch")).to_have_value(f"Training round {number}")
-        for _ in in_both_themes(office):
+        for _ in on_screens(office, (1280, "dark"), (1280, "light")):
             assert not office.evaluate(FAINT)
         office.get_by_label("Units of each topic").fill("1")
         for box in office.get_by_role("group", name="Topics").get_by_role("checkbox").all():

@@ -16,7 +16,7 @@ from corpus.models import Document
 from pooling.models import PoolEntry
 from tests.assessment.conftest import Scene, build_scene
 from tests.conftest import wait_until
-from tests.helpers.browser import log_in, violations
+from tests.helpers.browser import log_in, on_screens, violations
 from tests.helpers.factories import PASSWORD
 from tests.helpers.judging import accept, judge
 from tracks.models import Topic
@@ -576,11 +576,8 @@ def test_unsent_work_of_one_person_is_not_sent_by_another_on_the_same_computer(
 # -- how it looks
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_pages_are_accessible(
-    desk: Callable[..., Page], live_server: Any, live_scene: Scene, width: int, scheme: str
-) -> None:
-    page = desk(viewport={"width": width, "height": 844}, color_scheme=scheme)
+def test_pages_are_accessible(desk: Callable[..., Page], live_server: Any, live_scene: Scene) -> None:
+    page = desk()
     page.keyboard.press("u")
     pages = [page.url, f"{live_server.url}/judge/"]
     pages += [
@@ -591,7 +588,8 @@ def test_pages_are_accessible(
     for address in pages:
         if page.url != address:
             page.goto(address)
-        assert violations(page) == [], address
+        for _ in on_screens(page):
+            assert violations(page) == [], address
 
 
 def test_wide_page_scrolls_its_panels_not_itself(desk: Callable[..., Page]) -> None:
@@ -672,15 +670,14 @@ def test_phone_shows_the_document_first_and_is_used_by_touch_alone(desk: Callabl
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("width", [320, 360, 390])
-def test_links_above_the_panels_are_one_row_on_every_phone(desk: Callable[..., Page], width: int) -> None:
-    page = desk(viewport={"width": width, "height": 800})
+def test_links_above_the_panels_are_one_row_on_every_phone(desk: Callable[..., Page]) -> None:
+    page = desk()
 
-    links = [link.bounding_box() for link in page.locator(".task-links > li").all()]
-
-    assert len(links) == 5
-    assert len({box["y"] for box in links if box}) == 1
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in on_screens(page, (320, "light"), (360, "light"), (390, "light")):
+        links = [link.bounding_box() for link in page.locator(".task-links > li").all()]
+        assert len(links) == 5
+        assert len({box["y"] for box in links if box}) == 1, width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_narrow_list_of_own_judgments_scrolls_inside_itself(desk: Callable[..., Page]) -> None:

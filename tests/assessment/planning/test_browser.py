@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from assessment.models import Batch, TopicAssignment
 from tests.assessment.conftest import build_scene
-from tests.helpers.browser import assert_accessible, log_in, violations
+from tests.helpers.browser import assert_accessible, log_in, on_screens, violations
 from tests.helpers.factories import make_organizer, make_topic
 from tests.helpers.judging import accept, judge, judge_all, make_batch, make_pool
 
@@ -44,29 +44,28 @@ def test_topic_is_dragged_to_another_assessor_and_moved_back_by_touch(
     assert held.get().assessor == scene.ada
 
 
-@pytest.mark.parametrize("width", [1280, 390])
 def test_topics_of_rounds_are_found_by_search(
-    transactional_db: None, live_server: Any, new_page: Callable[..., Page], width: int
+    transactional_db: None, live_server: Any, new_page: Callable[..., Page]
 ) -> None:
     scene = build_scene()
     titles = {f"A.{n}": f"Series of {'cubes' if n % 10 == 0 else 'squares'} {n}" for n in range(3, 61)}
     topics = [make_topic(scene.track, code, title=title) for code, title in titles.items()]
     pool = make_pool(scene.track, dict.fromkeys(topics, 1))
-    page = new_page(viewport={"width": width, "height": 800})
+    page = new_page()
     log_in(page, live_server.url, make_organizer())
 
     page.goto(f"{live_server.url}/pools/{pool.pk}/training/")
     expect(page.get_by_text("7 of 58 topics ticked")).to_be_visible()  # as many as the protocol states
     page.get_by_label("Only topics ticked").check()
     expect(page.get_by_role("row")).to_have_count(1 + 7)
+    page.set_viewport_size({"width": 390, "height": 800})
     page.get_by_label("All topics in sight").uncheck()
     page.get_by_label("Only topics ticked").uncheck()
     page.get_by_label("Search topics").fill("CUBES series")
     page.get_by_label("Search topics").press("Enter")  # sends nothing
     page.get_by_label("All topics in sight").check()
     expect(page.get_by_text("6 of 58 topics ticked")).to_be_visible()
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
+    for _ in on_screens(page):
         assert_accessible(page)
     page.get_by_role("button", name="Create training round").click()
     page.wait_for_url("**/judge/batches/*/")

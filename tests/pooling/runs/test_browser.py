@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Page, expect
 
 from jobs import services as jobs
 from jobs.models import Job
@@ -13,13 +13,11 @@ from participation.models import Team
 from pooling.models import Run
 from pooling.pools import previews
 from pooling.pools import services as pool_services
-from tests.helpers.browser import assert_accessible, log_in
+from tests.helpers.browser import assert_accessible, log_in, on_screens
 from tests.helpers.runs import BROKEN, GOOD, run_bytes
 from tests.pooling.conftest import Scene
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-WIDE, NARROW = ViewportSize(width=1280, height=720), ViewportSize(width=360, height=740)
 
 
 @pytest.fixture
@@ -202,10 +200,7 @@ def test_pages_are_accessible_and_do_not_overflow(
 
 def check_page(page: Page) -> None:
     """The page is accessible on a wide light screen and on a narrow dark one, and never too wide."""
-    for size, scheme in ((WIDE, "light"), (NARROW, "dark")):
-        page.set_viewport_size(size)
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        page.wait_for_selector(f"html[data-bs-theme={scheme}]", state="attached")
+    for _ in on_screens(page, (1280, "light"), (360, "dark")):
         # plots follow the width of the window
         page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
         assert_accessible(page, ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"])

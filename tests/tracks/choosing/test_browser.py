@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from accounts.models import User
 from jobs import services as jobs
-from tests.helpers.browser import assert_accessible, log_in
+from tests.helpers.browser import assert_accessible, log_in, on_screens
 from tests.helpers.candidates import LABELS, Choice, make_choice
 from tests.helpers.factories import make_topic, make_track
 from tracks.choosing import services
@@ -147,9 +147,8 @@ def test_keys_can_be_switched_off(choice: Choice, live_server: Any, new_page: Ca
     assert not CandidateDecision.objects.exists()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
 def test_pages_are_accessible_and_fit(
-    choice: Choice, live_server: Any, new_page: Callable[..., Page], width: int, scheme: str
+    choice: Choice, live_server: Any, new_page: Callable[..., Page]
 ) -> None:
     docnos = [row.candidate.docno for row in choice.sample.rows.select_related("candidate")]
     for person in (choice.first, choice.second):
@@ -167,7 +166,7 @@ def test_pages_are_accessible_and_fit(
     formula = f'<span class="math-container" data-formula-id="q_1" data-display="inline">{long}</span>'
     make_topic(choice.track, "A.1", body=f"<p>{formula}</p>")
     make_track("formulas", protocol="arqmath-2021-task2", status=Track.Status.DRAFT)
-    page = new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    page = new_page()
     start(page, live_server.url, choice.first)
     addresses = [
         *("samples/1/decide/", "samples/1/", f"samples/1/settle/{docnos[1]}/", "candidates/draw/"),
@@ -175,7 +174,9 @@ def test_pages_are_accessible_and_fit(
     ]
     for address in addresses:
         page.goto(f"{live_server.url}/tracks/lab/{address}")
-        assert_accessible(page)
+        for _ in on_screens(page, (390, "light"), (1280, "dark")):
+            assert_accessible(page)
     page.goto(f"{live_server.url}/tracks/formulas/derive-topics/?source=lab")
     page.wait_for_selector(".katex")
-    assert_accessible(page)
+    for _ in on_screens(page, (390, "light"), (1280, "dark")):
+        assert_accessible(page)
