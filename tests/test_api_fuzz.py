@@ -7,7 +7,7 @@ reaches everything; a member of a team, an assessor or a visitor sends the same.
 import contextlib
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.core.cache import cache
@@ -16,14 +16,14 @@ from django.db import close_old_connections, transaction
 from django.urls import resolve
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from schemathesis import APIOperation, Case, GenerationMode, openapi
-from schemathesis.checks import CHECKS, load_all_checks
-from schemathesis.core.failures import FailureGroup
 
 from config.wsgi import application
 from tests.helpers.api import make_token
 from tests.scoring.conftest import Scene
 from tests.test_api_access import _api, addresses, scene
+
+if TYPE_CHECKING:  # the import takes a third of a second, in every process of the tests
+    from schemathesis import APIOperation, Case
 
 pytestmark = pytest.mark.django_db
 __all__ = ["addresses", "scene"]  # fixtures
@@ -104,8 +104,12 @@ def spoiled(data: Any, content: Any) -> Any:
     return changed
 
 
-def try_operation(operation: APIOperation, ids: Mapping[str, Any], tokens: list[str]) -> list[str]:
+def try_operation(operation: "APIOperation", ids: Mapping[str, Any], tokens: list[str]) -> list[str]:
     """Send requests of both kinds, each by the organizer and by somebody else; what is wrong with the answers."""
+    from schemathesis import GenerationMode
+    from schemathesis.checks import CHECKS
+    from schemathesis.core.failures import FailureGroup
+
     faults: dict[str, str] = {}
     checks = CHECKS.get_by_names(NAMES)
 
@@ -139,6 +143,9 @@ def try_operation(operation: APIOperation, ids: Mapping[str, Any], tokens: list[
 def test_no_request_makes_the_api_fail_or_answer_something_undescribed(
     scene: Scene, addresses: dict[str, str]
 ) -> None:
+    from schemathesis import openapi
+    from schemathesis.checks import load_all_checks
+
     load_all_checks()
     schema = openapi.from_wsgi("/api/schema/", site)
     ids, people = known_ids(addresses), (scene.organizer, scene.member, scene.ada)

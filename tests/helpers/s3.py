@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 
 from tests.conftest import wait_until
 
@@ -50,6 +48,9 @@ class Service:
 
     @property
     def client(self) -> Any:
+        import boto3  # half a second, in every process of the tests
+        from botocore.config import Config
+
         return boto3.client(
             "s3",
             endpoint_url=self.url,

@@ -3,7 +3,6 @@
 from collections import Counter
 from pathlib import Path
 
-import bm25s
 import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
@@ -64,6 +63,8 @@ def test_bm25_equals_rank_bm25_where_idf_is_the_same(tmp_path: Path, random_text
 
 
 def test_bm25_equals_the_index_of_bm25s(tmp_path: Path, random_texts: dict[str, str]) -> None:
+    import bm25s  # a third of a second, in every process of the tests
+
     words = ["w1", "w2", "w1", "w50", "w9"]
     model = bm25s.BM25(k1=1.5, b=0.6)
     model.index([text.split() for text in random_texts.values()], show_progress=False)

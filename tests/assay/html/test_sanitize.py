@@ -41,35 +41,42 @@ def _parsed(html: str) -> str:
     return etree.tostring(lxml_html.fragment_fromstring(html, create_parent="div"), encoding="unicode")
 
 
+def _harmful(html: str) -> list[tuple[str, dict[str, str | None]]]:
+    """The start tags that nothing may keep, and those with an attribute or a class that nothing may keep."""
+    return [
+        (tag, attributes)
+        for tag, attributes in _Elements(html).start_tags
+        if tag not in sanitize.TAGS
+        or set(attributes) - sanitize.ATTRIBUTES.get(tag, frozenset())
+        or attributes.get("class") not in {None, "math-container", "dollar", "image-placeholder"}
+    ]
+
+
 def _assert_harmless(html: str) -> None:
-    for tag, attributes in _Elements(html).start_tags:
-        assert tag in sanitize.TAGS
-        assert set(attributes) <= sanitize.ATTRIBUTES.get(tag, frozenset()), (tag, attributes)
-        assert attributes.get("class") in {None, "math-container", "dollar", "image-placeholder"}
+    assert _harmful(html) == []
 
 
 @pytest.mark.parametrize("clean", CLEANERS)
-@pytest.mark.parametrize("payload", PAYLOADS)
-def test_cleaned_payload_is_harmless(payload: str, clean: Callable[[str], str]) -> None:
-    html = clean(payload)
+def test_cleaned_payloads_are_harmless(clean: Callable[[str], str]) -> None:
+    cleaned = {payload: clean(payload) for payload in PAYLOADS}
 
-    _assert_harmless(html)
+    assert {payload: html for payload, html in cleaned.items() if _harmful(html)} == {}
 
 
 @pytest.mark.parametrize("clean", CLEANERS)
-@pytest.mark.parametrize("payload", PAYLOADS)
-def test_second_sanitizer_finds_nothing_to_remove(payload: str, clean: Callable[[str], str]) -> None:
-    html = clean(payload)
+def test_second_sanitizer_finds_nothing_to_remove(clean: Callable[[str], str]) -> None:
+    cleaned = {payload: clean(payload) for payload in PAYLOADS}
 
-    assert _parsed(_bleached(html)) == _parsed(html)
+    assert {
+        payload: html for payload, html in cleaned.items() if _parsed(_bleached(html)) != _parsed(html)
+    } == {}
 
 
 @pytest.mark.parametrize("clean", [clean_body, clean_comment, clean_title])
-@pytest.mark.parametrize("payload", PAYLOADS)
-def test_cleaning_a_clean_payload_changes_nothing(payload: str, clean: Callable[[str], str]) -> None:
-    html = clean(payload)
+def test_cleaning_clean_payloads_changes_nothing(clean: Callable[[str], str]) -> None:
+    cleaned = {payload: clean(payload) for payload in PAYLOADS}
 
-    assert clean(html) == html
+    assert {payload: html for payload, html in cleaned.items() if clean(html) != html} == {}
 
 
 _WORDS = r"""

@@ -292,20 +292,26 @@ def keys_with_values() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("key", keys_with_values())
-def test_key_has_a_test_of_its_effect(key: str) -> None:
-    assert key in EFFECTS, (
-        f"The key {key} has no test of its effect. Write a test that changes the key in a protocol and sees the effect "
-        f"through a page or a command of `assay`; then add to EFFECTS in {__file__.removeprefix(f'{ROOT}/')}:\n"
-        f'    "{key}": "tests/<path>/test_<module>.py::test_<name>",\n'
+def test_every_key_has_a_test_of_its_effect() -> None:
+    missing = [key for key in keys_with_values() if key not in EFFECTS]
+
+    assert not missing, (
+        f"The keys {missing} have no test of their effect. Write a test that changes the key in a protocol and sees "
+        f"the effect through a page or a command of `assay`; then add to EFFECTS in "
+        f"{__file__.removeprefix(f'{ROOT}/')}:\n"
+        f'    "{missing[0]}": "tests/<path>/test_<module>.py::test_<name>",\n'
         "For a key without effect, add a sentence to NOT_CARRIED_OUT in assay/protocols/description.py instead."
     )
-    path, _, name = EFFECTS[key].partition("::")
 
-    assert name in names_of_tests(path), (
-        f"{key}: pytest collects no {EFFECTS[key]}; correct its row in EFFECTS"
-    )
-    assert uses_pages_or_commands(path), f"{key}: {path} requests no page and runs no command"
+
+def test_every_row_names_a_test_that_uses_a_page_or_a_command() -> None:
+    tests = {key: test.partition("::") for key, test in EFFECTS.items()}
+
+    unknown = {key for key, (path, _, name) in tests.items() if name not in names_of_tests(path)}
+    others = {key for key, (path, _, _) in tests.items() if not uses_pages_or_commands(path)}
+
+    assert not unknown, "pytest collects none of these tests; correct their rows in EFFECTS"
+    assert not others, "the modules of these tests request no page and run no command"
 
 
 def test_every_row_is_a_key_of_the_schema() -> None:

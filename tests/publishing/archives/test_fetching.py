@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,10 @@ from tests.helpers.factories import make_organizer
 from tracks.models import StoredProtocol, Topic, Track
 from tracks.protocols.services import load_shipped
 
-pytestmark = pytest.mark.django_db(transaction=True)
-pytest.importorskip("ir_datasets")
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(find_spec("ir_datasets") is None, reason="ir_datasets is not installed"),
+]
 PLUGIN = """
 import sys
 sys.path.append({folder!r})
