@@ -4,8 +4,7 @@ Each sample of topics is compared with all topics, and with as many other topics
 of PCG64: the same seed gives the same topics on any machine.
 """
 
-import math
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from assay.statistics.significance import Progress, Scores, check_draws, checked
 
 N_SAMPLES = 1_000
 STEP = 5
+BLOCK = 1 << 17  # numbers held at a time
 
 
 class StabilityPoint(NamedTuple):
@@ -67,12 +67,15 @@ def topic_stability(
         raise ValueError(f"got the sizes {sizes}; each must be from 1 to {n_topics}, the number of topics")
     check_draws(n_samples, seed)
     stream = np.random.PCG64(seed)
-    samples = []
-    for number in range(n_samples):
-        order = np.argsort(stream.random_raw(n_topics), kind="stable")
-        samples.append(_sample(scores[:, order], sizes))
-        progress(number + 1, n_samples)
-    full, split, swaps = np.stack(samples, axis=1)
+    n_runs = len(scores)
+    n_at_once = max(1, BLOCK // max(1, n_runs * n_topics, n_runs * (n_runs - 1) // 2 * len(sizes)))
+    blocks = []
+    for done in range(0, n_samples, n_at_once):
+        n = min(n_at_once, n_samples - done)
+        keys = stream.random_raw(n * n_topics).reshape(n, n_topics)
+        blocks.append(_compared(scores[:, np.argsort(keys, axis=1, kind="stable")], sizes))
+        progress(done + n, n_samples)
+    full, split, swaps = np.concatenate(blocks, axis=1)
     points = []
     for n, size in enumerate(sizes):
         low, high = np.quantile(full[:, n], (0.025, 0.975)).tolist()
@@ -82,43 +85,50 @@ def topic_stability(
     return points
 
 
-def _sample(scores: Scores, sizes: list[int]) -> NDArray[np.float64]:
-    """(3, sizes): tau of the first topics and all topics; tau, and swaps, of the first and as many last topics.
+def _compared(scores: Scores, sizes: list[int]) -> NDArray[np.float64]:
+    """(3, samples, sizes): tau of the first and all topics; tau, and swaps, of the first and as many last topics.
 
     The last two are 0 for sizes above half of the topics.
+
+    Args:
+        scores: (runs, samples, topics), the topics of each sample in its own order.
     """
-    n_runs, n_topics = scores.shape
-    totals = np.vstack((np.zeros((1, n_runs)), np.cumsum(scores, axis=1).T))
-    first, every = totals[sizes], _Order(totals[-1:], 0)
+    n_runs, n_samples, n_topics = scores.shape
+    totals = np.zeros((n_samples, n_topics + 1, n_runs))
+    np.cumsum(scores.transpose(1, 2, 0), axis=1, out=totals[:, 1:])
     halves = [n for n, size in enumerate(sizes) if 2 * size <= n_topics]
-    last = totals[-1] - totals[[n_topics - sizes[n] for n in halves]]
-    n_pairs = n_runs * (n_runs - 1) // 2
-    results = np.zeros((3, len(sizes)))
-    for n in range(len(sizes)):
-        some = _Order(first, n)
-        results[0, n] = some.tau(every)[0]
-        if n in halves:
-            tau, n_opposite = some.tau(_Order(last, halves.index(n)))
-            results[1:, n] = tau, n_opposite / n_pairs if n_pairs else 0.0
+    some, every = _better(totals[:, sizes]), _better(totals[:, -1:])
+    last = _better(totals[:, -1:] - totals[:, [n_topics - sizes[n] for n in halves]])
+    results = np.zeros((3, n_samples, len(sizes)))
+    results[0], _ = _tau(some, every)
+    results[1][:, halves], n_opposite = _tau(some[:, halves], last)
+    results[2][:, halves] = n_opposite / max(1, n_runs * (n_runs - 1) // 2)
     return results
 
 
-class _Order:
-    """The better run of each pair, by one row of (rows, runs) totals.
+def _better(totals: NDArray[np.float64]) -> NDArray[np.int8]:
+    """(samples, sizes, pairs): 1 if the first run of a pair has the larger total, -1 if the second has, 0 if they tie.
 
-    Two runs tie if they differ by rounding errors at most, compared with the largest total of all rows.
+    Two runs tie if they differ by rounding errors at most, compared with the largest total of the sample.
     """
+    least = 1e-9 * np.abs(totals).max(axis=(1, 2), initial=1.0)[:, None, None]
+    n_runs = totals.shape[2]
+    differences = np.empty((*totals.shape[:2], n_runs * (n_runs - 1) // 2))
+    start = 0
+    for run in range(n_runs - 1):
+        end = start + n_runs - 1 - run
+        np.subtract(totals[..., run, None], totals[..., run + 1 :], out=differences[..., start:end])
+        start = end
+    better: NDArray[np.int8] = (differences >= least).astype(np.int8) - (differences <= -least)
+    return better
 
-    def __init__(self, totals: NDArray[np.float64], row: int) -> None:
-        least = 1e-9 * max(1.0, float(np.abs(totals).max(initial=0.0)))
-        differences = np.subtract.outer(totals[row], totals[row])
-        self.is_better = differences >= least
-        self.is_worse = differences <= -least
-        self.n_untied = int(np.count_nonzero(self.is_better))
 
-    def tau(self, other: Self) -> tuple[float, int]:
-        """Kendall's tau-b, 0 if all runs tie; and the number of pairs in opposite order."""
-        n_agreeing = int(np.count_nonzero(self.is_better & other.is_better))
-        n_opposite = int(np.count_nonzero(self.is_better & other.is_worse))
-        untied = math.sqrt(float(self.n_untied) * float(other.n_untied))
-        return (n_agreeing - n_opposite) / untied if untied else 0.0, n_opposite
+def _tau(some: NDArray[np.int8], others: NDArray[np.int8]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Kendall's tau-b of each sample and size, 0 if all runs tie; and the number of pairs in opposite order."""
+    products = some * others
+    n_opposite = np.count_nonzero(products < 0, axis=2)
+    n_agreeing = np.count_nonzero(products > 0, axis=2)
+    untied = np.sqrt(1.0 * np.count_nonzero(some, axis=2) * np.count_nonzero(others, axis=2))
+    tau = np.zeros(n_opposite.shape)
+    np.divide(n_agreeing - n_opposite, untied, out=tau, where=untied > 0)
+    return tau, n_opposite
