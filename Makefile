@@ -70,7 +70,7 @@ pins: setup ## Renew the pins of the Python packages, then run all checks and te
 	@git --no-pager diff -U0 constraints.txt
 	@$(MAKE) --no-print-directory test
 
-stop: ## Stop the servers that a killed `make run` left behind
+stop: ## Stop Assay, also the servers that a killed `make run` left behind
 	@$(PYTHON) -m server.run --stop
 
 clean: ## Remove what `make setup` makes again. The data in var/ stay

@@ -120,11 +120,11 @@ def no_others(var: Path) -> Iterator[int]:
     path = var / "run" / "processes.lock"
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        if not _locks(handle, 0):
+        if not locks(handle, 0):
             say("Waiting for the processes of a killed run to end.")
-            if not _locks(handle, GRACE_SECONDS):
+            if not locks(handle, GRACE_SECONDS):
                 _kill_holders(path)
-        if not _locks(handle, KILL_SECONDS):
+        if not locks(handle, KILL_SECONDS):
             raise RunError(
                 f"Processes of a killed run do not end. Find them with `fuser {path}`, and end them."
             )
@@ -133,7 +133,8 @@ def no_others(var: Path) -> Iterator[int]:
         os.close(handle)
 
 
-def _locks(handle: int, seconds: float) -> bool:
+def locks(handle: int, seconds: float) -> bool:
+    """Lock an open file. False if others hold the lock for these seconds."""
     limit = time.monotonic() + seconds
     while True:
         try:

@@ -8,6 +8,7 @@ uses servers that were left running. Decision: ADR 9.
 
 import fcntl
 import os
+import re
 import signal
 import socket
 import sys
@@ -21,12 +22,13 @@ from typing import IO
 from django.core.exceptions import ImproperlyConfigured
 
 from server import embedded, environment, health, os_account, paths
-from server.processes import RunError, end, no_others, say, start
+from server.processes import RunError, end, locks, no_others, say, start
 from server.supervision import Supervisor
 
 DEFAULT_PORT = 8000
 PORTS_TO_TRY = 20
 READY_SECONDS = 120.0
+STOP_SECONDS = 60.0
 WORKER = "assay@localhost"
 
 
@@ -71,8 +73,10 @@ def only_one(var: Path) -> Iterator[IO[str]]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             file.seek(0)
-            raise RunError(f"Assay is already running: {file.read().strip() or 'it is starting'}.") from error
+            raise RunError(f"Assay is already running: {file.read().strip()}.") from error
         file.truncate(0)
+        file.write(f"it is starting (process {os.getpid()})")
+        file.flush()
         yield file
         file.truncate(0)
 
@@ -161,7 +165,10 @@ def serve(stopping: Stopping, lock: IO[str], var: Path) -> None:
         server = stack.enter_context(listen())
         port = server.getsockname()[1]
         address = f"http://localhost:{port}/"
-        lock.write(f"{address} (process {os.getpid()}); press Ctrl-C in its terminal to stop it")
+        lock.truncate(0)
+        lock.write(
+            f"{address} (process {os.getpid()}); press Ctrl-C in its terminal or give `make stop` to stop it"
+        )
         lock.flush()
         held = [stack.enter_context(embedded.postgres(var)), stack.enter_context(embedded.redis(var))]
         if paths.data(var) != var / "postgres":
@@ -199,20 +206,31 @@ def say_when_ready(site: Supervisor, stopping: Stopping, port: int, message: str
         say(message)
 
 
-def stop_left_over(var: Path) -> int:
-    """Stop servers that a killed run left running: as their last holder, this process stops them."""
-    if (var / "run").is_dir():
-        with embedded.postgres(var, start=False), embedded.redis(var, start=False):
-            pass
-    return 0
+def stop(var: Path) -> None:
+    """End the run of this checkout. Of a killed run, stop the servers: this process is their last holder."""
+    path = var / "run" / "run.lock"
+    if not path.exists():
+        say("Assay was not running.")
+        return
+    with path.open("r+") as file:
+        if not locks(file.fileno(), 0):
+            match = re.search(r"process (\d+)", file.read())
+            if match:
+                os.kill(int(match[1]), signal.SIGTERM)
+            if not locks(file.fileno(), STOP_SECONDS):
+                raise RunError("Assay does not stop. Its terminal or log says why.")
+    with embedded.postgres(var, start=False), embedded.redis(var, start=False):
+        pass
+    say("Assay has stopped.")
 
 
 def main() -> int:
     var = paths.var()
-    if "--stop" in sys.argv[1:]:
-        return stop_left_over(var)
     stopping = Stopping()
     try:
+        if "--stop" in sys.argv[1:]:
+            stop(var)
+            return 0
         with foreground(), only_one(var) as lock:
             serve(stopping, lock, var)
             if stopping.asked:

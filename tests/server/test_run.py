@@ -33,10 +33,10 @@ def start(var: Path, tmp_path: Path) -> Iterator[Start]:
     started: list[Running] = []
     bare = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
 
-    def run(**environment: str) -> Running:
+    def run(*options: str, **environment: str) -> Running:
         log = tmp_path / f"run-{len(started)}.log"
         chosen = bare | {"ASSAY_VAR": str(var), "DEMO": "no", "PYTHONPATH": str(paths.ROOT)} | environment
-        started.append(start_process(["-m", "server.run"], chosen, log))
+        started.append(start_process(["-m", "server.run", *options], chosen, log))
         return started[-1]
 
     yield run
@@ -101,6 +101,11 @@ def test_it_starts_serves_announces_it_once_and_stops_completely(start: Start, v
     without_redis = start(REDIS_URL="filesystem://", **QUICK)
     ready(without_redis)
     assert state_of_new_job(var, without_redis) == "failed"
+
+    stopped = start("--stop")
+    assert (ended(stopped), ended(without_redis)) == (0, 0)
+    assert stopped.output() == "Assay has stopped.\n"
+    assert not embedded.Postgres(paths.data(var)).is_running
 
 
 def free_port() -> int:
