@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, ClassVar, cast
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
@@ -65,6 +65,12 @@ class LongSelect(forms.Select):
         return format_html(
             "<select{}>{}</select>", flatatt({"name": name} | self.build_attrs(self.attrs, attrs)), options
         )
+
+
+class ShortNameField(forms.SlugField):
+    """The word for something in addresses, which other software calls a slug."""
+
+    default_error_messages: ClassVar = {"invalid": "Use the letters a to z, digits, hyphens and underscores."}
 
 
 class FilesInput(forms.ClearableFileInput):

@@ -9,7 +9,7 @@ from assay.formats.projects import MAX_BYTES
 from assessment.imports.forms import WordsForm
 from assessment.models import ProjectImport
 from tracks.models import Track
-from web.forms import FilesField, FilesInput, StyledForm
+from web.forms import FilesField, FilesInput, ShortNameField, StyledForm
 from web.pages import counted
 
 SLUG, NAME, USERNAME = (
@@ -48,7 +48,7 @@ class NamesForm(WordsForm):
         for project in projects:
             of = f" of {project['folder'] or project['title']}" if len(projects) > 1 else ""
             title = forms.CharField(max_length=NAME, label=f"Name{of}", initial=project["title"])
-            slug = forms.SlugField(max_length=SLUG, label=f"Short name{of}", initial=project["slug"])
+            slug = ShortNameField(max_length=SLUG, label=f"Short name{of}", initial=project["slug"])
             slug.help_text = "Of the track, for its URL, and of its protocol."
             self.add("titles", project["folder"], title)
             self.add("slugs", project["folder"], slug)

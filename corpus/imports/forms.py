@@ -9,7 +9,7 @@ from accounts.models import User
 from corpus.collections.selectors import changeable_by
 from corpus.imports import selectors
 from corpus.models import Collection
-from web.forms import FilesField, FilesInput, StyledForm
+from web.forms import FilesField, FilesInput, ShortNameField, StyledForm
 
 ACCEPTED = (
     ".xml,.jsonl,.json,.tsv,.csv,.txt,.html,.xhtml,.gz,.xz,.zip,.tar,.tgz,.bz2,.png,.jpg,.jpeg,.gif,.webp"
@@ -19,7 +19,7 @@ ACCEPTED = (
 class SourceForm(StyledForm):
     """A new collection, and its files: an upload, or a file or folder on the server."""
 
-    slug = forms.SlugField(max_length=100, label="Short name", help_text="For the URL, such as math-2018.")
+    slug = ShortNameField(max_length=100, label="Short name", help_text="For the URL, such as math-2018.")
     name = forms.CharField(required=False, max_length=200)
     hosts = forms.CharField(
         required=False,

@@ -1,13 +1,13 @@
 """The forms with which organizers make and load archives."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
 
 from publishing.models import Archive, LoadedArchive
 from tracks.models import StoredProtocol
-from web.forms import StyledForm
+from web.forms import ShortNameField, StyledForm
 
 DATASET = r"^[A-Za-z0-9][A-Za-z0-9._/-]*\Z"  # an id of ir_datasets
 
@@ -41,6 +41,7 @@ class LoadForm(StyledForm, forms.ModelForm[LoadedArchive]):
     class Meta:
         model = LoadedArchive
         fields = ["slug", "protocol"]
+        field_classes: ClassVar = {"slug": ShortNameField}
 
     field_order = ["upload", "slug", "protocol"]
 
@@ -55,7 +56,7 @@ class FetchForm(StyledForm, forms.Form):
         max_length=200,
         error_messages={"invalid": "Enter an id of ir_datasets, such as beir/scifact/test."},
     )
-    slug = forms.SlugField(
+    slug = ShortNameField(
         label="Short name", required=False, max_length=100, help_text="Of the track. Empty: from the id."
     )
     protocol = forms.ModelChoiceField(StoredProtocol.objects.all(), help_text="By which the track is judged.")

@@ -1,6 +1,6 @@
 """The forms of a track: to edit it, on the site and in the admin, and to clone it."""
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from django import forms
 
@@ -9,7 +9,7 @@ from corpus.collections.selectors import collections_for
 from corpus.models import Collection
 from tracks.models import Track
 from tracks.tracks.services import FIXED_ONCE_OPENED
-from web.forms import StyledForm
+from web.forms import ShortNameField, StyledForm
 
 
 class TrackForm(StyledForm, forms.ModelForm[Track]):
@@ -18,6 +18,7 @@ class TrackForm(StyledForm, forms.ModelForm[Track]):
     class Meta:
         model = Track
         fields = ["name", "slug", "description", "protocol", "collection", "topic_collection"]
+        field_classes: ClassVar = {"slug": ShortNameField}
         labels = {"slug": "Short name", "topic_collection": "Collection of the topics' own threads"}
         help_texts = {"slug": "For the address of the track, such as arqmath-2020."}
         widgets = {"description": forms.Textarea(attrs={"rows": 4})}
@@ -53,7 +54,7 @@ class CloneForm(StyledForm):
     """The names of the new track, and who comes along."""
 
     name = forms.CharField(max_length=200)
-    slug = forms.SlugField(
+    slug = ShortNameField(
         max_length=100, label="Short name", help_text="For the address of the track, such as arqmath-2021."
     )
     assessors = forms.BooleanField(required=False, label="With its assessors and their groups")
