@@ -105,7 +105,7 @@ def preview_pool(
     """The size of the pool at each depth.
 
     Args:
-        deepest: the last depth; by default the protocol's, but at least 100.
+        deepest: the last depth; by default the protocol's or 100 if that is more, but not below the last rank of runs.
         formulas, already, nuggets: as in `build_pool`. Answers are pooled whole, so they have one depth.
 
     Raises PoolError: nothing is judged in the protocol, it pools none of the runs, or formulas, passages or nuggets are
@@ -127,7 +127,7 @@ def preview_pool(
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
     if nuggets is not None and protocol.is_of_answers:
         return _of_answers(inputs, shares, protocol, already or {}, nuggets)
-    last = deepest or min(max(DEFAULT_DEPTH, most), MAX_DEPTH)
+    last = deepest or min(max(DEFAULT_DEPTH, most), protocol.runs.max_ranks, MAX_DEPTH)
     runs = [run.columns for run in inputs]
     depths = [-(-last * share // most) for share in shares]
     if rules.near_duplicate_overlap is not None:

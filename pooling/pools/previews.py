@@ -107,7 +107,7 @@ def packed(preview: Preview) -> dict[str, Any]:
     return {
         "topics": preview.topics.tolist(),
         "sizes": base64.b64encode(sizes).decode(),
-        "depths": dict(preview.depths),
+        "depths": list(preview.depths.items()),  # JSON in PostgreSQL keeps no order of keys
         "judges": preview.judges,
     }
 
@@ -118,7 +118,7 @@ def unpacked(stored: Mapping[str, Any]) -> Preview:
     sizes = np.frombuffer(zlib.decompress(base64.b64decode(stored["sizes"])), dtype="<i4")
     n_depths = len(sizes) // len(topics) if len(topics) else 0
     by_depth = sizes.astype(np.int64).reshape(n_depths, len(topics))
-    return Preview(topics, by_depth, stored["depths"], stored["judges"])
+    return Preview(topics, by_depth, dict(stored["depths"]), stored["judges"])
 
 
 @dataclass(frozen=True)

@@ -117,9 +117,17 @@ def test_curve_ends_at_100_or_at_the_depth_of_the_protocol() -> None:
     assert len(preview_pool(inputs, protocol=deep).sizes) == 120
 
 
+def test_curve_ends_at_the_last_rank_of_runs() -> None:
+    short = replace(ANSWERS, runs=replace(ANSWERS.runs, max_ranks=20))
+    inputs = inputs_of([{"B.1": ["1", "2"]}], ["primary"])
+
+    assert len(preview_pool(inputs, protocol=with_depths(short, {"primary": 5, "alternate": 1})).sizes) == 20
+
+
 def test_curve_is_bounded_for_any_depth_of_the_protocol() -> None:
     inputs = inputs_from([({"A.1": ["1", "2"]}, "primary")])
-    endless = with_depths(ANSWERS, {"primary": 2**31 - 1})
+    deep = with_depths(ANSWERS, {"primary": 2**31 - 1})
+    endless = replace(deep, runs=replace(deep.runs, max_ranks=2**31 - 1))
 
     preview = preview_pool(inputs, protocol=endless)
 
