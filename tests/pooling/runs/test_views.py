@@ -21,7 +21,7 @@ from pooling.runs.forms import RunForm, bytes_of
 from tests.helpers.factories import make_user
 from tests.helpers.runs import BROKEN, GOOD, run_bytes
 from tests.pooling.conftest import Scene
-from tracks.models import Track
+from tracks.models import StoredProtocol, Track
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{7*7}}"
 
@@ -202,6 +202,20 @@ def test_200_megabytes_of_one_line_get_a_report_through_a_real_server(
     assert "the line has more than 4,096 bytes" in page
     assert not Run.objects.exists()
     assert scene.files() == []
+
+
+def test_submission_page_names_a_command_that_knows_the_protocol(scene: Scene, as_: Any) -> None:
+    protocol = scene.track.protocol
+    address = reverse("pooling:submit", args=[scene.track.slug])
+
+    StoredProtocol.objects.filter(pk=protocol.pk).update(is_shipped=False)
+    own = as_(scene.member).get(address).content.decode()
+    StoredProtocol.objects.filter(pk=protocol.pk).update(is_shipped=True)
+    shipped = as_(scene.member).get(address).content.decode()
+
+    assert f"assay check --protocol {protocol.slug}.toml FILE" in own
+    assert f'href="{reverse("tracks:protocol", args=[protocol.slug])}?format=toml"' in own
+    assert f"assay check --protocol {protocol.slug} FILE" in shipped
 
 
 def test_refused_upload_keeps_the_entered_fields(scene: Scene, as_: Any) -> None:
