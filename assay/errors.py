@@ -1,4 +1,4 @@
-"""The errors of the library. A message says what is wrong in a sentence; the command `assay` prints it and ends."""
+"""The errors of the library and the words of its messages. The command `assay` prints an error, and ends."""
 
 from collections.abc import Mapping, Sequence
 
@@ -25,6 +25,16 @@ def say(template: str, **values: object) -> Sentence:
     sentence = Sentence(template.format(**values))
     sentence.template, sentence.values = template, values
     return sentence
+
+
+def plural(n: int, noun: str) -> str:
+    """Return a number with its noun. Give an irregular plural after a comma.
+
+    >>> plural(1, "run"), plural(1_200, "run"), plural(2, "unit is,units are")
+    ('1 run', '1,200 runs', '2 units are')
+    """
+    singular, _, several = noun.partition(",")
+    return f"{n:,} {singular if n == 1 else several or singular + 's'}"
 
 
 class InputError(AssayError, ValueError):

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import Refused
 from assay.formats.runs.reader import CheckedRun
-from web.pages import size
+from web.pages import counted, size
 
 if TYPE_CHECKING:
     from participation.models import Team
@@ -22,7 +22,7 @@ class RunRefused(Refused):
     def __init__(self, checked: CheckedRun) -> None:
         n = sum(error.n for error in checked.report.errors)
         first = checked.report.errors[0]
-        super().__init__(f"{checked.report.name} has {n:,} error{'s' * (n != 1)}. The first: {first}")
+        super().__init__(f"{checked.report.name} has {counted(n, 'error')}. The first: {first}")
         self.checked = checked
         self.lines = [f"{error} Accepted: {error.accepted}" for error in checked.report.errors]
         self.errors = [error.as_error() for error in checked.report.errors]

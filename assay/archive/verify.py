@@ -26,6 +26,7 @@ from assay.archive.records import (
     parsed,
 )
 from assay.digests import sha256_of
+from assay.errors import plural
 from assay.formats.judgments.reader import JudgmentsError, open_judgments
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.qrels.columns import documents, rows_of
@@ -73,7 +74,7 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
             f"{reader.name} has format {index.format}, made by Assay {index.assay}; this version reads up to {FORMAT}."
         )
     n_files, problems = len(reader.names - {CHECKSUMS}), reader.problems(advance)
-    yield Finding("files", f"{n_files:,} files, {reader.n_bytes:,} bytes", _few(problems))
+    yield Finding("files", f"{plural(n_files, 'file')}, {plural(reader.n_bytes, 'byte')}", _few(problems))
     contents = Contents(reader)
     yield Finding("protocols", ", ".join(sorted(contents.protocols)))
     n_topics = len(contents.topics)
@@ -188,14 +189,14 @@ def _nuggets(contents: Contents) -> Finding:
     """Every frozen list is of a topic, and has each nugget once."""
     codes, n = {topic.code for topic in contents.topics}, contents.index.n_nugget_lists
     lists = contents.nugget_lists
-    problems = [] if len(lists) == n else [f"the index says {n:,} lists"]
+    problems = [] if len(lists) == n else [f"the index says {plural(n, 'list')}"]
     for (code, version), record in lists.items():
         if code not in codes:
             problems.append(f"no topic {code[:80]}")
         if len({each.nugget.key for each in record.nuggets}) < len(record.nuggets):
             problems.append(f"version {version} of topic {code[:80]} has a nugget twice")
     n_nuggets = sum(len(record.nuggets) for record in lists.values())
-    return Finding("nuggets", f"{n_nuggets:,} in {len(lists):,} frozen lists", _few(problems))
+    return Finding("nuggets", f"{n_nuggets:,} in {plural(len(lists), 'frozen list')}", _few(problems))
 
 
 def _pool(contents: Contents, pool: PoolRecord) -> Finding:
@@ -212,7 +213,8 @@ def _pool(contents: Contents, pool: PoolRecord) -> Finding:
     ]
     if sha256_of(files["pool.tsv"]) != pool.sha256:
         problems.append("its digest is not that of the index")
-    content = f"{len(built.units):,} units from {len(pool.runs):,} runs, built again with seed {pool.seed}"
+    size = f"{plural(len(built.units), 'unit')} from {plural(len(pool.runs), 'run')}"
+    content = f"{size}, built again with seed {pool.seed}"
     return Finding(f"pool “{pool.name}”", content, _few(problems))
 
 
@@ -238,7 +240,7 @@ def _check_judgments(contents: Contents, rows: list[JudgmentRow]) -> Finding:
             problems.append(
                 f"{place}: judge {row.seat} of a unit, but the index says {most[row.pool, row.batch]}"
             )
-    content = f"{len(rows):,} by {len({row.assessor for row in rows}):,} assessors"
+    content = f"{len(rows):,} by {plural(len({row.assessor for row in rows}), 'assessor')}"
     return Finding("judgments", content, _few(problems))
 
 
@@ -253,7 +255,7 @@ def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding
                 problems.append("the preferences give other grades")
         elif qrels.source == "frozen" and "known_items" not in qrels.report:
             problems += _wrong_grades(contents, qrels, judgments, columns)
-        content = f"{len(columns.topics):,} topics, {len(columns.grade):,} units"
+        content = f"{plural(len(columns.topics), 'topic')}, {plural(len(columns.grade), 'unit')}"
         yield Finding(f"qrels version {qrels.version}", content, _few(problems))
 
 
@@ -399,7 +401,7 @@ def _scored_again(
     stored = contents.stored_scores(board)
     if stored.keys() != again.keys():
         return len(again), [
-            f"{len(stored):,} scores, and {len(again):,} computed again: not of the same runs and topics"
+            f"{plural(len(stored), 'score')}, and {len(again):,} computed again: not of the same runs and topics"
         ]
     problems: list[str] = []
     for (run, topic, measure), value in stored.items():
@@ -416,7 +418,8 @@ def _phase(contents: Contents, board: PhaseRecord) -> Finding:
         counts = int(scores[run.run].averaged(board.average).sum()), scores[run.run].n_missing
         where = f"the topics of {contents.runs[run.run].tag}"
         problems += differences([run.n_topics, run.n_missing], list(counts), where)
-    content = f"{len(scores):,} runs, {n_scores:,} scores, computed again against qrels version {board.qrels}"
+    size = f"{plural(len(scores), 'run')}, {plural(n_scores, 'score')}"
+    content = f"{size}, computed again against qrels version {board.qrels}"
     return Finding(f"phase {board.phase}", content, _few(problems))
 
 
@@ -450,7 +453,8 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
         }
         statistics = {**again.stored, "measures": by_measure}
     problems += differences(board.statistics, statistics, "statistics")
-    content = f"{len(scores):,} runs, {n_scores:,} scores, computed again against qrels version {board.qrels}"
+    size = f"{plural(len(scores), 'run')}, {plural(n_scores, 'score')}"
+    content = f"{size}, computed again against qrels version {board.qrels}"
     return Finding(f"leaderboard {board.number}", content, _few(problems))
 
 
@@ -467,7 +471,7 @@ def _analysis(contents: Contents, board: LeaderboardRecord, name: str) -> Findin
     if again is None:
         return Finding(part, "not computed again: it depends on the judgments that counted when it was made")
     stored = {key: analysis.result.get(key) for key in again}
-    content = f"{len(analysis.result['runs']):,} runs, computed again with seed {analysis.seed}"
+    content = f"{plural(len(analysis.result['runs']), 'run')}, computed again with seed {analysis.seed}"
     return Finding(part, content, _few(differences(stored, again)))
 
 

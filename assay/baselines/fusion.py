@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.baselines.ranking import Ranked, best
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.runs.columns import RunColumns
 
 Method = Literal["sum", "mnz", "rrf"]
@@ -63,7 +63,7 @@ def _check(runs: Sequence[RunColumns], fusion: Fusion) -> None:
         raise InputError("fusion needs at least two runs")
     if fusion.weights and len(fusion.weights) != len(runs):
         raise InputError(
-            f"there are {len(fusion.weights)} weights for {len(runs)} runs; give one for each run"
+            f"got {plural(len(fusion.weights), 'weight')} for {len(runs)} runs; give one for each run"
         )
     if fusion.method == "mnz" and fusion.norm == "z-score":
         raise InputError(

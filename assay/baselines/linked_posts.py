@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.baselines.ranking import Progress, Ranked, best, no_progress
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.compression import read_text
 from assay.formats.documents.reading import Document, document_files, map_documents
 from assay.formats.topics.reader import TopicRow
@@ -88,7 +88,7 @@ def linked_posts(
     """
     known = {topic.code: topic.thread for topic in topics if topic.thread} | dict(questions or {})
     if unknown := [topic.code for topic in topics if topic.code not in known]:
-        more = f" and {len(unknown) - 5} more topics" if len(unknown) > 5 else ""
+        more = f" and {plural(len(unknown) - 5, 'more topic')}" if len(unknown) > 5 else ""
         raise InputError(
             f"the question of {', '.join(unknown[:5])}{more} is not known; name it in the attribute thread of the "
             "topic, or in a file of topic and question (--questions)"

@@ -16,7 +16,7 @@ from assay.building.settings import NotBuilt, Settings
 from assay.building.sources import File
 from assay.building.store import HEADS, KEPT, Store
 from assay.digests import RunningSha256
-from assay.errors import BadFile
+from assay.errors import BadFile, plural
 from assay.formats.documents import forum, jsonl, table_rows, trec
 from assay.formats.documents.articles import MAX_FILE, NOT_UTF8, SUFFIXES, TOO_LONG, ArticleFile, add_article
 from assay.formats.documents.batch import Batch, Unusable
@@ -119,7 +119,7 @@ def _read_pages(store: Store, files: Sequence[File], settings: Settings, progres
             batch = _batch_of(contents)
             _keep(store, batch, settings, counts)
             size = sum(file.size for file in files)
-            state = {"rows": at + len(some), "name": f"{len(files)} files", "bytes": size}
+            state = {"rows": at + len(some), "name": plural(len(files), "file"), "bytes": size}
             store.set_state(PAGES, state | counts.as_json())
         progress("reading files", at + len(some), len(files))
     with store.writing():

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from assay.candidates.conditions import Condition, Labels, meets, parse_conditions
 from assay.candidates.reader import Candidate
-from assay.errors import InputError, Refused
+from assay.errors import InputError, Refused, plural
 from assay.random_draws import stream_starts
 
 FORMAT = "candidates-sample-1"
@@ -124,7 +124,8 @@ def draw(candidates: Iterable[Candidate], settings: Settings, labels: Labels) ->
             f"{stratum.quota:,} wanted, {n:,} available: {conditions_text(stratum.where) or 'all others'}"
             for stratum, n in pairs
         ]
-        start = f"{n_meeting:,} candidates meet the conditions of all strata"
+        meeting = plural(n_meeting, "candidate meets,candidates meet")
+        start = f"{meeting} the conditions of all strata"
         raise QuotasRefused("\n".join([f"{start}, and they do not suffice for the quotas:", *lines]))
     chosen: list[tuple[int, Drawn]] = []
     for number, (stratum, own) in enumerate(zip(settings.strata, ids, strict=True), 1):

@@ -9,6 +9,7 @@ from assay.baselines.ranking import Progress, Ranked, run_of
 from assay.cli.formulas import note
 from assay.cli.inputs import steps
 from assay.cli.main import add, positive
+from assay.errors import plural
 from assay.formats.compression import read_file
 from assay.formats.topics.reader import TopicRow, read_topic_file
 from assay.protocols.schema import Protocol
@@ -69,5 +70,6 @@ def write_run_file(
         more = f" and {len(empty) - N_NAMED:,} more" if len(empty) > N_NAMED else ""
         note(f"no documents for {' '.join(empty[:N_NAMED])}{more}: {reason}", arguments)
     n_lines = sum(len(each.docno) for each in lists)
-    note(f"{n_lines:,} documents for {len(lists) - len(empty):,} topics, tag {arguments.tag}", arguments)
+    size = f"{plural(n_lines, 'document')} for {plural(len(lists) - len(empty), 'topic')}"
+    note(f"{size}, tag {arguments.tag}", arguments)
     return 0

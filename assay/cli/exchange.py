@@ -12,7 +12,7 @@ from assay.archive.files import Writer
 from assay.cli.formulas import note
 from assay.cli.main import add
 from assay.digests import RunningSha256
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.exchange.content import SPLIT, Folder, TestCollection, Zipped
 from assay.exchange.library import PREFIX, of_files, of_ir_datasets
 from assay.exchange.registry import FORMS, STEP, Add, read
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         bar = tqdm(desc="documents", disable=arguments.quiet or None, leave=False, unit_scale=True)
         with bar:
             counts = form.write(collection, write, lambda _n: bar.update(STEP))
-    words = ", ".join(f"{n:,} {name}" for name, n in counts.items())
+    words = ", ".join(plural(n, noun) for noun, n in counts.items())
     note(f"{arguments.output}: {words}", arguments)
     return 0
 

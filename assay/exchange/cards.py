@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from assay.errors import plural
 from assay.exchange.content import TestCollection
 from assay.exchange.qrels import n_pooled
 
@@ -49,7 +50,7 @@ def about(collection: TestCollection, *, counts: Mapping[str, int]) -> str:
         lines.append(f"| {split} | {len(columns.topics):,} | {n:,} | {', '.join(map(str, grades))} |")
     left_out = sum(map(n_pooled, collection.qrels.values()))
     if left_out:
-        lines += ["", f"{left_out:,} documents that were pooled and have no grade are left out."]
+        lines += ["", f"Left out: {plural(left_out, 'document')} that the pool has, without a grade."]
     lines += ["", "Texts are plain, with formulas in LaTeX between dollars."]
     lines += ["", *collection.notes] if collection.notes else []
     return "\n".join(lines) + "\n"

@@ -147,9 +147,9 @@ class Form(NamedTuple):
         self._write_texts(collection, written)
         lines = sum(written.counts[split] for split in collection.qrels)
         return {
-            "documents": written.counts["documents"],
-            "topics": written.counts["topics"],
-            "qrels lines": lines,
+            "document": written.counts["documents"],
+            "topic": written.counts["topics"],
+            "qrels line": lines,
         }
 
     def _write_parquet(

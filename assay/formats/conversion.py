@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple, TextIO
 
-from assay.errors import BadFile, InputError
+from assay.errors import BadFile, InputError, plural
 from assay.formats.compression import UnpackedFile, read_file
 from assay.formats.documents.sources import BOM, HEAD, files_of
 from assay.formats.formulas import lines_of
@@ -199,7 +199,7 @@ def _rows(path: Path) -> Iterator[list[str]]:
                 if len(row) != len(header) or not row[0]:
                     got = f"got {len(row)}" if len(row) != len(header) else "the id is empty"
                     raise BadFile(
-                        f"{path.name}, line {reader.line_num:,}: expected {len(header)} columns; {got}."
+                        f"{path.name}, line {reader.line_num:,}: expected {plural(len(header), 'column')}; {got}."
                     )
                 yield row
         except csv.Error as error:

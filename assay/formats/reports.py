@@ -1,8 +1,10 @@
 """The report on a run: each distinct complaint, how often and where it occurs, and what is accepted instead."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self, TextIO
+
+from assay.errors import plural
 
 FIRST_LINES = 5  # lines that a complaint shows
 DISTINCT = 25  # complaints of one code; further ones are counted together
@@ -193,12 +195,11 @@ class _Group:
 def print_report(report: Report, path: str, file: TextIO | None = None) -> None:
     """Print a report, by default on standard output."""
     verdict = "accepted" if report.is_acceptable else "refused"
-    counts = f"{_counted(report.errors, 'error')}, {_counted(report.warnings, 'warning')}"
+    counts = f"{plural(len(report.errors), 'error')}, {plural(len(report.warnings), 'warning')}"
     words = (report.form, report.tag and f"tag {report.tag}", report.kind and f"{report.kind} run")
     form_and_tag = "".join(f"{word}, " for word in words if word)
-    lines = [
-        f"{path}: {verdict}, {counts} ({form_and_tag}{report.n_lines:,} lines, {report.n_topics} topics)"
-    ]
+    size = f"{plural(report.n_lines, 'line')}, {plural(report.n_topics, 'topic')}"
+    lines = [f"{path}: {verdict}, {counts} ({form_and_tag}{size})"]
     lines += [f"  {field}: {value}" for field, value in report.metadata.items()]
     for complaint in (*report.errors, *report.warnings):
         lines += [f"  {complaint.severity}: {complaint}", f"      accepted: {complaint.accepted}"]
@@ -206,7 +207,3 @@ def print_report(report: Report, path: str, file: TextIO | None = None) -> None:
             note = f"   [{line.note}]" if line.note else ""
             lines.append(f"      {line.number:>8} | {line.text}{note}")
     print("\n".join(lines), file=file)
-
-
-def _counted(complaints: Sequence[Complaint], noun: str) -> str:
-    return f"{len(complaints)} {noun}{'' if len(complaints) == 1 else 's'}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import NamedTuple
 
-from assay.errors import BadFile
+from assay.errors import BadFile, plural
 from assay.formats.documents.batch import MAX_NAME
 from assay.formats.spreadsheet import long_cells, original
 from assay.html.sanitize import without_controls
@@ -130,7 +130,7 @@ def _checked(name: str, header: Sequence[str], lines: Sequence[tuple[int, list[s
 
 def _row(header: Sequence[str], cells: list[str], number: int, line: int) -> TableRow | str:
     if len(cells) != len(header):
-        return f"expected {len(header)} columns as in the header, got {len(cells)}"
+        return f"expected {plural(len(header), 'column')} as in the header, got {len(cells)}"
     values = {column: without_controls(cell) for column, cell in zip(header, cells, strict=True)}
     topic = values.pop("topic", ONE_TOPIC).strip()
     docno = values.pop("docno", str(number)).strip()

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.moving import MovedRow, Project, choices_of, lab_toml
 from assay.formats.rows import MAX_CELL as LONGEST
 from assay.formats.rows import MEAN, NAME, ONE_TOPIC
@@ -81,7 +81,7 @@ def read_table(text: str, name: str) -> Table:
             begin = reader.line_num + 1
             for cells in reader:
                 if cells and len(cells) != len(header):
-                    problem = f"expected {len(header)} columns as in the header, got {len(cells)}"
+                    problem = f"expected {plural(len(header), 'column')} as in the header, got {len(cells)}"
                     raise InputError(f"{name}: line {begin}: {problem}")
                 lines += [Line(begin, dict(zip(header, cells, strict=True)))] if any(cells) else []
                 begin = reader.line_num + 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from lxml import etree
 
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.rows import TableRow
 from assay.label_studio.config import TYPES, VARIABLE
@@ -270,5 +270,9 @@ def write_votes(
             result = _result(f"{task['id']}-{NEITHER}", NEITHER, "left", "choices", chosen_neither)
         task["annotations"].append(_annotation(vote.assessor, [result], False, None, None))
     lacking = sorted({docno for vote in tasks for docno in vote[1:]} - documents.keys())
-    notes = [f"{len(lacking):,} documents have no text, such as {lacking[0]}"] if lacking else []
+    notes = (
+        [f"{plural(len(lacking), 'document has,documents have')} no text, such as {lacking[0]}"]
+        if lacking
+        else []
+    )
     return Written(_xml(view), list(tasks.values()), notes)

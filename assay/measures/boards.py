@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.compression import utf8
 from assay.measures.scores import ScoreRow
 
@@ -114,7 +114,7 @@ def _rows(line: _Line, form: str, run: str) -> Iterator[ScoreRow]:
     else:
         names, words = COLUMNS[form], line.text.split()
         if len(words) != len(names):
-            raise line.wrong(f"{', '.join(names)}; got {len(words)} columns")
+            raise line.wrong(f"{', '.join(names)}; got {plural(len(words), 'column')}")
         cells = {"run": run} | dict(zip(names, words, strict=True))
         yield ScoreRow(cells["run"], cells["topic"], cells["measure"], line.value(cells["value"]))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.compression import read_file
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked, RunColumns
@@ -301,9 +301,9 @@ def prepare(run: RunColumns, formulas: Formulas | None) -> Prepared:
     if formulas is None:
         return Prepared(run)
     columns, n_skipped = collapse_instances(run, formulas)
-    note = f"{len(run)} instances, {len(columns)} distinct formulas"
+    note = f"{plural(len(run), 'instance')}, {plural(len(columns), 'distinct formula')}"
     if n_skipped:
-        note += f", {n_skipped} instances without a visual id skipped"
+        note += f", {plural(n_skipped, 'instance')} without a visual id skipped"
     problem = ""
     if n_skipped == len(run) > 0:
         problem = (
@@ -347,9 +347,9 @@ def _why_unjudged(run: Prepared, judged: JudgedDocuments) -> str:
     ours, theirs = np.unique(ranking.docno), np.unique(judged.docno)
     n_common = len(np.intersect1d(ours, theirs))
     return (
-        f"{reason}; {run.n_identified:,} of its {run.n_instances:,} formulas have a visual id: {len(ours):,} different "
-        f"ids; the qrels have {len(theirs):,}, of which {n_common:,} are in the run, for other topics; check that both "
-        "number formulas alike"
+        f"{reason}; {run.n_identified:,} of its {run.n_instances:,} formulas have a visual id: "
+        f"{plural(len(ours), 'different id')}; the qrels have {len(theirs):,}, of which {n_common:,} are in the run, "
+        "for other topics; check that both number formulas alike"
     )
 
 

@@ -11,6 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from assay import plots
+from assay.errors import plural
 from assay.papers.facts import CollectionFacts, TopicFacts, in_order
 from assay.papers.overview import label_values, teams_of
 from assay.papers.rankings import complexity_table, groups_tables, instances_tables
@@ -162,7 +163,7 @@ def _judging(collection: CollectionFacts) -> dict[str, str]:
     return {
         "Ranks of a run": ranks if protocol.runs.kinds else "–",
         "Pool": strategies[pool.strategy],
-        "Pool depth": depth or (f"{pool.target} units" if pool.target else "–"),
+        "Pool depth": depth or (plural(pool.target, "unit") if pool.target else "–"),
         "Shown": context if has_context else "–",
         "Clustered": clustered[instances.clustering],
         "Judged instances": f"at most {instances.limit}" if instances.limit else "all",

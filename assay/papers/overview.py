@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
+from assay.errors import plural
 from assay.html.sanitize import beginning
 from assay.measures.scores import step_or_name
 from assay.papers.facts import MOST_LETTERS, RunFacts, TrackFacts
@@ -210,7 +211,7 @@ def results_table(
     asked = asked_of(tracks, questions)
     columns = [Column("Run"), *data, *answer_columns(asked), kind, Column("M", is_mark=True)]
     for n, measure in shown:
-        over = f"{tracks[n].name} ({tracks[n].n_topics} topics)" if len(tracks) > 1 else ""
+        over = f"{tracks[n].name} ({plural(tracks[n].n_topics, 'topic')})" if len(tracks) > 1 else ""
         columns.append(Column(measure, over, is_number=True, is_measure=True))
     marks = (
         f"{kind.label}: {CHECK} is a {main.name} run, ({CHECK}) a baseline pooled as one. "
@@ -222,7 +223,9 @@ def results_table(
         "baselines and the best value of the participants are bold in each column."
     )
     if len(tracks) == 1:
-        caption = f"{tracks[0].name}, {tracks[0].n_topics} topics: {caption[0].lower()}{caption[1:]}"
+        caption = (
+            f"{tracks[0].name}, {plural(tracks[0].n_topics, 'topic')}: {caption[0].lower()}{caption[1:]}"
+        )
     by_team: dict[str, list[Row]] = {}
     names = {BASELINES: BASELINES}
     for is_baseline in (True, False):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import plural
 from assay.formats.runs.columns import RunColumns, byte_keys
 from assay.protocols.schema import EVERY_RANK
 
@@ -137,7 +138,7 @@ def top_k(runs: Sequence[RunColumns], depths: Sequence[int]) -> PooledUnits:
     """
     if len(runs) != len(depths) or any(depth < 0 for depth in depths):
         raise ValueError(
-            f"got {len(runs)} runs and the depths {list(depths)}; each run needs a depth of at least 0"
+            f"got {plural(len(runs), 'run')} and the depths {list(depths)}; each run needs a depth of at least 0"
         )
     codes, tops = topics_of(runs), []
     for run, reach in zip(runs, reach_of_rows(runs, depths, codes), strict=True):

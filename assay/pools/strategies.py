@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.runs.columns import RunColumns
 from assay.formulas.columns import Formulas
 from assay.pools.answers import pool_answers
@@ -153,7 +153,8 @@ def check_passages(runs: Sequence[RunColumns], depths: Sequence[int]) -> None:
     lacking = [i for i, run in enumerate(runs) if depths[i] and run.passage is None and len(run)]
     if lacking:
         raise PoolError(
-            f"near-duplicates are detected in the passages that runs cite; {len(lacking)} of {len(runs)} runs have none"
+            "near-duplicates are detected in the passages that runs cite; there are none in "
+            f"{len(lacking)} of {plural(len(runs), 'run')}"
         )
 
 
@@ -162,7 +163,7 @@ def _known_item(runs: Sequence[RunColumns], depths: Sequence[int], material: Mat
     lacking = [code for code, n in zip(units.topics.tolist(), units.sizes.tolist(), strict=True) if n == 0]
     if lacking:
         raise PoolError(
-            f"{len(lacking)} {'topics have' if len(lacking) > 1 else 'topic has'} no known item, such as "
+            f"{plural(len(lacking), 'topic has,topics have')} no known item, such as "
             f"{', '.join(lacking[:5])}; import the known items: each topic needs the item that it was made from"
         )
     return BuiltPool(units, reach_of_rows(runs, depths, units.topics))

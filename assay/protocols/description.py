@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
+from assay.errors import plural
 from assay.languages import any_of, name_of
 from assay.protocols.measures import parse_measure
 from assay.protocols.pair_rules import figures_of
@@ -158,7 +159,7 @@ def _runs(runs: RunRules) -> Iterator[str]:
     scored = ", ".join(kind.name for kind in runs.kinds if kind.scored)
     of_organizers = ", ".join(kind.name for kind in runs.kinds if kind.submitted_by == "organizers")
     formats = " or ".join(FORMATS[name] for name in runs.formats)
-    ranks = "1 rank" if runs.max_ranks == 1 else f"{runs.max_ranks} ranks"
+    ranks = plural(runs.max_ranks, "rank")
     most = "One answer" if runs.formats[0] in ANSWER_FORMATS else f"At most {ranks}"
     yield f"Formats: {formats}. {most} per topic. Kinds: {names}."
     yield from limits_of_answers(runs.answers)
@@ -183,7 +184,7 @@ def _runs(runs: RunRules) -> Iterator[str]:
     if runs.min_score is not None and runs.max_score is not None:
         yield f"Scores are between {runs.min_score:g} and {runs.max_score:g}."
     if runs.max_passage_characters is not None:
-        yield f"Passages have at most {runs.max_passage_characters} characters."
+        yield f"Passages have at most {plural(runs.max_passage_characters, 'character')}."
     for name, values in runs.attributes.items():
         yield f"The attribute {name} of a file is {' or '.join(values)}."
     if runs.max_seconds_per_topic is not None:
@@ -212,17 +213,17 @@ def _phase(phase: Phase, runs: RunRules) -> str:
 def limits_of_answers(rules: AnswerRules) -> Iterator[str]:
     """Yield a sentence for each limit of generated answers."""
     if rules.max_words is not None:
-        yield f"An answer has at most {rules.max_words} words."
+        yield f"An answer has at most {plural(rules.max_words, 'word')}."
     if rules.max_characters is not None:
-        yield f"An answer has at most {rules.max_characters} characters."
+        yield f"An answer has at most {plural(rules.max_characters, 'character')}."
     if rules.characters_label:
         yield f"The label {rules.characters_label} of a topic is the number of characters that its answers may have."
     if rules.too_long == "warning":
         yield "A longer answer is accepted with a warning."
     if rules.max_references is not None:
-        yield f"An answer has at most {rules.max_references} references."
+        yield f"An answer has at most {plural(rules.max_references, 'reference')}."
     if rules.max_run_id is not None:
-        yield f"The id of a run has at most {rules.max_run_id} characters."
+        yield f"The id of a run has at most {plural(rules.max_run_id, 'character')}."
 
 
 def _nuggets(protocol: Protocol) -> Iterator[str]:
@@ -231,9 +232,9 @@ def _nuggets(protocol: Protocol) -> Iterator[str]:
         most, rules = protocol.runs.answers.citations, protocol.nuggets
         yield f"Of each sentence, {'the first citation is' if most == 1 else f'the first {most} citations are'} judged."
         if rules.most is not None:
-            yield f"A topic has at most {rules.most} nuggets."
+            yield f"A topic has at most {plural(rules.most, 'nugget')}."
         if rules.max_words is not None:
-            yield f"A nugget has at most {rules.max_words} words."
+            yield f"A nugget has at most {plural(rules.max_words, 'word')}."
 
 
 def limits_of(kinds: Iterable[RunKind]) -> Iterator[str]:
@@ -257,7 +258,8 @@ def _pool(pool: PoolRules, runs: RunRules) -> Iterator[str]:
         "top-k": f"The first ranks of the runs are pooled: {depths}.",
         "distinct-units": "Each run is pooled down to the first instance of its k-th distinct formula; "
         f"k is {_depths(runs, 'for')}.",
-        "round-robin-until": f"One rank at a time is pooled from every run, until a topic has {pool.target} units.",
+        "round-robin-until": "One rank at a time is pooled from every run, "
+        f"until a topic has {plural(pool.target or 0, 'unit')}.",
         "top-k-by-score": f"The units with the highest scores are pooled: {depths}.",
         "known-item": "The known items are the only relevant units; nothing is judged.",
         "answers": "All answers of the pooled runs are judged.",
@@ -289,8 +291,9 @@ def _depths(runs: RunRules, word: str) -> str:
 
 
 def _instances(instances: InstanceRules) -> Iterator[str]:
-    if instances.strategy is not None:
-        yield f"At most {instances.limit} instances of a formula are judged: {SAMPLING[instances.strategy]}."
+    if instances.strategy is not None and instances.limit is not None:
+        of_formula = "instance of a formula is,instances of a formula are"
+        yield f"At most {plural(instances.limit, of_formula)} judged: {SAMPLING[instances.strategy]}."
     if instances.clustering != "none":
         in_collection = instances.clustering == "collection"
         formulas = "all formulas of the collection" if in_collection else "submitted formulas"
@@ -386,7 +389,7 @@ def _qrels(protocol: Protocol) -> Iterator[str]:
     qrels = protocol.qrels
     yield grade_rule(protocol)
     if qrels.min_relevant:
-        yield f"Topics with fewer than {qrels.min_relevant} units of grade {qrels.relevant_from} or more are dropped."
+        yield f"Topics with {_too_few(qrels.min_relevant)} of grade {qrels.relevant_from} or more are dropped."
     if qrels.topic_citations:
         yield "Citations that the developers of the topics graded join the judged ones."
     if qrels.export_groups:
@@ -398,7 +401,11 @@ def _qrels(protocol: Protocol) -> Iterator[str]:
         aggregate = "" if each.aggregate == "single" else f", {each.aggregate}"
         yield f"{label}: {each.name}{of}{aggregate}: {_rules_of_set(protocol, each)}"
         if each.min_relevant:
-            yield f"They have no topic with fewer than {each.min_relevant} units of grade {each.relevant_from} or more."
+            yield f"They have no topic with {_too_few(each.min_relevant)} of grade {each.relevant_from} or more."
+
+
+def _too_few(least: int) -> str:
+    return "no unit" if least == 1 else f"fewer than {least} units"
 
 
 def _rules_of_set(protocol: Protocol, rules: QrelsSet) -> str:
@@ -434,5 +441,5 @@ def _grades_of_choices(protocol: Protocol, rules: QrelsSet) -> str:
 def _interaction(protocol: Protocol) -> Iterator[str]:
     if rules := protocol.interaction:
         kind, measure = protocol.runs.name_of(rules.run_kind), rules.measure or protocol.scoring.measures[0]
-        yield f"Sessions of at most {rules.seconds_per_topic} seconds per topic, followed by {kind} runs."
+        yield f"Sessions of at most {plural(rules.seconds_per_topic, 'second')} per topic, followed by {kind} runs."
         yield f"The change of {_measure(measure)} is reported."

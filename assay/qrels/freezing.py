@@ -13,6 +13,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from assay.errors import plural
 from assay.formats.qrels.columns import PartRow, QrelsColumns, Row, columns_from, columns_of
 from assay.formats.topics.bolt import citations
 from assay.protocols.measures import QrelsKind
@@ -85,7 +86,7 @@ class Undecided(Exception):
     """Judgments contradict one another, so an adjudication is needed first."""
 
     def __init__(self, conflicts: Sequence[Conflict]) -> None:
-        super().__init__(f"{len(conflicts)} units are undecided")
+        super().__init__(f"{plural(len(conflicts), 'unit is,units are')} undecided")
         self.conflicts = conflicts
 
 
@@ -300,7 +301,7 @@ def _each_judge(unit: Unit, votes: list[Vote], judges: int, tally: Tally) -> lis
         tally.decided["by the sum, although adjudicated"].add(unit)
     counted = summed if len(summed) <= judges else [vote for vote in summed if vote.is_assigned]
     if len(counted) > judges:
-        tally.conflicts.append(Conflict(unit, f"{len(counted)} judgments, but {judges} are summed"))
+        tally.conflicts.append(Conflict(unit, f"{plural(len(counted), 'judgment')}, but {judges} are summed"))
     return counted if len(counted) == judges else []
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.compression import read_file
 from assay.formats.judgments.cells import ANSWER_TO, grade_of
 from assay.formats.judgments.reader import MAPPED, JudgmentsError, parse_judgments
@@ -103,8 +103,10 @@ class Agreement(Result):
             return ""
         n, n_assessors = len(self.graded.unit), len(self.graded.assessors)
         text = "no unit has grades from two assessors, so there is no agreement: "
-        text += f"{n} grade{'s' * (n != 1)} by {n_assessors} assessor{'s' * (n_assessors != 1)}"
-        text += f", {self.n_without_grade} judgments without a grade" if self.n_without_grade else ""
+        text += f"{plural(n, 'grade')} by {plural(n_assessors, 'assessor')}"
+        text += (
+            f", {plural(self.n_without_grade, 'judgment')} without a grade" if self.n_without_grade else ""
+        )
         return text + ("; give several files, or a file with several assessors" if n_assessors < 2 else "")
 
     @cached_property

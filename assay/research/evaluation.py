@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, InputWarning
+from assay.errors import InputError, InputWarning, plural
 from assay.formats.compression import names_of_files
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import GradeScale, QrelsForm, read_qrels
@@ -319,7 +319,9 @@ class Evaluation(Result):
             n_averaged = int(each.scores.averaged(self.average).sum())
             n_common = int(each.scores.has_topic.sum())
             n_missing, n_extra = each.scores.n_missing, each.n_topics - n_common
-            text = f"averaged over {n_averaged} topics; {n_missing} of the qrels missing from the run"
+            text = (
+                f"averaged over {plural(n_averaged, 'topic')}; {n_missing} of the qrels missing from the run"
+            )
             if n_missing:
                 text += ", counted as 0" if self.average == "judged" else ", left out"
             if n_extra:

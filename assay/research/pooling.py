@@ -204,7 +204,7 @@ def _run(
         unknown = [] if topics is None else sorted(set(columns.topics.tolist()) - set(topics))
         if unknown:
             raise InputError(
-                f"{name}: unknown topic {unknown[0]}; use the {len(set(topics or ()))} topics given"
+                f"{name}: unknown topic {unknown[0]}; use one of the topics given, {len(set(topics or ()))} in all"
             )
         return columns, {"run": name, "sha256": sha256_of(save(columns))}
     path = Path(values)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from assay.errors import plural
 from assay.tables import Cell, Table
 
 Result = Mapping[str, Any]  # plain values of the statistics
@@ -40,7 +41,7 @@ def comparison_tables(
         comparison: the plain values of a `RankingComparison`.
     """
     columns = list(zip(comparison["names"], comparison["n_topics"], strict=True))
-    means = tuple(f"{column} ({n} topic{'s' * (n != 1)})" for column, n in columns)
+    means = tuple(f"{column} ({plural(n, 'topic')})" for column, n in columns)
     places = tuple(f"place, {column}" for column, _ in columns)
     rows: list[tuple[Cell, ...]] = [
         (run, *(of_runs[n] for of_runs in comparison["means"]), *(ranks[n] for ranks in comparison["ranks"]))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import plural
 from assay.measures.matching import JudgedDocuments
 from assay.trec_eval.catalog import MEASURES, NICKNAMES, Relevance, TrecMeasure, parse_measures
 from assay.trec_eval.files import BYTES, TrecRun, read_grouped_qrels, read_qrels, read_run, read_zscores
@@ -184,7 +185,7 @@ def _output(options: Options) -> bytes:
     if evaluation.n_left_out:
         qrels, run = options.files
         sys.stderr.write(
-            f"trec_eval: {evaluation.n_left_out} topics of {qrels} are not in {run} and are left out; "
+            f"trec_eval: {plural(evaluation.n_left_out, 'topic')} of {qrels} not in {run} and left out; "
             "-c counts them as 0\n"
         )
     zscores = None if options.zscores is None else read_zscores(options.zscores)

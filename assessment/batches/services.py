@@ -136,18 +136,19 @@ def _check_places(batch: Batch) -> None:
     """Refuse fewer people per unit than have a topic, or have judged a unit."""
     if batch.kind != Batch.Kind.MAIN or batch.pk is None:
         return
+    few = counted(batch.n_judges, "person per unit is,people per unit are")
     held = batch.topic_assignments.filter(is_withdrawn=False, seat__gt=batch.n_judges)
     if (assignment := held.select_related("topic").order_by("-seat").first()) is not None:
         raise Refused(
-            f"{batch.n_judges} people per unit are too few: topic {assignment.topic} is assigned to "
-            f"{assignment.seat}. Withdraw it from some of them first.",
+            f"{few} too few: topic {assignment.topic} is assigned to {assignment.seat}. "
+            "Withdraw it from some of them first.",
             code="judges-refused",
         )
     submitted = batch.tasks.filter(status=Task.Status.SUBMITTED)
     most = submitted.aggregate(most=Max("seat"))["most"] or 0
     if most > batch.n_judges:
         raise Refused(
-            f"{batch.n_judges} people per unit are too few: units of this batch have up to {most} judges already.",
+            f"{few} too few: units of this batch have up to {most} judges already.",
             code="judges-refused",
         )
 

@@ -24,6 +24,7 @@ from assessment.models import Batch
 from assessment.models.batches import MOST_CHECKS
 from tracks.models import Track
 from web.forms import StyledForm
+from web.pages import counted
 
 MAX_MB = 1
 MAX_ERRORS = 20
@@ -134,4 +135,4 @@ class GoldForm(StyledForm):
 
 def _lines(complaints: Any, n: int) -> list[str]:
     shown = [str(complaint) for complaint in complaints[:MAX_ERRORS]]
-    return [*shown, f"and {n - len(shown):,} more errors"] if n > len(shown) else shown
+    return [*shown, f"and {counted(n - len(shown), 'more error')}"] if n > len(shown) else shown

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from assessment.imports.campaign import BatchKey, Campaign, PlannedJudgment
 from assessment.models import Batch
+from web.pages import counted
 
 MAIN = "main"  # the scope of all main batches
 
@@ -75,7 +76,7 @@ class Seats:
     def _take(self, planned: PlannedJudgment) -> str:
         """Take the seat of a judgment; what prevents it, or nothing."""
         row, batch, n = planned.row, planned.batch, self.campaign.judges_in(planned.batch)
-        judges = f"the batch asks for {n} judge{'s' * (n != 1)} of a unit"
+        judges = f"the batch asks for {counted(n, 'judge')} of a unit"
         is_main = batch.kind == Batch.Kind.MAIN
         if is_main and planned.seat > n:
             return f"seat {planned.seat}, but {judges}"

@@ -12,6 +12,7 @@ from assessment.planning import proposals
 from assessment.planning.grid import Grid, unpacked
 from assessment.planning.rules import Change
 from web.forms import StyledForm
+from web.pages import counted
 
 NOBODY = "Nobody"
 Choices = list[tuple[str, str]]
@@ -94,7 +95,8 @@ class MoveForm(PlanForm):
         nobody = [("", NOBODY)]
         return {
             "topic": [
-                (str(row.topic.pk), f"{row.topic.code}: {row.n_units} units") for row in self.grid.rows
+                (str(row.topic.pk), f"{row.topic.code}: {counted(row.n_units, 'unit')}")
+                for row in self.grid.rows
             ],
             "giver": nobody + self._named(self.grid.holders),
             "getter": nobody + self._named(self.grid.able),

@@ -13,6 +13,7 @@ from assessment.planning import services as assignment_services
 from assessment.rounds.selectors import entries_to_adjudicate, spread_entries
 from pooling.models import Pool, PoolEntry
 from tracks.models import Topic, Track
+from web.pages import counted
 
 
 @transaction.atomic
@@ -67,7 +68,8 @@ def create_training(
         of_pool = dict(rows.values_list("pk", "docno"))
         if missing := sorted(set(docnos) - set(of_pool.values())):
             raise Refused(
-                f"{len(missing)} of the documents are not in the pool for these topics: {', '.join(missing[:5])}",
+                f"Not in the pool for these topics: {counted(len(missing), 'document')}, "
+                f"such as {', '.join(missing[:5])}.",
                 code="unknown-units",
             )
         picked += of_pool

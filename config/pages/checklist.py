@@ -340,7 +340,7 @@ def _owed(campaign: _Campaign) -> list[Point]:
         return []
     owing, n_teams = owing_teams(campaign.track), len(campaign.teams)
     missing = tuple(f"{each.team.name}: {each.missing}." for each in owing[:NAMED])
-    more = (f"And {len(owing) - NAMED} more teams.",) if len(owing) > NAMED else ()
+    more = (f"And {counted(len(owing) - NAMED, 'more team')}.",) if len(owing) > NAMED else ()
     return [
         Point(
             "Runs and documents of each team" if campaign.protocol.runs.documents else "Runs of each team",

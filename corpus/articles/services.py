@@ -18,6 +18,7 @@ from corpus.conversion import ArticleChunk, convert_articles, n_processes
 from corpus.formulas.storing import FormulaStore
 from corpus.models import Collection, Import
 from jobs import services as jobs
+from web.pages import counted
 
 _NOWHERE = dump.Chunk(b"", 0, 0, 0)  # of a stored formula: its line is not looked up
 
@@ -43,7 +44,7 @@ def import_articles(
             with progress.storing(is_part=True):
                 _store(file, chunk, converted, stores)
             n_read = done + min(chunk.done, file.size)
-            progress.update(n_read, total, f"bytes read; {file.name}: {file.position:,} articles")
+            progress.update(n_read, total, f"bytes read; {file.name}: {counted(file.position, 'article')}")
     if not file.counts:
         if not file.skipped_lines:
             raise BadFile(f"{file.name} has no article.")

@@ -18,6 +18,7 @@ from corpus.formulas.selectors import formulas_of
 from corpus.models import Clustering, Collection, Formula
 from jobs import services as jobs
 from jobs.models import Job
+from web.pages import counted
 
 
 def start_clustering(*, collection: Collection, is_from_scratch: bool, by: User | None) -> Job:
@@ -67,8 +68,8 @@ def cluster_submitted(collection: Collection, formula: NDArray[np.bytes_]) -> Fo
         n_new = int(((keys.slt != b"") | (keys.latex != b"")).sum())
         if n_new:
             raise ClusteringRefused(
-                f"{n_new:,} of the formulas that runs retrieved were imported into {collection} after its formulas "
-                "were clustered. Cluster them again on the page of its formulas."
+                f"{counted(n_new, 'formula')} that runs retrieved came into {collection} after its formulas were "
+                "clustered. Cluster them again on the page of its formulas."
             )
         return formulas
     while not _clustered(collection, [code.decode() for code in formulas.formula.tolist()]):

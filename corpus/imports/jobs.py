@@ -125,8 +125,7 @@ def _import_file(
             progress.update(n_read, total, f"bytes read; {file.name}: {contents}")
         if file.skipped and not file.counts and file.skipped_lines:
             reason, (line, *_) = min(file.skipped_lines.items(), key=lambda item: item[1])
-            n = sum(file.skipped.values())
-            raise BadFile(f"{file.name}, line {line:,}: {reason}. None of its {n:,} rows can be imported.")
+            raise BadFile(f"{file.name}, line {line:,}: {reason}. No row can be imported.")
         with progress.storing():
             file.sha256, file.is_complete = reader.sha256, True
             file.save(update_fields=["sha256", "is_complete"])

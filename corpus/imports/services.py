@@ -24,6 +24,7 @@ from jobs import services as jobs
 from jobs.files import storage
 from jobs.models import Job
 from jobs.selectors import IMPORT_FOLDER
+from web.pages import counted
 
 NAMED = 20  # files of an import in the audit log and on its page
 
@@ -131,7 +132,7 @@ def start_import(
         title = f"Import {names} into {current}"
         job = jobs.request(
             kind=Import.JOB,
-            title=title if len(title) <= 200 else f"Import {len(files)} files into {current}",
+            title=title if len(title) <= 200 else f"Import {counted(len(files), 'file')} into {current}",
             arguments={
                 "collection_id": current.pk,
                 "last_ids": last_ids(),

@@ -22,6 +22,7 @@ from assay.errors import Refused
 from jobs.backups import places
 from jobs.backups.services import Backup, Manifest
 from server import environment, paths
+from web.pages import counted
 
 # Variables that the restored copy must not share
 OWN_PLACES = ("DATABASE_URL_FILE", "S3_BUCKET", "BACKUP_DIR")
@@ -103,7 +104,7 @@ def _compare_tables(manifest: Manifest, url: str) -> None:
                 cursor.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table)))
                 [(n_rows,)] = cursor.fetchall()
                 if n_rows != expected:
-                    raise DrillFailed(f"{table}: expected {expected:,} rows, got {n_rows:,}.")
+                    raise DrillFailed(f"{table}: expected {counted(expected, 'row')}, got {n_rows:,}.")
     finally:
         restored.close()
 

@@ -38,6 +38,7 @@ from jobs.backups.states import UNCLAIMED, WITHOUT_ROWS, FileColumn, State
 from jobs.console import Progress
 from jobs.files import storage
 from jobs.models import UnclaimedFile
+from web.pages import counted
 from web.statements import analyze
 
 FORMAT = 1
@@ -80,7 +81,7 @@ class Manifest:
 
     def __str__(self) -> str:
         n_rows = sum(self.tables.values())
-        return f"{n_rows:,} rows of {len(self.tables)} tables and {len(self.files):,} files"
+        return f"{counted(n_rows, 'row')} of {len(self.tables)} tables and {counted(len(self.files), 'file')}"
 
 
 class Backup(SealedZip):
@@ -261,7 +262,9 @@ def _load(archive: Backup, names: Mapping[str, str], progress: Progress) -> None
     n_rows = dumps.load(archive.parts(DATABASE, progress.advance))
     for table, expected in archive.manifest.tables.items():
         if n_rows.get(table) != expected:
-            raise RestoreRefused(f"{table}: expected {expected:,} rows, got {n_rows.get(table, 0):,}.")
+            raise RestoreRefused(
+                f"{table}: expected {counted(expected, 'row')}, got {n_rows.get(table, 0):,}."
+            )
     for name, new in names.items():
         if new != name:
             for column in archive.manifest.file_columns:

@@ -211,7 +211,7 @@ class FusionForm(MadeRunForm):
         if n_runs == 1:
             self.add_error("runs", "Choose at least two runs.")
         elif n_weights and n_weights != n_runs:
-            self.add_error("weights", f"There are {n_weights} weights for {n_runs} runs.")
+            self.add_error("weights", f"Got {counted(n_weights, 'weight')} for {n_runs} runs.")
         if data.get("method") == "mnz" and data.get("norm") == "z-score":
             self.add_error(
                 "norm", "CombMNZ cannot use z-scores: they are negative for half of the documents."

@@ -57,6 +57,7 @@ from tracks.downloads import services as downloads
 from tracks.downloads.contents import mathml_indexes
 from tracks.models import Download, Topic, Track
 from tracks.tracks import services as track_services
+from web.pages import counted
 
 BATCH = 2_000
 POSTS = "posts.jsonl"
@@ -233,7 +234,7 @@ def _lists(
         # The columns of submitted runs, in the order of the ids
         by_id = Run.objects.filter(status=Run.Status.SUBMITTED).in_bulk(runs)
         if missing := [each for each in runs if each not in by_id]:
-            raise BaselineRefused(f"{len(missing)} of the runs to fuse were withdrawn meanwhile.")
+            raise BaselineRefused(f"Withdrawn meanwhile: {counted(len(missing), 'run')} of those to fuse.")
         loaded = []
         for n, run_id in enumerate(runs):
             progress("reading runs", n, len(runs))

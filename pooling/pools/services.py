@@ -29,6 +29,7 @@ from pooling.runs.units import cited_post_ids, document_ids, formula_post_ids, h
 from tracks.models import Track
 from tracks.rows.selectors import rows_of
 from tracks.tracks import services as track_services
+from web.pages import counted
 
 ROWS = "rows"  # the number of rows of a pool, among its depths
 
@@ -182,7 +183,7 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
         run_statistics["run"] = pool_run.run_id
         run_statistics["sha256"] = pool_run.sha256
     texts = answers.texts_of(built, protocol, runs, nuggets, [each.columns for each in read.inputs])
-    progress.update(total - 1, total, f"storing {len(built.units):,} units")
+    progress.update(total - 1, total, f"storing {counted(len(built.units), 'unit')}")
     pool.sha256 = pool_digest(built)
     if built.members is not None:
         computed["members"]["sha256"] = members_digest(built)

@@ -51,6 +51,7 @@ from tracks.announcements import announce
 from tracks.models import Track
 from tracks.tracks import services as track_services
 from web import times
+from web.pages import counted
 
 _checking = threading.Lock()  # one check at a time in a process: more are not faster, and slow its pages down
 MAX_ENDING = 50  # bytes of a kind and a number at the end of a tag
@@ -332,10 +333,9 @@ def _tag_with_room(
     rule = track.protocol.parsed.runs.kind(declared.kind)
     most = rule.max_per_team
     if most is not None and n_of_kinds(team)[declared.kind] >= most:
-        runs = "one" if most == 1 else str(most)
         raise SubmissionRefused(
-            f"{team} already has {runs} {rule.name} run{'' if most == 1 else 's'}, and {track} accepts no more. "
-            "Withdraw one of them first."
+            f"{team} already has {counted(most, f'{rule.name} run')}, and {track} accepts no more. "
+            f"Withdraw {'it' if most == 1 else 'one of them'} first."
         )
     team = Team.objects.get(pk=team.pk)  # its limit may have changed since the page was opened
     used, limit = disk_use(team), disk_limit(team)

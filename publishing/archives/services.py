@@ -23,6 +23,7 @@ from publishing.errors import ArchiveRefused, LoadRefused
 from publishing.models import ARCHIVE, Archive, LoadedArchive
 from tracks.models import StoredProtocol, Track
 from tracks.tracks import services as track_services
+from web.pages import counted
 from web.statements import analyze
 
 MAKE, LOAD = "archives.make", "archives.load"  # kinds of jobs
@@ -245,7 +246,8 @@ def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
         wrong = [finding for finding in findings if not finding.is_right]
         if wrong:
             raise LoadRefused(
-                f"{len(wrong)} of {len(findings)} parts are wrong. The first, {wrong[0].part}: {wrong[0].problem}."
+                f"Wrong: {len(wrong)} of {counted(len(findings), 'part')}. "
+                f"The first, {wrong[0].part}: {wrong[0].problem}."
             )
         contents = Contents(reader)
         progress.update(0, None, "storing the runs")

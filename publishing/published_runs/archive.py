@@ -12,6 +12,7 @@ from io import BytesIO
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from assay.digests import sha256_of, sha256_of_file
+from assay.errors import plural
 from assay.formats.compression import ARCHIVES
 from assay.formats.declaration import columns_of
 from assay.formats.manifest import ALLOWED
@@ -106,7 +107,7 @@ def _readme(track: Track, rows: Sequence[Mapping[str, Any]], left_out: Mapping[s
     lines = [
         f"Runs of {track.name}",
         "",
-        f"{len(rows)} runs of {len({row['team'] for row in rows})} teams, as they were submitted.",
+        f"{plural(len(rows), 'run')} of {plural(len({row['team'] for row in rows}), 'team')}, as submitted.",
         f"Protocol: {track.protocol.slug} (SHA-256 {track.protocol.digest})",
         "",
         "runs/         the run files",

@@ -20,6 +20,7 @@ from publishing.models import Consent, Publication
 from publishing.published_runs import archive, selectors
 from tracks.models import Track
 from tracks.tracks import services as track_services
+from web.pages import counted
 
 PUBLISH = "publishing.publish_runs"  # kind of the job
 
@@ -90,7 +91,7 @@ def publish(progress: jobs.Progress, *, publication_id: int) -> dict[str, Any]:
     rows = [archive.metadata_of(run, paths[run.pk]) for run in runs]
     left_out = selectors.left_out(track)
     with TemporaryFile() as target, storage.storing() as store:
-        progress.update(0, None, f"packing {len(runs):,} runs")
+        progress.update(0, None, f"packing {counted(len(runs), 'run')}")
         archive.write_tar_gz(cast("BinaryIO", target), archive.files_of(track, runs, rows, left_out))
         n_bytes = target.seek(0, os.SEEK_END)
         target.seek(0)

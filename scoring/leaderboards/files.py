@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from accounts.access import AnyUser
+from assay.errors import plural
 from assay.formats.spreadsheet import as_csv
 from assay.papers.overview import answer_cells, answer_columns, explained
 from assay.papers.tables import CHECK, Column, Group, PaperTable, Value, as_latex
@@ -123,7 +124,7 @@ def _latex(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
     main, questions = rules.kinds[0], public_questions(rules)
     letter = main.name[0].upper()
     caption = (
-        f"{board.track.name}: qrels {board.qrels}, {board.qrels.n_topics} topics. "
+        f"{board.track.name}: qrels {board.qrels}, {plural(board.qrels.n_topics, 'topic')}. "
         f"{letter}: {main.name} run, in parentheses a run pooled as one; M: manual run. "
         f"{explained(questions)}The best values are bold."
     )

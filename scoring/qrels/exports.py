@@ -5,6 +5,7 @@ from typing import cast
 
 from django.db.models import Q
 
+from assay.errors import plural
 from assay.formats.qrels.exports import Part, forms_of, package, sealed, split_at_random, zipped
 from assay.formats.spreadsheet import as_csv
 from assay.formats.topics import writer
@@ -83,11 +84,12 @@ def judgments_package(qrels: Qrels) -> bytes:
     names = pseudonyms(track=qrels.track)
     n_assessors = len({row[2] for row in rows})
     table = as_csv(JUDGMENTS, ((*row[:2], names[row[2]], *row[3:]) for row in rows))
+    size = f"{plural(len(rows), 'current judgment')} by {plural(n_assessors, 'assessor')}"
     readme = "\n".join(
         [
             f"# Judgments of {qrels.track}",
             "",
-            f"{len(rows)} current judgments by {n_assessors} assessors. Codes replace names; there are no comments.",
+            f"{size}. Codes replace names; there are no comments.",
             "",
             "`judgments.csv` has a line per judgment: topic, docno, assessor, round (training, main, dual,",
             "adjudication or machine), choice, grade (empty for a non-answer), seconds on the page.",

@@ -13,6 +13,7 @@ from pooling.models import Pool
 from scoring.models import Qrels
 from tracks.models import Machine, Track
 from web.forms import StyledForm
+from web.pages import counted
 
 MAX_MB = 16  # a million lines; reading them takes about half a gigabyte of memory
 MAX_BYTES = MAX_MB << 20
@@ -129,7 +130,7 @@ class ImportForm(StyledForm):
             self.complaints, self.n_complaints = error.complaints, error.n_complaints
             lines = [str(complaint) for complaint in error.complaints[:MAX_ERRORS]]
             n_more = error.n_complaints - len(lines)
-            lines += [f"and {n_more:,} more errors"] if n_more else []
+            lines += [f"and {counted(n_more, 'more error')}"] if n_more else []
             raise forms.ValidationError([*lines, error.advice] if error.advice else lines) from None
         return upload
 

@@ -123,9 +123,7 @@ def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User
     codes = set(Topic.objects.filter(track=track).values_list("code", flat=True))
     unknown = [code for code in columns.topics.tolist() if code not in codes]
     if len(unknown) == len(columns.topics):
-        raise QrelsRefused(
-            f"None of the {len(unknown)} topics in the file is a topic of {track}. The first one is {unknown[0]}."
-        )
+        raise QrelsRefused(f"No topic in the file is a topic of {track}. The first is {unknown[0]}.")
     qrels = Qrels(
         track=track, source=Qrels.Source.IMPORTED, protocol=track.protocol, created_by=by, name=name
     )

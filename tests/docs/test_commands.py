@@ -52,6 +52,20 @@ def test_page_shows_the_actual_output(name: str) -> None:
     assert actual(page) == page, "to update it: python -m maintenance.docs.outputs --write"
 
 
+def test_no_output_has_one_of_several() -> None:
+    wrong = re.compile(
+        r"(?<![-+\w.,=/])1 (?:\w+ )?(?:bytes|columns|documents|errors|files|formulas|grades|instances|judgments|lines"
+        r"|nuggets|pairs|ranks|rows|runs|scores|tasks|topics|units|votes|warnings)\b"
+    )
+    lines = {name: (ROOT / name).read_text().splitlines() for name in PAGES}
+    outputs = [
+        (name, line) for name, page in lines.items() for block in blocks(page) for line in block.lines(page)
+    ]
+
+    assert len(outputs) > 1000
+    assert [(name, line) for name, line in outputs if wrong.search(line)] == []
+
+
 @pytest.mark.django_db(transaction=True, reset_sequences=True)
 def test_commands_on_the_demo_campaign_print_what_pages_show(live_server: LiveServer, tmp_path: Path) -> None:
     call_command("demo", stdout=StringIO())

@@ -28,6 +28,7 @@ from jobs.models import Job, UnclaimedFile
 from tracks.candidates import from_collection
 from tracks.models import Candidate, CandidateDecision, CandidateFile, Track
 from tracks.tracks import services as track_services
+from web.pages import counted
 
 KIND = "tracks.candidates.import"
 QUESTIONS = "questions:"  # begins the location of the questions of a collection; its key follows
@@ -90,7 +91,7 @@ def _check(track: Track) -> None:
     n = CandidateDecision.objects.filter(candidate__track=track).count()
     if n:
         raise CandidatesRefused(
-            f"There are {n:,} decisions on the candidates of {track}, which another file would take away."
+            f"Another file would take away {counted(n, 'decision')} on the candidates of {track}."
         )
 
 
@@ -120,7 +121,7 @@ def import_candidates(
         for n, row in enumerate(rows):
             if n % REPORTED == 0:
                 n_read = min(raw.tell(), size)  # prose: allow a method of files
-                progress.update(n_read, size, f"{n:,} candidates")
+                progress.update(n_read, size, counted(n, "candidate"))
             lines.write(_line(track_id, row).encode())
         lines.seek(0)
         with progress.storing():

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from assay.formats.rows import BadRows, TableRow, read_rows
 from tracks.imported_files import OnStored, RowReport, TopicsRefused, record, storing
 from tracks.models import Row, Topic, Track
+from web.pages import counted
 
 AT_ONCE = 2_000
 MAX_COMPLAINTS = 100
@@ -60,7 +61,7 @@ def store_rows(*, track: Track, rows: Sequence[TableRow], data: bytes, name: str
     record(track, data, name, "rows", n_topics, file, is_private=True)
     n_new, n_known = len(new), len(rows) - len(new)
     rest = f"; {n_known:,} {'was' if n_known == 1 else 'were'} here already" if n_known else ""
-    return RowReport(n_topics, f"{n_new:,} new row{'s' * (n_new != 1)}{rest}.")
+    return RowReport(n_topics, f"{counted(n_new, 'new row')}{rest}.")
 
 
 def _topics(track: Track, rows: Iterable[TableRow], name: str) -> dict[str, int]:

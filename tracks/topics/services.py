@@ -70,7 +70,7 @@ class TopicReport:
     def __str__(self) -> str:
         n = self.n_topics
         parts = [
-            f"{n} topic{'s' * (n != 1)}: {self.n_new} new, {self.n_changed} changed, {self.n_unchanged} unchanged"
+            f"{counted(n, 'topic')}: {self.n_new} new, {self.n_changed} changed, {self.n_unchanged} unchanged"
         ]
         if self.n_removed:
             parts.append(f"{self.n_removed} removed because the file does not contain them")

@@ -28,7 +28,7 @@ from assay.candidates.topics import FIRST, codes_from, topics_of
 from assay.cli.main import Parser, add, add_seed, whole_number
 from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.digests import sha256_of
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.compression import IMPORT_LIMITS, opened, read_file, unpack
 from assay.formats.topics.reader import read_labels
 from assay.formats.topics.writer import as_xml
@@ -187,7 +187,7 @@ def _sample(arguments: argparse.Namespace) -> int:
     data = as_record(sample, sha256=candidates.sha256, labels_sha256=used)
     write_output(data, arguments.output)
     if not arguments.quiet:
-        parts = f"{sample.n:,} candidates ({' + '.join(map(str, sample.drawn))})"
+        parts = f"{plural(sample.n, 'candidate')} ({' + '.join(map(str, sample.drawn))})"
         print(f"{len(sample.rows)} of {parts}; sha256 {sha256_of(data)}", file=sys.stderr)  # noqa: T201
     return 0
 
@@ -205,7 +205,7 @@ def _topics(arguments: argparse.Namespace) -> int:
         chosen: list[Candidate] = [candidate for candidate in candidates if candidate.id in wanted]
     if missing := set(wanted) - {candidate.id for candidate in chosen}:
         raise InputError(
-            f"{arguments.candidates} lacks {len(missing)} candidates of the sample, such as {min(missing)}"
+            f"{arguments.candidates} lacks {plural(len(missing), 'candidate')} of the sample, such as {min(missing)}"
         )
     chosen.sort(key=lambda candidate: wanted[candidate.id])
     topics = topics_of(chosen, codes=codes_from(arguments.first))
@@ -213,5 +213,5 @@ def _topics(arguments: argparse.Namespace) -> int:
     if arguments.questions:
         arguments.questions.write_text("".join(f"{topic.code}\t{topic.thread}\n" for topic in topics))
     if not arguments.quiet:
-        print(f"{len(topics)} topics", file=sys.stderr)  # noqa: T201
+        print(plural(len(topics), "topic"), file=sys.stderr)  # noqa: T201
     return 0

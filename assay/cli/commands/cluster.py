@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.cli.formulas import add_work_options, note, opened_output, results
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.formulas import keys_of, read_index
 from assay.formats.spreadsheet import tsv_lines
 from assay.formulas.visual_ids import Keys, Report, id_order, report, visual_ids
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         file.writelines(tsv_lines((code.decode(), visual.decode()) for code, visual in pairs))
     _print_report(keys, report(keys), arguments)
     n_distinct, n_without = len(np.unique(visuals[visuals != b""])), int((visuals == b"").sum())
-    summary = f"{len(keys):,} formulas, {n_distinct:,} of them visually distinct; {n_without:,} without an id"
+    summary = f"{plural(len(keys), 'formula')}, {n_distinct:,} of them visually distinct; {n_without:,} without an id"
     note(summary, arguments)
     return 0
 
@@ -95,12 +95,13 @@ def _print_report(keys: Keys, report: Report, arguments: argparse.Namespace) -> 
     if not rows:
         return
     counts = (
-        f"{report.split_ids:,} ids with several SLT strings, {report.shared_strings:,} SLT strings with several ids, "
+        f"{plural(report.split_ids, 'id')} with several SLT strings, "
+        f"{plural(report.shared_strings, 'SLT string')} with several ids, "
         f"{report.shared_latex:,} LaTeX without a string with several ids"
     )
-    note(f"ids and strings disagree on {report.n_formulas:,} formulas: {counts}", arguments)
+    note(f"ids and strings disagree on {plural(report.n_formulas, 'formula')}: {counts}", arguments)
     for visual, n_ids, n_strings, n, first, representation in rows[:N_SHOWN]:
-        strings = f"the {representation} has {n_ids} ids, the id {n_strings} strings"
-        note(f"  id {visual}, {n} formulas such as {first}: {strings}", arguments)
+        strings = f"the {representation} has {plural(n_ids, 'id')}, the id {plural(n_strings, 'string')}"
+        note(f"  id {visual}, {plural(n, 'formula')} such as {first}: {strings}", arguments)
     if len(rows) > N_SHOWN and arguments.report is None:
         note(f"  and {len(rows) - N_SHOWN:,} more; --report FILE writes all of them", arguments)

@@ -14,6 +14,7 @@ from assay.building.settings import OVERLAP, Duplicates, Settings, periods
 from assay.cli import exchange
 from assay.cli.formulas import note
 from assay.cli.main import Parser, add, share
+from assay.errors import plural
 from assay.formats.compression import read_file, read_text
 from assay.formats.conversion import convert_index, indexes_of
 from assay.formats.topics.reader import read_topics
@@ -154,7 +155,7 @@ def _convert(arguments: argparse.Namespace) -> int:
         )
     slt, opt = f"{counts.without_slt:,} without SLT", f", {counts.without_opt:,} without OPT"
     note(
-        f"{counts.formulas:,} formulas by {converter.full_name}: {slt}{opt * converter.has_content}",
+        f"{plural(counts.formulas, 'formula')} by {converter.full_name}: {slt}{opt * converter.has_content}",
         arguments,
     )
     return 0

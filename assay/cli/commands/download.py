@@ -16,7 +16,7 @@ from assay.cli.main import add, progress_bar
 from assay.cli.site import connect, print_table, track_of
 from assay.client.files import check_name, digest_of, fetch, has_content
 from assay.client.server import Server, ServerError
-from assay.errors import InputError
+from assay.errors import InputError, plural
 
 EXAMPLE = "assay download arqmath-2020 topics qrels --to data"
 
@@ -99,4 +99,4 @@ def _download(server: Server, item: Item, arguments: argparse.Namespace) -> None
         )
     with progress_bar(item.name, item.n_bytes, is_quiet=arguments.quiet) as show:
         fetch(server, item.url, target, sha256=sha256, progress=show)
-    print(f"{target}: {target.stat().st_size:,} bytes, sha256 {sha256}")  # noqa: T201
+    print(f"{target}: {plural(target.stat().st_size, 'byte')}, sha256 {sha256}")  # noqa: T201

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.cli.main import Parser, add
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.compression import read_file, read_text
 from assay.formats.documents.jsonl import with_usual_names
 from assay.formats.judgments.reader import parse_judgments
@@ -82,10 +82,10 @@ def _import(arguments: argparse.Namespace) -> int:
     lines = []
     if moved.project is not None:
         people = sorted({judgment["assessor"] for judgment in moved.project.judgments})
-        counts = f"{len(file.tasks):,} rows; {len(moved.project.judgments):,} judgments"
+        counts = f"{plural(len(file.tasks), 'row')}; {plural(len(moved.project.judgments), 'judgment')}"
         lines.append(f"{counts} by {', '.join(people) or 'nobody'}")
     if moved.documents:
-        lines.append(f"{len(moved.votes):,} votes on {len(moved.documents):,} documents")
+        lines.append(f"{plural(len(moved.votes), 'vote')} on {plural(len(moved.documents), 'document')}")
     _print([*moved.notes, *lines])
     return 0
 
@@ -113,7 +113,7 @@ def _export(arguments: argparse.Namespace) -> int:
     (folder / "config.xml").write_text(written.config, encoding="utf-8")
     (folder / "tasks.json").write_text(written.tasks_json, encoding="utf-8")
     n_annotations = sum(len(task["annotations"]) for task in written.tasks)
-    _print([*written.notes, f"{len(written.tasks):,} tasks; {n_annotations:,} annotations"])
+    _print([*written.notes, f"{plural(len(written.tasks), 'task')}; {plural(n_annotations, 'annotation')}"])
     return 0
 
 

@@ -16,7 +16,7 @@ from assay.answers import Answer
 from assay.cli.formulas import note
 from assay.cli.main import Parser, add, input_path
 from assay.cli.tables import add_table_options, print_tables, write_output
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.compression import read_file
 from assay.formats.qrels.reader import format_qrels, read_qrels
 from assay.formats.runs.answers import cited_run
@@ -159,9 +159,12 @@ def _qrels(arguments: argparse.Namespace) -> int:
     for path in arguments.assignments:
         assignments += read_assignments(read_file(path), path, protocol.judging)
     if again := len(assignments) - len({(each.topic, each.unit) for each in assignments}):
-        raise InputError(f"{again} units are in several files; give each once")
+        raise InputError(f"{plural(again, 'unit is,units are')} in several files; give each once")
     n_failed = sum(each.grade < 0 for each in assignments)
-    note(f"{len(assignments)} units, {n_failed} of them failed; lists of nuggets: {len(lists)}", arguments)
+    note(
+        f"{plural(len(assignments), 'unit')}, {n_failed} of them failed; lists of nuggets: {len(lists)}",
+        arguments,
+    )
     return write_output(format_qrels(qrels_of(assignments, lists)), arguments.output)
 
 

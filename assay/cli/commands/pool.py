@@ -13,6 +13,7 @@ from assay.cli.main import add, add_seed
 from assay.cli.pooling import add_pooling_options, read_pooled, read_protocol_and_topics
 from assay.cli.tables import write_output
 from assay.digests import sha256_of_file
+from assay.errors import plural
 from assay.formats.documents.sources import files_of
 from assay.pools.files import contributions_tsv, member_contributions_tsv, members_tsv, read_docnos
 from assay.pools.order import ORDERS
@@ -105,19 +106,19 @@ def _write(arguments: argparse.Namespace, pool: Pool) -> None:
 def _summary(pool: BuiltPool, description: Mapping[str, Any]) -> str:
     sizes = pool.units.sizes
     by_topic = f"by topic {sizes.min()} to {sizes.max()}, mean {sizes.mean():.2f}"
-    size = f"{len(pool.units):,} units of {len(sizes)} topics from {len(pool.depths)} runs"
+    size = f"{plural(len(pool.units), 'unit')} of {plural(len(sizes), 'topic')} from {plural(len(pool.depths), 'run')}"
     lines = [f"{size}; {by_topic}; sha256 {description['sha256']}"]
     if pool.members is not None:
         members = description["members"]
-        lines.append(f"{members['n']:,} members, {members['shown']:,} of them to be shown")
+        lines.append(f"{plural(members['n'], 'member')}, {members['shown']:,} of them to be shown")
         lines.append(f"{partly_shown(description)} have more members than are shown")
     if sum(pool.skipped):
-        lines.append(f"skipped {sum(pool.skipped):,} pooled instances without a visual id")
+        lines.append(f"skipped {plural(sum(pool.skipped), 'pooled instance')} without a visual id")
     if pool.n_already:
-        lines.append(f"left out {pool.n_already:,} units of the earlier pool")
+        lines.append(f"left out {plural(pool.n_already, 'unit')} of the earlier pool")
     lines += [
-        f"without {team['team']}: {team['without']:,} units; "
-        f"only {team['team']} contributed {team['alone']:,} of its {team['n']:,} units"
+        f"without {team['team']}: {plural(team['without'], 'unit')}; "
+        f"only {team['team']} contributed {team['alone']:,} of its {plural(team['n'], 'unit')}"
         for team in description["teams"]
     ]
     return "\n".join(lines)

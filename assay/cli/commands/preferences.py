@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.cli.formulas import note
 from assay.cli.main import Parser, add, add_seed, positive
 from assay.cli.tables import add_table_options, print_tables, write_output
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.compression import read_file
 from assay.formats.judgments.reader import parse_judgments
 from assay.formats.qrels.columns import columns_from
@@ -139,14 +139,16 @@ def _pairs(arguments: argparse.Namespace) -> int:
         if arguments.all:
             best = candidates(grades, arguments.k)
             pairs = all_pairs(code, best, votes, seed=arguments.seed)
-            words = f"{len(best)} documents"
+            words = plural(len(best), "document")
         else:
             plan = tournament.plan(code, grades, votes)
             pairs = plan.pairs
-            words = f"round {plan.round}{' (the last)' * plan.is_last}, {len(plan.remaining)} documents"
+            words = (
+                f"round {plan.round}{' (the last)' * plan.is_last}, {plural(len(plan.remaining), 'document')}"
+            )
             if plan.is_stuck:
                 words += ", and the round removed none of them: nothing more to ask"
-        note(f"{code}: {words}, {len(pairs)} pairs to judge", arguments)
+        note(f"{code}: {words}, {plural(len(pairs), 'pair')} to judge", arguments)
         lines += [f"{code}\t{left}\t{right}\n" for left, right in pairs]
     return write_output("".join(lines).encode(), arguments.output)
 

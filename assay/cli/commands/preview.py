@@ -8,6 +8,7 @@ from pathlib import Path
 
 from assay.cli.main import add, whole_number
 from assay.cli.pooling import add_pooling_options, read_pooled, read_protocol_and_topics
+from assay.errors import plural
 from assay.pools.files import read_docnos
 from assay.pools.preview import MAX_DEPTH, Preview, preview_pool, usual_seconds
 from assay.pools.strategies import check_strategies
@@ -22,7 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_pooling_options(parser)
     add(parser, "--runs-per-team", words="in the order of the manifest")
     parser.add_argument(
-        "--deepest", type=whole_number(1, MAX_DEPTH), metavar="K", help="last depth to show (default: 100)"
+        "--deepest",
+        type=whole_number(1, MAX_DEPTH),
+        metavar="K",
+        help="last depth to show (default: 100, or max_ranks)",
     )
     parser.add_argument(
         "--rate",
@@ -73,9 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
     if budget := arguments.budget_hours:
         hours, depth = preview.hours(seconds), preview.deepest_within(budget, seconds)
         options = " ".join(f"--depth {kind}={k}" for kind, k in preview.depth_by_kind(depth).items())
-        size = f"{preview.totals[depth - 1]:,} units, {hours[depth - 1]:,.1f} hours"
-        within = f"Within {budget:g} hours: depth {depth}{f' ({options})' if options else ''}, {size}."
-        too_small = f"No pool can be judged in {budget:g} hours: depth 1 takes {hours[0]:,.1f}."
+        size = f"{plural(preview.totals[depth - 1], 'unit')}, {hours[depth - 1]:,.1f} h"
+        within = f"Within {budget:g} h: depth {depth}{f' ({options})' if options else ''}, {size}."
+        too_small = f"No pool can be judged in {budget:g} h: depth 1 takes {hours[0]:,.1f} h."
         print(within if depth else too_small)  # noqa: T201
     return 0
 

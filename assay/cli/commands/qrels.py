@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 
 from assay.cli.main import Parser, add, add_seed, input_path, share
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.compression import names_of_files, read_file, read_text
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.exports import (
@@ -123,8 +123,8 @@ def _convert(arguments: argparse.Namespace) -> None:
         if not len(qrels.grade):
             raise InputError(f"{arguments.qrels}: no line has a formula with a visual id")
         notes.append(
-            f"{n_instances - n_skipped} formula instances became visually distinct formulas, each with the highest "
-            f"grade of its instances; {n_skipped} instances without a visual id were left out."
+            "Formula instances became visually distinct formulas, each with the highest grade of its instances: "
+            f"{plural(n_instances - n_skipped, 'instance')}; left out without a visual id: {n_skipped}."
         )
     _write([Part("qrels", "All judgments.", qrels)], arguments, notes)
 

@@ -26,7 +26,7 @@ from assay.cli.site import connect, print_refusal, print_table
 from assay.client.files import Sent, save, write_whole
 from assay.client.operations import Description, Field, Operation, Request
 from assay.client.server import NOT_MODIFIED, UPLOAD_SECONDS, Server, ServerError
-from assay.errors import InputError
+from assay.errors import InputError, plural
 
 EXAMPLE = "assay site request_pool slug=arqmath-2020 name=Pool seed=7 depth='{\"primary\": 45}' --wait"
 OPERATIONS = "operations"
@@ -209,7 +209,7 @@ def _download(server: Server, request: Request, arguments: argparse.Namespace) -
             with path.open("rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer)
         else:
-            print(f"{target}: {target.stat().st_size:,} bytes, sha256 {sha256}")  # noqa: T201
+            print(f"{target}: {plural(target.stat().st_size, 'byte')}, sha256 {sha256}")  # noqa: T201
 
 
 def _write(text: str, target: Path | None) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from assay.cli.formulas import add_work_options, note, opened_output, results
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.documents.indexes import IN_WORDS
 from assay.formats.formulas import strings_of
 from assay.formats.spreadsheet import tsv_lines
@@ -43,5 +43,5 @@ def run(arguments: argparse.Namespace) -> int:
             file.writelines(tsv_lines(rows))
     if not n:
         raise InputError(f"the input contains no {IN_WORDS[form]}")
-    note(f"{n.total():,} formulas, {n[False]:,} of them without an {form.upper()} string", arguments)
+    note(f"{plural(n.total(), 'formula')}, {n[False]:,} of them without an {form.upper()} string", arguments)
     return 0

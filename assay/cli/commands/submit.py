@@ -19,7 +19,7 @@ from assay.cli.main import add, input_path
 from assay.cli.site import connect, declared, print_json, print_refusal, track_of, upload
 from assay.client.server import REFUSED, Server, ServerError
 from assay.digests import sha256_of_file
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.declaration import add_statements
 
 EXAMPLE = "assay submit arqmath-2020 --kind primary --description 'BM25 over titles' runs/abacus.tsv"
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
                     else "submitted"
                 )
                 name = f"run {run['id']}, {run['kind']} run {run['tag']} of {run['team']}"
-                size = f"{run['n_lines']:,} lines, {run['n_topics']} topics"
+                size = f"{plural(run['n_lines'], 'line')}, {plural(run['n_topics'], 'topic')}"
                 print(f"{path}: {state} as {name} ({size})")  # noqa: T201
                 print(f"  sha256 {run['sha256']}; {server.url}/runs/{run['id']}/")  # noqa: T201
     if arguments.json:

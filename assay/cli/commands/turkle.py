@@ -7,7 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.moving import JUDGMENTS_FILE, LAB_FILE, ROWS_FILE, make_folder, slug_of
 from assay.formats.projects import lab_of, projects_in
 
@@ -70,6 +70,6 @@ def run(arguments: argparse.Namespace) -> int:
             (own / JUDGMENTS_FILE).write_bytes(lab.judgments_csv)
         batches = ", ".join(dict.fromkeys(row.batch for row in lab.judgments)) or "no judged batch"
         people = ", ".join(sorted({row.assessor for row in lab.judgments})) or "nobody"
-        counts = f"{len(lab.rows):,} rows; {len(lab.judgments):,} judgments of {batches} by {people}"
+        counts = f"{plural(len(lab.rows), 'row')}; {plural(len(lab.judgments), 'judgment')} of {batches} by {people}"
         sys.stdout.writelines(f"{line}\n" for line in [*lab.notes, counts])
     return 0

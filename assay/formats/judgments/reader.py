@@ -15,7 +15,7 @@ from dataclasses import replace
 from io import BytesIO, TextIOWrapper
 from typing import BinaryIO
 
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats import names as usual_names
 from assay.formats.judgments.cells import ANSWER_TO, Wrong, row_of
 from assay.formats.judgments.rows import COLUMNS, JudgmentFile, JudgmentRow, JudgmentStream, cell_of
@@ -255,7 +255,10 @@ def _csv_cells(
             if is_header:
                 is_header = False
             elif len(cells) != len(header):
-                yield line, Wrong(f"expected {len(header)} columns as in the header, got {len(cells)}")
+                yield (
+                    line,
+                    Wrong(f"expected {plural(len(header), 'column')} as in the header, got {len(cells)}"),
+                )
             else:
                 yield line, {of_field: cells[place] for of_field, place in at.items()}
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.digests import sha256_of
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.qrels.columns import LAYOUTS, QrelsColumns
 from assay.formats.qrels.reader import QrelsForm, format_qrels
 from assay.formats.spreadsheet import as_csv
@@ -125,7 +125,7 @@ def package(parts: Sequence[Part], form: Form, *, title: str, notes: Sequence[st
     about = f"Relevance judgments: {form.words}. UTF-8, sorted by the bytes of topic and docno."
     lines = [f"# {title}", "", about, "", *(f"- {note}" for note in notes)]
     for name, words, columns in parts:
-        counts = f"{len(columns.topics)} topics, {len(columns.grade)} lines."
+        counts = f"{plural(len(columns.topics), 'topic')}, {plural(len(columns.grade), 'line')}."
         lines += ["", f"## {name}.{form.ending}", "", words, "", counts]
         if form is not FORMS["units"]:
             grades, n = np.unique(columns.grade, return_counts=True)

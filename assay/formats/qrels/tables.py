@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from io import StringIO
 from typing import cast
 
+from assay.errors import plural
 from assay.formats import names
 
 MAX_HEADER = 1000  # bytes; a longer first line is not a header
@@ -56,7 +57,7 @@ def table_rows(
         if is_header:
             is_header = False
         elif len(cells) != len(header):
-            yield number, f"expected {len(header)} columns as in the header, got {len(cells)}"
+            yield number, f"expected {plural(len(header), 'column')} as in the header, got {len(cells)}"
         else:
             topic, docno, grade = (undo(cells[place].strip()) for place in places)
             yield number, (topic, docno, grade)

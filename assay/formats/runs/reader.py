@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from assay.answers import Answer
 from assay.digests import sha256_of_file
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.compression import Limits, Unreadable, opened, unpack
 from assay.formats.reports import FIRST_LINES, Report, Tally
 from assay.formats.runs.answers import MAX_LINE, AnswerReader
@@ -387,7 +387,7 @@ def warn_of_missing(topics: Collection[str], known: Collection[str], tally: Tall
         more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
         tally.warning(
             "missing-topics",
-            f"{len(missing)} of {len(known)} topics have no line: {', '.join(missing[:NAMED])}{more}",
+            f"no line for {len(missing)} of {plural(len(known), 'topic')}: {', '.join(missing[:NAMED])}{more}",
             "A topic without documents counts as 0 in every average over all topics.",
             n=len(missing),
         )
@@ -406,7 +406,7 @@ def _warn_of_ranks(columns: RunColumns, number: NDArray[np.int64], tally: Tally)
         topics, first = np.unique(columns.topic_index[is_odd], return_index=True)
         tally.warning(
             "rank-gaps",
-            f"the ranks of {len(topics)} topics are not 1, 2, 3, … without gaps",
+            f"the ranks of {plural(len(topics), 'topic')} are not 1, 2, 3, … without gaps",
             "Ranks from 1; they are not used, the scores decide.",
             n=len(topics),
             numbers=first_lines(number, by_rank[np.flatnonzero(is_odd)[first]]),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import plural
 from assay.formats.reports import DISTINCT, FIRST_LINES, Tally
 from assay.formats.runs.columns import byte_keys
 from assay.formats.separated import n_columns, quoted
@@ -296,7 +297,7 @@ def check_rows(rows: RunRows, expected: Expected, form: RunForm, tally: Tally) -
     _check_repeated(rows, expected.noun[0], tally)
     max_ranks, nouns = expected.rules.max_ranks, expected.noun[1]
     depth = np.bincount(rows.topic_index, minlength=len(rows.topics))
-    accepted = f"At most {max_ranks:,} {nouns} per topic."
+    accepted = f"At most {plural(max_ranks, ','.join(expected.noun))} per topic."
     deep = np.flatnonzero(depth > max_ranks)
     for index in deep[:DISTINCT]:
         message = f"topic “{rows.topics[index]}” has {depth[index]:,} {nouns}"
@@ -354,7 +355,7 @@ def check_topics(rows: RunRows, known: Collection[str] | None, tally: Tally) -> 
     if known is None:
         return
     known = set(known)
-    accepted = f"The track's {len(known)} topics, such as {', '.join(sorted(known)[:3])}."
+    accepted = f"The topics of the track ({len(known)}), such as {', '.join(sorted(known)[:3])}."
     unknown = np.array([i for i, topic in enumerate(rows.topics) if topic not in known], dtype=np.int64)
     for index in unknown[:DISTINCT]:
         complaint = ("unknown-topic", f"unknown topic “{rows.topics[index]}”", accepted)
@@ -433,7 +434,7 @@ def check_tags(tags: Mapping[bytes, tuple[int, int]], tally: Tally) -> None:
     """Report a run with several tags. `tags`: for each, the count of its lines and the number of the first."""
     if len(tags) < 2:
         return
-    named = ", ".join(f"“{tag.decode()}” ({n:,} lines)" for tag, (n, _) in list(tags.items())[:5])
+    named = ", ".join(f"“{tag.decode()}” ({plural(n, 'line')})" for tag, (n, _) in list(tags.items())[:5])
     more = f" and {len(tags) - 5} more" if len(tags) > 5 else ""
     message, numbers = f"the file has {len(tags)} tags: {named}{more}", [first for _, first in tags.values()]
     tally.error("several-tags", message, "One tag, the same in all lines.", n=len(tags), numbers=numbers)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from assay.digests import sha256_of_file
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.compression import Limits, Unreadable, opened, unpack
 from assay.formats.reports import Complaint, Report, Tally
 from assay.formats.runs.rows import MAX_NAME, SCORE, quoted
@@ -102,7 +102,7 @@ class _Seconds:
         if missing:
             more = f" and {len(missing) - 20} more" if len(missing) > 20 else ""
             named = ", ".join(missing[:20]) + more
-            message = f"{len(missing)} of {len(self.known or ())} topics have no seconds: {named}"
+            message = f"no seconds for {len(missing)} of {plural(len(self.known or ()), 'topic')}: {named}"
             self.tally.warning("missing-topics", message, "One line per topic.", n=len(missing))
         return Report(
             name=self.name,
@@ -138,7 +138,7 @@ class _Seconds:
             self.tally.error("repeated", message, "One line per topic.", number, note=note)
         elif self.known is not None and topic not in self.known:
             message = f"unknown topic “{topic}”"
-            accepted = f"The track's {len(self.known)} topics."
+            accepted = f"The topics of the track ({len(self.known)})."
             self.tally.error("unknown-topic", message, accepted, number, others="other unknown topics")
         self.first_of.setdefault(topic, number)
         seconds = float(words[1]) if SCORE.fullmatch(words[1]) else math.nan

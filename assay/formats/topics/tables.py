@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import Any
 
+from assay.errors import plural
 from assay.formats import names
 from assay.formats.documents.batch import Malformed
 from assay.formats.documents.sources import BOM
@@ -46,7 +47,7 @@ def read_table(text: str) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
     read = []
     for number, cells in rows:
         if has_more(cells, len(header)):
-            problem = f"expected {len(header)} columns as in the header, got {len(cells)}"
+            problem = f"expected {plural(len(header), 'column')} as in the header, got {len(cells)}"
             message = f"{problem}; put a text with separators in quotation marks"
             raise Malformed(message, offset=0, n_lines=number)
         row: dict[str, Any] = {

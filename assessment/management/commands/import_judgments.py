@@ -13,6 +13,7 @@ from assessment.models import Batch, JudgmentImport, ProjectImport
 from jobs.console import follow
 from pooling.pools.selectors import pool_named
 from tracks.console import add_by, add_track, organizer_of, track_of
+from web.pages import counted
 
 
 def wait(source: JudgmentImport | ProjectImport) -> None:
@@ -103,4 +104,6 @@ class Command(BaseCommand):
             services.request_import(source=source)
             wait(source)
         verb = "would be imported" if is_check else "imported"
-        self.stdout.write(f"{report['new']:,} judgments {verb}, {report['equal']:,} were here already")
+        self.stdout.write(
+            f"{counted(report['new'], 'judgment')} {verb}, {report['equal']:,} were here already"
+        )

@@ -12,6 +12,7 @@ from assessment.management.commands.import_judgments import add_meaning, pair, w
 from assessment.models import ProjectImport
 from assessment.projects import services
 from tracks.console import add_by, organizer_of
+from web.pages import counted
 
 
 def of_folder(text: str) -> tuple[str, str]:
@@ -65,5 +66,6 @@ class Command(BaseCommand):
         verb = "would be made" if is_check else "made"
         for project in report["projects"]:
             self.stdout.write(
-                f"track {project['slug']} {verb}: {project['rows']:,} rows, {project['judgments']:,} judgments"
+                f"track {project['slug']} {verb}: {counted(project['rows'], 'row')}, "
+                f"{counted(project['judgments'], 'judgment')}"
             )

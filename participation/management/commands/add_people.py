@@ -10,6 +10,7 @@ from participation.people import services
 from participation.people.pasted import read
 from participation.people.services import Sender
 from tracks.console import add_by, add_track, organizer_of, refusals, track_of
+from web.pages import counted
 
 
 class Command(BaseCommand):
@@ -29,5 +30,6 @@ class Command(BaseCommand):
             people = read(options["file"].read_text("utf-8"))
             done = services.add(track=track, people=people, sender=Sender(user))
         self.stdout.write(
-            f"{len(done.steps)} people: {done.n_new_accounts} new accounts, {len(done.new_teams)} new teams."
+            f"{counted(len(done.steps), 'person,people')}: {counted(done.n_new_accounts, 'new account')}, "
+            f"{counted(len(done.new_teams), 'new team')}."
         )

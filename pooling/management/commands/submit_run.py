@@ -14,6 +14,7 @@ from participation.teams.selectors import team_named
 from pooling.errors import RunRefused
 from pooling.runs import services as run_services
 from tracks.console import add_track, track_of
+from web.pages import counted
 
 
 class Command(BaseCommand):
@@ -59,4 +60,5 @@ class Command(BaseCommand):
                 raise CommandError(refusal.message) from refusal
         for warning in run.report["warnings"]:
             self.stderr.write(f"warning: {warning['message']} ({warning['n']:,})")
-        self.stdout.write(f"{run.tag} is submitted for {team}: {run.n_lines:,} lines, {run.n_topics} topics.")
+        size = f"{counted(run.n_lines, 'line')}, {counted(run.n_topics, 'topic')}"
+        self.stdout.write(f"{run.tag} is submitted for {team}: {size}.")

@@ -11,6 +11,7 @@ from scoring.leaderboards import services as leaderboard_services
 from scoring.qrels import services
 from scoring.qrels.selectors import qrels_tsv
 from tracks.console import add_by, add_track, organizer_of, refusals, track_of
+from web.pages import counted
 
 
 class Command(BaseCommand):
@@ -46,6 +47,7 @@ class Command(BaseCommand):
             if options["output"]:
                 options["output"].write_bytes(qrels_tsv(version))
         self.stdout.write(
-            f"version {version.version}: {version.n_judged:,} units of {version.n_topics} topics, "
+            f"version {version.version}: {counted(version.n_judged, 'unit')} "
+            f"of {counted(version.n_topics, 'topic')}, "
             f"sha256 {version.sha256}"
         )

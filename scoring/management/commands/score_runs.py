@@ -12,6 +12,7 @@ from scoring.leaderboards import services
 from scoring.leaderboards.files import leaderboard_file
 from scoring.qrels.selectors import qrels_of
 from tracks.console import add_by, add_track, organizer_of, refusals, track_of
+from web.pages import counted
 
 
 class Command(BaseCommand):
@@ -48,5 +49,5 @@ class Command(BaseCommand):
             board.refresh_from_db()
             if options["output"]:
                 options["output"].write_text(leaderboard_file(user, board, "tsv"), "utf-8", newline="\n")
-        n = board.evaluations.count()
-        self.stdout.write(f"leaderboard {board.pk}: {n} runs against qrels {board.qrels}, seed {board.seed}")
+        runs = counted(board.evaluations.count(), "run")
+        self.stdout.write(f"leaderboard {board.pk}: {runs} against qrels {board.qrels}, seed {board.seed}")

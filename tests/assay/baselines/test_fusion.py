@@ -127,7 +127,7 @@ def test_random_runs_have_the_scores_of_an_independent_program(method: str, norm
     ("runs", "fusion", "message"),
     [
         ([FIRST], Fusion(), "at least two runs"),
-        ([FIRST, SECOND], Fusion(weights=[1]), "1 weights for 2 runs"),
+        ([FIRST, SECOND], Fusion(weights=[1]), "1 weight for 2 runs"),
         ([FIRST, SECOND], Fusion("mnz", "z-score"), "CombMNZ cannot use z-scores"),
         ([FIRST, {"T": {"a": -1.0}}], Fusion("mnz", "none"), "negative scores"),
         ([FIRST, SECOND, {"X": {"a": 1.0}}], Fusion(), "run 3 has no topic in common"),

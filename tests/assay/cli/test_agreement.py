@@ -131,7 +131,7 @@ def test_judgments_without_a_second_assessor_explain_the_empty_result(
 
     assert capsys.readouterr().err == (
         "no unit has grades from two assessors, so there is no agreement: 2 grades by 2 assessors, "
-        "1 judgments without a grade\n"
+        "1 judgment without a grade\n"
     )
 
 

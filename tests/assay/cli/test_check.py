@@ -59,7 +59,7 @@ def test_run_is_checked_against_the_topics(files: Path, capsys: pytest.CaptureFi
     status = main(["check", *P, "--topics", str(files / "topics.txt"), str(files / "good.tsv")])
 
     assert status == 0
-    assert "1 of 4 topics have no line: A.4" in capsys.readouterr().out
+    assert "no line for 1 of 4 topics: A.4" in capsys.readouterr().out
 
 
 def test_report_is_printed_as_json(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -460,7 +460,7 @@ def test_instances_are_scored_as_distinct_formulas(
     captured = capsys.readouterr()
     assert status == 0
     assert table(captured.out) == {("r", "all", "P@2"): "0.5000", ("r", "all", "P@4"): "0.2500"}
-    assert "4 instances, 2 distinct formulas, 1 instances without a visual id skipped" in captured.err
+    assert "4 instances, 2 distinct formulas, 1 instance without a visual id skipped" in captured.err
 
 
 def test_instances_are_scored_one_by_one_where_that_is_asked_for(

@@ -62,4 +62,4 @@ def test_topics_under_usual_names_are_those_that_runs_may_contain(
 
     assert status == 0
     n_missing = {"numbers": 1}.get(form, 0)
-    assert capsys.readouterr().out.count("1 of 2 topics have no line: 7") == n_missing
+    assert capsys.readouterr().out.count("no line for 1 of 2 topics: 7") == n_missing

@@ -281,7 +281,7 @@ def test_top_up_without_new_units_is_empty(trec: Path, capsys: pytest.CaptureFix
     assert pool(trec, "--top-up", str(trec / "first.tsv"), protocol=TREC) == 0
 
     assert lines_of(trec / "pool.tsv") == []
-    assert "0 units of 2 topics from 1 runs" in capsys.readouterr().err
+    assert "0 units of 2 topics from 1 run;" in capsys.readouterr().err
 
 
 def test_known_items_are_pooled_with_the_runs_that_retrieved_them(trec: Path) -> None:

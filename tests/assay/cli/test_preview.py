@@ -43,8 +43,8 @@ def test_preview_prints_a_line_for_each_depth(trec: Path, capsys: pytest.Capture
         ["5", "2.5", "2", "3", "0.5"],
     ]
     assert lines[3].startswith("hours: 1 judgment per unit, 360 s each")
-    assert lines[4].startswith("Within 0.4 hours: depth 1 (--depth primary=1")
-    assert lines[4].endswith("3 units, 0.3 hours.")
+    assert lines[4].startswith("Within 0.4 h: depth 1 (--depth primary=1")
+    assert lines[4].endswith("3 units, 0.3 h.")
 
 
 def test_preview_counts_the_first_runs_of_each_team_like_the_pool(
@@ -77,7 +77,7 @@ def test_preview_marks_the_depth_of_the_protocol(folder: Path, capsys: pytest.Ca
 def test_preview_says_if_no_depth_fits(trec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     preview(trec, "--budget-hours", "0.01")
 
-    assert "No pool can be judged in 0.01 hours: depth 1 takes" in capsys.readouterr().out
+    assert "No pool can be judged in 0.01 h: depth 1 takes" in capsys.readouterr().out
 
 
 def test_preview_writes_the_sizes_of_topics(trec: Path) -> None:

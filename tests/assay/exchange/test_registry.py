@@ -95,7 +95,7 @@ def test_card_names_license_files_and_what_is_left_out(tmp_path: Path) -> None:
 
     assert card.startswith('---\npretty_name: "Owls: a set"\nlicense: cc-by-sa-4.0\n')
     assert "  - split: train\n    path: qrels/train.parquet\n" in card
-    assert "1 documents that were pooled and have no grade are left out" in card
+    assert "Left out: 1 document that the pool has, without a grade" in card
     assert "- Home page: https://a.example" in card
 
 

@@ -116,7 +116,7 @@ def test_seed_out_of_range_is_refused(seed: int) -> None:
 
 
 def test_each_run_needs_a_depth() -> None:
-    with pytest.raises(ValueError, match="1 runs"):
+    with pytest.raises(ValueError, match="got 1 run and the depths"):
         top_k([run_of(SEVERAL)], [])
 
 

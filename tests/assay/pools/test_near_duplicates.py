@@ -193,7 +193,7 @@ def test_runs_without_passages_cannot_be_pooled_by_near_duplicates() -> None:
     run = run_of({"T1": [("x", A)]})
     bare = RunColumns(run.topics, run.topic_index, run.docno, run.rank, run.score)
 
-    with pytest.raises(PoolError, match="1 of 2 runs have none"):
+    with pytest.raises(PoolError, match="there are none in 1 of 2 runs"):
         pool_of(run, bare)
 
 
@@ -210,7 +210,7 @@ def test_citations_are_separate_units_if_the_protocol_names_no_overlap() -> None
 def test_preview_of_runs_without_passages_is_refused() -> None:
     bare = replace(FIRST, passage=None)
 
-    with pytest.raises(PoolError, match="1 of 1 runs have none"):
+    with pytest.raises(PoolError, match="there are none in 1 of 1 run"):
         preview_pool([PoolInput(bare, "team", "run", "evaluation")], protocol=PROTOCOL)
 
 

@@ -41,7 +41,7 @@ WORDS = {
     "Units are shown in context.",
     ("ntcir-12-wikipedia", "Qrels"): "The grade of a unit is the sum of its assessors' grades. "
     "Each group of assessors also has qrels of its own.",
-    ("bolt-ir-p3", "Runs"): "Formats: BOLT's XML. At most 1000 ranks per topic. "
+    ("bolt-ir-p3", "Runs"): "Formats: BOLT's XML. At most 1,000 ranks per topic. "
     "Kinds: evaluation, phase 2, baseline, post-interaction. Scored kinds: evaluation, phase 2, post-interaction. "
     "Each team owes at least these runs: 1 evaluation, 1 phase 2, 1 baseline. "
     "A team submits at most one evaluation run, one phase 2 run, 10 baseline runs and one post-interaction run. "

@@ -424,7 +424,7 @@ def test_known_items_are_read_from_a_file_or_a_dictionary() -> None:
         ({"topics": ["A.1"]}, "unknown topic “A.2”"),
         (
             {"topics": ["A.1"], "runs": {"x": {"Z": {"10": 1.0}}}},
-            "x: unknown topic Z; use the 1 topics given",
+            "x: unknown topic Z; use one of the topics given, 1 in all",
         ),
         ({"runs": [str(path("runs/broken.tsv"))], "protocol": PROTOCOL}, "assay check names them all"),
         ({"top_up": "none.tsv"}, "none.tsv"),

@@ -458,8 +458,8 @@ def test_command_imports_what_the_page_would(
     assert (judgment.batch.name, judgment.assessor, judgment.choice) == ("Old", scene.bob, "high")
     assert JudgmentImport.objects.get().file.name == ""
     assert capsys.readouterr().out.splitlines() == [
-        "1 judgments would be imported, 0 were here already",
-        "1 judgments imported, 0 were here already",
+        "1 judgment would be imported, 0 were here already",
+        "1 judgment imported, 0 were here already",
     ]
 
 

@@ -110,7 +110,7 @@ def test_number_of_people_is_refused_where_it_does_not_fit(scene: Scene) -> None
         data={"pool": scene.pool.pk, "name": "Dual", "kind": "dual", "judges": 2},
     )  # fmt: skip
 
-    assert "1 people per unit are too few: topic A.1 is assigned to 2." in few.content.decode().replace(
+    assert "1 person per unit is too few: topic A.1 is assigned to 2." in few.content.decode().replace(
         "&#x27;", "'"
     )
     assert many.status_code == 422

@@ -83,7 +83,7 @@ def test_organizer_previews_builds_and_browses_a_formula_pool(
     for job in Job.objects.filter(state=Job.State.QUEUED):
         jobs.run(job.pk)
     page.reload()
-    expect(page.locator("#main")).to_contain_text("are enough for depth 2")
+    expect(page.locator("#main")).to_contain_text("is enough for depth 2")
     assert_accessible_at_each_width(page)
 
     page.click("text=Build with depth 2")

@@ -66,7 +66,7 @@ def test_grid_shows_progress(scene: Scene, organizer: Client) -> None:
     html = organizer.get(plan(scene.batch)).content.decode()
 
     assert 'aria-label="A.1, ada: 1 of 3 judged. Move"' in html
-    assert "<strong>5</strong> units to judge, 1 judged." in html
+    assert "<strong>5 units</strong> to judge, 1 judged." in html
 
 
 def test_plan_takes_the_same_queries_for_any_number_of_topics_and_assessors(

@@ -100,9 +100,7 @@ def test_submitted_formulas_imported_after_a_clustering_are_refused(collection: 
     assert (
         len(cluster_submitted(collection, array("2", "5"))) == 2
     )  # 5 has neither LaTeX nor MathML, so it gets no id
-    with pytest.raises(
-        ClusteringRefused, match="1 of the formulas that runs retrieved were imported into math after"
-    ):
+    with pytest.raises(ClusteringRefused, match="1 formula that runs retrieved came into math after"):
         cluster_submitted(collection, array("2", "5", "11"))
 
 

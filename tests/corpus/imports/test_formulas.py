@@ -255,7 +255,7 @@ def test_index_without_a_usable_row_is_refused_with_its_line(tmp_path: Path) -> 
     job = imported(collection, write(tmp_path, "index.tsv", V2 + "1\t2\n2\t3\n"))
 
     assert job.state == Job.State.FAILED
-    assert job.error == f"index.tsv, line 2: {NO_WIDTH}. None of its 2 rows can be imported."
+    assert job.error == f"index.tsv, line 2: {NO_WIDTH}. No row can be imported."
     assert collection.status == Collection.Status.INCOMPLETE
     assert not collection.formulas.exists()
 

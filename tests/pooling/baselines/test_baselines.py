@@ -285,7 +285,7 @@ def test_wrong_field_is_named_and_no_job_starts(
     ("data", "complaint"),
     [
         ({"runs": 1}, "Choose at least two runs."),
-        ({"runs": 2, "weights": "1,2,3"}, "There are 3 weights for 2 runs."),
+        ({"runs": 2, "weights": "1,2,3"}, "Got 3 weights for 2 runs."),
         ({"runs": 2, "weights": "1,-2"}, "Weights are numbers above 0"),
         ({"runs": 2, "method": "mnz", "norm": "z-score"}, "CombMNZ cannot use z-scores"),
     ],
@@ -360,7 +360,7 @@ def test_withdrawn_run_is_not_fused(scene: Scene) -> None:
 
     jobs.run(answer.json()["id"])
 
-    assert "1 of the runs to fuse were withdrawn" in Job.objects.get().error
+    assert "Withdrawn meanwhile: 1 run of those to fuse." in Job.objects.get().error
 
 
 def test_programs_make_baselines_and_others_may_not(track: Track, organizer: User, scene: Scene) -> None:

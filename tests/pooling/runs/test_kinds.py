@@ -89,7 +89,7 @@ def test_words_of_the_protocol_are_on_the_submission_page_and_decide_what_is_acc
     assert "Reference runs are not scored." in of_team
     assert '<option value="reference">as reference</option>' in of_organizer
     assert first == ""
-    assert "already has one contrastive system run" in second
+    assert "already has 1 contrastive system run" in second
     assert "reference is not one of the available choices" in refused
     runs = client_of(scene, "member").get(reverse("pooling:runs", args=[scene.track.slug]), follow=True)
     assert "contrastive system" in runs.content.decode()

@@ -227,7 +227,7 @@ def test_a_team_submits_one_evaluation_run_and_ten_baselines(bolt: Desk) -> None
         baseline(bolt, "owls-x", bolt.member)
     second = bolt.send(bolt_run('score="0.9"', 'score="0.91"'), kind="evaluation")
 
-    assert "Owls already has one evaluation run, and" in second.content.decode()
+    assert "Owls already has 1 evaluation run, and" in second.content.decode()
     assert Run.objects.filter(kind="baseline").count() == 10
     assert Run.objects.filter(kind="evaluation").count() == 1
 

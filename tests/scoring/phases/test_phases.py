@@ -190,7 +190,7 @@ def test_run_has_the_topics_of_the_split_of_its_phase(scene: Scene) -> None:
     )
 
     assert "unknown topic “A.2”" in wrong
-    assert "The track&#x27;s 1 topics" in wrong or "such as A.1" in wrong
+    assert "The topics of the track (1), such as A.1" in wrong
     assert "A.10" not in wrong
     assert "t is submitted for Ours" in right
 
@@ -302,7 +302,7 @@ def test_board_is_in_archives_verified_and_loaded(scene: Scene, tmp_path: Path) 
     wrong = rewritten(path, lambda name, data: data.replace(b"\t1.0", b"\t0.5") if "phases" in name else data)
     again = {finding.part: finding.problem for finding in findings_of(wrong)}
     stored, loaded = PhaseScore.objects.order_by("pk")
-    assert (findings["phase practice"].problem, findings["phase practice"].content[:6]) == ("", "1 runs")
+    assert (findings["phase practice"].problem, findings["phase practice"].content[:6]) == ("", "1 run,")
     assert "computed again 1.0" in again["phase practice"]
     assert (loaded.values, loaded.n_topics, loaded.board.qrels.version) == (stored.values, 1, 1)
     assert [loaded.run.tag, loaded.board.track.slug] == ["first", "again"]

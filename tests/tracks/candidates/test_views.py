@@ -161,7 +161,7 @@ def test_later_file_replaces_candidates_and_samples_until_the_first_decision(
 
     sample = make_sample(track, [user, other], quotas=("2",))
     choosing.decide(sample=sample, docno="a", is_accepted=True, labels=LABELS, by=user)
-    with pytest.raises(CandidatesRefused, match="There are 1 decisions on the candidates"):
+    with pytest.raises(CandidatesRefused, match="Another file would take away 1 decision on the candidates"):
         import_candidates(track, user)
 
 

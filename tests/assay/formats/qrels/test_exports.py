@@ -369,8 +369,8 @@ def test_the_command_converts_qrels_of_instances_to_formulas(tmp_path: Path) -> 
     files = read_folder(tmp_path / "out")
     assert status == 0
     assert files["qrels.txt"] == b"B.1 0 v1 3\nB.1 0 v2 0\nB.2 0 v1 -1\n"
-    assert b"4 formula instances became visually distinct formulas" in files["README.md"]
-    assert b"1 instances without a visual id" in files["README.md"]
+    assert b"each with the highest grade of its instances: 4 instances; left out" in files["README.md"]
+    assert b"left out without a visual id: 1" in files["README.md"]
 
 
 def test_qrels_without_any_known_formula_are_refused(

@@ -251,7 +251,7 @@ def test_file_of_both_kinds_is_refused() -> None:
 def test_topics_without_an_answer_are_named() -> None:
     (warning,) = check(answer_run(), topics=["T1", "T2", "T7"]).report.warnings
 
-    assert warning.message == "1 of 3 topics have no line: T7"
+    assert warning.message == "no line for 1 of 3 topics: T7"
 
 
 def test_cut_leaves_out_sentences_from_the_end_and_references_beyond_the_limit() -> None:

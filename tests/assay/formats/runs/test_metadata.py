@@ -232,7 +232,7 @@ def test_topics_of_more_than_ten_minutes_are_named() -> None:
 def test_topic_without_seconds_gives_a_warning() -> None:
     (warning,) = check(b"T1 1\n").warnings
 
-    assert warning.message == "1 of 2 topics have no seconds: T2"
+    assert warning.message == "no seconds for 1 of 2 topics: T2"
 
 
 def test_protocol_without_a_time_limit_has_no_file_of_seconds() -> None:
