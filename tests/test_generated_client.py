@@ -60,7 +60,7 @@ def test_description_is_valid() -> None:
 
     assert list(OpenAPIV31SpecValidator(description).iter_errors()) == []
     del description["info"]["title"]
-    assert list(OpenAPIV31SpecValidator(description).iter_errors()) != []
+    assert next(OpenAPIV31SpecValidator(description).iter_errors(), None) is not None
 
 
 def test_generated_client_has_every_operation(generated: str) -> None:

@@ -3,13 +3,14 @@
 import csv
 import gzip
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from assay.baselines.formula_index import FormulaIndex, FormulaSource, build, index_files
-from assay.baselines.formula_trees import DEEPEST, KINDS, Kind, parse
+from assay.baselines.formula_trees import DEEPEST, KINDS, Kind, Tree, parse
 from assay.baselines.subtree_similarity import is_alignable, similarity
 from assay.baselines.symbol_pairs import LONGEST, candidates, pairs
 from assay.baselines.tangent_s import CONSTANT, Compared, Query, _ranked, query_of, tangent_s
@@ -159,13 +160,14 @@ def test_published_scores_are_reproduced(data: Path, kind: Kind) -> None:
     with gzip.open(data / "tangent_s" / f"mss_{kind}.tsv.gz", "rt", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
-    def tree(text: str) -> str:
+    @cache
+    def tree(text: str) -> Tree:
         text = text.replace('\\"', '"')  # some rows were quoted twice
-        return text[1:-1].replace('""', '"') if text.startswith('"') else text
+        return parse(text[1:-1].replace('""', '"') if text.startswith('"') else text, kind)
 
     equal = 0
     for row in rows:
-        scores = similarity(parse(tree(row["query"]), kind), parse(tree(row["candidate"]), kind), kind)
+        scores = similarity(tree(row["query"]), tree(row["candidate"]), kind)
         published = (float(row[name]) for name in ("mss", "precision", "recall"))
         equal += all(abs(score - other) < 1e-9 for score, other in zip(scores, published, strict=True))
 

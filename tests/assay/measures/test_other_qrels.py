@@ -26,6 +26,7 @@ SUBTOPICS = "1 1 a 1\n1 2 a 1\n1 2 b 1\n1 3 c 1\n1 3 d 0\n"
 STRATA = "1 0 a 1 2\n1 0 b 1 0\n1 0 c 1 1\n1 0 d 2 -1\n1 0 e 2 1\n1 0 f 2 0\n1 0 g 2 -1\n1 0 h 2 2\n"
 PROBABILITIES = "1 a 1 1 1.0\n1 b 1 1 0.5\n1 c 2 1 .25\n"
 PREFERENCES = "1 a b\n1 b c\n1 a c\n"
+Lines = list[tuple[str, str, str, int]]
 GRADES = "1 0 a 3\n1 0 b 1\n1 0 c 0\n1 0 d 2\n"
 OF_SUBTOPICS = {
     "alpha_nDCG@5": 0.756935,
@@ -89,7 +90,7 @@ def test_values_agree_with_the_worked_ones(name: str, qrels: str, order: str, va
     assert scores.values[0, 0] == pytest.approx(value, abs=1e-6 if len(str(value)) > 6 else 5e-5)
 
 
-def lines_with_subtopics(data: Path) -> list[tuple[str, str, str, int]]:
+def lines_with_subtopics(data: Path) -> Lines:
     """The real qrels, each document with one to three of five subtopics; those of lower numbers first."""
     rng = random.Random(3)
     rows = [line.split() for line in real_qrels(data).read_text().splitlines() if line.strip()]
@@ -108,12 +109,17 @@ def ranked(run: RunColumns) -> list[tuple[str, str, float]]:
     return [(topics[topic], docno.decode(), float(len(run) - row)) for row, (topic, docno) in enumerate(rows)]
 
 
+@pytest.fixture(scope="module")
+def with_subtopics(data: Path) -> tuple[Lines, JudgedDocuments]:
+    lines = lines_with_subtopics(data)
+    return lines, read("".join(f"{t} {s} {d} {g}\n" for t, s, d, g in lines), "subtopics")
+
+
 @pytest.mark.parametrize(("alpha", "beta", "level"), [(0.5, 0.5, 1), (0.2, 0.7, 2), (0.37, 0.9, 1)])
 def test_values_of_subtopics_equal_those_of_pyndeval(
-    data: Path, alpha: float, beta: float, level: int
+    data: Path, with_subtopics: tuple[Lines, JudgedDocuments], alpha: float, beta: float, level: int
 ) -> None:
-    lines, run = lines_with_subtopics(data), real_run(data, NAME)
-    judged = read("".join(f"{t} {s} {d} {g}\n" for t, s, d, g in lines), "subtopics")
+    (lines, judged), run = with_subtopics, real_run(data, NAME)
     ours = {
         "alpha-nDCG@20": f"alpha_nDCG(rel={level},alpha={alpha})@20",
         "alpha-DCG@10": f"alpha_DCG(rel={level},alpha={alpha})@10",
