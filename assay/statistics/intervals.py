@@ -11,6 +11,7 @@ Random draws come from the raw stream of PCG64: the same seed gives the same int
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -103,13 +104,25 @@ def _drawn(n_topics: int, n_resamples: int, seed: int) -> Iterator[NDArray[np.fl
     """Yield how often each topic is in each resample: arrays (resamples, topics), a part at a time."""
     stream = np.random.PCG64(seed)
     size = max(1, BLOCK // n_topics)
+    if n_resamples <= size:
+        yield _kept_part(n_topics, n_resamples, seed)
+        return
     for start in range(0, n_resamples, size):
-        n = min(size, n_resamples - start)
-        # the upper half of each random number, times the number of topics: a bias below one in ten million
-        drawn = ((stream.random_raw(n * n_topics) >> HALF) * np.uint64(n_topics)) >> HALF
-        cell = drawn.astype(np.int64).reshape(n, n_topics) + (np.arange(n) * n_topics)[:, None]
-        times = np.bincount(cell.ravel(), minlength=n * n_topics).reshape(n, n_topics)
-        yield times.astype(np.float64)
+        yield _part(stream, n_topics, min(size, n_resamples - start))
+
+
+@lru_cache(maxsize=1)
+def _kept_part(n_topics: int, n_resamples: int, seed: int) -> NDArray[np.float64]:
+    """The only part, which the next measure of a leaderboard needs again."""
+    return _part(np.random.PCG64(seed), n_topics, n_resamples)
+
+
+def _part(stream: np.random.PCG64, n_topics: int, n: int) -> NDArray[np.float64]:
+    # the upper half of each random number, times the number of topics: a bias below one in ten million
+    drawn = ((stream.random_raw(n * n_topics) >> HALF) * np.uint64(n_topics)) >> HALF
+    cell = drawn.astype(np.int64).reshape(n, n_topics) + (np.arange(n) * n_topics)[:, None]
+    times = np.bincount(cell.ravel(), minlength=n * n_topics).reshape(n, n_topics)
+    return times.astype(np.float64)
 
 
 def _bca(values: Scores, resampled: NDArray[np.float64], mean: float, level: float) -> tuple[float, float]:

@@ -5,6 +5,7 @@ The layout of scores, the seeds and the exactness are those of `assay.statistics
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from assay.statistics.significance import (
 )
 
 BLOCK = 1 << 17  # random numbers held at a time: they fit into the cache
+MOST_KEPT = 1 << 25  # numbers of runs kept for the next measure: 64 MB
 
 
 def tukey_hsd(
@@ -64,14 +66,27 @@ def tukey_hsd(
 
 
 def _shuffled(steps: NDArray[np.float64], n_permutations: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """Blocks (permutations, topics, runs) of the scores, shuffled within each topic.
+    """Blocks (permutations, topics, runs) of the scores, shuffled within each topic."""
+    n_runs, n_topics = steps.shape
+    by_topic = steps.T.ravel()
+    first = (np.arange(n_topics) * n_runs)[:, None]
+    orders_of = _kept_orders if n_permutations * n_runs * n_topics <= MOST_KEPT else _orders
+    for order in orders_of(n_runs, n_topics, n_permutations, seed):
+        yield by_topic[order + first]
+
+
+@lru_cache(maxsize=1)
+def _kept_orders(n_runs: int, n_topics: int, n_permutations: int, seed: int) -> list[NDArray[np.uint16]]:
+    """The orders, which the next measure of a leaderboard needs again."""
+    return list(_orders(n_runs, n_topics, n_permutations, seed))
+
+
+def _orders(n_runs: int, n_topics: int, n_permutations: int, seed: int) -> Iterator[NDArray[np.uint16]]:
+    """Yield blocks (permutations, topics, runs) of numbers of runs.
 
     In each topic, every run gets a random key whose last bits are the number of the run; then the keys are sorted.
     """
-    n_runs, n_topics = steps.shape
     stream = np.random.PCG64(seed)
-    by_topic = steps.T.ravel()
-    first = (np.arange(n_topics) * n_runs)[:, None]
     ending = np.uint64((1 << max(1, (n_runs - 1).bit_length())) - 1)
     number = np.arange(n_runs, dtype=np.uint64)
     size = max(1, BLOCK // max(1, n_runs * n_topics))
@@ -82,7 +97,7 @@ def _shuffled(steps: NDArray[np.float64], n_permutations: int, seed: int) -> Ite
         keys |= number
         keys.sort(axis=2)
         keys &= ending
-        yield by_topic[keys.astype(np.int64) + first]
+        yield keys.astype(np.uint16)
 
 
 def tiers(test: PairTest, alpha: float = ALPHA) -> list[list[int]]:
