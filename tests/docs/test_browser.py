@@ -52,14 +52,22 @@ GUIDES = {
     "language model judges": "howto/judge-with-a-program.html",
     "machine assessor program": "howto/judge-with-a-program.html",
 }
+# Ask in the open page, without excerpts, for which it would load each page that it finds.
+ASK = """question => {
+  document.getElementById("search-results").replaceChildren();
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  Search.performSearch(question);
+}"""
 NO_GUIDES = ("adr/", "reference/library/")
 
 
 def test_question_finds_its_guide_first_and_leads_back(new_page: Open, live_server: LiveServer) -> None:
     page = new_page()
+    page.goto(f"{live_server.url}/help/search.html?q={next(iter(GUIDES))}")
 
-    for question, guide in GUIDES.items():
-        page.goto(f"{live_server.url}/help/search.html?q={question}")
+    for number, (question, guide) in enumerate(GUIDES.items()):
+        if number:
+            page.evaluate(ASK, question)
         links = page.locator("#search-results li > a")
         expect(page.locator("#search-results")).to_contain_text("Search finished")
         addresses = [link.get_attribute("href") or "" for link in links.all()]
