@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -290,37 +291,47 @@ def wait_until(
 
 
 Factory = Callable[..., Running]
+Originals = dict[frozenset[tuple[str, str]], Original]
 
 
 @pytest.fixture(scope="session")
-def _originals() -> Iterator[list[Original]]:
-    """The process that has imported the site, once a test needs it."""
-    originals: list[Original] = []
+def _originals() -> Iterator[Originals]:
+    """The process that has imported the site with the first environment that a test needs: nearly all need the same."""
+    originals: Originals = {}
     yield originals
-    for original in originals:
+    for original in originals.values():
         original.end()
 
 
-Celery = Callable[..., Running]
-
-
 @pytest.fixture
-def celery(process_environment: dict[str, str], _originals: list[Original]) -> Celery:
-    """Start the command `celery` in the environment of other processes, or with more variables in it."""
+def fork(process_environment: dict[str, str], _originals: Originals) -> Iterator[Factory]:
+    """Start a command of the site, as `start_process` does, without the time that its imports take.
+
+    It has the environment of other processes, and the variables that are given as keyword arguments in capitals.
+    """
     usual = {name: value for name, value in process_environment.items() if name != "PYTEST_CURRENT_TEST"}
+    own: Originals = {}
+    started: list[Running] = []
 
-    def start(words: list[str], log: Path, name: str, **environment: str) -> Running:
-        if not _originals:
-            _originals.append(Original(usual))
-        if usual | environment == _originals[0].environment:
-            return Running(_originals[0].fork(words, log), log, name)
-        return start_process(["-m", "celery", *words], usual | environment, log, name)
+    def start(command: list[str], log: Path, name: str = "", **environment: str) -> Running:
+        wanted = usual | environment
+        key = frozenset(wanted.items())
+        is_shared = key in _originals or not (_originals or environment)
+        originals = _originals if is_shared else own
+        if key not in originals:
+            originals[key] = Original(wanted)
+        started.append(Running(originals[key].fork(command, log), log, name))
+        return started[-1]
 
-    return start
+    yield start
+    for running in started:
+        running.stop()
+    for original in own.values():
+        original.end()
 
 
 @pytest.fixture
-def worker(celery: Celery, redis_url: str, tmp_path: Path) -> Iterator[Factory]:
+def worker(fork: Factory, redis_url: str, tmp_path: Path) -> Iterator[Factory]:
     """Start real Celery workers against this test's database: `worker()`, then `.kill()` or `.stop()`.
 
     `worker()` returns when the worker answers. Keyword arguments in capitals are its environment variables.
@@ -333,6 +344,8 @@ def worker(celery: Celery, redis_url: str, tmp_path: Path) -> Iterator[Factory]:
     def start(*, concurrency: int = 1, **environment: str) -> Running:
         name = f"test-{uuid.uuid4().hex[:8]}@{socket.gethostname()}"
         words = [
+            "-m",
+            "celery",
             "-A",
             "config",
             "worker",
@@ -343,7 +356,7 @@ def worker(celery: Celery, redis_url: str, tmp_path: Path) -> Iterator[Factory]:
             "--loglevel",
             "INFO",
         ]
-        running = celery(words, tmp_path / f"{name}.log", name, **environment)
+        running = fork(words, tmp_path / f"{name}.log", name, **environment)
         started.append(running)
 
         def answers() -> bool:
@@ -363,18 +376,15 @@ def worker(celery: Celery, redis_url: str, tmp_path: Path) -> Iterator[Factory]:
 
 
 @pytest.fixture
-def beat(celery: Celery, redis_url: str, tmp_path: Path) -> Iterator[Factory]:
+def beat(fork: Factory, redis_url: str, tmp_path: Path) -> Factory:
     """Start a real Celery beat: `beat()`. It relaunches lost jobs; the test waits for the effect."""
-    started: list[Running] = []
+    number = count()
 
     def start(**environment: str) -> Running:
-        log = tmp_path / f"beat-{len(started)}.log"
-        started.append(celery(["-A", "config", "beat"], log, "beat", **environment))
-        return started[-1]
+        log = tmp_path / f"beat-{next(number)}.log"
+        return fork(["-m", "celery", "-A", "config", "beat"], log, "beat", **environment)
 
-    yield start
-    for running in started:
-        running.stop()
+    return start
 
 
 @dataclass

@@ -33,7 +33,7 @@ from scoring.models import Evaluation, Leaderboard, Qrels, QrelsEntry, Score
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_tsv
 from tests.assessment.conftest import build_scene
-from tests.conftest import Factory, start_process, wait_until
+from tests.conftest import Factory, wait_until
 from tests.helpers.factories import make_collection, make_organizer, make_topic, make_track
 from tests.helpers.formula_scene import build_formula_scene
 from tests.helpers.judging import accept, judge
@@ -234,16 +234,14 @@ services.freeze_judgments(pool=Pool.objects.get(), by=User.objects.filter(is_sta
 """
 
 
-def test_killed_freezing_stores_nothing_and_the_next_one_everything(
-    process_environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_killed_freezing_stores_nothing_and_the_next_one_everything(fork: Factory, tmp_path: Path) -> None:
     scene = build_scene()
     for choice in ("high", "high", "medium", "low", "low", "not-relevant"):
         judge(accept(scene.batch, scene.ada), choice)
     command = ["manage.py", "shell", "--no-imports", "-c", FREEZE]
 
     with held("scoring_qrelsentry") as is_waited_for:
-        freezing = start_process(command, process_environment, tmp_path / "freeze.log")
+        freezing = fork(command, tmp_path / "freeze.log")
         wait_until(is_waited_for, reason=freezing.output)
         freezing.kill()
     wait_until(lambda: not is_in_use(), reason="PostgreSQL notices that the process is gone")

@@ -31,7 +31,7 @@ from jobs.models import Job, UnclaimedFile
 from participation.models import Team
 from pooling.models import Pool, PoolEntry, Run
 from scoring.models import Leaderboard, Qrels
-from tests.conftest import Factory, Running, start_process, wait_until
+from tests.conftest import Factory, Running, wait_until
 from tests.helpers import s3
 from tests.helpers.api import make_token
 from tests.helpers.dumps import answer, dump, question, row
@@ -110,7 +110,7 @@ class Machines:
     environment: dict[str, str]
     folder: Path
     worker_of: Factory
-    webs: list[Web] = field(default_factory=list)
+    fork: Factory
 
     def on(self, machine: str) -> dict[str, str]:
         return {**self.environment, "ASSAY_VAR": str(self.folder / machine), "ASSAY_HOST": machine}
@@ -124,11 +124,10 @@ class Machines:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
                 port = free.getsockname()[1]
-        command = ["-m", "gunicorn", "-c", "server/gunicorn.py", "--bind", f"127.0.0.1:{port}", "config.wsgi"]
-        environment = self.on(machine) | {"WEB_CONCURRENCY": "1"}
+        command = ["-m", "gunicorn", "-c", "server/gunicorn.py", "--bind", f"127.0.0.1:{port}"]
+        command += ["--workers", "1", "config.wsgi"]
         log = self.folder / f"web-{machine}-{port}.log"
-        self.webs.append(Web(start_process(command, environment, log), port))
-        return self.webs[-1]
+        return Web(self.fork(command, log, **self.on(machine)), port)
 
     def wait_for(self, web: Web) -> None:
         def answers() -> bool:
@@ -141,16 +140,13 @@ class Machines:
 
 @pytest.fixture
 def machines(
-    process_environment: dict[str, str], service: s3.Service, worker: Factory, tmp_path: Path
-) -> Iterator[Machines]:
+    process_environment: dict[str, str], service: s3.Service, worker: Factory, fork: Factory, tmp_path: Path
+) -> Machines:
     shared = process_environment | service.environment | {"SECRET_KEY": settings.SECRET_KEY}
     for machine in ("a", "b"):
         (tmp_path / machine / "static").mkdir(parents=True)
     shared |= {"DEBUG": "true"}  # so that pages need no collected static files
-    started = Machines(shared, tmp_path, worker)
-    yield started
-    for web in started.webs:
-        web.running.stop()
+    return Machines(shared, tmp_path, worker, fork)
 
 
 def kill_while_writing(table: str, worker: Running, ask: Callable[[], str]) -> str:

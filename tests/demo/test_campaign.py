@@ -25,7 +25,7 @@ from pooling.models import Pool, PoolEntry, Run
 from pooling.runs import services as run_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels, Score
-from tests.conftest import start_process, wait_until
+from tests.conftest import Factory, wait_until
 from tests.helpers.factories import make_track
 from tracks.models import Topic, Track
 
@@ -200,9 +200,7 @@ def check_second_demo() -> None:
 
 
 @pytest.mark.long
-def test_demo_that_was_killed_again_and_again_is_completed_by_the_next(
-    process_environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_demo_that_was_killed_again_and_again_is_completed_by_the_next(fork: Factory, tmp_path: Path) -> None:
     moments = {
         "import": lambda: Import.objects.filter(position__gt=0).exists(),
         "runs": lambda: Run.objects.count() >= 2,
@@ -210,11 +208,11 @@ def test_demo_that_was_killed_again_and_again_is_completed_by_the_next(
     }
 
     for moment, is_reached in moments.items():
-        running = start_process(["manage.py", "demo"], process_environment, tmp_path / f"{moment}.log")
+        running = fork(["manage.py", "demo"], tmp_path / f"{moment}.log")
         wait_until(is_reached, reason=running.output)
         running.kill()
         assert not campaign.is_complete(), moment
-    last = start_process(["manage.py", "demo"], process_environment, tmp_path / "last.log")
+    last = fork(["manage.py", "demo"], tmp_path / "last.log")
 
     assert last.process.wait(timeout=120) == 0, last.output()
     assert campaign.is_complete()

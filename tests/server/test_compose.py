@@ -28,7 +28,8 @@ import pytest
 import yaml
 
 from server import health, paths
-from tests.conftest import Running, start_process, wait_until
+from tests.conftest import Running, wait_until
+from tests.helpers.forks import Original
 
 METRICS_TOKEN = "a-token-for-the-metrics"
 COMPOSE = yaml.safe_load((paths.ROOT / "docker-compose.yml").read_text())
@@ -283,17 +284,24 @@ def database() -> Iterator[str]:
 def lab(database: str, redis_url: str, tmp_path: Path) -> Iterator["Lab"]:
     lab = Lab(database, redis_url, tmp_path)
     yield lab
-    for running in lab.running.values():
+    for running in lab.started:
         running.stop()
+    for original in lab.originals.values():
+        original.end()
 
 
 class Lab:
-    """The services of the compose file as processes, with the addresses of the tests in place of its own."""
+    """The services of the compose file as processes, with the addresses of the tests in place of its own.
+
+    The processes of services with the same environment are copies of one that has imported the site.
+    """
 
     def __init__(self, database: str, redis_url: str, folder: Path) -> None:
         self.folder = folder
         self.port = self.free_port()
+        self.started: list[Running] = []
         self.running: dict[str, Running] = {}
+        self.originals: dict[frozenset[tuple[str, str]], Original] = {}
         here = {"DATABASE_URL": database, "REDIS_URL": redis_url, "ASSAY_VAR": str(folder)}
         here |= {"BACKUP_DIR": str(folder / "backups")} | self._secrets(folder / "secrets")
         # the image sets STATIC_ROOT; of the tests' own variables the services see none
@@ -326,36 +334,30 @@ class Lab:
         words = [filled(word, GIVEN).replace("0.0.0.0:8000", f"127.0.0.1:{self.port}") for word in words]
         return words[1:] if words[0] == "python" else ["-m", *words]
 
-    def run(self, service: str, *words: str) -> str:
+    def run(self, service: str, *words: str) -> None:
         """One command in a service, such as `docker compose exec` gives it."""
-        done = subprocess.run(
-            [sys.executable, *self.command(list(words))],
-            env=self.environment(service),
-            cwd=paths.ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        running = self.fork(service, list(words), "run")
+        assert running.process.wait(timeout=600) == 0, running.output()
 
     def start(self, service: str) -> None:
-        command = self.command(SERVICES[service]["command"])
-        log = self.folder / f"{service}.log"
-        self.running[service] = start_process(command, self.environment(service), log, service)
+        self.running[service] = self.fork(service, SERVICES[service]["command"], service)
+
+    def fork(self, service: str, words: list[str], name: str) -> Running:
+        environment = self.environment(service)
+        key = frozenset(environment.items())
+        if key not in self.originals:
+            self.originals[key] = Original(environment)
+        log = self.folder / f"{name}.log"
+        self.started.append(Running(self.originals[key].fork(self.command(words), log), log, name))
+        return self.started[-1]
 
     def is_healthy(self, service: str) -> bool:
         check = SERVICES[service]["healthcheck"]["test"]
         words = check[1:] if check[0] == "CMD" else shlex.split(filled(check[1], GIVEN))
         words = [word.replace("$HOSTNAME", os.uname().nodename) for word in words]
-        done = subprocess.run(
-            [sys.executable, *self.command(words)],
-            env=self.environment(service),
-            capture_output=True,
-            check=False,
-        )
+        checking = self.fork(service, words, "health")
         assert self.running[service].process.poll() is None, self.running[service].output()
-        return done.returncode == 0
+        return checking.process.wait(timeout=600) == 0
 
 
 @pytest.mark.long

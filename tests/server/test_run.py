@@ -65,7 +65,7 @@ def ended(running: Running) -> int:
 
 
 @pytest.mark.long
-def test_it_starts_serves_announces_it_once_and_stops_completely(start: Start, var: Path) -> None:
+def test_it_starts_serves_restarts_what_ends_and_stops_completely(start: Start, var: Path) -> None:
     """Also after a first start that was killed, after a kill, on the same port, and then without Redis."""
     port = str(free_port())
     killed = start()
@@ -73,7 +73,7 @@ def test_it_starts_serves_announces_it_once_and_stops_completely(start: Start, v
         lambda: (var / "postgres").is_symlink() or any(var.glob("postgres.new*")) or (var / "run").exists()
     )
     killed.kill()
-    first = start(PORT=port)
+    first = start(PORT=port, **QUICK)
     address = ready(first)
     second = start()
 
@@ -81,6 +81,11 @@ def test_it_starts_serves_announces_it_once_and_stops_completely(start: Start, v
         assert page.status == 200
     assert ended(second) == 1
     assert f"Assay is already running: {address}" in second.output()
+
+    end_each_once(first, var)
+    assert wait_until(lambda: serves(address), reason=first.output)
+    assert embedded.Redis(var / "redis").is_running
+    assert state_of_new_job(var, first) == "failed"
 
     with socket.create_connection(
         ("127.0.0.1", int(port))
@@ -101,6 +106,22 @@ def test_it_starts_serves_announces_it_once_and_stops_completely(start: Start, v
     without_redis = start(REDIS_URL="filesystem://", **QUICK)
     ready(without_redis)
     assert state_of_new_job(var, without_redis) == "failed"
+    kill_until_all_stops(without_redis)
+    assert not embedded.Postgres(paths.data(var)).is_running
+
+
+def end_each_once(running: Running, var: Path) -> None:
+    """End both servers, web and beat, and wait until each has been started again."""
+    postgres = int((paths.data(var) / "postmaster.pid").read_text().split("\n")[0])
+    os.kill(postgres, signal.SIGKILL)
+    wait_until(lambda: "PostgreSQL runs again." in running.output(), reason=running.output)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(embedded.Redis(var / "redis").socket))
+        client.sendall(b"SHUTDOWN NOSAVE\r\n")
+    wait_until(lambda: "Redis runs again." in running.output(), reason=running.output)
+    for name, word in (("web", "gunicorn"), ("beat", "beat")):
+        kill(running, word)
+        assert f"{name} ended unexpectedly (exit code -9). Starting it again." in running.output()
 
     stopped = start("--stop")
     assert (ended(stopped), ended(without_redis)) == (0, 0)
@@ -142,53 +163,20 @@ def kill(running: Running, word: str) -> None:
     wait_until(lambda: process_of(running, word) not in {0, number}, reason=running.output)
 
 
-def kill_until_all_stops(running: Running, word: str) -> None:
-    """Kill a process of a run as often as it is started, at most four times in all.
-
-    The worker may have ended once before, by itself, when it lost Redis.
-    """
+def kill_until_all_stops(running: Running) -> None:
+    """Kill the worker as often as it is started, until it has ended too often."""
     for _ in range(4):
-        number = process_of(running, word)
+        number = process_of(running, "worker")
         os.kill(number, signal.SIGKILL)
         wait_until(
             lambda killed=number: (
-                "everything stops" in running.output() or process_of(running, word) not in {0, killed}
+                "everything stops" in running.output() or process_of(running, "worker") not in {0, killed}
             ),
             reason=running.output,
         )
-        if "everything stops" in running.output():
-            return
-
-
-@pytest.mark.long
-def test_what_ends_unexpectedly_is_started_again_until_it_ends_too_often(start: Start, var: Path) -> None:
-    running = start(**QUICK)
-    address = ready(running)
-    redis = embedded.Redis(var / "redis")
-    postgres = int((paths.data(var) / "postmaster.pid").read_text().split("\n")[0])
-
-    os.kill(postgres, signal.SIGKILL)
-    wait_until(lambda: "PostgreSQL runs again." in running.output(), reason=running.output)
-    with socket.socket(socket.AF_UNIX) as client:
-        client.connect(str(redis.socket))
-        client.sendall(b"SHUTDOWN NOSAVE\r\n")
-    wait_until(lambda: "Redis runs again." in running.output(), reason=running.output)
-    kill(running, "gunicorn")
-    kill(running, "beat")
-
-    assert wait_until(lambda: serves(address), reason=running.output)
-    assert redis.is_running
-    assert state_of_new_job(var, running) == "failed"
-    kill_until_all_stops(running, "worker")
     assert ended(running) == 1
-    output = running.output()
-    assert "web ended unexpectedly (exit code -9). Starting it again." in output
-    assert "beat ended unexpectedly (exit code -9). Starting it again." in output
-    assert (
-        "worker ended unexpectedly (exit code -9). It was started again 3 times within 60 seconds" in output
-    )
-    assert not embedded.Postgres(paths.data(var)).is_running
-    assert not redis.is_running
+    ending = "worker ended unexpectedly (exit code -9). It was started again 3 times within 60 seconds"
+    assert ending in running.output()
 
 
 @pytest.fixture
@@ -241,7 +229,7 @@ def state_of_new_job(var: Path, running: Running) -> str:
 
     def state() -> str:
         with database.cursor() as cursor:
-            cursor.execute("SELECT state FROM jobs_job")
+            cursor.execute("SELECT state FROM jobs_job ORDER BY id DESC LIMIT 1")
             [row] = cursor.fetchall()
         return str(row[0]) if row[0] in {"failed", "done"} else ""
 

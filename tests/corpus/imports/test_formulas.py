@@ -2,10 +2,6 @@
 
 import gzip
 import io
-import os
-import signal
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,7 +25,7 @@ from corpus.imports.services import start_import
 from corpus.models import Collection, Document, Formula, FormulaMathML, Import
 from jobs import services as jobs
 from jobs.models import Job
-from tests.conftest import wait_until
+from tests.conftest import Factory, wait_until
 from tests.corpus.imports.test_services import output_of
 from tests.helpers.articles import tarred, zipped
 from tests.helpers.dumps import answer, dump, question, row, write
@@ -340,21 +336,14 @@ def test_page_of_an_import_lists_skipped_rows(client: Client, tmp_path: Path) ->
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.long
-def test_killed_import_continues_when_it_is_repeated(
-    process_environment: dict[str, str], tmp_path: Path, settings: Any
-) -> None:
+def test_killed_import_continues_when_it_is_repeated(fork: Factory, tmp_path: Path, settings: Any) -> None:
     """SIGKILL after the first chunk. The same command then imports the rest, and nothing twice."""
     settings.JOB_LOST_AFTER_SECONDS = 1
     n = 200_000
     path = write(tmp_path, "index.tsv", index(n, latex=r"x_{%d} + \frac{a}{b}") + "7\t1\t1\ttitle\t1\tx\n")
-    command = [sys.executable, "manage.py", "import_collection", "math", str(path)]
-    with subprocess.Popen(
-        command, env=process_environment, start_new_session=True, stderr=subprocess.DEVNULL
-    ) as run:
-        wait_until(
-            lambda: Import.objects.filter(position__gt=100_000).exists(), reason="some chunks are imported"
-        )
-        os.killpg(run.pid, signal.SIGKILL)
+    running = fork(["manage.py", "import_collection", "math", str(path)], tmp_path / "log")
+    wait_until(lambda: Import.objects.filter(position__gt=100_000).exists(), reason=running.output)
+    running.kill()
     before = Import.objects.get()
     n_before = Formula.objects.count()
 

@@ -3,10 +3,6 @@
 import gzip
 import hashlib
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections import Counter
 from datetime import UTC, datetime
 from io import StringIO
@@ -44,7 +40,7 @@ from corpus.threads.selectors import sources, thread
 from jobs import services as jobs
 from jobs.files import storage
 from jobs.models import Job, UnclaimedFile
-from tests.conftest import wait_until
+from tests.conftest import Factory, wait_until
 from tests.helpers.dumps import answer, dump, many_posts, plain_rows, question, row, write
 from tests.helpers.factories import make_collection, make_organizer, make_track, make_user
 
@@ -619,18 +615,13 @@ def test_command_fails_with_the_error_of_the_import(tmp_path: Path) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_killed_command_continues_when_it_is_repeated(
-    process_environment: dict[str, str], tmp_path: Path, settings: object
+    fork: Factory, tmp_path: Path, settings: object
 ) -> None:
     settings.JOB_LOST_AFTER_SECONDS = 1  # type: ignore[attr-defined]
     path = write(tmp_path, "Posts.xml", many_posts(24_000))
-    command = [sys.executable, "manage.py", "import_collection", "math", str(path)]
-    with subprocess.Popen(
-        command, env=process_environment, start_new_session=True, stderr=subprocess.DEVNULL
-    ) as run:
-        wait_until(
-            lambda: Import.objects.filter(position__gt=3_000_000).exists(), reason="some chunks are imported"
-        )
-        os.killpg(run.pid, signal.SIGKILL)
+    running = fork(["manage.py", "import_collection", "math", str(path)], tmp_path / "log")
+    wait_until(lambda: Import.objects.filter(position__gt=3_000_000).exists(), reason=running.output)
+    running.kill()
     before = Import.objects.get()
     n_before = Document.objects.count()
     settings.HOST_NAME = "renamed"  # type: ignore[attr-defined]  # as a container that was created again

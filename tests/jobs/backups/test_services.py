@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from jobs.backups.services import Backup
 from jobs.console import Progress
 from pooling.models import Run
 from server import paths
-from tests.conftest import start_process, wait_until
+from tests.conftest import Factory, wait_until
 from tests.helpers import s3
 from tests.helpers.factories import make_organizer, make_track, make_user
 from tests.helpers.judging import make_team
@@ -72,18 +73,20 @@ def _no_other_clients(django_db_setup: None) -> None:
 
 def read(database: str, query: str) -> list[Any]:
     """The rows of a query, without Django. The connection is closed, because a restore refuses others."""
-    made = connect(database)
-    with made.cursor() as cursor:
-        cursor.execute(query)
-        answer = [row[0] if len(row) == 1 else row for row in cursor.fetchall()]
-    made.close()
-    return answer
+    with closing(connect(database)) as made, made.cursor() as cursor:
+        return rows_of(cursor, query)
+
+
+def rows_of(cursor: Any, query: str) -> list[Any]:
+    cursor.execute(query)
+    return [row[0] if len(row) == 1 else row for row in cursor.fetchall()]
 
 
 def all_rows(database: str) -> dict[str, list[str]]:
     """Every row of every table, as text."""
-    names = [name for name in read(database, TABLES) if name not in CHANGING]
-    return {name: sorted(read(database, f'SELECT t::text FROM "{name}" t')) for name in names}
+    with closing(connect(database)) as made, made.cursor() as cursor:
+        names = [name for name in rows_of(cursor, TABLES) if name not in CHANGING]
+        return {name: sorted(rows_of(cursor, f'SELECT t::text FROM "{name}" t')) for name in names}
 
 
 def definitions(database: str) -> list[str]:
@@ -422,15 +425,13 @@ def test_backup_is_of_one_moment(run: Run, tmp_path: Path) -> None:
         assert b"meanwhile" not in saved.read("assay-backup/database.sql")
 
 
-def test_killed_backup_leaves_no_archive(
-    run: Run, tmp_path: Path, process_environment: dict[str, str]
-) -> None:
+def test_killed_backup_leaves_no_archive(run: Run, tmp_path: Path, fork: Factory) -> None:
     path = tmp_path / "assay.zip"
     part = tmp_path / ".assay.zip.part"
     blocking = psycopg2.connect(url_of(this_database()))
     with blocking.cursor() as cursor:
         cursor.execute("LOCK TABLE tracks_track IN ACCESS EXCLUSIVE MODE")
-    running = start_process(["manage.py", "backup", str(path)], process_environment, tmp_path / "log")
+    running = fork(["manage.py", "backup", str(path)], tmp_path / "log")
     # of this database: other processes of the tests have theirs in the same server
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     wait_until(lambda: read(this_database(), waiting) == [1], reason=running.output)
@@ -446,8 +447,7 @@ def test_killed_backup_leaves_no_archive(
 
 
 KILL = """
-import os, signal, sys, django
-django.setup()
+import os, signal, sys
 from jobs.backups import services
 from jobs.console import Progress
 from jobs.files import storage
@@ -469,19 +469,18 @@ services.restore(place=sys.argv[1], replace=True, progress=Killed())
 
 @pytest.mark.parametrize(("step", "is_restored"), [("migrating", False), ("after", True)])
 def test_killed_restore_leaves_the_old_state_or_the_new(
-    run: Run, archive: Path, process_environment: dict[str, str], step: str, is_restored: bool
+    run: Run, archive: Path, tmp_path: Path, fork: Factory, step: str, is_restored: bool
 ) -> None:
     saved = all_rows(this_database())
     make_user("later")
     Run.objects.filter(pk=run.pk).update(original="")
     default_storage.delete(run.original.name)
     current = all_rows(this_database())
-    environment = process_environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
     connection.close()
 
-    killed = subprocess.run([sys.executable, "-c", KILL, str(archive), step], env=environment, check=False)
+    killed = fork(["-c", KILL, str(archive), step], tmp_path / "log")
 
-    assert killed.returncode == -signal.SIGKILL
+    assert killed.process.wait(timeout=120) == -signal.SIGKILL, killed.output()
     assert all_rows(this_database()) == (saved if is_restored else current)
     if not is_restored:
         assert read(this_database(), "SELECT name FROM jobs_unclaimedfile") == [run.original.name]
