@@ -158,7 +158,6 @@ def convert_file(
         formulas = (row[-1] for row in _rows(path))
         fill(cache, formulas, processes=processes, convert=convert, progress=progress)
         _write(path, targets, cache)
-        _write(path, targets, cache)
     with targets["slt"].open(encoding="utf-8", newline="") as file:
         n_formulas = sum(1 for _ in csv.reader(file, delimiter="\t")) - 1
     with targets[FAILURES].open(encoding="utf-8", newline="") as file:
