@@ -49,7 +49,9 @@ def convert(
     Raises:
         JobLost: Another worker took the job over.
     """
-    if not formulas and not build.parts.exists():  # of most files of an index: small ones are converted together
+    if (
+        not formulas and not build.parts.exists()
+    ):  # of most files of an index: small ones are converted together
         return
     _plan(progress, build, formulas)
     while build.parts.exists():

@@ -15,6 +15,7 @@ import psycopg2
 import pytest
 
 from server import embedded, paths
+from server.run import Stopping
 from tests.conftest import Running, start_process, wait_until
 
 Start = Callable[..., Running]
@@ -97,8 +98,9 @@ def test_it_starts_serves_restarts_what_ends_and_stops_completely(start: Start, 
         again = start(PORT=port)
         assert ready(again) == address
 
-    again.process.send_signal(signal.SIGINT)
-    assert ended(again) == 0
+    stopped = start("--stop")
+    assert (ended(stopped), ended(again)) == (0, 0)
+    assert stopped.output() == "Assay has stopped.\n"
     assert "Assay has stopped." in again.output()
     assert not embedded.Postgres(paths.data(var)).is_running
     assert not embedded.Redis(var / "redis").is_running
@@ -108,6 +110,20 @@ def test_it_starts_serves_restarts_what_ends_and_stops_completely(start: Start, 
     assert state_of_new_job(var, without_redis) == "failed"
     kill_until_all_stops(without_redis)
     assert not embedded.Postgres(paths.data(var)).is_running
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_each_of_these_signals_asks_it_to_stop(number: signal.Signals) -> None:
+    """The story above sends one of them."""
+    usual = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        stopping = Stopping()
+        assert not stopping.asked
+        os.kill(os.getpid(), number)
+        assert stopping.asked
+    finally:
+        for each, handler in usual.items():
+            signal.signal(each, handler)
 
 
 def end_each_once(running: Running, var: Path) -> None:
@@ -122,11 +138,6 @@ def end_each_once(running: Running, var: Path) -> None:
     for name, word in (("web", "gunicorn"), ("beat", "beat")):
         kill(running, word)
         assert f"{name} ended unexpectedly (exit code -9). Starting it again." in running.output()
-
-    stopped = start("--stop")
-    assert (ended(stopped), ended(without_redis)) == (0, 0)
-    assert stopped.output() == "Assay has stopped.\n"
-    assert not embedded.Postgres(paths.data(var)).is_running
 
 
 def free_port() -> int:
