@@ -5,26 +5,34 @@ from django.db.models import QuerySet
 from accounts.access import AnyUser
 from accounts.models import User
 from tracks.models import Assessor, Track
+from web.statements import Statement
+
+_JUDGED = Statement(
+    "SELECT track.id, track.slug FROM tracks_assessor assessor JOIN tracks_track track ON track.id = assessor.track_id"
+    " WHERE assessor.user_id = %(user)s AND assessor.ended_at IS NULL"
+)
+
+
+def _judged(user: AnyUser) -> set[str | int]:
+    """The ids and the slugs of the tracks for which the user judges. A prepared query: each page with a header asks."""
+    if not isinstance(user, User) or not user.is_active:
+        return set()
+    return {each for row in _JUDGED.rows(user=user.pk) for each in row}
 
 
 def is_assessor(user: AnyUser, track: Track) -> bool:
     """Return whether the user judges for the track. One query."""
-    return (
-        isinstance(user, User)
-        and user.is_active
-        and track.assessors.filter(user=user, ended_at=None).exists()
-    )
+    return track.pk in _judged(user)
 
 
 def judges_for(user: User, track: str | int | None) -> bool:
     """Return whether the user judges for the track with a slug or an id. One query."""
-    at = {"track__slug": track} if isinstance(track, str) else {"track": track}
-    return user.is_active and user.assessor_of.filter(**at, ended_at=None).exists()
+    return track in _judged(user)
 
 
 def judges_anywhere(user: AnyUser) -> bool:
     """Return whether the user judges for any track. One query."""
-    return isinstance(user, User) and user.is_active and user.assessor_of.filter(ended_at=None).exists()
+    return bool(_judged(user))
 
 
 def people_judging(track: Track) -> QuerySet[Assessor]:
