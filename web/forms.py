@@ -2,18 +2,16 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
 from typing import Any, BinaryIO, ClassVar, cast
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.forms.renderers import BaseRenderer
 from django.forms.utils import flatatt
-from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from assay.errors import Refused
-
-SELECTED = SafeString(" selected")
 
 
 @contextmanager
@@ -57,13 +55,12 @@ class LongSelect(forms.Select):
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: BaseRenderer | None = None
     ) -> SafeString:
         chosen = self.format_value(value)
-        options = format_html_join(
-            "\n",
-            '<option value="{}"{}>{}</option>',
-            ((key, SELECTED if str(key) in chosen else "", label) for key, label in self.choices),
+        options = "\n".join(
+            f'<option value="{escape(key)}"{" selected" * (key in chosen)}>{escape(label)}</option>'
+            for key, label in ((str(key), str(label)) for key, label in self.choices)
         )
-        return format_html(
-            "<select{}>{}</select>", flatatt({"name": name} | self.build_attrs(self.attrs, attrs)), options
+        return SafeString(
+            f"<select{flatatt({'name': name} | self.build_attrs(self.attrs, attrs))}>{options}</select>"
         )
 
 
