@@ -5,10 +5,13 @@ only takes forms; 9: a link that is no longer valid; L: redirected to the login;
 address without a row fails a test. Staff whose account is deactivated must get what a visitor gets.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 from uuid import UUID
 
 import pytest
@@ -16,7 +19,7 @@ from django.conf import LazySettings
 from django.contrib.admin import site
 from django.http import HttpResponseForbidden, HttpResponseNotFound
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.urls import Resolver404, URLPattern, URLResolver, get_resolver, resolve, reverse
 from django.views import defaults
 
 from accounts.models import User
@@ -72,6 +75,8 @@ PEOPLE = (
     "administrator",
 )
 UNUSED_LINK = {"login_link": "0"}  # is valid until its user logs in, as in the matrix
+FORM = re.compile(r'<form\b[^>]*method="post"[^>]*>')
+TARGET = re.compile(r'\baction="([^"?]*)|<a\b[^>]*\bhref="(/[^"?#]*)')
 LETTERS = {200: "0", 403: "3", 404: "4", 405: "5", 410: "9"}
 
 MATRIX = """
@@ -648,16 +653,42 @@ def known(scene: Scene) -> tuple[User, ...]:
     return (*own, *others)
 
 
-def answers(scene: Scene, addresses: dict[str, str], expected: Mapping[str, str]) -> dict[str, str]:
-    """The answer that each person gets at each address, one character per person; the last for staff without rights."""
+class Reader(Client):
+    """A client that keeps the pages that it gets, by path."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages: dict[str, bytes] = {}
+
+    def request(self, **request: Any) -> Any:
+        response: Any = super().request(**request)
+        if response.status_code == 200 and response.get("Content-Type", "").startswith("text/html"):
+            self.pages[request["PATH_INFO"]] = b"".join(response)
+        return response
+
+    def named(self, addresses: Mapping[str, str]) -> dict[str, bytes]:
+        """The pages by the names of their addresses, without the documentation."""
+        paths = {name: unquote(address) for name, address in addresses.items() if name != "documentation"}
+        return {name: self.pages[path] for name, path in paths.items() if path in self.pages}
+
+
+def readers(scene: Scene) -> list[Reader]:
+    """The clients of all people, and of staff without rights."""
     gone = make_organizer()
     people = (None, *known(scene), gone)
-    clients = [Client() for _ in people]
+    clients = [Reader() for _ in people]
     for client, user in zip(clients, people, strict=True):
         if user is not None:
             client.force_login(user)
     gone.is_active = False
     gone.save()
+    return clients
+
+
+def answers(
+    clients: Sequence[Client], addresses: Mapping[str, str], expected: Mapping[str, str]
+) -> dict[str, str]:
+    """The answer that each person gets at each address, one character per person; the last for staff without rights."""
     return {
         name: "".join(letter(client.get(addresses[name])) for client in clients[: len(row)])
         for name, row in expected.items()
@@ -675,20 +706,59 @@ def letter(response: Any) -> str:
 
 @pytest.mark.usefixtures("empty_refusals")
 @pytest.mark.long
-def test_each_person_opens_what_they_may_and_nothing_else(scene: Scene, addresses: dict[str, str]) -> None:
-    expected = expected_of(MATRIX)
+def test_each_person_opens_what_they_may_and_each_page_suits_its_reader(
+    scene: Scene, addresses: dict[str, str]
+) -> None:
+    """Assessors read it in their language, or it is named as English. Chairs are offered nothing that is refused."""
+    expected, clients = expected_of(MATRIX), dict(zip((*PEOPLE, "gone"), readers(scene), strict=True))
+    User.objects.filter(pk=scene.ada.pk).update(language="de")
 
-    assert answers(scene, addresses, expected) == expected
+    assert answers([*clients.values()], addresses, expected) == expected
+
+    read = clients["assessor"].named(addresses)
+    assert {name.partition(",")[0] for name, page in read.items() if not is_german(name, page)} <= ENGLISH
+    assert {"tracks:track", "scoring:qrels_list", "corpus:thread", "assessment:task"} <= read.keys()
+    of_chair, of_organizer = (clients[person].named(addresses) for person in ("chair", "organizer"))
+    offered = {
+        name: refused for name, page in of_chair.items() if (refused := for_organizers(page, addresses[name]))
+    }
+    assert offered == {}
+    for name in ("pooling:pools", "assessment:judging", "participation:people", "tracks:track"):
+        assert for_organizers(of_organizer[name], addresses[name]), name
+
+
+def for_organizers(page: bytes, address: str) -> set[str]:
+    """The places to which a page leads that refuse chairs: of its forms that change something, and its links."""
+    text = page.decode()
+    forms = [TARGET.search(tag) for tag in FORM.findall(text)]
+    sent = {match[1] if match and match[1] else address for match in forms}
+    links = {link for _, link in TARGET.findall(text) if link and not link.startswith(("/static", "/help"))}
+    return {each for each in sent if _has(each, "is_of_organizers")} | {
+        each for each in links if _has(each, "is_form")
+    }
+
+
+@cache
+def _has(address: str, mark: str) -> bool:
+    try:
+        return bool(vars(resolve(address).func).get(mark))
+    except (Resolver404, ValueError):
+        return False
+
+
+def is_german(name: str, content: bytes) -> bool:
+    """Return whether a page says that it is German, and whether a part of one is translated."""
+    return b'lang="de"' in content[:200] if content.startswith(b"<!doctype") else name in TRANSLATED
 
 
 @pytest.mark.usefixtures("empty_refusals")
 def test_release_opens_a_leaderboard_and_its_pages(scene: Scene, addresses: dict[str, str]) -> None:
-    board = scene.track.leaderboards.get()
+    board, clients = scene.track.leaderboards.get(), readers(scene)
 
     for level, matrix in RELEASED.items():
         leaderboard_services.release(leaderboard=board, level=level, by=scene.organizer, reason="A test.")
         expected = expected_of(matrix)
-        assert answers(scene, addresses, expected) == expected, level
+        assert answers(clients, addresses, expected) == expected, level
 
 
 def test_every_page_of_the_admin_opens_with_data(scene: Scene, addresses: dict[str, str]) -> None:
@@ -722,24 +792,4 @@ def test_admin_is_for_administrators_only(scene: Scene) -> None:
     addresses = {address: address for address in [reverse("admin:index"), *lists]}
     expected = dict.fromkeys(addresses, "RRRRRR0RR0R")
 
-    assert answers(scene, addresses, expected) == expected
-
-
-def test_page_that_an_assessor_opens_is_translated_or_named_as_english(
-    scene: Scene, addresses: dict[str, str]
-) -> None:
-    User.objects.filter(pk=scene.ada.pk).update(language="de")
-    client, is_german = Client(), {}
-    client.force_login(scene.ada)
-
-    for name, address in addresses.items():
-        response = client.get(address)
-        content = b"".join(response)  # also to the end of a file, which closes it
-        if response.status_code == 200 and response.get("Content-Type", "").startswith("text/html"):
-            is_page = content.startswith(b"<!doctype")
-            is_german[name.partition(",")[0]] = (
-                b'lang="de"' in content[:200] if is_page else name in TRANSLATED
-            )
-
-    assert {name for name, translated in is_german.items() if not translated} <= ENGLISH
-    assert {"tracks:track", "scoring:qrels_list", "corpus:thread", "assessment:task"} <= set(is_german)
+    assert answers(readers(scene), addresses, expected) == expected

@@ -201,7 +201,7 @@ INDEX = r"formulas-[a-z]+-v\d[a-z-]*"  # the forms of formula indexes, see assay
 CODE = re.compile(rf"(?<![\w:/.-])({'|'.join(sorted(CODES))}|{INDEX})(?![\w:/-])", re.IGNORECASE)
 # What a program reads, or what a person writes for one
 HIDDEN = "//head | //script | //style | //pre | //code | //template | //*[contains(@class, 'mono')]"
-RAW_LATEX = re.compile(r".{,20}(?:\\[a-zA-Z]+|\w\^\{?\w+|\$[^$ ][^$]*\$)")
+RAW_LATEX = re.compile(r"\\[a-zA-Z]+|\w\^\{?\w+|\$[^$ ][^$]*\$")
 IN_CHARACTERS = re.compile(r"\bchar(?:P|R|F|AP|Rprec)\b")
 MOST = 120  # pages of a person
 OF_SITE = re.compile(r"/(?:help|api|admin|account|audit-log|jobs|protocol/new|builds|imports|login|logout)/")
@@ -253,7 +253,8 @@ def _pages(user: User, lab: Lab) -> Iterator[tuple[str, tuple[str, list[str]]]]:
         text = _visible(page)
         for element in (*formulas, *page.iter("textarea", "option")):
             element.drop_tree()
-        raw = [match[0] for match in RAW_LATEX.finditer(" ".join(" ".join(page.itertext()).split()))]
+        rest = " ".join(" ".join(page.itertext()).split())
+        raw = [rest[max(0, match.start() - 20) : match.end()] for match in RAW_LATEX.finditer(rest)]
         yield address, (text, raw if is_typeset else ["no script typesets its formulas", *raw])
 
 
