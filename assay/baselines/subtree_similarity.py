@@ -52,17 +52,21 @@ def similarity(query: Tree, candidate: Tree, kind: Kind) -> Similarity:
     walk = _slt_walker(query, candidate) if kind == "slt" else _OptWalker(query, candidate)
     best = Similarity()
     seen: set[Pair] = set()
-    aligned = {
-        label: [node for node, other in enumerate(candidate.labels) if is_alignable(label, other)]
-        for label in set(query.labels)
-    }
+    others = set(candidate.labels)
     for q, label in enumerate(query.labels):
-        for c in aligned[label]:
-            if (q, c) not in seen:
+        alignable = {other for other in others if is_alignable(label, other)}
+        for c, other in enumerate(candidate.labels):
+            if other in alignable and (q, c) not in seen:
                 exact, unified = _unify(walk(q, c), query, candidate)
                 seen.update(exact, unified)
-                best = max(best, _score(exact, unified, query, candidate))
+                if _is_enough(len(exact) + len(unified), len(query), best):
+                    best = max(best, _score(exact, unified, query, candidate))
     return best
+
+
+def _is_enough(n: int, n_query: int, best: Similarity) -> bool:
+    """Return whether so many matched nodes, if all were connected, would be as similar as the best so far."""
+    return 2 * n >= best.mss * (n + n_query) * (1 - 1e-9)
 
 
 def is_alignable(query: str, candidate: str) -> bool:
@@ -204,6 +208,8 @@ class _OptWalker:
 
 def _unify(walk: _Walk, query: Tree, candidate: Tree) -> tuple[list[Pair], list[Pair]]:
     """The pairs that match exactly, and those by unification, once names of variables are unified one to one."""
+    if not walk.variables:
+        return walk.exact, walk.unified
     names = [(query.labels[q], candidate.labels[c]) for q, c in walk.variables]
     counts = Counter(names)
     chosen: dict[str, str] = {}

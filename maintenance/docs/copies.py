@@ -7,6 +7,7 @@ through `/proc`, so that pipes and redirections work as they do with a process t
 """
 
 import atexit
+import gc
 import importlib
 import os
 import pkgutil
@@ -74,6 +75,8 @@ def main(fifo: str) -> None:
 
     for module in pkgutil.iter_modules(commands.__path__, f"{commands.__name__}."):
         importlib.import_module(module.name)
+    gc.collect()
+    gc.freeze()  # a copy that looks at what is imported would copy its memory
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel removes copies that have ended
     with Path(fifo).open("r+b", buffering=0) as pipe:  # also for writing, so that it does not end
         for shell, place, reply, *words in requests(pipe):
@@ -101,7 +104,12 @@ def _answer(shell: str, place: str, reply: str, words: list[str]) -> None:
         _separate(shell)
         os.chdir(place)
         sys.argv = ["assay", *words]
-        sys.exit(command())
+        try:
+            status = command()
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+        sys.stdout.flush()
+        os._exit(status)  # to free what is imported takes as long as most commands
     _, status = os.waitpid(child, 0)
     Path(reply).write_text(f"{os.waitstatus_to_exitcode(status) % 256}\n")
     os._exit(0)
