@@ -274,7 +274,9 @@ def _collection(campaign: _Campaign) -> list[Point]:
     is_ready = collection.status == Collection.Status.READY
     problems = () if is_ready else (f"{collection} is {collection.get_status_display()}.",)
     imports = reverse("corpus:collection_imports", args=[collection.slug])
-    point = Point("Collection", str(collection), imports, is_ready, problems, action="Import files")
+    is_importing = collection.status == Collection.Status.IMPORTING
+    action = "Wait for the import" if is_importing else "Import files"
+    point = Point("Collection", str(collection), imports, is_ready, problems, action=action)
     if campaign.protocol.unit != "visually-distinct-formula":
         return [point]
     counts = stored_formula_counts(collection)
@@ -367,7 +369,8 @@ def _pool(campaign: _Campaign) -> Point:
         problems.append(f"In no pool: {named(late)}. Top up the pool to judge them.")
     state = ", ".join(ready[:NAMED]) or ("being built" if is_building else "none yet")
     address = campaign.address("pooling:pools" if pools else "pooling:new_pool")
-    return Point("Pool", state, address, bool(ready), tuple(problems), action="Build a pool")
+    action = "Wait for the pool" if is_building else "Build a pool"
+    return Point("Pool", state, address, bool(ready), tuple(problems), action=action)
 
 
 def _interaction(campaign: _Campaign) -> list[Point]:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from assessment.batches import services as batch_services
 from assessment.models import Batch
 from config.pages.checklist import Checklist, Point, checklist
+from corpus.models import Collection
 from jobs import services as jobs
 from participation.teams import services as team_services
 from pooling.models import Pool
@@ -64,6 +65,25 @@ def test_next_step_of_a_new_track_is_its_topics(client: Client) -> None:
     make_topic(track)
 
     assert following(track) == "Assessors"
+
+
+def test_what_a_worker_does_is_waited_for() -> None:
+    collection = make_collection(status=Collection.Status.IMPORTING)
+    track = make_track(collection=collection, status=Track.Status.CLOSED)
+    Pool.objects.create(
+        track=track,
+        protocol=track.protocol,
+        name="P",
+        seed=1,
+        depth={},
+        status="building",
+        created_by=make_user(),
+    )
+
+    points = items(checklist(track))
+
+    assert points["Collection"].action == "Wait for the import"
+    assert points["Pool"].action == "Wait for the pool"
 
 
 @pytest.mark.parametrize(
