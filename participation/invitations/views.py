@@ -16,6 +16,7 @@ from participation.invitations import selectors, services
 from participation.invitations.forms import RegisterForm
 from participation.models import Invitation
 from tracks.agreements.selectors import has_accepted
+from tracks.tracks.selectors import tracks_for
 from web.pages import local_address, read_and_post
 from web.throttling import limited
 
@@ -84,6 +85,11 @@ def _accept(request: HttpRequest, digest: str, form: Form | None) -> User:
 
 def _start(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:
     """Go to the agreement of the track if it has to be accepted, otherwise to the start of the user's work."""
+    if not tracks_for(user).filter(pk=invitation.track_id).exists():
+        message = (
+            f"{invitation.track} is not open yet. It appears among your tracks when its organizers open it."
+        )
+        messages.info(request, message)
     if invitation.role == Invitation.Role.MEMBER:
         messages.success(request, f"You are in the team {invitation.team} of {invitation.track}.")
         if not has_accepted(user, invitation.track):

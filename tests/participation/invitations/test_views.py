@@ -26,6 +26,7 @@ from tests.helpers.factories import make_user
 from tests.helpers.letters import deliver_at_once, latest_link
 from tests.pooling.conftest import Scene, build_scene
 from tracks.assessors.selectors import is_assessor
+from tracks.models import Track
 
 PASSWORD = "quintic-9-roots"
 PERSON = {
@@ -160,6 +161,18 @@ def test_new_account_gets_its_password_by_the_link_once(scene: Scene) -> None:
     assert first["Location"] == "/start/"
     assert again.status_code == 410
     assert user.check_password(PASSWORD)
+
+
+def test_person_invited_to_a_draft_reads_that_it_is_not_open_yet(scene: Scene) -> None:
+    Track.objects.update(status=Track.Status.DRAFT)
+    user = User.objects.create_user("zoe", email="zoe@example.org")
+    link = link_of(invite(scene, Place(track=scene.track, user=user)), "")
+    client = Client()
+    client.get(link)
+
+    page = client.post("/join/", {"new_password1": PASSWORD, "new_password2": PASSWORD}, follow=True)
+
+    assert f"{scene.track} is not open yet. It appears among your tracks" in page.content.decode()
 
 
 def test_address_of_a_link_is_not_passed_on_and_the_token_not_stored(
