@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, cast
 
 from lxml import etree
 
-from assay.errors import BadFile
+from assay.errors import BadFile, plural
 from assay.formats import names
 from assay.formats.compression import Limits, is_packed, unpack
 from assay.formats.documents.batch import MAX_NAME, Malformed, Unusable, limited
@@ -56,6 +56,9 @@ _TOPIC_FILES = frozenset({".xml", ".jsonl", ".ndjson"})
 _CODE = re.compile(r"\S+")
 _PLACED = re.compile(r"line (\d+): ")
 _MARKUP = re.compile(r"<[^<>]*>")
+_TAG_OF_TEXT = re.compile(
+    r"</?(?:p|br|div|span|em|strong|ul|ol|li|blockquote|pre|code)(?:\s[^<>]*)?/?>", re.IGNORECASE
+)
 _DOLLARS = re.compile(r"\$+")
 _SPACE = re.compile(r"\s+")
 
@@ -134,7 +137,22 @@ def read_topic_file(data: bytes, name: str, *, is_formula: bool = True) -> Topic
         seen.setdefault(topic.code, topic.line)
     if complaints or not topics:
         raise BadTopics(name, complaints or ["there are no topics in the file"])
-    return TopicFile(topics, reading.notes, reading.has_own_labels)
+    return TopicFile(topics, [*reading.notes, *_notes_on_tags(reading.rows)], reading.has_own_labels)
+
+
+def _notes_on_tags(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> list[str]:
+    """A note if texts, which are plain, have tags of HTML."""
+    lines = [
+        line
+        for line, row in rows
+        if row.get("body") is None and _TAG_OF_TEXT.search(str(row.get("text", "")))
+    ]
+    if not lines:
+        return []
+    texts = plural(len(lines), "text has,texts have")
+    return [
+        f"{texts} tags of HTML, which readers see (first in line {lines[0]}): in JSON, HTML is the key body"
+    ]
 
 
 def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:

@@ -1,5 +1,6 @@
 """The pages of topics, and the page that imports topics and labels."""
 
+import json
 import re
 from datetime import timedelta
 from html import unescape
@@ -57,6 +58,23 @@ def test_organizer_imports_topics_and_labels(organizer: Client) -> None:
     assert "1 topic: 1 new" in first.content.decode()
     assert "1 topic labeled" in second.content.decode()
     assert track.topics.get().labels == {"category": "proof"}
+
+
+def test_import_says_that_a_plain_text_has_tags_of_html(organizer: Client) -> None:
+    rows = [
+        {"code": "T.1", "text": "a < b and b > c"},
+        {"code": "T.2", "text": "<p>Read <em>this</em>.</p>"},
+        {"code": "T.3", "body": "<p>Read this.</p>"},
+    ]
+
+    address = reverse("tracks:import_topics", args=[make_track(status=Track.Status.DRAFT).slug])
+    file = upload("\n".join(map(json.dumps, rows)).encode(), "topics.jsonl")
+
+    page = organizer.post(address, {"holds": "topics", "upload": file}, follow=True).content.decode()
+
+    assert (
+        "1 text has tags of HTML, which readers see (first in line 2): in JSON, HTML is the key body." in page
+    )
 
 
 def test_labels_are_in_the_order_of_the_protocol(client: Client) -> None:
