@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -31,6 +32,7 @@ from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_tsv
 from tests.helpers.factories import make_assessor, make_collection, make_organizer
 from tests.helpers.judging import make_batch
+from tests.helpers.remembered import remembered
 from tests.publishing.archives.conftest import archive_of, written
 from tests.publishing.archives.test_services import findings_of, load
 from tracks.models import Organizer, Track
@@ -47,6 +49,7 @@ TEXTS = (
 )  # fmt: skip
 
 ARGUMENTS = tuple(text for text, _ in TEXTS)
+LAB = samples.path("arguments-lab.toml").read_text()
 
 
 class Campaign(NamedTuple):
@@ -78,27 +81,24 @@ def run(job_id: int | None) -> None:
     jobs.run(job_id)
 
 
+@remembered
 def build_campaign(
-    folder: Path,
-    protocol_file: str = "arguments-lab.toml",
-    topic_file: str = "",
-    texts: Sequence[str] = ARGUMENTS,
-    further: str = "",
+    protocol_text: str = LAB, topic_file: str = "", texts: Sequence[str] = ARGUMENTS
 ) -> Campaign:
-    """Import everything, build the pool and open the batches; `further` is another question of the protocol."""
+    """Import everything, build the pool and open the batches."""
     organizer = make_organizer()
     documents = [
         {"id": f"{topic}-{n}", "title": f"{title} Reply {n}", "text": text}
         for topic, title in TOPICS.items()
         for n, text in enumerate(texts)
     ]
-    path = folder / "documents.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in documents))
     collection = make_collection("debates", status=Collection.Status.EMPTY)
-    run(start_import(collection=collection, sources=recognition.sources_of([path]), by=organizer).pk)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "documents.jsonl"
+        path.write_text("".join(json.dumps(each) + "\n" for each in documents))
+        run(start_import(collection=collection, sources=recognition.sources_of([path]), by=organizer).pk)
     collection.refresh_from_db()
-    text = samples.path(protocol_file).read_text().replace("[[qrels.set]]", f"{further}[[qrels.set]]", 1)
-    protocol = protocol_services.store(text=text, by=organizer)
+    protocol = protocol_services.store(text=protocol_text, by=organizer)
     track = Track.objects.create(
         slug="touche", name="Arguments", collection=collection, protocol=protocol, status=Track.Status.DRAFT
     )
@@ -165,7 +165,7 @@ def scored(campaign: Campaign) -> Leaderboard:
 
 @pytest.mark.django_db
 def test_a_lab_with_two_scales_and_a_stance_is_verified_and_loaded(tmp_path: Path) -> None:
-    campaign = build_campaign(tmp_path, further=EVIDENCE)
+    campaign = build_campaign(LAB.replace("[[qrels.set]]", f"{EVIDENCE}[[qrels.set]]", 1))
     judge_all(campaign.main, campaign.ada, is_strict=False)
     judge_all(campaign.dual, campaign.bob, is_strict=True)
     scored(campaign)
@@ -197,7 +197,7 @@ def test_a_lab_with_two_scales_and_a_stance_is_verified_and_loaded(tmp_path: Pat
 
 @pytest.mark.django_db
 def test_agreement_and_disagreements_are_for_the_grade_and_each_question_with_choices(tmp_path: Path) -> None:
-    campaign = build_campaign(tmp_path)
+    campaign = build_campaign()
     judge_all(campaign.main, campaign.ada, is_strict=False)
     judge_all(campaign.dual, campaign.bob, is_strict=True)
     client = Client()

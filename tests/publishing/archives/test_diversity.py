@@ -12,6 +12,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
+from assay import samples
 from assay.archive.contents import Reader
 from assessment.errors import AnswerRefused
 from assessment.judging import services as task_services
@@ -39,8 +40,8 @@ COVERED: Mapping[str, list[str]] = {  # by the end of the docno
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Campaign:
-    return build_campaign(tmp_path, "diversity-lab.toml", "diversity-topics.xml", TEXTS)
+def lab() -> Campaign:
+    return build_campaign(samples.path("diversity-lab.toml").read_text(), "diversity-topics.xml", TEXTS)
 
 
 def answers_of(task: Task, covered: Mapping[str, list[str]]) -> tuple[str, dict[str, Any]]:

@@ -23,7 +23,7 @@ from scoring.models import Leaderboard, Qrels
 from scoring.qrels.selectors import qrels_tsv
 from tests.helpers.judging import make_batch
 from tests.publishing.archives.conftest import archive_of, written
-from tests.publishing.archives.test_arguments import Campaign, build_campaign, run, scored
+from tests.publishing.archives.test_arguments import build_campaign, run, scored
 from tests.publishing.archives.test_services import findings_of, load, rewritten
 from tracks.models import Track
 
@@ -46,7 +46,7 @@ def judge_all(batch: Batch, assessor: User) -> None:
 
 @pytest.mark.django_db
 def test_a_lab_of_preferences_is_verified_and_loaded(tmp_path: Path) -> None:
-    campaign = build_campaign(tmp_path, "pairs-lab.toml")
+    campaign = build_campaign(LAB)
     judge_all(campaign.main, campaign.ada)
     judge_all(campaign.dual, campaign.bob)
     scored(campaign)
@@ -94,19 +94,10 @@ def best_of(track: Track) -> list[str]:
     return sorted(entries.values_list("docno", flat=True))
 
 
-def lab_of(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> Campaign:
-    """The campaign of a protocol that is not a sample."""
-    (folder / "lab.toml").write_text(text)
-    monkeypatch.setattr(samples, "path", lambda name: folder / name)
-    return build_campaign(folder, "lab.toml")
-
-
 @pytest.mark.django_db
 @pytest.mark.parametrize("k", [1, 3])
-def test_a_tournament_makes_as_many_documents_the_best_as_the_protocol_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, k: int
-) -> None:
-    campaign = lab_of(monkeypatch, tmp_path, TOURNAMENT.replace("k = 1", f"k = {k}"))
+def test_a_tournament_makes_as_many_documents_the_best_as_the_protocol_says(k: int) -> None:
+    campaign = build_campaign(TOURNAMENT.replace("k = 1", f"k = {k}"))
     judge_all(campaign.main, campaign.ada)
     client = Client()
     client.force_login(campaign.organizer)
@@ -121,10 +112,8 @@ def test_a_tournament_makes_as_many_documents_the_best_as_the_protocol_says(
 
 
 @pytest.mark.django_db
-def test_rounds_of_a_tournament_are_pools_that_top_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    campaign = lab_of(monkeypatch, tmp_path, TOURNAMENT.replace("k = 1", "k = 1\npartners = 2\nfew = 3"))
+def test_rounds_of_a_tournament_are_pools_that_top_up(tmp_path: Path) -> None:
+    campaign = build_campaign(TOURNAMENT.replace("k = 1", "k = 1\npartners = 2\nfew = 3"))
     request = partial(
         pool_services.request, track=campaign.track, depth={}, by=campaign.organizer, tops_up=campaign.pool
     )
@@ -156,7 +145,7 @@ def test_rounds_of_a_tournament_are_pools_that_top_up(
 
 @pytest.mark.django_db
 def test_judgments_that_are_undone_after_freezing_raise_no_false_alarm(tmp_path: Path) -> None:
-    campaign = build_campaign(tmp_path, "pairs-lab.toml")
+    campaign = build_campaign(LAB)
     judge_all(campaign.main, campaign.ada)
     undone = [each.task for each in Judgment.objects.order_by("?")[:3]]
     task_services.undo(task=undone[0])  # it does not count
@@ -174,7 +163,7 @@ def test_judgments_that_are_undone_after_freezing_raise_no_false_alarm(tmp_path:
 
 @pytest.mark.django_db
 def test_numbers_of_no_judgments_are_refused(tmp_path: Path) -> None:
-    campaign = build_campaign(tmp_path, "pairs-lab.toml")
+    campaign = build_campaign(LAB)
     judge_all(campaign.main, campaign.ada)
     scored(campaign)
     path = written(archive_of(campaign.track, campaign.organizer), tmp_path)
@@ -195,7 +184,7 @@ def test_numbers_of_no_judgments_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.django_db
 def test_changed_preferences_are_found_if_all_digests_are_made_again(tmp_path: Path) -> None:
-    campaign = build_campaign(tmp_path, "pairs-lab.toml")
+    campaign = build_campaign(LAB)
     judge_all(campaign.main, campaign.ada)
     scored(campaign)
     path = written(archive_of(campaign.track, campaign.organizer), tmp_path)
