@@ -110,7 +110,7 @@ class AgreementSerializer(serializers.Serializer[Any]):
     round = serializers.CharField(source="current.key")
     rounds = serializers.SerializerMethodField(help_text="The keys of all rounds.")
     level = serializers.IntegerField(help_text="The grade from which a unit is relevant in two-way values.")
-    judgments = serializers.IntegerField(source="n_judgments")
+    judgments = serializers.IntegerField(source="n_judgments", help_text="All, also those without a grade.")
     without_grade = serializers.IntegerField(source="n_without_grade")
     units_judged_twice = serializers.IntegerField(source="graded.n_shared_units")
     alphas = AlphaSerializer(many=True)

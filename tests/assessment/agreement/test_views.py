@@ -57,6 +57,17 @@ def test_page_without_shared_units_says_how_to_share_them(scene: Scene, organize
     assert "dual batch" in html
 
 
+def test_one_shared_unit_is_one(scene: Scene, organizer: Client) -> None:
+    judge(accept(scene.batch, scene.ada))
+    judge(accept(make_batch(scene.pool, {scene.bob: [scene.first]}, kind=Batch.Kind.DUAL), scene.bob))
+
+    html = page(organizer, "agreement", scene.track)
+
+    assert "<strong>1</strong> of the judged units has the grades of two or more assessors." in " ".join(
+        html.split()
+    )
+
+
 def test_page_shows_kappa_worked_out_by_hand(dual: Scene, organizer: Client) -> None:
     html = page(organizer, "agreement", dual.track)
 
@@ -67,7 +78,7 @@ def test_page_shows_kappa_worked_out_by_hand(dual: Scene, organizer: Client) -> 
     assert "60 %" in html
     assert "0.474" in html
     assert "0.286" in html
-    assert "1 of them without a grade" in html
+    assert "1 of them without a grade, left out here." in html
     assert re.search(r'A\.1</a>\s*<span class="optional math">\s*Title of A\.1', html)
 
 
