@@ -148,6 +148,20 @@ def test_first_migration_of_each_app_creates_its_models_together() -> None:
     assert all(isinstance(migration, FirstMigration) for migration in first.values())
 
 
+@pytest.mark.django_db
+def test_database_has_all_constraints_and_indexes_of_the_models() -> None:
+    own = [model for app in settings.OWN_APPS for model in apps.get_app_config(app).get_models()]
+    with connection.cursor() as cursor:
+        stored = {
+            model: connection.introspection.get_constraints(cursor, model._meta.db_table) for model in own
+        }
+
+    named = {(model, each.name) for model in own for each in (*model._meta.constraints, *model._meta.indexes)}
+
+    assert len(named) > 50
+    assert {(model, name) for model, name in named if name not in stored[model]} == set()
+
+
 DESTRUCTIVE = re.compile(r"\b(DROP (TABLE|COLUMN)|DELETE FROM|TRUNCATE)\b", re.IGNORECASE)
 
 # Its SQL deletes votes that no longer count, because an earlier job counted them.
