@@ -1,9 +1,11 @@
 """The embedded servers: started once, stopped by the last holder, and sound after any kill."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +31,28 @@ def var(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatc
     subprocess.run(["rm", "-rf", str(os_account.OUTSIDE)], check=True)
 
 
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Path]:
+    """The data of a PostgreSQL that was started once."""
+    folder = Path(tempfile.mkdtemp(prefix="assay-cluster-"))
+    folder.chmod(0o711)  # for the account of the server
+    server = embedded.Postgres(folder / "data", options=embedded.THROWAWAY)
+    server.start()
+    server.stop()
+    yield server.data
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def copied_data(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """New data are a copy of others: to create them takes most of the time of a test."""
+
+    def copy(server: embedded.Postgres) -> None:
+        subprocess.run(["cp", "-a", str(cluster), str(server.data)], check=True)
+
+    monkeypatch.setattr(embedded.Postgres, "_create", copy)
+
+
 def postmaster(var: Path) -> int:
     return int((paths.data(var) / "postmaster.pid").read_text().split("\n")[0])
 
@@ -51,6 +75,7 @@ def test_application_is_not_a_superuser(var: Path) -> None:
         )
 
 
+@pytest.mark.usefixtures("copied_data")
 def test_last_holder_stops_the_servers_and_the_data_remain(var: Path) -> None:
     with embedded.postgres(var):
         answer(var, "CREATE TABLE kept AS SELECT 42 AS n")
@@ -76,6 +101,7 @@ def test_partial_database_is_created_again(var: Path) -> None:
     assert not list(data.parent.glob("postgres.new*"))
 
 
+@pytest.mark.usefixtures("copied_data")
 def test_pid_file_that_names_another_process_does_not_prevent_the_start(var: Path) -> None:
     with embedded.postgres(var):
         pass
@@ -106,6 +132,7 @@ def test_servers_that_a_killed_holder_left_are_taken_over(var: Path) -> None:
     assert not embedded.Redis(var / "redis").is_running
 
 
+@pytest.mark.usefixtures("copied_data")
 def test_postgres_starts_again_after_a_crash(var: Path) -> None:
     with embedded.postgres(var):
         answer(var, "CREATE TABLE kept AS SELECT 7 AS n")
@@ -228,6 +255,7 @@ class TestUnderRoot:
 
         assert list(os_account.OUTSIDE.glob("postgresql-*"))
 
+    @pytest.mark.usefixtures("copied_data")
     def test_removing_var_starts_again_and_keeps_the_old_data(self, var: Path) -> None:
         with embedded.postgres(var):
             answer(var, "CREATE TABLE old AS SELECT 1 AS n")
@@ -238,6 +266,7 @@ class TestUnderRoot:
 
         assert paths.data(var).with_name("postgres.old").is_dir()
 
+    @pytest.mark.usefixtures("copied_data")
     def test_a_copied_checkout_does_not_share_the_database(self, var: Path, tmp_path: Path) -> None:
         with embedded.postgres(var):
             pass
@@ -246,6 +275,7 @@ class TestUnderRoot:
         with pytest.raises(os_account.ServerError, match="is a copy"), embedded.postgres(tmp_path):
             pass
 
+    @pytest.mark.usefixtures("copied_data")
     def test_moved_checkout_keeps_its_data(self, var: Path, tmp_path: Path) -> None:
         with embedded.postgres(var):
             answer(var, "CREATE TABLE kept AS SELECT 5 AS n")
