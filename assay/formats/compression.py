@@ -336,13 +336,16 @@ def _zip(source: BinaryIO) -> Iterator[bytes]:
 def check_directory(source: BinaryIO, limit: int) -> None:
     """Refuse a zip whose list of files has more than `limit` bytes, before anything reads that list.
 
-    Raises `Unreadable` if the list is longer, or the zip is damaged.
+    Raises `Unreadable` if the list is longer, the zip is damaged, or the file is none.
     """
     size = source.seek(0, 2)
     source.seek(max(0, size - 65_557 - ZIP64_LOCATOR - ZIP64_END))
     tail = source.read()
     end = tail.rfind(EMPTY_ZIP)
     if end < 0 or len(tail) < end + ZIP_END:
+        source.seek(0)
+        if source.read(2) != b"PK":
+            raise Unreadable("no-zip", "The file is not a zip archive.", "A zip archive.")
         raise damaged("zip", "it has no directory")
     (length,) = struct.unpack_from("<L", tail, end + 12)
     locator = end - ZIP64_LOCATOR

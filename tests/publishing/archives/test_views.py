@@ -53,7 +53,7 @@ def test_a_refused_upload_says_why_and_leaves_nothing(organizer: Client) -> None
     upload = SimpleUploadedFile("campaign.zip", b"something else")
     page = organizer.post("/archives/load/", {"upload": upload}).content.decode()
 
-    assert "campaign.zip: The zip file is damaged or cut off" in page
+    assert "campaign.zip: The file is not a zip archive." in page
     assert not LoadedArchive.objects.exists()
 
 
