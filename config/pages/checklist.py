@@ -456,8 +456,8 @@ def _batches(campaign: _Campaign, batches: list[Batch], kind: Batch.Kind) -> Poi
         address = reverse(PLANS[kind], args=[pool.pk])
     action = "Create a batch" if not batches else "Plan and open the batch" if drafts else "Watch the judging"
     progress = progress_of_each(open_batches).values() if open_batches and not drafts else ()
-    if progress and all(0 < each.total <= each.judged for each in progress):
-        state, action = f"{state}, all judged", "Close the batch"
+    if first and progress and all(0 < each.total <= each.judged for each in progress):
+        state, action = f"{state}, all judged", f"Close “{first.name}”"
     is_done = bool(batches) and not n_open and not drafts
     return Point("", state, address, is_done, tuple(problems), action=action)
 

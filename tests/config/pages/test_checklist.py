@@ -113,7 +113,7 @@ def test_checklist_leads_through_a_campaign(scene: Scene) -> None:
     assert following(track) == "Main judging"
     batch = scene.judged(*NINE)
     judging = items(checklist(track))["Main judging"]
-    assert (judging.state, judging.action) == ("1 batch, 1 open, all judged", "Close the batch")
+    assert (judging.state, judging.action) == ("1 batch, 1 open, all judged", f"Close “{batch.name}”")
     batch_services.close(batch=batch)
     assert following(track) == "Qrels"
     qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
