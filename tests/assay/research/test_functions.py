@@ -4,11 +4,11 @@ import json
 import subprocess
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd  # noqa: TID251 -- tables of researchers, which the library reads
 import pytest
 from ir_measures import AP, Qrel, ScoredDoc, nDCG
 
@@ -18,6 +18,9 @@ from assay.samples import path
 from server.paths import ROOT
 from tests.helpers.real_files import real_qrels
 
+if TYPE_CHECKING:
+    from pandas import DataFrame  # noqa: TID251 -- as below
+
 PROTOCOL = "arqmath-2020-task1"
 MEASURES = ["nDCG@10", "AP(rel=2)"]
 FILES = [str(path(f"runs/{name}")) for name in ("abacus.tsv", "lemma.tsv", "baseline.tsv.gz")]
@@ -25,23 +28,32 @@ QRELS = str(path("qrels.txt"))
 Values = dict[str, dict[str, Any]]
 
 
-def frame(file: str, columns: list[str]) -> pd.DataFrame:
+def in_pandas(**columns: Any) -> "DataFrame":
+    """A table of researchers, which the library reads."""
+    import pandas as pd  # noqa: TID251 -- a quarter of a second, in every process of the tests
+
+    return pd.DataFrame(columns)
+
+
+def frame(file: str, columns: list[str]) -> "DataFrame":
+    import pandas as pd  # noqa: TID251 -- as above
+
     return pd.read_csv(file, sep=r"\s+", names=columns, dtype={"docno": str})
 
 
 @pytest.fixture
-def grades() -> pd.DataFrame:
+def grades() -> "DataFrame":
     """The qrels as PyTerrier has them."""
     return frame(QRELS, ["qid", "iteration", "docno", "label"])
 
 
 @pytest.fixture
-def lemma() -> pd.DataFrame:
+def lemma() -> "DataFrame":
     """A run likewise."""
     return frame(FILES[1], ["qid", "docno", "rank", "score", "name"])
 
 
-def nested(table: pd.DataFrame, number: str) -> Values:
+def nested(table: "DataFrame", number: str) -> Values:
     return {code: dict(zip(rows.docno, rows[number], strict=True)) for code, rows in table.groupby("qid")}
 
 
@@ -92,7 +104,7 @@ def test_scores_are_those_of_the_command(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_files_dictionaries_tables_and_tuples_give_the_same_scores(
-    grades: pd.DataFrame, lemma: pd.DataFrame
+    grades: "DataFrame", lemma: "DataFrame"
 ) -> None:
     tuples = [Qrel(row.qid, row.docno, row.label) for row in grades.itertuples()]
     rows = [ScoredDoc(row.qid, row.docno, row.score) for row in lemma.itertuples()]
@@ -113,7 +125,7 @@ def test_files_dictionaries_tables_and_tuples_give_the_same_scores(
 class Arrow:
     """A table of another library: named columns that NumPy can read, and nothing of pandas."""
 
-    def __init__(self, table: pd.DataFrame) -> None:
+    def __init__(self, table: "DataFrame") -> None:
         self._table = table
         self.column_names = list(table.columns)
 
@@ -122,7 +134,7 @@ class Arrow:
 
 
 def test_topics_that_are_whole_numbers_are_read_as_their_digits() -> None:
-    run = pd.DataFrame({"q_id": [301, 301], "doc_id": ["a", "b"], "score": [2, 1]})
+    run = in_pandas(q_id=[301, 301], doc_id=["a", "b"], score=[2, 1])
 
     result = assay.evaluate({301: {"a": 0, "b": np.int64(1)}}, run, "RR")
 
@@ -175,7 +187,7 @@ def test_a_run_without_judged_documents_is_a_warning() -> None:
         ),
         ({"qrels": "none.txt"}, "none.txt: No such file"),
         (
-            {"qrels": pd.DataFrame({"qid": [1], "docno": ["x"]})},
+            {"qrels": partial(in_pandas, qid=[1], docno=["x"])},
             "no column for grade: grade, relevance, rel, score; ",
         ),
         (
@@ -210,7 +222,7 @@ def test_a_run_without_judged_documents_is_a_warning() -> None:
         ({"runs": {"x": {"A": {}}}}, "x: the run has no rows"),
         ({"runs": {"x": {"A": {"b": 1}, "B": 3}}}, "topic B: expected {docno: number}, got int"),
         (
-            {"runs": pd.DataFrame({"qid": ["A"] * 2, "docno": ["b"] * 2, "score": [2, 1]})},
+            {"runs": partial(in_pandas, qid=["A"] * 2, docno=["b"] * 2, score=[2, 1])},
             "run: row 2: the topic already contains the document; accepted: Each document once per topic.",
         ),
         ({"average": "all"}, "average 'all': use judged or common"),
@@ -224,14 +236,16 @@ def test_a_run_without_judged_documents_is_a_warning() -> None:
     ],
 )
 def test_what_cannot_be_used_is_named_with_what_is_accepted(change: dict[str, Any], message: str) -> None:
+    made = {name: value() if isinstance(value, partial) else value for name, value in change.items()}
+
     with pytest.raises(assay.InputError) as refusal:
-        assay.evaluate(**{"qrels": QRELS, "runs": FILES, "measures": "nDCG"} | change)
+        assay.evaluate(**{"qrels": QRELS, "runs": FILES, "measures": "nDCG"} | made)
 
     assert message in str(refusal.value)
 
 
 def test_two_runs_are_compared_as_by_the_command(
-    capsys: pytest.CaptureFixture[str], lemma: pd.DataFrame
+    capsys: pytest.CaptureFixture[str], lemma: "DataFrame"
 ) -> None:
     options = [
         "--measure",
@@ -290,7 +304,9 @@ def test_runs_are_ranked_as_by_the_command(capsys: pytest.CaptureFixture[str]) -
         assay.tiers(QRELS, FILES, "nDCG", permutations=0)
 
 
-def test_agreement_is_that_of_the_command(capsys: pytest.CaptureFixture[str], grades: pd.DataFrame) -> None:
+def test_agreement_is_that_of_the_command(capsys: pytest.CaptureFixture[str], grades: "DataFrame") -> None:
+    from pandas import concat  # noqa: TID251 -- as above
+
     second = str(path("qrels-marek.txt"))
     shown = printed(capsys, "agreement", "--level", "2", QRELS, second)
     by_name = {"qrels": grades, "qrels-marek": second}
@@ -299,13 +315,13 @@ def test_agreement_is_that_of_the_command(capsys: pytest.CaptureFixture[str], gr
 
     assert str(assay.agreement([QRELS, second], level=2)) == shown
     assert str(assay.agreement(by_name, level=2)) == shown
-    assert str(assay.agreement(pd.concat([long, other]), level=2)) == shown
+    assert str(assay.agreement(concat([long, other]), level=2)) == shown
 
 
 def test_a_grade_that_is_missing_is_a_non_answer() -> None:
     rows = {"topic": ["A", "A"], "docno": ["b", "b"], "assessor": ["x", "y"], "grade": [1, None]}
 
-    result = assay.agreement(pd.DataFrame(rows))
+    result = assay.agreement(in_pandas(**rows))
 
     assert result.columns()["without_grade"] == [1]
     assert result.why_not_compared.startswith("no unit has grades from two assessors")
@@ -321,7 +337,7 @@ def test_a_grade_that_is_missing_is_a_non_answer() -> None:
         ),
         ({"A": {"b": 1}}, {}, "A: topic b: expected {docno: number}, got int"),
         (
-            pd.DataFrame({"topic": ["A"], "docno": ["b"], "grade": [1]}),
+            partial(in_pandas, topic=["A"], docno=["b"], grade=[1]),
             {},
             "no column for assessor: assessor, judge",
         ),
@@ -337,8 +353,10 @@ def test_a_grade_that_is_missing_is_a_non_answer() -> None:
 def test_judgments_that_cannot_be_used_are_named(
     judgments: Any, options: dict[str, Any], message: str
 ) -> None:
+    made = judgments() if isinstance(judgments, partial) else judgments
+
     with pytest.raises(assay.InputError) as refusal:
-        assay.agreement(judgments, **options)
+        assay.agreement(made, **options)
 
     assert message in str(refusal.value)
 
@@ -366,7 +384,7 @@ def test_a_pool_is_that_of_the_command(tmp_path: Path) -> None:
     assert result.columns()["docno"] == [line.split("\t")[1] for line in result.data.decode().splitlines()]
 
 
-def test_a_pool_of_files_and_of_memory_is_the_same(lemma: pd.DataFrame) -> None:
+def test_a_pool_of_files_and_of_memory_is_the_same(lemma: "DataFrame") -> None:
     options: dict[str, Any] = {
         "depth": 3,
         "seed": 7,
@@ -455,7 +473,7 @@ def test_a_notebook_shows_tables_and_plots() -> None:
         assert "\\begin{axis}" in result.plot().to_latex()
         for table in result.tables:
             assert result.to_latex(table.name).count(r"\\") == len(table.rows) + 1
-            assert pd.DataFrame(result.columns(table.name)).shape == (len(table.rows), len(table.header))
+            assert in_pandas(**result.columns(table.name)).shape == (len(table.rows), len(table.header))
     with pytest.raises(assay.InputError, match="there is no table 'other'; use runs, topics"):
         results[0].table("other")
 
