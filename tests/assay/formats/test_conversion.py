@@ -60,6 +60,24 @@ def test_rows_stay_and_failures_are_listed_with_id_place_and_message(
     assert steps[-1] == Step("2.tsv", 1, 2, 0, 0)  # the cache has its formula
 
 
+def test_each_file_is_written_once(
+    latex: Path, tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named: list[Path] = []
+    replace = Path.replace
+
+    def rename(part: Path, target: Path) -> Path:
+        named.append(target)
+        return replace(part, target)
+
+    monkeypatch.setattr(Path, "replace", rename)
+
+    convert_index(latex, tmp_path / "out", cache=cache)
+
+    assert [each for each in named if named.count(each) > 1] == []
+    assert len(named) == 2 * 2, "MathML and failures of two files"
+
+
 def test_result_is_an_index_of_presentation_mathml(latex: Path, tmp_path: Path, cache: Cache) -> None:
     convert_index(latex, tmp_path / "out", cache=cache)
 
