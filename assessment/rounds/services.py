@@ -68,8 +68,8 @@ def create_training(
         of_pool = dict(rows.values_list("pk", "docno"))
         if missing := sorted(set(docnos) - set(of_pool.values())):
             raise Refused(
-                f"Not in the pool for these topics: {counted(len(missing), 'document')}, "
-                f"such as {', '.join(missing[:5])}.",
+                f"{counted(len(missing), 'document is,documents are')} not in the pool for these topics: "
+                f"{', '.join(missing[:5])}",
                 code="unknown-units",
             )
         picked += of_pool

@@ -309,7 +309,7 @@ def test_unknown_unit_is_named_and_nothing_is_created(scene: Scene, organizer: C
     response = organizer.post(address("training", scene), fields | {"assessors": [scene.ada.pk]})
 
     assert response.status_code == 422
-    assert "not in the pool for these topics: nope" in response.content.decode()
+    assert "1 document is not in the pool for these topics: nope" in response.content.decode()
     assert not Batch.objects.filter(kind=Batch.Kind.TRAINING).exists()
 
 
