@@ -209,11 +209,13 @@ def say_when_ready(site: Supervisor, stopping: Stopping, port: int, message: str
 def stop(var: Path) -> None:
     """End the run of this checkout. Of a killed run, stop the servers: this process is their last holder."""
     path = var / "run" / "run.lock"
+    was_running = embedded.Postgres(paths.data(var)).is_running or embedded.Redis(var / "redis").is_running
     if not path.exists():
         say("Assay was not running.")
         return
     with path.open("r+") as file:
         if not locks(file.fileno(), 0):
+            was_running = True
             match = re.search(r"process (\d+)", file.read())
             if match:
                 os.kill(int(match[1]), signal.SIGTERM)
@@ -221,7 +223,7 @@ def stop(var: Path) -> None:
                 raise RunError("Assay does not stop. Its terminal or log says why.")
     with embedded.postgres(var, start=False), embedded.redis(var, start=False):
         pass
-    say("Assay has stopped.")
+    say("Assay has stopped." if was_running else "Assay was not running.")
 
 
 def main() -> int:

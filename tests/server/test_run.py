@@ -104,6 +104,7 @@ def test_it_starts_serves_restarts_what_ends_and_stops_completely(start: Start, 
     assert "Assay has stopped." in again.output()
     assert not embedded.Postgres(paths.data(var)).is_running
     assert not embedded.Redis(var / "redis").is_running
+    assert (ended(nothing := start("--stop")), nothing.output()) == (0, "Assay was not running.\n")
 
     without_redis = start(REDIS_URL="filesystem://", **QUICK)
     ready(without_redis)

@@ -85,8 +85,8 @@ def test_topics_of_a_batch_that_are_left_are_shown_alone(
     log_in(page, live_server.url, make_organizer())
 
     page.goto(f"{live_server.url}/judge/batches/{scene.batch.pk}/")
-    expect(page.get_by_text("1 of 2 topics left to judge")).to_be_visible()
-    page.get_by_label("Only topics left to judge").check()
+    expect(page.get_by_text("1 of 2 assignments left to judge")).to_be_visible()
+    page.get_by_label("Only assignments left to judge").check()
 
     rows = page.get_by_role("region", name="Progress by topic").locator("tbody tr:visible")
     expect(rows).to_have_count(1)

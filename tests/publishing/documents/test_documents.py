@@ -142,7 +142,7 @@ def test_organizers_see_who_lacks_a_document_and_get_all_as_zip(lab: Scene) -> N
     page = client.get("/tracks/arq/documents/").content.decode()
     archive = zipfile.ZipFile(io.BytesIO(read(client.get("/tracks/arq/documents.zip"))[1]))
 
-    assert "1 team without all documents" in page
+    assert "1 team with missing documents" in page
     assert "any document" in page
     names = {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
     assert names[f"team-{lab.ours.pk}/{TeamDocument.objects.get().pk}.pdf"] == PDF
