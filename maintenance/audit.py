@@ -119,7 +119,7 @@ def report_of(command: Sequence[str], work: Path = ROOT) -> dict[str, Any]:
         done = subprocess.run(
             command, cwd=work, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
         )
-    except FileNotFoundError as error:
+    except (FileNotFoundError, PermissionError) as error:  # the second if a folder of PATH may not be read
         raise Unreachable(f"{command[0]} is not installed") from error
     with suppress(ValueError):
         report: dict[str, Any] = json.loads(done.stdout)

@@ -3,7 +3,7 @@
 import hashlib
 import io
 import json
-import tarfile
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +83,7 @@ def test_archive_has_the_runs_of_agreeing_teams_with_checksums_and_a_manifest(
 
     assert answers == [302, 404]  # nobody answers for another team
     assert hashlib.sha256(data).hexdigest() == publication.sha256
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        archive.extractall(tmp_path, filter="data")
+    subprocess.run(["tar", "-xzf-", "-C", str(tmp_path)], input=data, check=True)
     folder = tmp_path / "arq-runs"
     sums = [line.split("  ") for line in (folder / "SHA256SUMS").read_text().splitlines()]
     assert all(hashlib.sha256((folder / path).read_bytes()).hexdigest() == digest for digest, path in sums)
