@@ -219,8 +219,13 @@ class Site:
         self.process.wait()
 
     def cpu(self) -> float:
-        """CPU seconds of the web processes, which other work of the machine changes little."""
-        return sum(own for _, _, group, own, _ in process_times() if group == self.process.pid)
+        """CPU seconds of the web processes, which other work of the machine changes little; also of replaced ones."""
+        first = self.process.pid
+        return sum(
+            both if number == first else own
+            for number, _, group, own, both in process_times()
+            if group == first
+        )
 
 
 def analyze() -> None:
