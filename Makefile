@@ -1,6 +1,6 @@
 # Assay: `make run` starts everything, `make test` checks everything.
 .DEFAULT_GOAL := help
-.PHONY: help setup run docs screenshots format lint style types collected test coverage fuzz audit pins stop clean
+.PHONY: help setup run docs screenshots format lint style types collected test nightly coverage fuzz audit pins stop clean
 PYTHON := .venv/bin/python
 # Tests start many processes of Assay: the compiled modules are kept.
 unexport PYTHONDONTWRITEBYTECODE
@@ -53,6 +53,10 @@ test: ## Run all checks, build the documentation, and run all tests, including t
 	@sh server/setup.sh --browser --no-docs
 	@$(MAKE) --no-print-directory -o setup -j 2 types docs style collected  # types, which take longest, first
 	$(PYTHON) -m pytest -n 3 --dist worksteal
+
+nightly: ## Run all tests, also the ones that take minutes: every page, every text in every field
+	@sh server/setup.sh --browser
+	$(PYTHON) -m pytest -n 3 --dist worksteal --nightly
 
 coverage: setup ## Run all tests and name the lines that they do not reach. It takes half as long again as without
 	$(PYTHON) -m pytest -n 3 --dist worksteal --cov --cov-report=term-missing:skip-covered

@@ -171,8 +171,19 @@ def pytest_collect_file() -> Generator[None, list[Any], list[Any]]:
     return [each for each in collectors if type(each) is pytest.Module]  # and no module of doctests
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--nightly", action="store_true", help="run the tests with the mark nightly, too")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that need the real files: `-m "not real_files"` runs all others. Begin with the long tests."""
+    """Mark the tests that need the real files: `-m "not real_files"` runs all others. Begin with the long tests.
+
+    Tests with the mark nightly run with `--nightly` only.
+    """
+    nightly = [item for item in items if item.get_closest_marker("nightly")]
+    if nightly and not config.getoption("nightly"):
+        config.hook.pytest_deselected(items=nightly)
+        items[:] = [item for item in items if item not in nightly]
     for item in items:
         if "data" in getattr(item, "fixturenames", ()):
             item.add_marker("real_files")
