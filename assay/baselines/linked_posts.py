@@ -16,8 +16,8 @@ import numpy as np
 
 from assay.baselines.ranking import Progress, Ranked, best, no_progress
 from assay.errors import InputError, plural
-from assay.formats.compression import read_text
 from assay.formats.documents.reading import Document, document_files, map_documents
+from assay.formats.text import lines_of, read_text
 from assay.formats.topics.reader import TopicRow
 
 KINDS = ("duplicate", "related")
@@ -37,8 +37,8 @@ def read_links(path: Path, kinds: Sequence[str]) -> dict[str, set[str]]:
 def parse_links(text: str, name: str, kinds: Sequence[str]) -> dict[str, set[str]]:
     """As `read_links`, for the text of a file with a name."""
     links: dict[str, set[str]] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        cells = tuple(line.rstrip("\r").split("\t"))
+    for number, line in enumerate(lines_of(text), 1):
+        cells = tuple(line.split("\t"))
         if not line.strip() or (number == 1 and cells == HEADER):
             continue
         if len(cells) != 3 or cells[2] not in KINDS:
@@ -58,7 +58,7 @@ def read_questions(path: Path) -> dict[str, str]:
         InputError: The file cannot be read, or a line has other columns.
     """
     questions: dict[str, str] = {}
-    for number, line in enumerate(read_text(str(path)).splitlines(), 1):
+    for number, line in enumerate(lines_of(read_text(str(path))), 1):
         cells = line.split()
         if len(cells) not in {0, 2}:
             raise InputError(f"{path}, line {number}: expected a topic and the docno of its question")

@@ -157,22 +157,6 @@ def unpack(source: BinaryIO, limits: Limits, *, name: str = "") -> Iterator[byte
         raise error.of(name) from None
 
 
-def read_text(path: str) -> str:
-    """The text of a file in UTF-8, decompressed; `-` is standard input.
-
-    Raises `InputError` if it cannot be read, or it is not UTF-8.
-    """
-    return utf8(read_file(path), path)
-
-
-def utf8(data: bytes, name: str, error: type[InputError] = InputError) -> str:
-    """The text of a file in UTF-8, without a byte-order mark; the class of the error is `error`."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as wrong:
-        raise error(f"{name}: not UTF-8 (byte {wrong.start + 1})") from None
-
-
 class UnpackedFile:
     """The text of a file, read by the number of bytes; for imports, which may be larger than the memory."""
 
@@ -245,15 +229,21 @@ def _other_content(head: bytes) -> str:
             return f"a {packing} archive"
     if head[257:262] == b"ustar":
         return "a tar archive"
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if utf16_of(head):
         return ""
     head = head[:HEAD]
-    if len(head) >= 8:
-        zeros = sorted((head[0::2].count(0), head[1::2].count(0)))
-        if zeros[1] > 0.4 * len(head) / 2 and zeros[0] < zeros[1] / 4:
-            return "UTF-16 text without a byte-order mark (save it as UTF-8)"
     controls = len(head) - len(head.translate(None, bytes(set(range(32)) - set(b"\t\n\v\f\r"))))
     return "binary data" if controls > len(head) / 10 else ""
+
+
+def utf16_of(head: bytes) -> str:
+    """The codec of text that begins with a byte-order mark of UTF-16, or whose every second byte is mostly zero."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16-le" if head.startswith(b"\xff") else "utf-16-be"
+    head = head[:HEAD]
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    is_text = len(head) >= 8 and max(even, odd) > 0.4 * len(head) / 2 and min(even, odd) < max(even, odd) / 4
+    return ("utf-16-le" if odd > even else "utf-16-be") if is_text else ""
 
 
 def damaged(packing: str, reason: object) -> Unreadable:

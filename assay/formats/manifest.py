@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.formats.compression import utf8
 from assay.formats.declaration import COLUMNS, MADE, STATEMENTS, Declaration
 from assay.formats.spreadsheet import original
+from assay.formats.text import decoded
 from assay.protocols.questions import WrongAnswer
 from assay.protocols.run_answers import answers_of_run
 from assay.protocols.schema import Protocol
@@ -62,7 +62,7 @@ def parse_manifest(
     Raises:
         ManifestError: The manifest has errors; each complaint names its line.
     """
-    text = utf8(data, name, ManifestError)
+    text = decoded(data, name).text
     reader = csv.DictReader(StringIO(text, newline=""), strict=True)
     try:
         header = [column.strip() for column in reader.fieldnames or []]

@@ -9,10 +9,11 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.formats.compression import IMPORT_LIMITS as NO_LIMITS
-from assay.formats.compression import UnpackedFile, opened, read_file, read_text
+from assay.formats.compression import UnpackedFile, opened, read_file
 from assay.formats.documents.batch import Unusable
 from assay.formats.documents.jsonl import docno_of, text_of, with_usual_names
 from assay.formats.rows import read_rows
+from assay.formats.text import lines_of, read_text
 from assay.formats.topics.reader import TopicRow, read_topic_file
 from assay.formats.topics.subtopics import labels_of
 from assay.html.sanitize import clean_body, clean_text, clean_title, plain
@@ -65,7 +66,7 @@ def read_units(path: str) -> list[Unit]:
     Raises InputError: a line has other columns, or there are no units.
     """
     units: dict[tuple[str, str], tuple[int, Unit]] = {}
-    for number, line in enumerate(read_text(path).splitlines(), 1):
+    for number, line in enumerate(lines_of(read_text(path)), 1):
         cells = line.split("\t")
         if not line.strip():
             continue

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from assay.errors import InputError, plural
-from assay.formats.compression import utf8
+from assay.formats.text import decoded, lines_of
 from assay.measures.scores import ScoreRow
 
 # The names that nuggetizer gives to measures.
@@ -95,7 +95,7 @@ def read_board(data: bytes, form: str, *, name: str, run: str = "") -> list[Scor
     Raises:
         InputError: A line is not in the form.
     """
-    numbered = enumerate(utf8(data, name).split("\n"), 1)
+    numbered = enumerate(lines_of(decoded(data, name).text), 1)
     lines = [_Line(name, number, line) for number, line in numbered if line.strip()]
     if not lines:
         raise InputError(f"{name}: the file has no scores")

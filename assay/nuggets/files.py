@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, cast
 
 from assay.answers import normal
 from assay.errors import InputError
-from assay.formats.compression import utf8
 from assay.formats.runs.answers import MAX_CITED, is_word
 from assay.formats.runs.rows import MAX_NAME
+from assay.formats.text import decoded, lines_of
 from assay.nuggets.lists import GoldAnswer, Importance, Nugget, NuggetList
 from assay.structure import is_whole
 
@@ -105,10 +105,10 @@ def records(data: bytes, name: str) -> Iterator[Record]:
     """The objects of a file of JSON lines, or of one JSON value.
 
     Raises:
-        NuggetFileError: A line is not a JSON object in UTF-8.
+        InputError: A line is not a JSON object, or not text.
     """
-    text = utf8(data, name, NuggetFileError)
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    text = decoded(data, name).text
+    lines = [(number, line) for number, line in enumerate(lines_of(text), 1) if line.strip()]
     if lines and lines[0][1].strip() in ("{", "["):  # written with indents
         lines = [(lines[0][0], text)]
     if not lines:

@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.errors import InputError
-from assay.formats.compression import utf8
 from assay.formats.declaration import columns_of
 from assay.formats.manifest import read_manifest
 from assay.formats.qrels.reader import QrelsColumns, read_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.reader import read_run
+from assay.formats.text import read_text
 from assay.formats.topics.reader import SPLIT, TopicRow, read_labels, read_topics, split_of
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
@@ -382,7 +382,7 @@ def _topics(files: TrackFiles, qrels: QrelsColumns | None) -> dict[str, TopicFac
 
 
 def _organizations(path: Path) -> dict[str, str]:
-    text = utf8(path.read_bytes(), str(path))
+    text = read_text(str(path))
     reader = csv.reader(StringIO(text, newline=""), strict=True)
     organizations: dict[str, str] = {}
     try:

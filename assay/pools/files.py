@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from assay.digests import RunningSha256
 from assay.errors import InputError
-from assay.formats.compression import utf8
+from assay.formats.text import lines_of, read_text
 from assay.pools.statistics import partly_shown, statistics
 from assay.pools.strategies import BuiltPool, PoolInput
 from assay.protocols.schema import Protocol
@@ -130,13 +130,12 @@ def read_docnos(path: Path, *, column: int = 1) -> dict[str, set[str]]:
         column: the column of the docnos, from 0; the topic is in column 0.
 
     Raises:
-        PoolFileError: A line does not have the column, or the file is not UTF-8.
+        PoolFileError: A line does not have the column.
         OSError: The file cannot be read.
     """
-    lines = utf8(path.read_bytes(), path.name, PoolFileError).removesuffix("\n").split("\n")
     docnos: dict[str, set[str]] = {}
-    for number, line in enumerate(lines, 1):
-        cells = line.removesuffix("\r").split("\t")
+    for number, line in enumerate(lines_of(read_text(str(path))) or [""], 1):
+        cells = line.split("\t")
         if len(cells) <= column or not cells[0] or not cells[column]:
             raise PoolFileError(
                 f"{path.name}: line {number}: expected a topic and, in column {column + 1}, a docno, separated by tabs"

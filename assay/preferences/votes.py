@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from assay.errors import InputError
-from assay.formats.compression import read_text
+from assay.formats.text import lines_of, read_text
 from assay.tables import natural
 
 TIE, BAD = "tie", "bad"
@@ -94,7 +94,7 @@ def parse_votes(text: str, name: str) -> list[Vote]:
     votes: list[Vote] = []
     errors: list[str] = []
     seen: dict[Vote, int] = {}
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(lines_of(text), 1):
         words = line.split()
         if not words or line.startswith("#"):
             continue

@@ -117,7 +117,6 @@ NO_TEXT = {"path", "name", "slug", "form", "kind", "packing", "measure", "delimi
 # The further arguments that a function needs; None if it is a step of another function of this list.
 # fmt: off
 ARGUMENTS: dict[str, dict[str, object] | None] = {
-    "formats.compression.utf8": {"name": "x.txt"},
     "formats.documents.batch.limited": {"name": "body"},
     "formats.documents.index_rows.convert": {"form": "formulas-latex-v1"},
     "formats.documents.index_rows.names_of": None,
@@ -140,8 +139,6 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.separated.quoted": {"separator": b","},
     "formats.separated.n_columns": {"separator": b","},
     "formats.topics.bolt.visible_source": {"hidden": (), "listed": ()},
-    "formats.topics.encoding.in_utf8": {"name": "x.txt"},
-    "formats.topics.encoding.text_of": {"name": "x.txt"},
     "formats.topics.reader.read_topics": {"name": "x.txt"},
     "formats.topics.reader.read_topic_file": {"name": "x.txt"},
     "formats.topics.reader.read_labels": {"name": "x.csv"},

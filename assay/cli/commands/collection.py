@@ -15,8 +15,9 @@ from assay.cli import exchange
 from assay.cli.formulas import note
 from assay.cli.main import Parser, add, share
 from assay.errors import plural
-from assay.formats.compression import read_file, read_text
+from assay.formats.compression import read_file
 from assay.formats.conversion import convert_index, indexes_of
+from assay.formats.text import read_text
 from assay.formats.topics.reader import read_topics
 from assay.formulas.conversion import NAMES, Cache, Converter
 from assay.processes import processors

@@ -21,7 +21,7 @@ from assay.cli.judging import Totals, ask, judge_batch, print_totals, report, ru
 from assay.cli.main import add, positive
 from assay.client.server import require_httpx
 from assay.errors import InputError
-from assay.formats.compression import read_text
+from assay.formats.text import read_text
 from assay.formats.topics.reader import TopicRow
 from assay.judging.output import Output
 from assay.judging.program import Program

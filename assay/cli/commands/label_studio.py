@@ -12,11 +12,12 @@ from pathlib import Path
 
 from assay.cli.main import Parser, add
 from assay.errors import InputError, plural
-from assay.formats.compression import read_file, read_text
+from assay.formats.compression import read_file
 from assay.formats.documents.jsonl import with_usual_names
 from assay.formats.judgments.reader import parse_judgments
 from assay.formats.moving import make_folder, slug_of, write_project
 from assay.formats.rows import read_rows
+from assay.formats.text import lines_of, read_text
 from assay.label_studio.config import read_config
 from assay.label_studio.moves import documents_lines, move
 from assay.label_studio.tasks import read_tasks
@@ -121,7 +122,7 @@ def _texts(path: str) -> tuple[Mapping[str, str], bool]:
     """The text of each document, or its HTML, and whether there is HTML."""
     texts: dict[str, str] = {}
     is_html = False
-    for number, line in enumerate(read_text(path).split("\n"), 1):
+    for number, line in enumerate(lines_of(read_text(path)), 1):
         if not line.strip():
             continue
         try:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay.cli.main import Parser, add, add_seed, input_path, share
 from assay.errors import InputError, plural
-from assay.formats.compression import names_of_files, read_file, read_text
+from assay.formats.compression import names_of_files, read_file
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.exports import (
     FORMS,
@@ -25,6 +25,7 @@ from assay.formats.qrels.exports import (
 )
 from assay.formats.qrels.reader import QrelsError, QrelsForm, parse_qrels
 from assay.formats.spreadsheet import as_csv, original
+from assay.formats.text import read_text
 from assay.formats.topics.codes import read_topic_codes
 from assay.measures.units import of_distinct_formulas, read_formulas
 from assay.protocols.loader import load_protocol

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from assay.answers import Answer
 from assay.digests import sha256_of_file
 from assay.errors import InputError, plural
-from assay.formats.compression import Limits, Unreadable, opened, unpack
+from assay.formats.compression import Limits, Unreadable, opened, unpack, utf16_of
 from assay.formats.reports import FIRST_LINES, Report, Tally
 from assay.formats.runs.answers import MAX_LINE, AnswerReader
 from assay.formats.runs.columns import RunColumns, tied_rows
@@ -53,7 +53,7 @@ from assay.formats.runs.rules import (
     report,
     unit_of,
 )
-from assay.formats.runs.text import UTF16, LineReader, Lines, shown
+from assay.formats.runs.text import LineReader, Lines, shown
 from assay.passages import leaders
 from assay.protocols.schema import Protocol, RunFormat
 
@@ -440,8 +440,8 @@ def _warn_of_near_duplicates(
 def is_xml(first: bytes) -> bool:
     """Return whether a text that begins with these bytes is XML."""
     head = first[:4096]
-    if head[:2] in UTF16:
-        head = head[2:].decode(UTF16[head[:2]], "ignore").encode()
+    if codec := utf16_of(head):
+        head = head.decode(codec, "ignore").encode()
     return XML_START.match(head.removeprefix(codecs.BOM_UTF8)) is not None
 
 

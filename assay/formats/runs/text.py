@@ -23,16 +23,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.formats.compression import Limits, Unreadable
+from assay.formats.compression import Limits, Unreadable, utf16_of
 from assay.formats.reports import Tally
 from assay.formats.runs.metadata import END, START, Warn, fields_of, header
 from assay.formats.runs.rows import RANK, SCORE, Rows, read_slow_path
 from assay.formats.runs.rules import NO_ROWS, Expected, LineForm, RunRows
 from assay.formats.separated import SeparatedLines
+from assay.formats.text import visible
 from assay.formats.tokens import Table
 
 UTF32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
-UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 CUT = 160
 SAMPLE = 50  # lines from which the form is detected
 HEADER_WORDS = frozenset(b"rank score run_number query_id topic_id docno post_id formula_id".split())
@@ -72,11 +72,11 @@ class Lines:
         first = next(self._blocks, b"")
         if first.startswith(UTF32):
             raise Unreadable("encoding", "The text is in UTF-32.", "Text in UTF-8.")
-        if first[:2] in UTF16:
+        if codec := utf16_of(first):
             self.notes.encoding = "UTF-16"
-            decoder = codecs.getincrementaldecoder(UTF16[first[:2]])()
+            decoder = codecs.getincrementaldecoder(codec)()
             try:
-                yield decoder.decode(first[2:]).encode()
+                yield decoder.decode(first).encode().removeprefix(codecs.BOM_UTF8)
                 for block in self._blocks:
                     yield decoder.decode(block).encode()
                 yield decoder.decode(b"", final=True).encode()
@@ -148,9 +148,8 @@ def _may_be_long(chunk: bytes, limit: int) -> bool:
 def shown(line: bytes) -> str:
     """A line as a report shows it: cut, with invisible and undecodable bytes escaped."""
     text = line.rstrip(b"\r\n")[: 4 * CUT].decode("utf-8", "backslashreplace")
-    escapes = ((c, f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}") for c in text)
-    visible = "".join(c if c.isprintable() or c == "\t" else escape for c, escape in escapes)
-    return visible if len(visible) <= CUT else visible[: CUT - 1] + "…"
+    escaped = visible(text)
+    return escaped if len(escaped) <= CUT else escaped[: CUT - 1] + "…"
 
 
 SYSTEM_DESCRIPTION = re.compile(rb"\A<SYSDESC>[^\n]*\n")  # the first line of NTCIR's runs

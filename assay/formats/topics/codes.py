@@ -12,12 +12,13 @@ from typing import Any
 
 from lxml import etree
 
-from assay.errors import BadFile, InputError
+from assay.errors import InputError
 from assay.formats import names
-from assay.formats.compression import Limits, opened, unpack, utf8
+from assay.formats.compression import Limits, opened, unpack
 from assay.formats.documents.batch import Malformed
 from assay.formats.markup import xml_root
-from assay.formats.topics import encoding, tables, trec
+from assay.formats.text import decoded, lines_of
+from assay.formats.topics import tables, trec
 
 
 class TopicListError(InputError):
@@ -28,25 +29,21 @@ def read_topic_codes(path: Path) -> list[str]:
     """The codes, in the order of the file; it may be compressed.
 
     Raises:
-        TopicListError: The file is not well-formed XML, is not UTF-8, or contains no topic, or TREC's topics in it have
+        TopicListError: The file is not well-formed XML, or contains no topic, or TREC's topics in it have
             errors.
         Unreadable: The file is damaged.
         OSError: The file cannot be read.
     """
     with opened(path, Limits()) as file:
         data = b"".join(unpack(file, Limits(), name=path.name))
-    data = encoding.in_utf8(data, path.name)
-    text = data.decode(errors="replace")
+    data, _ = decoded(data, path.name)
+    text = data.decode()
     if trec.is_marked(text) or trec.is_colon_lines(text):
-        try:
-            text, _ = encoding.text_of(data, path.name)
-        except BadFile as fault:
-            raise TopicListError(fault.message) from None
         reading = trec.read_text(text)
         if reading.complaints:
             raise TopicListError(f"{path.name}: {reading.complaints[0]}")
         return [row["code"] for _, row in reading.rows]
-    first = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    first = data.lstrip()[:1]
     if first == b"<":
         try:
             root = xml_root(data)
@@ -68,7 +65,7 @@ def read_topic_codes(path: Path) -> list[str]:
 def _from_json(data: bytes, name: str, *, is_array: bool) -> list[str]:
     codes = []
     try:
-        lines = [] if is_array else data.removeprefix(b"\xef\xbb\xbf").splitlines()
+        lines = [] if is_array else data.splitlines()
         rows: Iterable[Any] = (json.loads(line) for line in lines if line.strip())
         for row in (row for _, row in tables.rows_of_array(data)) if is_array else rows:
             keys = tuple(row)
@@ -87,7 +84,7 @@ def _from_json(data: bytes, name: str, *, is_array: bool) -> list[str]:
 
 
 def _from_list(data: bytes, name: str) -> list[str]:
-    text = utf8(data, name, TopicListError)
+    text = data.decode()
     if names.table_of_topics(text) is not None:
         try:
             rows, _ = tables.read_table(text)
@@ -95,4 +92,4 @@ def _from_list(data: bytes, name: str) -> list[str]:
             raise TopicListError(f"{name}, line {fault.n_lines + 1}: {fault.message}") from None
         codes = (row.get("code", "").strip('"') for _, row in rows)
         return [code for code in codes if code]
-    return [line.split()[0] for line in text.splitlines() if line.strip()]
+    return [line.split()[0] for line in lines_of(text) if line.strip()]

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from lxml import etree
 
+from assay.formats.text import lines_of
 from assay.formulas.from_mathml import latex_of, without_constructs
 
 _TEX = "application/x-tex"
@@ -24,12 +25,12 @@ _LINE = re.compile(r"[^\s<{\"']\S*\t.+")
 
 def is_lines(text: str) -> bool:
     """Return whether every line of a text is a code, a tab and a formula."""
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in lines_of(text) if line.strip()]
     return bool(lines) and all(_LINE.fullmatch(line) for line in lines)
 
 
 def rows_of_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines_of(text), 1):
         if line.strip():
             code, _, latex = line.partition("\t")
             yield number, {"code": code, "latex": latex.strip(), "body": None}

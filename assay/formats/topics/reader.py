@@ -34,9 +34,9 @@ from assay.formats import names
 from assay.formats.compression import Limits, is_packed, unpack
 from assay.formats.documents.batch import MAX_NAME, Malformed, Unusable, limited
 from assay.formats.documents.jsonl import docno_of, tags_of, text_of
-from assay.formats.documents.sources import BOM
 from assay.formats.markup import xml_root
-from assay.formats.topics import bolt, encoding, ntcir, tables, trec
+from assay.formats.text import decoded, lines_of
+from assay.formats.topics import bolt, ntcir, tables, trec
 from assay.formats.topics.subtopics import Subtopics, subtopics_of
 from assay.html.latex import unescaped
 from assay.html.sanitize import clean_body, clean_text, clean_title, without_controls
@@ -156,36 +156,40 @@ def _notes_on_tags(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> list[str]:
 
 
 def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
-    """The rows of a file of any form, which may be compressed, and may state its encoding."""
-    if is_packed(data):
-        data = b"".join(unpack(io.BytesIO(data), Limits(max_text=MAX_SIZE), name=name))
-    if len(data) > MAX_SIZE:
-        raise BadFile(f"{name} has {len(data):,} bytes; a topic file has at most {MAX_SIZE:,}.")
-    data = encoding.in_utf8(data, name)
-    text = data.removeprefix(BOM).decode(errors="replace")
+    """The rows of a file of any form, which may be compressed."""
+    data, notes = decoded(_unpacked(data, name), name)
+    reading = _reading_of(data.decode(), data, name, is_formula=is_formula)
+    return replace(reading, notes=[*notes, *reading.notes])
+
+
+def _reading_of(text: str, data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
     try:
         if tables.is_array(text):
             return _with_keys_left_out(trec.Reading(list(tables.rows_of_array(data))))
         if names.table_of_topics(text) is not None:
-            text, note = encoding.text_of(data, name)
             rows, others = tables.read_table(text)
-            left_out = (
-                f"columns whose names are not known were left out: {', '.join(others)}" if others else ""
-            )
-            return trec.Reading(rows, notes=[*filter(None, [note, left_out])])
+            left_out = f"columns whose names are not known were left out: {', '.join(others)}"
+            return trec.Reading(rows, notes=[left_out] if others else [])
         is_lines = ntcir.is_lines(text)
         if is_lines or trec.is_marked(text) or trec.is_colon_lines(text):
-            text, note = encoding.text_of(data, name)
             reading = trec.Reading(list(ntcir.rows_of_lines(text))) if is_lines else trec.read_text(text)
             if is_lines and not is_formula:
                 titles = [(line, {"code": row["code"], "title": row["latex"]}) for line, row in reading.rows]
                 reading = trec.Reading(titles)
-            return replace(reading, notes=[*filter(None, [note]), *reading.notes])
+            return reading
         if text.lstrip().startswith("{"):
             return _with_keys_left_out(_of_lines(data))
         return _of_xml(data, name)
     except Malformed as fault:
         raise BadTopics(name, [f"line {fault.n_lines + 1}: {fault.message}"]) from None
+
+
+def _unpacked(data: bytes, name: str) -> bytes:
+    if is_packed(data):
+        data = b"".join(unpack(io.BytesIO(data), Limits(max_text=MAX_SIZE), name=name))
+    if len(data) > MAX_SIZE:
+        raise BadFile(f"{name} has {len(data):,} bytes; a topic file has at most {MAX_SIZE:,}.")
+    return data
 
 
 def _with_keys_left_out(reading: trec.Reading) -> trec.Reading:
@@ -200,7 +204,7 @@ def _with_keys_left_out(reading: trec.Reading) -> trec.Reading:
 
 
 def _of_xml(data: bytes, name: str) -> trec.Reading:
-    if not data.removeprefix(BOM).lstrip().startswith(b"<"):
+    if not data.lstrip().startswith(b"<"):
         raise BadFile(f"{name} begins with {data[:40].decode(errors='replace')!r}. {ACCEPTED}")
     try:
         root = xml_root(data)
@@ -236,7 +240,7 @@ def _of_element(topic: "etree._Element") -> dict[str, Any]:
 def _of_lines(data: bytes) -> trec.Reading:
     """Topics in JSON lines, with a complaint about each line that is not an object."""
     reading = trec.Reading([])
-    for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), 1):
+    for number, line in enumerate(data.splitlines(), 1):
         if not line.strip():
             continue
         try:
@@ -342,10 +346,7 @@ def read_labels(data: bytes, name: str) -> dict[str, dict[str, str]]:
             raise BadTopics(name, reading.complaints)
         named = ((str(row.get("code", "")).strip(), row.get("labels")) for _, row in reading.rows)
         return _checked({code: labels for code, labels in named if labels}, name)
-    try:
-        text = data.removeprefix(BOM).decode()
-    except UnicodeDecodeError as error:
-        raise BadFile(f"{name} is not UTF-8 (byte {error.start + 1}).") from None
+    text = decoded(_unpacked(data, name), name).text
     if text.lstrip().startswith("{"):
         try:
             content = json.loads(text)
@@ -399,15 +400,11 @@ def _labels_of_csv(text: str, name: str) -> dict[str, dict[str, str]]:
 def read_known_items(data: bytes, name: str) -> dict[str, str]:
     """The known item of each topic of a file. Lines of qrels with the grade 0 are skipped.
 
-    Raises `BadFile` if the file is not UTF-8, a line has other columns, or a topic has two known items.
+    Raises `BadFile` if the file is not text, a line has other columns, or a topic has two known items.
     """
-    try:
-        lines = data.removeprefix(BOM).decode().splitlines()
-    except UnicodeDecodeError as error:
-        raise BadFile(f"{name} is not UTF-8 (byte {error.start + 1}).") from None
     items: dict[str, str] = {}
     complaints = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines_of(decoded(_unpacked(data, name), name).text), 1):
         cells = line.split()
         if len(cells) not in {0, 2, 4}:
             complaints.append(

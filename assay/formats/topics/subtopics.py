@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from assay.formats.documents.batch import MAX_NAME, Unusable, limited
 from assay.formats.documents.jsonl import text_of
+from assay.formats.text import lines_of
 from assay.html.sanitize import without_controls
 
 MOST = 100  # subtopics of a topic
@@ -85,7 +86,7 @@ def from_lines(text: str) -> tuple[dict[str, str], ...]:
     Raises `Unusable` with the number of the line.
     """
     subtopics = []
-    for n, line in enumerate(text.splitlines(), 1):
+    for n, line in enumerate(lines_of(text), 1):
         if line.strip():
             match = LINE.fullmatch(line.strip())
             if match is None:

@@ -21,9 +21,9 @@ from typing import Any
 from assay.errors import plural
 from assay.formats import names
 from assay.formats.documents.batch import Malformed
-from assay.formats.documents.sources import BOM
 from assay.formats.documents.table_rows import cells_of, has_more
 from assay.formats.documents.tables import COMMA, TAB
+from assay.formats.text import decoded
 
 LONGEST_TITLE = 300  # characters of a text that becomes a title
 TURNS = ("turn", "turns")
@@ -87,7 +87,7 @@ def rows_of_array(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
     """The topics with their lines, as `assay.formats.topics.reader` takes them.
 
     Raises:
-        Malformed: It is not an array of objects in UTF-8, or a conversation or turn lacks its number.
+        Malformed: It is not an array of objects, or a conversation or turn lacks its number.
     """
     for line, row in elements(data):
         turns = _first(row, TURNS)
@@ -109,10 +109,7 @@ def elements(
         wrong: the error of a line; if there is none, that of topics.
     """
     error_of = wrong or _wrong
-    try:
-        text = data.removeprefix(BOM).decode()
-    except UnicodeDecodeError as error:
-        raise error_of(data.count(b"\n", 0, error.start) + 1, "not UTF-8") from None
+    text = decoded(data).text
     decoder, line, counted = json.JSONDecoder(), 1, 0
     place = _after_space(text, _after_space(text, 0) + 1)
     is_last = text[place : place + 1] == "]"

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple, cast
 from lxml import etree
 
 from assay.formats.markup import unescaped, without_comments
+from assay.formats.text import lines_of
 
 MAX_INDENT = 100  # characters before a tag that begins a line
 
@@ -114,14 +115,14 @@ def is_marked(text: str) -> bool:
 
 def is_colon_lines(text: str) -> bool:
     """Return whether every line of a text is a code, a colon and a title, and some title has several words."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in lines_of(text) if line.strip()]
     return all(map(_COLON_LINE.fullmatch, lines)) and any(len(line.split()) > 1 for line in lines)
 
 
 def read_text(text: str) -> Reading:
     """The topics of marked text, or of lines of a code, a colon and a title."""
     if not is_marked(text):
-        lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
+        lines = ((number, line.strip()) for number, line in enumerate(lines_of(text), 1))
         matches = ((number, _COLON_LINE.fullmatch(line)) for number, line in lines)
         return Reading([(n, {"code": match[1], "title": match[2]}) for n, match in matches if match])
     scan = _Scan(text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"))

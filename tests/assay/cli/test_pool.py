@@ -262,7 +262,7 @@ def test_top_up_leaves_out_units_of_the_earlier_pool(trec: Path, capsys: pytest.
     [
         (b"1\ta\t1\n2 c 1\n", "old.tsv: line 2: expected a topic and, in column 2, a docno"),
         (b"", "old.tsv: line 1: expected a topic"),
-        (b"1\t\xff\t1\n", "old.tsv: not UTF-8 (byte 3)"),
+        (b"1\t\x81\t1\n", "old.tsv: Line 1 is neither UTF-8 nor Windows-1252"),
     ],
 )
 def test_file_that_is_not_a_pool_is_refused(

@@ -20,7 +20,7 @@ from assay.nuggets.assignments import (
     with_nuggets,
     write_assignments,
 )
-from assay.nuggets.files import FORMS, NuggetFileError, keys_by_topic, read_nuggets, write_nuggets
+from assay.nuggets.files import FORMS, keys_by_topic, read_nuggets, write_nuggets
 from assay.nuggets.lists import GoldAnswer, Nugget, NuggetList, changes
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import NuggetRules
@@ -125,7 +125,7 @@ def test_file_with_indents_and_bare_ids_is_read() -> None:
     ("data", "message"),
     [
         (b"", "n: the file is empty"),
-        (b"\xff", r"n: not UTF-8 \(byte 1\)"),
+        (b"\x81", r"n: Line 1 is neither UTF-8 nor Windows-1252 \(byte 0x81\)"),
         (b"\n{x", r"n: line 2: not JSON \(column 2"),
         (b"7", "n: line 1: expected a JSON object"),
         (line(qid="T1"), "n: line 1: object: expected qid and nuggets, query_id and nugget_bank, or"),
@@ -160,7 +160,7 @@ def test_file_with_indents_and_bare_ids_is_read() -> None:
     ],
 )
 def test_wrong_file_is_refused_with_line_and_key(data: bytes, message: str) -> None:
-    with pytest.raises(NuggetFileError, match=message):
+    with pytest.raises(InputError, match=message):
         read_nuggets(data, "n")
 
 
@@ -269,7 +269,7 @@ def test_form_of_one_run_refuses_several(form: str) -> None:
         ("jsonl", " \n", "b: the file has no scores"),
         ("jsonl", "x", "b: line 1: expected a JSON object with run_id"),
         ("tot", "owls V all high", "b: line 1: expected a number as the value"),
-        ("tot", "\u00e9", r"b: not UTF-8 \(byte 1\)"),
+        ("tot", "\u0081", "b: Line 1 is neither UTF-8 nor Windows-1252"),
     ],
 )
 def test_wrong_scores_are_refused_with_their_line(form: str, text: str, message: str) -> None:

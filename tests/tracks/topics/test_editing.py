@@ -153,7 +153,7 @@ def test_known_items_are_imported_on_the_page(client: Client) -> None:
         (b"N-1 a\nN-1 b", "line 2: topic N-1 already has the known item a"),
         (b"N-1 a b", "line 1: expected a topic and a docno"),
         (b"", "no known item"),
-        (b"\xff", "not UTF-8"),
+        (b"\x81", "neither UTF-8 nor Windows-1252"),
     ],
 )
 def test_file_of_known_items_with_an_error_is_refused(content: bytes, message: str) -> None:

@@ -77,7 +77,7 @@ def test_json_topics_are_read() -> None:
         (b'{"code": "A.1", "tags": "x"}', "line 1: tags is not a list"),
         (b'{"code": "A.1", "labels": {"a": 1}}', "labels is not an object of strings"),
         (b'{"code": "A.1\\u0000"}', "NUL"),
-        ("<Topics>".encode("utf-16")[:-1], "line 1: not UTF-16"),
+        ("<Topics>".encode("utf-16")[:-1], "Line 1 is not UTF-16"),
     ],
 )
 def test_topic_file_with_an_error_is_refused(content: bytes, message: str) -> None:
@@ -253,9 +253,9 @@ def test_label_file_with_an_error_changes_nothing(content: str, message: str) ->
     assert track.topics.get().labels == {}
 
 
-def test_labels_in_latin_1_are_refused() -> None:
-    with pytest.raises(Refused, match="not UTF-8"):
-        read_labels("topic,category\nÉ,x\n".encode("latin-1"), "labels.csv")
+@pytest.mark.parametrize("codec", ["latin-1", "utf-16"])
+def test_labels_of_spreadsheets_are_read(codec: str) -> None:
+    assert read_labels("topic,category\nÉ,x\n".encode(codec), "labels.csv") == {"É": {"category": "x"}}
 
 
 NTCIR = """<?xml version="1.0"?>

@@ -60,7 +60,7 @@ COVID = """<topics task="round 1"><topic number="1"><query>origin</query><questi
         (FIRST.encode(), []),
         (
             FIRST.replace("\n", "\r\n").encode("latin-1"),
-            ["line 9 is not UTF-8, so the file was read as Windows-1252"],
+            ["line 9 is not UTF-8 and is read as Windows-1252"],
         ),
         (FIRST.encode("utf-16"), []),
         (gzip.compress(FIRST.encode()), []),
@@ -120,8 +120,8 @@ def test_topics_may_be_lines_of_a_number_and_a_title(text: str) -> None:
         (FIRST.replace("<top>", "<top>\nlost", 1), "line 3: text outside of a section, such as <desc>: 'lost'"),
         (FIRST + "lost </top>", "line 27: text outside of <top>: 'lost'"),
         (FIRST + "\n</top>", "line 28: </top> without <top>"),
-        (b"<top>\n<num>1<title>caf\xe9 \x81</top>", "line 2: neither UTF-8 nor Windows-1252 (byte 0x81)"),
-        (WEB.replace("ISO-8859-1", "GBK").encode("latin-1"), "line 3: not GBK"),
+        (b"<top>\n<num>1<title>caf\xe9 \x81</top>", "Line 2 is neither UTF-8 nor Windows-1252 (byte 0x81)"),
+        (WEB.replace("ISO-8859-1", "GBK").encode("latin-1"), "Line 3 is not GBK"),
         (WEB.replace("ISO-8859-1", "ISO-8859-99"), "the encoding iso-8859-99, which is not known"),
     ],
 )  # fmt: skip

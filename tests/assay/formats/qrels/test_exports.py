@@ -279,7 +279,7 @@ def test_anonymized_judgments_contain_no_spreadsheet_formula(tmp_path: Path) -> 
         (["anonymize", "CUT", "--output", "OUT"], "cut.gz: The gz file is damaged or cut off"),
         (["anonymize", "BROKEN", "--output", "OUT"], "no column of assessors"),
         (["anonymize", "BROKEN", "--column", "who", "--output", "OUT"], "no column who"),
-        (["anonymize", "LATIN", "--output", "OUT"], "not UTF-8 (byte 4)"),
+        (["anonymize", "LATIN", "--output", "OUT"], "Line 1 is neither UTF-8 nor Windows-1252 (byte 0x81)"),
         (["anonymize", "QUOTED", "--output", "OUT"], "quoted.csv: line 3: ',' expected after '\"'"),
     ],
 )
@@ -287,7 +287,7 @@ def test_unusable_input_is_named_and_nothing_is_written(
     qrels: str, tmp_path: Path, arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "broken.txt").write_bytes(b"no qrels\n")
-    (tmp_path / "latin.txt").write_bytes(b"abc\xff\n")
+    (tmp_path / "latin.txt").write_bytes(b"abc\x81\n")
     (tmp_path / "quoted.csv").write_text('topic,assessor\nA.1,ada\nA.2,"b"ob\nA.3,ada\n')
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"A.1\n")[:-5])
     (tmp_path / "there").mkdir()

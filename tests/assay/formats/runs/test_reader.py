@@ -266,6 +266,7 @@ SAME: dict[str, tuple[bytes, list[str]]] = {
     "mixed ends": (GOOD.replace(b"\n", b"\r\n", 5), ["line-ends"]),
     "byte-order mark": (b"\xef\xbb\xbf" + GOOD, ["bom"]),
     "UTF-16, little end first": (GOOD.decode().encode("utf-16"), ["encoding-converted"]),
+    "UTF-16 without a mark": (GOOD.decode().encode("utf-16-le"), ["encoding-converted"]),
     "UTF-16, big end first": (b"\xfe\xff" + GOOD.decode().encode("utf-16-be"), ["encoding-converted"]),
     "no final line end": (GOOD[:-1], ["final-newline"]),
     "blanks": (GOOD.replace(b"\t", b"   "), []),

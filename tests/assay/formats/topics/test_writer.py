@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
-from assay.errors import BadFile
+from assay.errors import BadFile, InputError
 from assay.formats.documents.batch import Malformed
 from assay.formats.documents.indexes import Index, recognized
 from assay.formats.topics import writer
-from assay.formats.topics.codes import TopicListError, read_topic_codes
+from assay.formats.topics.codes import read_topic_codes
 from assay.formats.topics.reader import TopicRow, read_labels, read_topics
 from assay.formats.topics.tables import LONGEST_TITLE, read_table, with_usual_names
 from assay.protocols.loader import load_protocol
@@ -237,7 +237,7 @@ def test_topics_are_read_from_tables_and_from_trec(tmp_path: Path) -> None:
 def test_file_without_topics_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "t").write_bytes(data)
 
-    with pytest.raises(TopicListError):
+    with pytest.raises(InputError):
         read_topic_codes(tmp_path / "t")
 
 
