@@ -70,6 +70,8 @@ class AssayUserAdmin(Undeletable, UserAdmin[User]):
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Record what changed; new passwords only by the name of their field."""
+        if "email" in form.changed_data:
+            obj.has_stated_email = False
         super().save_model(request, obj, form, change)
         action, details = (
             ("account.edited", {"fields": form.changed_data}) if change else ("account.created", {})

@@ -17,7 +17,7 @@ from rest_framework.request import Request
 
 from accounts import tokens
 from accounts.models import Token, User
-from accounts.selectors import ROLES_OF_ACCOUNT, roles_in
+from accounts.selectors import ROLES_OF_ACCOUNT, lacks_second_factor, roles_in
 from web.api.throttles import count_guess, refuse_guesses
 from web.statements import Statement, Table
 
@@ -63,6 +63,7 @@ class SiteBackend(ModelBackend):
         if user is None or not self.user_can_authenticate(user):
             return None
         user.known_roles = roles_in(rows[0][-1])
+        user.lacks_second_factor = lacks_second_factor(user)
         return user
 
     def user_can_authenticate(self, user: Any) -> bool:
@@ -97,6 +98,7 @@ class TokenAuthentication(BaseAuthentication):
             refuse_guesses(request._request)
             count_guess(request._request)
             raise AuthenticationFailed("This token is wrong, expired or revoked.", code="invalid-token")
+        token.user.lacks_second_factor = lacks_second_factor(token.user)
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:

@@ -4,7 +4,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
+from django.contrib.auth import authenticate
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
@@ -22,7 +24,17 @@ DAYS = [
 
 
 class PasswordForm(StyledForm, PasswordChangeForm):
-    """Django's form, with the controls of the site."""
+    """Django's form, with the controls of the site. Wrong passwords are counted as at the login."""
+
+    def __init__(self, *args: Any, request: HttpRequest, **options: Any) -> None:
+        self.request = request
+        super().__init__(*args, **options)
+
+    def clean_old_password(self) -> str:
+        password: str = self.cleaned_data["old_password"]
+        if authenticate(self.request, username=self.user.get_username(), password=password) is None:
+            raise forms.ValidationError(self.error_messages["password_incorrect"], code="password_incorrect")
+        return password
 
 
 class NewPasswordForm(StyledForm, SetPasswordForm):  # type: ignore[type-arg]

@@ -87,10 +87,18 @@ class User(AbstractUser):
         db_default=0, default=0, editable=False, help_text="How often all sessions of the user were ended."
     )
 
+    has_stated_email = models.BooleanField(
+        db_default=False,
+        default=False,
+        editable=False,
+        help_text="Nobody but the user, or a member of a team, has stated the address.",
+    )
+
     class Meta(AbstractUser.Meta):
         pass
 
     known_roles: Mapping[int, Role] | None = None  # of the user of a request, who is asked more than once
+    lacks_second_factor = False  # of the user of a request: an administrator who must set one up first
 
     def get_session_auth_hash(self) -> str:
         """The hash that a session must have: another password or version ends it."""
@@ -138,7 +146,7 @@ class User(AbstractUser):
     @property
     def is_administrator(self) -> bool:
         """True for who looks after the site: accounts, collections, people of tracks, jobs. Sees no judgments."""
-        return self.is_active and self.is_staff
+        return self.is_active and self.is_staff and not self.lacks_second_factor
 
     @property
     def is_organizer(self) -> bool:

@@ -92,6 +92,14 @@ def orcids_of(user_ids: Collection[int] | QuerySet[Any, Any]) -> dict[int, str]:
     return dict(rows.values_list("user_id", "uid"))
 
 
+def lacks_second_factor(user: User) -> bool:
+    """Return whether an administrator has yet to set up the second factor that this site wants. A query for staff."""
+    if not settings.SECOND_FACTOR or not user.is_staff:
+        return False
+    factors = apps.get_app_config("mfa").get_model("Authenticator")._default_manager
+    return not factors.filter(user_id=user.pk, type="totp").exists()
+
+
 def language_of(user: User | None, address: str) -> str:
     """The language of the account of a person, or of the only one with an address; empty if none is known."""
     if user is not None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -46,7 +47,7 @@ class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.Passwor
     def get_form_class(self) -> Any:
         used_at = self.request.session.get(BY_LINK, 0)
         is_recent = time.time() - used_at < settings.PASSWORD_RESET_TIMEOUT
-        return NewPasswordForm if is_recent else PasswordForm
+        return NewPasswordForm if is_recent else partial(PasswordForm, request=self.request)
 
     def form_valid(self, form: Any) -> HttpResponse:
         self.request.session.pop(BY_LINK, None)

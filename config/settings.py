@@ -372,7 +372,7 @@ if SIGN_IN:
     SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": SIGN_IN_PROVIDERS}}
 if SECOND_FACTOR:
     INSTALLED_APPS += ["allauth.mfa"]
-    MIDDLEWARE.append("accounts.signin.second_factor.AdminMiddleware")
+    MIDDLEWARE.append("accounts.signin.second_factor.SecondFactorMiddleware")
     MFA_ADAPTER = "accounts.signin.second_factor.Adapter"
     MFA_RECOVERY_CODES_SHOW_ONCE = True
 

@@ -152,8 +152,12 @@ def verified_address(sociallogin: SocialLogin) -> str:
 
 
 def user_with(address: str) -> User | None:
-    """The only account with an e-mail address. None of an administrator: they connect it themselves."""
-    users = User.objects.filter(email__iexact=address, is_active=True, is_staff=False, **IS_PERSON)
+    """The only account with an e-mail address. None of an administrator, and none whose user alone stated the address:
+    they connect it themselves.
+    """
+    users = User.objects.filter(
+        email__iexact=address, has_stated_email=False, is_active=True, is_staff=False, **IS_PERSON
+    )
     return users[0] if address and len(users[:2]) == 1 else None
 
 
@@ -164,4 +168,5 @@ def why_no_account(address: str) -> str:
         return UNKNOWN
     if allowed != ["anyone"] and address.rpartition("@")[2].lower() not in allowed:
         return FOREIGN
-    return TAKEN if address and User.objects.filter(email__iexact=address).exists() else ""
+    is_taken = User.objects.filter(email__iexact=address, has_stated_email=False).exists()
+    return TAKEN if address and is_taken else ""

@@ -26,10 +26,22 @@ from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from accounts.models import User
 from accounts.services import end_sessions
 from assay.errors import Refused
+from web.api.problems import is_api
 from web.caches import needs_cache
 from web.forms import StyledForm
 
 FOLDER = "accounts/signin"
+BEFORE_SET_UP = {  # the pages that administrators may open without a second factor
+    *(
+        "mfa_activate_totp",
+        "account_reauthenticate",
+        "mfa_reauthenticate",
+        "logout",
+        "documentation",
+        "health",
+    ),
+    *("sign_in", "mfa_index", "sign_in_start", "openid_connect_callback", "account", "password_change"),
+}
 
 
 class SecretLost(Refused):
@@ -73,8 +85,10 @@ def factor_of(user: User) -> Authenticator | None:
     return Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP).first()
 
 
-class AdminMiddleware:
-    """Sends administrators without a second factor from the admin to the page on which they set one up."""
+class SecondFactorMiddleware:
+    """Sends administrators without a second factor from every page to the one on which they set it up. For programs,
+    they have no right of administrators until then (`User.lacks_second_factor`).
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -84,11 +98,11 @@ class AdminMiddleware:
 
     def process_view(self, request: HttpRequest, *_: Any) -> HttpResponse | None:
         match, user = request.resolver_match, request.user
-        if match is None or "admin" not in match.app_names or not isinstance(user, User):
+        if match is None or match.view_name in BEFORE_SET_UP or is_api(request):
             return None
-        if not user.is_staff or factor_of(user):
+        if not isinstance(user, User) or not user.lacks_second_factor:
             return None
-        messages.warning(request, gettext("The admin needs a second factor. Set it up first."))
+        messages.warning(request, gettext("Administrators need a second factor. Set it up first."))
         return redirect("mfa_activate_totp")
 
 
@@ -154,6 +168,15 @@ class SetUpView(EndsOtherSessions, ActivateTOTPView):
     template_name = f"{FOLDER}/set_up.html"
     form_class = FirstCodeForm
 
+    def form_valid(self, form: FirstCodeForm) -> HttpResponse:
+        """Store the factor, and count the code as used: no login takes it again."""
+        response = super().form_valid(form)
+        assert isinstance(self.request.user, User)
+        factor = factor_of(self.request.user)
+        assert factor is not None
+        factor.wrap().validate_code(form.cleaned_data["code"])
+        return response
+
 
 class TurnOffView(EndsOtherSessions, DeactivateTOTPView):
     """The page that turns the second factor off. Who has just given a code."""
@@ -172,7 +195,7 @@ urlpatterns = [
     ),
     path(
         "account/second-factor/",
-        SetUpView.as_view(),
+        needs_cache(SetUpView.as_view()),
         name="mfa_activate_totp",
     ),
     path(

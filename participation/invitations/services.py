@@ -205,9 +205,16 @@ def register(
         password=password,
         first_name=first_name,
         last_name=last_name,
+        has_stated_email=not (invitation.email and _is_by_organizer(invitation)),
     )
     accept(digest=digest, user=user)
     return user
+
+
+def _is_by_organizer(invitation: Invitation) -> bool:
+    """Return whether the address was stated by an organizer or administrator, not by a member of a team."""
+    by = invitation.created_by
+    return by.is_administrator or by.organizes(invitation.track_id)
 
 
 @transaction.atomic

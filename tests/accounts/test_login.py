@@ -44,6 +44,21 @@ def test_ten_wrong_passwords_lock_that_user_name_only(client: Client, url_name: 
     assert log_in(client, "emmy", PASSWORD) == 302
 
 
+def test_wrong_current_passwords_lock_as_at_the_login(client: Client) -> None:
+    """Somebody at a computer that its user left open guesses no more often than anybody else."""
+    ada, address = make_user("ada"), reverse("password_change")
+    new = {"new_password1": "quintic-9-roots", "new_password2": "quintic-9-roots"}
+    client.force_login(ada)
+
+    wrong = [client.post(address, {"old_password": f"guess {n}"} | new).status_code for n in range(10)]
+    locked = client.post(address, {"old_password": PASSWORD} | new)
+
+    assert wrong == [200] * 9 + [429]
+    assert (locked.status_code, log_in(Client(), "ada", PASSWORD)) == (429, 429)
+    ada.refresh_from_db()
+    assert ada.check_password(PASSWORD)
+
+
 def test_very_long_names_are_wrong_like_any_other(client: Client) -> None:
     assert log_in(client, "x" * 300, "guess") == 200
     assert log_in(client, "x" * 300, "guess", "admin:login") == 200

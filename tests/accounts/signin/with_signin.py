@@ -23,12 +23,15 @@ from pytest_django.live_server_helper import LiveServer
 from accounts import tokens
 from accounts.models import Event, User
 from accounts.services import path_of_link
+from participation.invitations import services as invitations
+from participation.invitations.selectors import link_of
 from participation.models import Invitation
 from publishing.archives.selectors import identified_authors
 from tests.conftest import wait_until
 from tests.helpers.away import Way, without_redis
 from tests.helpers.browser import assert_accessible
 from tests.helpers.factories import PASSWORD, make_organizer, make_role, make_track, make_user
+from tests.helpers.judging import make_team
 from tests.helpers.openid import OpenIdProvider, running
 from tests.helpers.translated import marks_translated, unmarked_pages, walk
 from web import caches
@@ -391,7 +394,7 @@ def code_of(secret: str) -> str:
     return auth.format_hotp_value(auth.hotp_value(secret, MOMENT))
 
 
-def with_factor(client: Client, user: User) -> list[str]:
+def with_factor(client: Client, user: User, *, is_later: bool = True) -> list[str]:
     """Set up a second factor on its pages; the recovery codes."""
     confirmed(client, user)
     secret = client.get(FACTOR).context["form"].secret
@@ -402,6 +405,8 @@ def with_factor(client: Client, user: User) -> list[str]:
     assert all(code in done.content.decode() for code in codes)
     assert "****" in str(client.get("/account/recovery-codes/").context["unused_codes"])
     client.post("/logout/")
+    if is_later:
+        cache.clear()  # the code of another half minute
     return codes
 
 
@@ -509,6 +514,65 @@ def test_no_other_page_logs_in_past_the_second_factor(
     assert b"Log in on the login page, with your code." in answer.content
 
 
+def test_code_that_sets_a_second_factor_up_is_no_code_of_a_login(client: Client) -> None:
+    ada = make_user("ada")
+    with_factor(client, ada, is_later=False)
+    log_in(client, ada)
+
+    answer = client.post("/login/code/", {"code": code_now(ada)})
+
+    assert b"Incorrect code." in answer.content
+    assert user_of(client) is None
+
+
+def test_administrator_without_a_second_factor_has_no_rights_but_to_set_it_up(client: Client) -> None:
+    administrator, track = make_organizer("root"), make_track()
+    people = reverse("participation:people", args=[track.slug])
+    new = tokens.create(
+        user=administrator, name="script", scopes=["read"], expires_at=timezone.now() + timedelta(1)
+    )
+    program = {"headers": {"Authorization": f"Bearer {new.text}"}}
+    log_in(client, administrator)
+
+    pages = {client.get(page).get("Location") for page in ("/start/", "/jobs/", people, "/collections/")}
+    sent = client.post(people, {"text": ""})
+    by_session, by_token = client.get("/api/v1/people/"), Client().get("/api/v1/people/", **program)
+    opened = [client.get(page).status_code for page in ("/account/", "/account/password/", WAYS)]
+    client.post("/logout/")
+    with_factor(client, administrator)
+    log_in(client, administrator)
+    client.post("/login/code/", {"code": code_now(administrator)})
+
+    assert (pages, sent["Location"]) == ({FACTOR}, FACTOR)
+    assert (by_session.status_code, by_token.status_code) == (403, 403)
+    assert opened == [200, 200, 200]
+    assert client.get(people).status_code == 200
+    assert Client().get("/api/v1/people/", **program).status_code == 200
+
+
+def test_address_that_only_its_user_stated_is_not_that_of_the_person_at_the_university(
+    client: Client, provider: OpenIdProvider, settings: Any
+) -> None:
+    """Somebody registers with the address of another person, and waits for them to log in."""
+    track, mallory = make_track(), make_user("mallory")
+    team, olga = make_team(track, mallory), make_role(track, "olga")
+    for name, by, address in (("eve", olga, ""), ("mat", mallory, ADA["email"])):
+        terms = invitations.Terms(email=address)
+        link = link_of(invitations.invite(place=invitations.Place(track, team), terms=terms, by=by), "")
+        visitor = Client()
+        visitor.get(link)
+        form = {"first_name": "E", "last_name": "R", "username": name, "password": "quintic-9-roots"}
+        visitor.post("/join/", form | {"email": ADA["email"]})
+        assert User.objects.get(username=name).email == ADA["email"]
+
+    answer = log_in_with(client)
+    assert (answer["Location"], user_of(client)) == ("/login/", None)
+    settings.SIGN_IN_ACCOUNTS = ["ghent.test"]
+    log_in_with(client)
+
+    assert User.objects.get(pk=user_of(client)).username not in {"eve", "mat"}
+
+
 def test_admin_opens_only_with_a_second_factor(client: Client) -> None:
     administrator = make_organizer("root")
     visitor = client.get("/admin/login/?next=/admin/")
@@ -592,6 +656,7 @@ def test_change_of_the_second_factor_ends_the_other_sessions(client: Client, set
     assert client.get("/account/").status_code == 200
     settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "another secret key"
     assert client.get("/account/").status_code == 200
+    cache.clear()  # half a minute later
     log_in(between, ada)
     between.post("/login/code/", {"code": code_now(ada)})
     assert between.get("/account/").status_code == 200
