@@ -2,6 +2,7 @@
 
 `post` stores a row in the transaction that gives the reason for the e-mail. The worker writes the text with the
 function that is registered for the kind of the letter, and sends it. Beat starts it every minute for what is still due.
+Each letter fails for itself, whatever the reason: the others are sent, and administrators see those that failed.
 """
 
 import logging
@@ -12,15 +13,16 @@ from typing import Any, NamedTuple
 
 from celery import current_app
 from django.conf import settings
-from django.core.exceptions import ObjectDoesNotExist
 from django.core.mail import EmailMessage
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import Count, Q, QuerySet
 from django.template.loader import render_to_string
 from django.utils import timezone, translation
 from django.utils.functional import Promise
 from kombu.exceptions import OperationalError as BrokerError
 
 from accounts.models import Letter
+from web.names import in_one_line
 
 logger = logging.getLogger(__name__)
 
@@ -109,19 +111,40 @@ def _send(letter_id: int) -> None:
         with transaction.atomic():
             for n, mail in enumerate(_writers[letter.kind](letter.data, letter.site)):
                 with translation.override(mail.language or settings.LANGUAGE_CODE):
-                    text, subject = render_to_string(mail.template, dict(mail.context)), str(mail.subject)
+                    text = render_to_string(mail.template, dict(mail.context))
+                    subject = in_one_line(f"Assay: {mail.subject}")
                 domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].partition("@")[2] or "localhost"
                 headers = {"Message-ID": f"<{letter.created_at:%Y%m%d%H%M%S%f}.{letter.pk}.{n}@{domain}>"}
-                EmailMessage(f"Assay: {subject}", text, None, [mail.to], headers=headers).send()
-    except (OSError, ObjectDoesNotExist) as error:  # of smtplib, sockets, and rows that are gone
+                EmailMessage(subject, text, None, [mail.to], headers=headers).send()
+    except (OperationalError, InterfaceError):
+        raise  # the database is away: nothing can be stored about any letter
+    except (
+        Exception
+    ) as error:  # a mail server, a row that is gone, or a fault of ours: the next letter is sent
         is_last = letter.n_tries + 1 >= MAX_TRIES
         letter.due_at = None if is_last else timezone.now() + FIRST_WAIT * 2**letter.n_tries
         letter.error = f"{type(error).__name__}: {error}"[:300]
-        logger.warning("letter %s was not sent: %s", letter.pk, type(error).__name__)
+        is_fault = not isinstance(error, OSError)  # smtplib and sockets raise it
+        logger.warning("letter %s was not sent: %s", letter.pk, type(error).__name__, exc_info=is_fault)
     else:
         letter.sent_at, letter.due_at, letter.error = timezone.now(), None, ""
     letter.n_tries += 1
     letter.save()
+
+
+def failed_letters() -> QuerySet[Letter]:
+    """The letters whose latest try failed, newest first: those that are tried again, and those that are given up."""
+    return Letter.objects.filter(sent_at=None).exclude(error="").order_by("-pk")
+
+
+def figures() -> dict[str, int]:
+    """The number of letters by state: waiting for their first try, failing (tried again), and given up."""
+    waits = Q(due_at__isnull=False)
+    return Letter.objects.filter(sent_at=None).aggregate(
+        waiting=Count("pk", waits & Q(error="")),
+        failing=Count("pk", waits & ~Q(error="")),
+        given_up=Count("pk", ~waits),
+    )
 
 
 def delete_old() -> None:

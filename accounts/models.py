@@ -13,6 +13,7 @@ from django.urls import get_script_prefix
 from django.utils import timezone
 
 from web.models import Scope
+from web.names import NameField
 
 
 class Role(NamedTuple):
@@ -203,7 +204,7 @@ class Token(models.Model):
     """An access token of a user, for programs. Only the digest of its text is stored."""
 
     user = models.ForeignKey(User, models.PROTECT, related_name="tokens")
-    name = models.CharField(max_length=100)
+    name = NameField(max_length=100)
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
     track_id = models.BigIntegerField(null=True, help_text="The only track where it is valid; empty: all.")
     shown = models.CharField(max_length=20, help_text="The first characters, to recognize it.")

@@ -16,6 +16,7 @@ from accounts.models import Token, User
 from accounts.selectors import ROLES_OF_ACCOUNT, roles_in, tracks_of_tokens
 from assay.errors import Refused
 from web.models import Scope
+from web.names import problem_of
 from web.statements import Statement, Table, joined
 
 _TOKEN, _USER = Table(Token, "token"), Table(User, "account")
@@ -66,8 +67,8 @@ def create(
     if unknown or not scopes:
         wrong = f"Unknown scope {unknown[0]}" if unknown else "A token needs a scope"
         raise TokenRefused(f"{wrong}; use {', '.join(Scope.values)}.")
-    if not name or not name.isprintable():
-        raise TokenRefused("Enter a name of printable characters.")
+    if problem := problem_of(name):
+        raise TokenRefused(problem)
     if not now < expires_at <= now + timedelta(days=MAX_DAYS):
         raise TokenRefused(f"A token expires in the future, at most {MAX_DAYS} days from now.")
     if within is not None and (set(scopes) - set(within.scopes) or expires_at > within.expires_at):

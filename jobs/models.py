@@ -6,6 +6,7 @@ from django.db.models.functions import Now
 from django.urls import get_script_prefix, reverse
 
 from accounts.models import User
+from web.names import NameField
 
 
 class Job(models.Model):
@@ -24,7 +25,7 @@ class Job(models.Model):
     UNFINISHED = (State.QUEUED, State.RUNNING)
 
     kind = models.CharField(max_length=100)
-    title = models.CharField(max_length=200)
+    title = NameField(max_length=200)
     arguments = models.JSONField(default=dict)
     place = models.CharField(
         max_length=255,

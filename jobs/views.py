@@ -4,13 +4,19 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import AuthenticatedRequest, user_action, user_page
+from accounts.letters import failed_letters
 from jobs import selectors, services
+
+MOST_LETTERS = 20
 
 
 @user_page
 def jobs(request: AuthenticatedRequest) -> HttpResponse:
-    """The newest jobs. Administrators see all, others those of their tracks and those that they requested."""
-    return render(request, "jobs/jobs.html", {"jobs": selectors.jobs_for(request.user)[:100]})
+    """The newest jobs. Administrators see all, and failed e-mails; others those of their tracks and their own."""
+    failed = failed_letters()[:MOST_LETTERS] if request.user.is_administrator else ()
+    return render(
+        request, "jobs/jobs.html", {"jobs": selectors.jobs_for(request.user)[:100], "letters": failed}
+    )
 
 
 @user_page

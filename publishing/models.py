@@ -11,6 +11,7 @@ from assay.exchange.registry import FORMS
 from jobs.models import Job
 from participation.models import Team
 from tracks.models import StoredProtocol, Track
+from web.names import NameField
 
 ARCHIVE = "archive"  # the form with everything
 
@@ -62,7 +63,7 @@ class Archive(models.Model):
         validators=[check_authors],
         help_text="Who made the test collection, one name per line, for its citation. An ORCID iD may follow a name.",
     )
-    license = models.CharField(
+    license = NameField(
         max_length=200,
         blank=True,
         help_text="Its URL or name, such as https://creativecommons.org/licenses/by/4.0/.",
@@ -109,7 +110,7 @@ class LoadedArchive(models.Model):
         LOADED = "loaded", "loaded"
         FAILED = "failed", "refused"
 
-    name = models.CharField("file name", max_length=255)
+    name = NameField("file name", max_length=255)
     file = models.FileField(upload_to="archives/", max_length=255, blank=True)
     size = models.BigIntegerField()
     sha256 = models.CharField(max_length=64)

@@ -12,6 +12,7 @@ from django.forms.utils import flatatt
 from django.utils.safestring import SafeString
 
 from assay.errors import Refused
+from web.names import check_line
 
 
 @contextmanager
@@ -40,9 +41,15 @@ class StyledField(forms.BoundField):
 
 
 class StyledForm(forms.Form):
-    """A form whose controls are styled. It comes before another base that is a form."""
+    """A form whose controls are styled, and whose inputs of one line take one line. It is the first base."""
 
     bound_field_class = StyledField
+
+    def full_clean(self) -> None:
+        for field in self.fields.values():
+            if type(field.widget) is forms.TextInput and check_line not in field.validators:
+                field.validators.append(check_line)
+        super().full_clean()
 
 
 class LongSelect(forms.Select):

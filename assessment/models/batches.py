@@ -10,6 +10,7 @@ from accounts.models import User
 from participation.models import Invitation
 from pooling.models import Pool, PoolEntry
 from tracks.models import Topic
+from web.names import NameField
 
 MOST_CHECKS = 50  # percent
 MOST_JUDGES = 50  # of a unit
@@ -40,7 +41,7 @@ class Batch(models.Model):
         LETTERED = "lettered", "its assessors, as Assessor A, B, …"
 
     pool = models.ForeignKey(Pool, models.PROTECT, related_name="batches")
-    name = models.CharField(max_length=100)
+    name = NameField(max_length=100)
     kind = models.CharField(max_length=20, choices=Kind, default=Kind.MAIN)
     status = models.CharField("state", max_length=10, choices=Status, default=Status.DRAFT)
     minutes_allotted = models.PositiveIntegerField(

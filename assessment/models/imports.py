@@ -8,6 +8,7 @@ from assessment.models.batches import Batch
 from jobs.models import Job
 from pooling.models import Pool
 from tracks.models import Track
+from web.names import NameField
 
 
 class CheckedUpload(models.Model):
@@ -16,7 +17,7 @@ class CheckedUpload(models.Model):
     The file is deleted when its content is stored. `report` is the result of the latest check.
     """
 
-    name = models.CharField("file name", max_length=255)
+    name = NameField("file name", max_length=255)
     size = models.BigIntegerField()
     sha256 = models.CharField(max_length=64)
     report = models.JSONField(default=dict)

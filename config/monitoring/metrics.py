@@ -21,6 +21,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from accounts import letters
 from assay.version import VERSION
 from assessment.judgments.selectors import last_number
 from config.middleware import Middleware, client_address
@@ -171,6 +172,8 @@ class SiteFigures:
             yield CounterMetricFamily(
                 "assay_judgments", "Judgments stored, by the number of the last one.", last_number()
             )
+            mails = [((state,), n) for state, n in letters.figures().items()]
+            yield _labeled("assay_letters", "E-mails that are not sent.", ["state"], mails)
             last = last_backup()
             yield _gauge(
                 "assay_backup_scheduled", "1 if backups are made on a schedule.", bool(settings.BACKUP_DIR)

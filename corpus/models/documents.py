@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
+from web.names import NameField
 
 
 class Collection(models.Model):
@@ -18,9 +19,9 @@ class Collection(models.Model):
         INCOMPLETE = "incomplete", gettext_noop("incomplete: its first import failed")
 
     slug = models.SlugField(unique=True, max_length=100)
-    name = models.CharField(max_length=200)
+    name = NameField(max_length=200)
     description = models.TextField(blank=True)
-    license = models.CharField(max_length=200, blank=True)
+    license = NameField(max_length=200, blank=True)
     hosts = ArrayField(
         models.CharField(max_length=200),
         default=list,

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from accounts.models import Letter, User
 from tracks.models import Track
+from web.names import NameField
 
 
 class Announcement(models.Model):
@@ -21,7 +22,7 @@ class Announcement(models.Model):
         EVERYONE = "everyone", "everyone who sees the track"
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="announcements")
-    title = models.CharField(max_length=200)
+    title = NameField(max_length=200)
     text = models.TextField("Markdown")
     html = models.TextField(editable=False)
     audiences = ArrayField(models.CharField(max_length=10, choices=Audience), help_text="Who sees it.")

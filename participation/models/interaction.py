@@ -7,6 +7,7 @@ from django.urls import reverse
 from accounts.models import User
 from participation.models.teams import Team
 from tracks.models import Topic
+from web.names import NameField
 
 
 class Interaction(models.Model):
@@ -19,7 +20,7 @@ class Interaction(models.Model):
         help_text="The page of the team's system, which a session shows in a frame.",
     )
     data = models.FileField(upload_to="interaction/", max_length=255, blank=True)
-    data_name = models.CharField(max_length=255, blank=True)
+    data_name = NameField(max_length=255, blank=True)
     data_sha256 = models.CharField(max_length=64, blank=True)
     data_at = models.DateTimeField(null=True, blank=True)
 

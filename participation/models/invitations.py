@@ -8,6 +8,7 @@ from django.urls import reverse
 from accounts.models import Letter, User
 from participation.models.teams import Team
 from tracks.models import Track
+from web.names import NameField
 
 
 class Invitation(models.Model):
@@ -27,9 +28,9 @@ class Invitation(models.Model):
     role = models.CharField(max_length=10, choices=Role)
     team = models.ForeignKey(Team, models.PROTECT, null=True, related_name="invitations")
     may_submit = models.BooleanField(default=True)
-    group = models.CharField(max_length=50, blank=True)
+    group = NameField(max_length=50, blank=True)
     user = models.ForeignKey(User, models.PROTECT, null=True, related_name="invitations")
-    name = models.CharField(max_length=300, blank=True)
+    name = NameField(max_length=300, blank=True)
     email = models.EmailField(blank=True, help_text="Only an account with this address can accept it.")
     nonce = models.CharField(max_length=64)
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token.")
@@ -89,10 +90,10 @@ class JoinRequest(models.Model):
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="join_requests")
     user = models.ForeignKey(User, models.PROTECT, null=True, related_name="join_requests")
-    name = models.CharField(max_length=300)
+    name = NameField(max_length=300)
     email = models.EmailField()
-    organization = models.CharField(max_length=200, blank=True)
-    team_name = models.CharField("team", max_length=100)
+    organization = NameField(max_length=200, blank=True)
+    team_name = NameField("team", max_length=100)
     message = models.TextField(blank=True)
     state = models.CharField(max_length=10, choices=State, default=State.OPEN)
     reason = models.CharField(max_length=1000, blank=True, help_text="Why it was refused.")

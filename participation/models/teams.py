@@ -7,16 +7,15 @@ from django.urls import reverse
 
 from accounts.models import User
 from tracks.models import Track
+from web.names import NameField
 
 
 class Team(models.Model):
     """A group that submits runs to a track. Names are unique in the track, ignoring case."""
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="teams")
-    name = models.CharField(max_length=100)
-    organization = models.CharField(
-        max_length=200, blank=True, help_text="Such as a university or a company."
-    )
+    name = NameField(max_length=100)
+    organization = NameField(max_length=200, blank=True, help_text="Such as a university or a company.")
     members = models.ManyToManyField(User, through="Membership", blank=True, related_name="teams")
     max_megabytes = models.PositiveIntegerField(
         "disk limit",
@@ -92,9 +91,9 @@ class TeamDocument(models.Model):
         blank=True,
         help_text="Of the document of the protocol that it is; empty for another one.",
     )
-    title = models.CharField(max_length=200)
+    title = NameField(max_length=200)
     is_public = models.BooleanField(default=False, help_text="Everyone gets it once a leaderboard is public.")
-    name = models.CharField(max_length=200)
+    name = NameField(max_length=200)
     file = models.FileField(upload_to="documents/", max_length=255)
     size = models.PositiveBigIntegerField()
     sha256 = models.CharField(max_length=64)

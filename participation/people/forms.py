@@ -110,7 +110,7 @@ class TeamDetailsForm(StyledForm):
         return data | {"documents": texts}
 
 
-class TeamNameForm(forms.Form):
+class TeamNameForm(StyledForm):
     """A new team."""
 
     name = forms.CharField(max_length=100, label="Name of the team")

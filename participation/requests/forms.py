@@ -38,13 +38,13 @@ class RequestForm(StyledForm):
         return JoinRequest(**self.cleaned_data)
 
 
-class AcceptForm(forms.Form):
+class AcceptForm(StyledForm):
     """The team into which a person is accepted."""
 
     team_name = forms.CharField(max_length=100, label="Team")
 
 
-class RefusalForm(forms.Form):
+class RefusalForm(StyledForm):
     """The reason for refusing a request."""
 
     reason = forms.CharField(max_length=1000, label="Reason")

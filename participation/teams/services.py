@@ -14,6 +14,7 @@ from participation.models import EndedMembership, Membership, Team
 from participation.teams.selectors import members_to_mail, team_named
 from tracks.models import Track
 from tracks.tracks import services as track_services
+from web.names import problem_of
 
 MAX_DOCUMENT = 20_000  # characters
 
@@ -93,8 +94,8 @@ def _save(team: Team, action: str, names: Sequence[str]) -> Team:
 def check_name(*, track: Track, name: str, team: Team | None = None) -> None:
     """Refuse an empty name, and one that another team of the track has, ignoring case."""
     others = Team.objects.filter(track=track, name__iexact=name.strip()).exclude(pk=team.pk if team else 0)
-    if not name.strip() or not name.isprintable():
-        raise TeamRefused("Enter a name of printable characters.")
+    if problem := problem_of(name.strip()):
+        raise TeamRefused(problem)
     if others.exists():
         raise TeamRefused(f"{track} already has a team named {name.strip()}; choose another name.")
 

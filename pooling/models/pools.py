@@ -9,6 +9,7 @@ from corpus.models import Document
 from jobs.models import Job
 from pooling.models.runs import Run
 from tracks.models import StoredProtocol, Topic, Track
+from web.names import NameField
 
 
 class Pool(models.Model):
@@ -26,7 +27,7 @@ class Pool(models.Model):
         BY_ANSWER = "by-answer", "generated answers one after the other, then cited documents"
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="pools")
-    name = models.CharField(max_length=100)
+    name = NameField(max_length=100)
     protocol = models.ForeignKey(StoredProtocol, models.PROTECT, related_name="+")
     protocol_digest = models.CharField(max_length=64)
     seed = models.BigIntegerField()

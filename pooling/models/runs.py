@@ -12,6 +12,7 @@ from assay.protocols.run_answers import answers_in_words
 from assay.protocols.schema import Phase
 from participation.models.teams import Team
 from tracks.models import Track
+from web.names import NameField
 
 
 class Run(models.Model):
@@ -50,7 +51,7 @@ class Run(models.Model):
         default=0,
         help_text="The place among the team's runs, lowest first; a pool with a limit per team takes the first runs.",
     )
-    file_name = models.CharField(max_length=255)
+    file_name = NameField(max_length=255)
     original = models.FileField(upload_to="runs/original/", max_length=255)
     columns = models.FileField(upload_to="runs/columns/", max_length=255)
     sha256 = models.CharField(max_length=64, help_text="Of the original bytes as uploaded.")

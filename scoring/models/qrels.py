@@ -6,6 +6,7 @@ from django.urls import reverse
 from accounts.models import User
 from pooling.models import Pool
 from tracks.models import Machine, StoredProtocol, Track
+from web.names import NameField
 
 
 class Qrels(models.Model):
@@ -17,7 +18,7 @@ class Qrels(models.Model):
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="qrels")
     version = models.PositiveIntegerField()
-    name = models.CharField(max_length=100, blank=True)
+    name = NameField(max_length=100, blank=True)
     source = models.CharField(max_length=10, choices=Source)
     pool = models.ForeignKey(Pool, models.PROTECT, null=True, blank=True, related_name="qrels")
     protocol = models.ForeignKey(StoredProtocol, models.PROTECT, related_name="+")

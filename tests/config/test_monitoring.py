@@ -23,6 +23,7 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
+from accounts.models import Letter
 from config.monitoring import metrics
 from config.monitoring.requests import AccessLogMiddleware
 from jobs import services as jobs
@@ -118,6 +119,15 @@ def test_jobs_judgments_backups_and_health_are_read_from_the_database(
     watched: Client, settings: Any, scene_jobs: list[Job]
 ) -> None:
     settings.BACKUP_DIR = "/backups"
+    Letter.objects.bulk_create(
+        Letter(kind="accounts.links", data={}, due_at=due, sent_at=sent, error=error)
+        for due, sent, error in [
+            (timezone.now(), None, ""),
+            *[(timezone.now(), None, "OSError: down")] * 2,
+            (None, None, "OSError: down"),
+            (None, timezone.now(), ""),
+        ]
+    )
 
     read = figures(watched)
 
@@ -128,6 +138,7 @@ def test_jobs_judgments_backups_and_health_are_read_from_the_database(
     assert 7200 <= read["assay_backup_age_seconds",] < 7300
     assert (read["assay_backup_scheduled",], read["assay_backup_failed",]) == (1, 1)
     assert (read["assay_judgments_total",], read["assay_healthy",]) == (0, 1)
+    assert [read["assay_letters", state] for state in ("waiting", "failing", "given_up")] == [1, 2, 1]
 
 
 @pytest.fixture

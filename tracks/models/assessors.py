@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from tracks.models.tracks import Track
+from web.names import NameField
 
 
 class Organizer(models.Model):
@@ -30,7 +31,7 @@ class Assessor(models.Model):
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="assessors")
     user = models.ForeignKey(User, models.PROTECT, related_name="assessor_of")
-    group = models.CharField(
+    group = NameField(
         max_length=50, blank=True, help_text="One of the groups of the protocol; empty if it defines none."
     )
     ended_at = models.DateTimeField(
@@ -59,10 +60,8 @@ class Machine(models.Model):
     """
 
     assessor = models.OneToOneField(Assessor, models.PROTECT, related_name="machine")
-    name = models.CharField(max_length=60)
-    version = models.CharField(
-        max_length=60, help_text="The version of the program, or the name of the model."
-    )
+    name = NameField(max_length=60)
+    version = NameField(max_length=60, help_text="The version of the program, or the name of the model.")
     description = models.TextField(
         blank=True, help_text="How it judges: the prompt, the settings, what it was trained on."
     )

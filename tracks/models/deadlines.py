@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from tracks.models.tracks import Track
+from web.names import NameField
 
 
 class Deadline(models.Model):
@@ -42,7 +43,7 @@ class Milestone(models.Model):
     """A date that the organizers of a track announce, such as the release of topics. Nothing happens by itself."""
 
     track = models.ForeignKey(Track, models.CASCADE, related_name="milestones")
-    title = models.CharField(max_length=200)
+    title = NameField(max_length=200)
     starts_on = models.DateField()
     ends_on = models.DateField(null=True, blank=True, help_text="The last day; empty if there is one day.")
 

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from tracks.models.tracks import Track
+from web.names import NameField
 
 
 class Download(models.Model):
@@ -31,7 +32,7 @@ class Download(models.Model):
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="downloads")
     kind = models.CharField(max_length=20, choices=Kind)
-    name = models.CharField("file name", max_length=255, blank=True)
+    name = NameField("file name", max_length=255, blank=True)
     description = models.CharField(max_length=1000, blank=True)
     file = models.FileField(max_length=255, blank=True)
     url = models.URLField("link", max_length=1000, blank=True)
@@ -71,7 +72,7 @@ class Fetch(models.Model):
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="fetches")
     user = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
-    name = models.CharField("file", max_length=255)
+    name = NameField("file", max_length=255)
     sha256 = models.CharField(max_length=64)
     fetched_at = models.DateTimeField(db_default=Now())
 

@@ -10,6 +10,7 @@ from accounts.models import User
 from assay.protocols.loader import parse_protocol
 from assay.protocols.schema import Protocol
 from corpus.models import Collection
+from web.names import NameField
 
 
 class StoredProtocol(models.Model):
@@ -50,7 +51,7 @@ class Track(models.Model):
         CLOSED = "closed", gettext_noop("closed for runs")
 
     slug = models.SlugField(unique=True, max_length=100)
-    name = models.CharField(max_length=200)
+    name = NameField(max_length=200)
     description = models.TextField(
         blank=True, help_text="Plain text, shown to everyone once the track is open."
     )

@@ -14,6 +14,8 @@ from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import BaseParser
 from rest_framework.parsers import JSONParser as BaseJSONParser
 
+from web.names import in_one_line
+
 MAX_NAME = 200
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # halves of surrogate pairs have no UTF-8
 CANNOT = "has a character that cannot be stored: NUL, or half a surrogate pair."
@@ -69,9 +71,10 @@ class FileParser(BaseParser):
             disposition = parse_header_parameters(request.headers.get("Content-Disposition", ""))[1]
         except ValueError as error:
             raise ParseError("The header Content-Disposition is malformed.") from error
-        name, kind = disposition.get("filename", "")[-MAX_NAME:] or "run", media_type or self.media_type
+        name, kind = disposition.get("filename", "")[-MAX_NAME:], media_type or self.media_type
         if not _is_storable(name):
             raise ParseError(f"The name of the file {CANNOT}")
+        name = in_one_line(name) or "run"
         file: UploadedFile[Any]
         # As Django's own handlers do it
         if int(request.META.get("CONTENT_LENGTH") or 0) <= settings.FILE_UPLOAD_MAX_MEMORY_SIZE:

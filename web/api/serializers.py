@@ -16,6 +16,7 @@ from rest_framework.exceptions import ErrorDetail
 from assay.errors import BadFile
 from assay.formats.qrels.reader import Complaint
 from web import times
+from web.names import check_line
 from web.pages import counted
 
 MOST_NAMED = 20
@@ -23,22 +24,26 @@ T = TypeVar("T")
 
 
 MAX_WHOLE = 2**31 - 1  # what a column of PostgreSQL takes
+MAX_LINE = 300  # a text that may be longer may have several lines
 
 
 class Strict(serializers.Serializer[Any]):
     """The content of a request. A field that the endpoint does not know is an error, not ignored.
 
     A whole number whose field sets no bounds is one that the database takes. A wrong choice names the accepted ones.
+    A short text has one line.
     """
 
     def get_fields(self) -> dict[str, Any]:
-        """The fields, with bounds for all whole numbers, and the choices in the message about a wrong one."""
+        """The fields, with bounds for all whole numbers, one line for short texts, and choices in their message."""
         fields = super().get_fields()
         for field in fields.values():
             child = getattr(field, "child", field)
             if isinstance(child, serializers.ChoiceField):
                 accepted = ", ".join(str(choice) for choice in child.choices if choice != "")
                 child.error_messages["invalid_choice"] = f"“{{input}}” is not accepted. Accepted: {accepted}."
+            if isinstance(child, serializers.CharField) and (child.max_length or MAX_LINE + 1) <= MAX_LINE:
+                child.validators.append(check_line)
             if not isinstance(child, serializers.IntegerField):
                 continue
             if child.max_value is None:

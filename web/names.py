@@ -1,0 +1,67 @@
+"""Names, and every other text of one line: what they may contain. Forms, the API and the models ask here.
+
+A name becomes the subject of an e-mail, a heading and the name of a file. So it has one line, nothing that nobody sees,
+and nothing that changes the order of the letters around it.
+"""
+
+import unicodedata
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils.translation import gettext
+
+HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})  # controls, formats, half surrogates, ends of lines
+JOINERS = "\u200c\u200d"  # which Persian and the scripts of India need
+BREAKS = frozenset("\n\r\v\f\x85\u2028\u2029")
+BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and symbols without ink
+
+
+def problem_of(text: str) -> str:
+    """The fault of a name or another text of one line, as a sentence; empty if there is none."""
+    hidden = next(filter(_is_hidden, text), "")
+    if hidden in BREAKS:
+        return gettext("Use one line: this text has a line break.")
+    if hidden:
+        code = f"U+{ord(hidden):04X} {unicodedata.name(hidden, '')}".rstrip()
+        return gettext("Remove the character {code}, which cannot be seen.").format(code=code)
+    if not any(unicodedata.category(c)[0] in "LNPS" and c not in BLANK for c in text):
+        return gettext("Use at least one character that can be seen.")
+    return ""
+
+
+def _is_hidden(character: str) -> bool:
+    return unicodedata.category(character) in HIDDEN and character not in JOINERS
+
+
+def check_line(text: Any) -> None:
+    """Validate a text of one line, for forms, the API and models.
+
+    Raises:
+        ValidationError: It has a line break, a character that nobody sees, or nothing that somebody sees.
+    """
+    if problem := problem_of(str(text)):
+        raise ValidationError(problem, code="not-a-line")
+
+
+def in_one_line(text: str) -> str:
+    """The text without what a line cannot have: each line break and hidden character becomes a space."""
+    return " ".join("".join(" " if _is_hidden(character) else character for character in text).split())
+
+
+class NameField(models.CharField[str, str]):
+    """A column of names. The admin and model forms refuse what is none; from a file or a command, it is made one."""
+
+    default_validators = [check_line]
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        value = super().pre_save(model_instance, add)
+        if isinstance(value, str) and value and problem_of(value):
+            value = in_one_line(value)
+            setattr(model_instance, self.attname, value)
+        return value
+
+    def deconstruct(self) -> Any:
+        """For migrations, it is a `CharField`: the database has the same column."""
+        name, _, arguments, options = super().deconstruct()
+        return name, "django.db.models.CharField", arguments, options
