@@ -14,7 +14,6 @@ A topic file rarely names the topic's own question. It is then the candidate wit
 text of the collection once, and compares it by an index of the topics' shingles, so its time grows with the collection.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from assay.building.shingles import words as words_of_html
 from assay.building.store import HEADS, KEPT, Store
 from assay.formats.spreadsheet import tsv_lines
 from assay.formats.topics.reader import TopicRow
+from assay.html import links
 from assay.html.images import without_placeholders
 from assay.html.sanitize import clean_title, plain
 
@@ -32,7 +32,6 @@ FORBIDDEN = ("own thread", "published link", "mention")
 KINDS = (*FORBIDDEN, "same title", "near-duplicate", "linked duplicate")
 HEADER = ("topic", "kind", "docno", "thread", "overlap", "removed", "title")
 OVERLAP = 0.6  # lower than for the removal of duplicates: a person decides
-_ADDRESS = re.compile(r"/(?:questions|q|a|posts)/([0-9]{1,18})(?:/[^/\s\"'<>#()]*(?:/([0-9]{1,18}))?)?")
 _CHECKED = f"({KEPT} OR role = 'removed')"
 
 
@@ -160,8 +159,8 @@ def _mentions(store: Store, posts: Mapping[str, str]) -> Iterator[Leak]:
     named: dict[tuple[str, str], None] = {}
     if posts:
         for docno, text in store.rows(texts):
-            for address in _ADDRESS.finditer(text):
-                codes = {posts[post] for post in address.groups() if post in posts}
+            for ids in links.mentioned(text):
+                codes = {posts[post] for post in ids if post in posts}
                 named |= {(code, docno): None for code in sorted(codes) if docno not in posts}
     for code, docno in named:
         yield from _leaks(store, code, "mention", "docno = ?", (docno,))

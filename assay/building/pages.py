@@ -51,6 +51,8 @@ _PAGE = Template(
 <title>$name</title>
 <style>body { font: 1em/1.5 sans-serif; max-width: 50em; margin: 1em auto; padding: 0 1em; overflow-wrap: anywhere }
 article { border-top: 1px solid; margin-top: 2em } .about { font-size: .9em } .math-container { font-family: monospace }
+.math-container, code, kbd, pre, samp, var { direction: ltr; unicode-bidi: isolate }
+h1, h4, h5, h6, p, li, dd, dt, td, th, .body, .text { unicode-bidi: plaintext }
 pre { overflow-x: auto } img { max-width: 100% }</style>
 </head>
 <body>

@@ -12,7 +12,7 @@ hosts of the collection. An empty host means that the link was relative, so to t
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from html import escape
 from typing import NamedTuple
 
@@ -26,6 +26,14 @@ _HOST = re.compile(
 _QUESTION = re.compile(r"/questions/(\d{1,18})(?:/[^/]*(?:/(\d{1,18}))?)?/?")
 _SHORT = re.compile(r"/(?:q|a|posts)/(\d{1,18})(?:/\d+)?/?")
 _FRAGMENT = re.compile(r"(?:answer-|comment\d+_)?(\d{1,18})")
+# The address of a post in any text, also inside the address of an archive; or a marker that was one.
+_IN_TEXT = re.compile(
+    r"/(?:questions|q|a|posts)/([0-9]{1,18})(?:/[^/\s\"'<>#()]*(?:/([0-9]{1,18}))?)?"
+    r"(?:(?:\?[^/\s\"'<>()#]*)?\#(?:answer-|comment[0-9]+_)?([0-9]{1,18})\b)?"
+    r"|href=[\"']?\#(?:answer-|comment[0-9]+_)?([0-9]{1,18})\b"
+    r'|data-post="([0-9]{1,18})" data-thread="([0-9]{1,18})"'
+)
+_INSIDE = re.compile(r".*[^a-z]https?:/{1,2}([^/].*)", re.IGNORECASE | re.DOTALL)  # the last one
 _IGNORED = re.compile(r"[\x00-\x20\x7f]+")
 _MARKER = re.compile(r'<a((?: [a-z-]+="[^"]*")*)>|</a>')
 _ATTRIBUTE = re.compile(r' ([a-z-]+)="([^"]*)"')
@@ -40,7 +48,10 @@ class Link(NamedTuple):
 
 
 def read(href: str) -> Link:
-    """The target of an href. `post` is empty if it is not the address of a post."""
+    """The target of an href. `post` is empty if it is not the address of a post.
+
+    An archive's link has the archive's host and the post whose address is inside it, so that a check for leaks sees it.
+    """
     href = _IGNORED.sub("", href)
     address = _ADDRESS.fullmatch(href)
     if address is None:
@@ -53,6 +64,8 @@ def read(href: str) -> Link:
         return Link(host, fragment or question[2] or question[1], question[1])
     if short := _SHORT.fullmatch(path):
         return Link(host, fragment or short[1], short[1])
+    if host and (inside := _INSIDE.match(href)) and (link := read(f"//{inside[1]}")).post:
+        return link._replace(host=host)
     is_relative = not path and not host and fragment
     return Link(host, fragment, fragment) if is_relative else Link(host)
 
@@ -61,6 +74,17 @@ def marker(link: Link) -> str:
     """The opening tag of a link in stored HTML."""
     post = f' data-post="{link.post}" data-thread="{link.thread}"' if link.post else ""
     return f'<a data-host="{link.host}"{post}>'
+
+
+def mentioned(text: str) -> Iterator[set[str]]:
+    """The ids of each address of a post: in HTML or Markdown of a site, or in stored HTML, where it is a marker.
+
+    >>> [sorted(ids) for ids in mentioned('See <a href="/questions/12/why/34">this</a> or /a/56.')]
+    [['12', '34'], ['56']]
+    >>> [sorted(ids) for ids in mentioned('See <a data-host="" data-post="34" data-thread="12">this</a>.')]
+    [['12', '34']]
+    """
+    return (set(match.groups()) - {None} for match in _IN_TEXT.finditer(text))
 
 
 def posts(fragments: Iterable[str], hosts: Collection[str]) -> set[str]:

@@ -154,7 +154,9 @@ def _leaks(campaign: _Campaign) -> list[Point]:
     check = latest_check(track)
     if check is None:
         return [Point("Leaks", "not checked", address, False, action="Check for leaks", is_optional=True)]
-    problems = ["Topics were added or removed since the check. Check again."] if is_outdated(check) else []
+    problems = (
+        ["Topics or the collection changed after the check. Check again."] if is_outdated(check) else []
+    )
     state = f"{counted(check.n_forbidden, 'leak')}, accepted" if check.reason else "none"
     is_open = bool(check.n_forbidden) and not check.reason
     if is_open:

@@ -34,6 +34,7 @@ class LeakCheckSerializer(serializers.ModelSerializer[LeakCheck]):
 
     job = JobAddress(help_text="The address of the job that checks.")
     leaks = serializers.SerializerMethodField()
+    is_outdated = serializers.SerializerMethodField()
     unknown = serializers.ListField(
         child=serializers.CharField(),
         help_text="Topics whose own question is not known: only texts are compared.",
@@ -43,13 +44,17 @@ class LeakCheckSerializer(serializers.ModelSerializer[LeakCheck]):
         model = LeakCheck
         fields = [
             *("job", "overlap", "is_complete", "n_topics", "n_forbidden", "leaks", "unknown", "reason"),
-            "created_at",
+            *("is_outdated", "created_at"),
         ]
 
     @extend_schema_field(LeakSerializer(many=True))
     def get_leaks(self, check: LeakCheck) -> Any:
         """The leaks by topic and kind."""
         return LeakSerializer(selectors.report_of(check).leaks, many=True).data
+
+    def get_is_outdated(self, check: LeakCheck) -> bool:
+        """True if topics or the collection changed since: check again before the track opens."""
+        return selectors.is_outdated(check)
 
 
 class CheckSerializer(Strict):

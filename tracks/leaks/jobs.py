@@ -1,7 +1,8 @@
 """The job that checks the topics of a track against its collection, by the rules of the command `assay`.
 
 It copies what the check reads into a store of the library in a temporary folder: the documents, comments and links of
-the collection, and the candidates, among which the own questions of the topics are.
+the collection, the candidates, among which the own questions of the topics are, and the threads of these questions, if
+the track has a collection of its topics.
 """
 
 import json
@@ -17,6 +18,7 @@ from assay.building.store import Store, refusals
 from assay.formats.topics.reader import TopicRow
 from corpus.models import BuildFile, Collection, Comment, Document, DocumentLink
 from jobs import services as jobs
+from tracks.leaks.selectors import checked_digest
 from tracks.models import LeakCheck, Track
 
 KIND = "tracks.leaks.check"
@@ -45,6 +47,7 @@ def check_leaks(progress: jobs.Progress) -> dict[str, Any]:
     check = LeakCheck.objects.select_related("track__collection").get(job_id=progress.job_id)
     track, folder = check.track, Path(settings.VAR_DIR, "leaks")
     folder.mkdir(parents=True, exist_ok=True)
+    digest = checked_digest(track)  # before anything is read: a change meanwhile makes the check outdated
     rows = list(track.topics.order_by("natural_code"))
     prints = {leaks.text_print(topic.title, topic.body): topic.code for topic in rows}
 
@@ -55,6 +58,7 @@ def check_leaks(progress: jobs.Progress) -> dict[str, Any]:
         store = Store(Path(place, "build.sqlite"))
         try:
             own = _fill(store, track, progress, prints)
+            _fill_threads(store, track, {row.thread or own.get(row.code, "") for row in rows})
             topics = [
                 TopicRow(0, row.code, row.title, row.body, thread=row.thread or own.get(row.code, ""))
                 for row in rows
@@ -63,9 +67,10 @@ def check_leaks(progress: jobs.Progress) -> dict[str, Any]:
         finally:
             store.close()
     check.leaks, check.unknown, check.n_topics = result.leaks, result.unknown, len(topics)
+    check.digest = digest
     check.n_forbidden, check.is_complete = sum(leak.is_forbidden for leak in result.leaks), True
     with progress.storing():
-        check.save(update_fields=["leaks", "unknown", "n_topics", "n_forbidden", "is_complete"])
+        check.save(update_fields=["leaks", "unknown", "n_topics", "digest", "n_forbidden", "is_complete"])
     return {"leaks": len(check.leaks), "forbidden": check.n_forbidden}
 
 
@@ -103,6 +108,16 @@ def _fill(store: Store, track: Track, progress: jobs.Progress, prints: Mapping[i
             late = ((each.docno, target, kind, 1) for kind, targets in linked for target in targets)
             store.insert(_LINKS, late)
     return own
+
+
+def _fill_threads(store: Store, track: Track, questions: set[str]) -> None:
+    """Copy the posts of the topics' own threads, so that the address of an answer is found too."""
+    if track.topic_collection is None:
+        return
+    posts = track.topic_collection.documents.filter(thread__in=questions).order_by("pk")
+    rows = posts.values_list("docno", "kind", "thread", "title", "body").iterator(ROWS_AT_ONCE)
+    with store.writing():
+        store.insert(_POSTS, ((*row[:3], "topic", *row[3:]) for row in rows))
 
 
 def _questions(track: Track, collection: Collection) -> Iterator[Question]:

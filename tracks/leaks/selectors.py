@@ -1,11 +1,18 @@
 """The checks of a track for leaks, and their page."""
 
+import json
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from django.contrib.postgres.aggregates import StringAgg
+from django.db.models import F, TextField, Value
+from django.db.models.functions import MD5, Concat
+
 from assay.building.leaks import KINDS, Leak, Report
+from assay.digests import sha256_of
+from corpus.models import Collection, Import
 from jobs.models import Job
-from tracks.models import LeakCheck, Track
+from tracks.models import CandidateFile, LeakCheck, Track
 
 SHOWN = 200  # leaks on the page; the file has all
 
@@ -53,8 +60,30 @@ def report_of(check: LeakCheck) -> Report:
 
 
 def is_outdated(check: LeakCheck) -> bool:
-    """Return whether topics were added or removed after a check."""
-    return check.track.topics.count() != check.n_topics
+    """Return whether topics, collections or candidates changed after a check. Four queries."""
+    return check.digest != checked_digest(check.track)
+
+
+def checked_digest(track: Track) -> str:
+    """A digest of what a check for leaks reads: the words of the topics, and what was imported into the collections.
+
+    The database computes the part of the topics, because a track may have many.
+    """
+    parts = (part for name in ("code", "title", "body", "thread") for part in (F(name), Value("\x1f")))
+    texts = MD5(Concat(*parts, output_field=TextField()))
+    topics = track.topics.aggregate(all=StringAgg(texts, "", order_by="code"))["all"]
+    collections = Collection.objects.filter(pk__in=[track.collection_id, track.topic_collection_id])
+    imports = Import.objects.filter(collection__in=collections).order_by("pk")
+    files = CandidateFile.objects.filter(track=track)
+    read = [
+        topics,
+        track.collection_id,
+        track.topic_collection_id,
+        list(collections.order_by("pk").values_list("pk", "counts")),
+        list(imports.values_list("collection", "sha256", "position", "is_complete")),
+        list(files.values_list("sha256", flat=True)),
+    ]
+    return sha256_of(json.dumps(read, sort_keys=True).encode())
 
 
 def leaks_page(track: Track) -> LeaksPage:

@@ -8,7 +8,7 @@ from assay.errors import Refused
 from jobs import services as jobs
 from jobs.models import Job
 from tracks.leaks.jobs import KIND
-from tracks.leaks.selectors import latest_check
+from tracks.leaks.selectors import is_outdated, latest_check
 from tracks.models import LeakCheck, Track
 from tracks.tracks import services as track_services
 from web.pages import counted
@@ -62,9 +62,16 @@ def accept(*, track: Track, reason: str, by: User) -> LeakCheck:
 
 @track_services.checks_opening
 def check_opening(*, track: Track) -> None:
-    """Refuse to open a track whose latest check found leaks that nobody accepted."""
+    """Refuse to open a draft whose latest check is outdated, or a track whose leaks nobody accepted."""
     check = latest_check(track)
-    if check is not None and check.n_forbidden and not check.reason:
+    if check is None:
+        return
+    if track.status == Track.Status.DRAFT and is_outdated(check):
+        raise LeaksRefused(
+            f"The topics or the collection of {track} changed after the latest check for leaks. Check again on the "
+            "page Leaks."
+        )
+    if check.n_forbidden and not check.reason:
         raise LeaksRefused(
             f"The collection of {track} gives topics away: {counted(check.n_forbidden, 'leak')} in the latest check. "
             "Remove the posts or the topics and check again, or accept the leaks with a reason on the page Leaks."

@@ -127,6 +127,12 @@ class LeakCheck(models.Model):
     leaks = models.JSONField(default=list)
     unknown = models.JSONField(default=list, help_text="Topics whose own question is not known.")
     n_topics = models.PositiveIntegerField(default=0)
+    digest = models.CharField(
+        max_length=64,
+        blank=True,
+        db_default="",
+        help_text="That of the topics, collections and candidates that were read; see `tracks.leaks.selectors`.",
+    )
     n_forbidden = models.PositiveIntegerField(default=0)
     is_complete = models.BooleanField(default=False)
     reason = models.TextField(blank=True, help_text="Why the track may open with these leaks.")

@@ -373,12 +373,13 @@ def _check_known_items(track: Track) -> None:
 
 
 def _draft(track: Track) -> Track:
-    """The locked track, if it is a draft: runs depend on the topics of an opened one."""
+    """The locked track, if it is a draft that can change: runs depend on the topics of an opened one."""
     current = track_services.lock(track.pk)
     if current.status != Track.Status.DRAFT:
         raise TopicsRefused(
             f"{current} is {current.get_status_display()}; only the topics of a draft can change."
         )
+    track_services.check_not_settled(current)
     return current
 
 

@@ -85,11 +85,27 @@ def edit(*, track: Track, changed: Collection[str]) -> Track:
         raise TrackRefused(
             f"{current} was opened and runs were checked against it: its {', '.join(sorted(fixed))} cannot change."
         )
+    if {"collection", "topic_collection"} & set(changed):
+        check_not_settled(current)
     if changed:
         differences = audit.changes(current, track, changed)
         track.save(update_fields=list(changed))
         audit.record(action="track.edited", subject=track, track=track, details=differences)
     return track
+
+
+def check_not_settled(track: Track) -> None:
+    """Refuse to change what a check for leaks read in a draft that opens by itself: nobody would check again.
+
+    Raises:
+        TrackRefused: The draft was checked for leaks, and its opening time is set.
+    """
+    opening = track.deadlines.filter(kind="", opens_at__isnull=False)
+    if track.status == Track.Status.DRAFT and track.leak_checks.exists() and opening.exists():
+        raise TrackRefused(
+            f"{track} was checked for leaks and opens at a set time. Remove its opening time, make the change, check "
+            "again, and set the time again."
+        )
 
 
 def check_opening(track: Track) -> None:

@@ -76,6 +76,30 @@ def test_other_addresses_give_no_post(href: str, host: str) -> None:
     assert links.read(href) == Link(host)
 
 
+@pytest.mark.parametrize(
+    "href",
+    [
+        "https://web.archive.org/web/2019/https://math.stackexchange.com/questions/1/s/11",
+        "https://web.archive.org/web/2019/http:/math.stackexchange.com/questions/1/s/11#11",
+        "https://translate.example/?u=https://math.stackexchange.com/questions/1/s/11",
+    ],
+)
+def test_address_inside_another_address_gives_the_post_at_the_other_host(href: str) -> None:
+    link = links.read(href)
+
+    assert link[1:] == ("11", "1")
+    assert link.host in {"web.archive.org", "translate.example"}
+    assert links.posts([links.marker(link)], HOSTS) == set()
+
+
+def test_addresses_in_a_text_are_those_of_its_markers() -> None:
+    hrefs = ("https://math.stackexchange.com/questions/1/s/11", "/q/2#comment5_22", "#answer-3", "/users/4")
+    html = "".join(f'<a href="{href}">x</a>' for href in hrefs)
+
+    for text in (html, clean_body(html)):
+        assert sorted(map(sorted, links.mentioned(text))) == [["1", "11"], ["2", "22"], ["3"]]
+
+
 def test_posts_of_other_sites_are_ignored() -> None:
     stored = [
         links.marker(links.read(href))

@@ -12,6 +12,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from accounts.models import User
 from assay.html import sanitize
 from corpus.models import Collection, Document
 from tests.helpers.factories import make_answer, make_collection, make_comment, make_document, make_organizer
@@ -45,6 +46,22 @@ AT_ITS_PLACE = """() => {
     }
     return wrong;
 }"""
+# The letters of formulas and code as they are seen, from left to right.
+SEEN = """() => [
+    ...document.querySelectorAll('main :is(.math-container, :is(code, pre, kbd, samp, var):not(.math-container *))')
+].map((element) => {
+    const letters = [];
+    const shown = element.querySelector('.katex-html') ?? element;
+    const nodes = document.createTreeWalker(shown, NodeFilter.SHOW_TEXT);
+    while (nodes.nextNode())
+        for (let i = 0; i < nodes.currentNode.length; i++) {
+            const range = document.createRange();
+            range.setStart(nodes.currentNode, i);
+            range.setEnd(nodes.currentNode, i + 1);
+            letters.push([range.getBoundingClientRect().left, nodes.currentNode.data[i]]);
+        }
+    return letters.sort(([a], [b]) => a - b).map(([, letter]) => letter).join('').replace(/[\\s\u200b]/g, '');
+})"""
 REACHED = """() => [...document.querySelectorAll(":is(.post-body, .post-body *, .comment-text)")]
     .filter((element) => element.tabIndex === 0)
     .map((element) => `${element.tagName} ${element.textContent.trim().slice(0, 4)}`)"""
@@ -71,7 +88,8 @@ def read(live_server: LiveServer, new_page: Callable[..., Page]) -> Open:
     client.force_login(make_organizer())
     cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
 
-    def open_thread(docno: str, *, at: str = "", **options: object) -> Page:
+    def open_thread(docno: str, *, at: str = "", language: str = "en", **options: object) -> Page:
+        User.objects.update(language=language)
         page = new_page(**options)
         page.context.add_cookies([cookie])
         page.goto(f"{live_server.url}{reverse('corpus:thread', args=['posts', docno])}{at}")
@@ -109,6 +127,27 @@ def test_hostile_posts_comments_and_titles_stay_harmless(posts: Collection, read
     placeholder = page.locator("#post-1 .image-placeholder")
     expect(placeholder).to_have_text("[Image: graph (at i.stack.imgur.com)]")
     assert page.locator(".post-body a[href]:not([href^='/collections/posts/threads/'])").count() == 0
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
+def test_formulas_and_code_in_a_post_from_right_to_left_are_seen_from_left_to_right(
+    posts: Collection, read: Open, language: str
+) -> None:
+    parts = "<code>a+1</code> <kbd>2-b</kbd> <samp>c/3</samp> <var>4*d</var>"
+    body = (
+        f"<p>كيف نحسب $x^2+1$ هنا، و{parts} ثم $2<y+\\frac{{1$؟</p><pre>1 - f(0)</pre><p>$z=1$ هو الحل.</p>"
+    )
+    question = _question(posts, body, title=sanitize.clean_title("ما هو $3-t$؟"))
+    make_comment(question, text=sanitize.clean_comment("لماذا $5=u$ و`g-6`؟"))
+
+    page = read("1", language=language)
+    starts = page.evaluate(
+        "() => [...document.querySelectorAll('.post-body p')].map((p) => getComputedStyle(p).unicodeBidi)"
+    )
+
+    expected = ["3−t", "x2+1", "a+1", "2-b", "c/3", "4*d", "$2<y+\\frac{1$", "1-f(0)", "z=1", "5=u", "g-6"]
+    assert page.evaluate(SEEN) == expected
+    assert starts == ["plaintext", "plaintext"]
 
 
 def test_parts_that_scroll_are_reached_by_keyboard_and_others_are_not(posts: Collection, read: Open) -> None:

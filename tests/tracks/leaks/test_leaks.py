@@ -2,17 +2,33 @@
 
 import csv
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from corpus.models import DocumentLink
+from assay.building.build import build, opened
+from assay.building.leaks import check as check_files
+from assay.building.settings import Period, Settings
+from assay.formats.topics.reader import TopicRow
+from corpus.imports import recognition
+from corpus.imports.services import start_import
+from corpus.models import DocumentLink, Import
 from jobs import services as jobs
 from jobs.models import Job
 from tests.helpers.api import api, call
-from tests.helpers.factories import make_collection, make_document, make_organizer, make_topic, make_track
+from tests.helpers.dumps import answer, dump, question, row, write
+from tests.helpers.factories import (
+    make_collection,
+    make_deadline,
+    make_document,
+    make_organizer,
+    make_topic,
+    make_track,
+)
 from tracks.models import Candidate, LeakCheck, Track
 
 pytestmark = pytest.mark.django_db
@@ -151,3 +167,96 @@ def test_programs_check_read_and_accept(client: Client, track: Track) -> None:
     assert shown["n_forbidden"] == 1
     assert [leak["docno"] for leak in shown["leaks"] if leak["is_forbidden"]] == ["2"]
     assert accepted.json()["reason"] == "Known."
+
+
+MENTIONS = (
+    '<p>See <a href="https://math.example/questions/20/why-bounded">this</a>.</p>',
+    '<p>See <a href="/q/20">this</a>.</p>',
+    '<p>See <a href="//math.example/questions/20/why/21#21">this answer</a>.</p>',
+    '<p>See <a href="https://math.example/questions/7/other#comment5_20">this comment</a>.</p>',
+    '<p>See <a href="https://web.archive.org/web/2019/https://math.example/questions/20/why">a copy</a>.</p>',
+    "<p>See https://math.example/a/21, in plain text.</p>",
+    '<p>Not <a href="https://math.example/questions/200">this</a>, nor /questions/2.</p>',
+    '<p>Not <a href="https://arxiv.org/abs/20">this</a>.</p>',
+)
+
+
+def test_mentions_in_imported_posts_are_those_of_the_command(
+    client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    early, late = "2018-06-01T00:00:00", "2019-06-01T00:00:00"
+    posts = [question(n, Body=body, CreationDate=early) for n, body in enumerate(MENTIONS, 1)]
+    own = [
+        question(20, Title="Why bounded?", Body=TEXT, CreationDate=late),
+        answer(21, 20, CreationDate=late),
+    ]
+    remark = row(Id=1, PostId=8, Text="As in [this](https://math.example/a/21/5).", CreationDate=early)
+    for name, rows in (("dump", [*posts, *own]), ("early", posts), ("late", own)):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, "Posts.xml", dump("posts", *rows))
+        write(tmp_path / name, "Comments.xml", dump("comments", *[remark] * (name != "late")))
+    collections = {name: make_collection(name, hosts=["math.example"]) for name in ("early", "late")}
+    for name, collection in collections.items():
+        sources = recognition.sources_of([tmp_path / name])
+        jobs.run(start_import(collection=collection, sources=sources, by=None).pk)
+    lab = make_track(
+        "lab", collection=collections["early"], topic_collection=collections["late"], status="draft"
+    )
+    make_topic(lab, "A.1", title="Why bounded?", body=TEXT, thread="20")
+
+    check(client)
+    periods = Settings(collection=Period("", "2019-01-01"), topics=Period("2019-01-01"))
+    build(tmp_path / "dump", tmp_path / "built", periods, processes=0)
+    with opened(tmp_path / "built") as store:
+        topic = TopicRow(1, "A.1", title="Why bounded?", body=TEXT)
+        by_command = check_files(store, [topic], lambda _done, _total: None).leaks
+
+    assert leaks_of(client) == [("mention", docno) for docno in ("1", "2", "3", "4", "5", "6", "8")]
+    assert leaks_of(client) == [(leak.kind, leak.docno) for leak in by_command]
+
+
+@pytest.mark.parametrize("change", ["topic", "thread", "topic collection", "import"])
+def test_track_does_not_open_after_a_check_of_something_else(
+    client: Client, track: Track, change: str
+) -> None:
+    assert track.collection is not None
+    track.collection.documents.filter(docno="2").delete()
+    assert check(client).n_forbidden == 0
+    if change == "topic":  # as many topics as before; its own thread is in the collection
+        track.topics.update(title="On bounds", body="x")
+    elif change == "thread":
+        track.topics.update(thread="3")
+    elif change == "topic collection":
+        Track.objects.update(topic_collection=make_collection("own"))
+    else:
+        Import.objects.create(collection=track.collection, name="more.xml", sha256="1" * 64)
+
+    refused = client.post(reverse("tracks:open_track", args=["lab"]))
+    shown = call(api(make_organizer("olga")), "get", "leaks", "lab").json()
+    overview = client.get(track.get_absolute_url()).content.decode()
+
+    assert refused.status_code == 409
+    assert "changed after the latest check for leaks. Check again" in refused.content.decode()
+    assert "Topics or the collection changed after the check." in overview
+    assert shown["is_outdated"]
+    check(client)
+    if latest := LeakCheck.objects.latest("pk").n_forbidden:
+        client.post(reverse("tracks:accept_leaks", args=["lab"]), {"reason": f"All {latest} are harmless."})
+    assert client.post(reverse("tracks:open_track", args=["lab"])).status_code == 302
+
+
+def test_checked_topics_do_not_change_before_a_set_opening_time(client: Client, track: Track) -> None:
+    check(client)
+    make_deadline(track, opens_at=3600)
+
+    topics = SimpleUploadedFile("topics.jsonl", b'{"code": "A.1", "title": "On bounds"}\n')
+    imported = client.post(
+        reverse("tracks:import_topics", args=["lab"]), {"upload": topics, "holds": "topics"}
+    )
+    fields = {"name": "lab", "slug": "lab", "protocol": track.protocol_id, "collection": ""}
+    edited = client.post(reverse("tracks:edit_track", args=["lab"]), fields)
+
+    assert "Remove its opening time, make the change, check again" in imported.content.decode()
+    assert "Remove its opening time, make the change, check again" in edited.content.decode()
+    assert track.topics.get().title == "Why bounded?"
