@@ -44,7 +44,7 @@ style: setup
 	$(BIOME) ci
 	.venv/bin/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml docker-compose.several.yml
 	@echo "$(PYTHON) manage.py check --deploy"
-	@HTTPS=true SECURE_HSTS_SECONDS=31536000 $(PYTHON) manage.py check --deploy --fail-level WARNING
+	@HTTPS=true SITE_URL=https://assay.example.org SECURE_HSTS_SECONDS=31536000 $(PYTHON) manage.py check --deploy --fail-level WARNING
 
 collected: setup  # once: the processes of the tests, which start together, would each compile all modules
 	@tests=$$($(PYTHON) -m pytest --collect-only -q 2>&1) || { echo "$$tests"; exit 1; }

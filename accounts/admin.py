@@ -15,6 +15,7 @@ from accounts.models import User
 from accounts.selectors import lockouts_of
 from accounts.services import path_of_link, remove_second_factor
 from web.admin import Undeletable
+from web.pages import site_of
 
 
 @admin.register(User)
@@ -51,7 +52,7 @@ class AssayUserAdmin(Undeletable, UserAdmin[User]):
             if not has_login or not self.has_change_permission(request, user):
                 self.message_user(request, f"You cannot create a login link for {user}.", messages.ERROR)
                 continue
-            link = request.build_absolute_uri(path_of_link(user))
+            link = f"{site_of(request)}{path_of_link(user)}"
             text = format_html(
                 "Send this link to {}. It works once, for 30 minutes: <code>{}</code>", user, link
             )

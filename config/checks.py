@@ -78,8 +78,16 @@ def https(**_: Any) -> list[CheckMessage]:
 def allowed_hosts(**_: Any) -> list[CheckMessage]:
     if "*" not in settings.ALLOWED_HOSTS:
         return []
-    hint = "Name the hosts of the site: links in e-mails and redirects contain the host of the request."
+    hint = "Name the hosts of the site: redirects contain the host of the request."
     return [Warning("ALLOWED_HOSTS contains *, so any host name is accepted.", hint=hint, id="assay.W007")]
+
+
+def site_url(**_: Any) -> list[CheckMessage]:
+    if settings.SITE_URL:
+        return []
+    message = "SITE_URL is not set, so links in e-mails carry the host and port of whoever asks for them."
+    hint = "Set it to the address of the site, such as https://assay.example.org."
+    return [Warning(message, hint=hint, id="assay.W009")]
 
 
 def proxies(**_: Any) -> list[CheckMessage]:
@@ -98,5 +106,5 @@ def register_all() -> None:
     register(folders, Tags.files)
     register(jobs)
     register(front_end, Tags.staticfiles)
-    for check in (https, allowed_hosts, proxies):
+    for check in (https, allowed_hosts, site_url, proxies):
         register(check, Tags.security, deploy=True)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from django.conf import settings
-from django.core.exceptions import BadRequest
+from django.core.exceptions import BadRequest, DisallowedHost
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.request import split_domain_port
 from django.utils import translation
 from django.utils.cache import add_never_cache_headers, get_conditional_response, patch_vary_headers
 
@@ -18,7 +19,7 @@ from accounts.models import Event, User
 from assay.errors import Refused
 from config.languages import find_texts_directly, is_shared_with_assessor, is_translated, use_language
 from config.pages import errors
-from server.environment import Proxies
+from server.environment import Proxies, host_of
 from web import logs
 from web.api.problems import CONTENT_TYPE, is_api, of_refusal
 from web.throttling import parsed_address
@@ -88,6 +89,23 @@ def is_trusted(peer: str, n_read: int, trusted: Proxies) -> bool:
         return n_read < trusted
     address = parsed_address(peer)
     return address is not None and any(address in network for network in trusted)
+
+
+class LocalHostMiddleware(Middleware):
+    """Gives requests for localhost the health page only, where people reach the site under another name (`SITE_URL`).
+
+    The health check of a container asks 127.0.0.1. Anybody else who sends such a name invents it.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        is_local_site = host_of(settings.SITE_URL) in {"", *settings.LOCAL_HOSTS}
+        if not is_local_site and request.path_info != "/health/":
+            host, _ = split_domain_port(request.get_host())
+            if host in settings.LOCAL_HOSTS:
+                raise DisallowedHost(
+                    f"{host} serves the health page only; the address of the site is SITE_URL."
+                )
+        return self.get_response(request)
 
 
 class NulMiddleware(Middleware):

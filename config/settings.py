@@ -18,8 +18,15 @@ VAR_DIR = paths.var()
 DEBUG = environment.boolean("DEBUG")
 SECRET_KEY = environment.secret("SECRET_KEY", VAR_DIR / "secret_key")
 SECRET_KEY_FALLBACKS = environment.words("SECRET_KEY_FALLBACKS")
-# the local names are for the health check inside a container
-ALLOWED_HOSTS = [*environment.words("ALLOWED_HOSTS"), "localhost", "127.0.0.1", "[::1]"]
+# Of links in e-mails and of those that organizers copy; empty: that of the request
+SITE_URL = environment.origin("SITE_URL")
+LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
+# On a site with another address, the local names are for health checks alone (LocalHostMiddleware)
+ALLOWED_HOSTS = [
+    *environment.words("ALLOWED_HOSTS"),
+    *filter(None, [environment.host_of(SITE_URL)]),
+    *LOCAL_HOSTS,
+]
 CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
 
 # From the bottom up; those with models that organizers see in the admin
@@ -51,6 +58,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",  # first, because it needs the address of the proxy
     "config.middleware.ClientAddressMiddleware",
+    "config.middleware.LocalHostMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",  # first, so that the responses of other middleware have a policy too
     "config.middleware.NulMiddleware",

@@ -90,6 +90,29 @@ def origins(name: str, *, every: str = "") -> list[str]:
     return values
 
 
+def origin(name: str) -> str:
+    """The origin under which people reach the site, such as https://assay.example.org; empty if it is not set."""
+    value = text(name).rstrip("/")
+    try:
+        url = urlsplit(value)
+        is_origin = (
+            url.scheme in {"http", "https"} and value == f"{url.scheme}://{url.netloc}" and url.port != 0
+        )
+        is_origin = is_origin and bool(url.hostname) and url.username is None
+    except ValueError:
+        is_origin = False
+    if value and not is_origin:
+        raise ImproperlyConfigured(
+            f"{name} is '{value}'; use the address of the site without a path, such as https://assay.example.org."
+        )
+    return value
+
+
+def host_of(origin: str) -> str:
+    """The host of an origin as `ALLOWED_HOSTS` has it: without the port, IPv6 in brackets."""
+    return re.sub(r":\d+$", "", urlsplit(origin).netloc.lower())
+
+
 def proxies(name: str) -> Proxies:
     """The proxies in front of the site: their number, or their addresses and networks."""
     values = words(name, ["0"])

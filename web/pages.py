@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from django.conf import settings
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -49,8 +50,11 @@ def form_page(
 
 
 def site_of(request: HttpRequest) -> str:
-    """The origin of the site; a path of `reverse` follows it."""
-    return f"{request.scheme}://{request.get_host()}"
+    """The origin of the site for links that leave it, such as those in e-mails; a path of `reverse` follows it.
+
+    It is `SITE_URL`. The host of the request, which whoever sends it chooses, serves only where that is not set.
+    """
+    return settings.SITE_URL or f"{request.scheme}://{request.get_host()}"
 
 
 def local_address(request: HttpRequest, address: str) -> str:

@@ -181,3 +181,47 @@ def test_beat_deletes_old_lockouts() -> None:
     services.clear_expired()
 
     assert [lockout.address for lockout in ada.lockouts.all()] == ["198.51.100.1"]
+
+
+def test_link_has_the_address_of_the_site_whatever_host_the_request_names(settings: Any) -> None:
+    settings.SITE_URL = "https://assay.example.org"
+    settings.ALLOWED_HOSTS = ["assay.example.org", *settings.LOCAL_HOSTS]
+    make_user("ada", email="ada@example.org")
+    asks = Client()
+
+    answers = [
+        asks.post(reverse("request_link"), {"name": "ada"}, HTTP_HOST=host).status_code
+        for host in ("127.0.0.1:6666", "localhost", "[::1]:80", "LOCALHOST.", "assay.example.org:6666")
+    ]
+
+    assert answers == [400, 400, 400, 400, 200]
+    (sent,) = mail.outbox
+    assert re.findall(r"https?://[^/\s]+", sent.body) == ["https://assay.example.org"]
+    assert asks.get("/health/", HTTP_HOST="127.0.0.1:8000").status_code == 200
+
+
+def test_link_has_the_host_of_the_request_where_the_site_has_no_address(settings: Any) -> None:
+    settings.ALLOWED_HOSTS = settings.LOCAL_HOSTS
+    make_user("ada", email="ada@example.org")
+
+    for site in ("", "http://localhost:8000"):
+        settings.SITE_URL = site
+        assert (
+            Client().post(reverse("request_link"), {"name": "ada"}, HTTP_HOST="127.0.0.1:8000").status_code
+            == 200
+        )
+        User.objects.update(link_sent_at=None)
+
+    hosts = [re.findall(r"https?://[^/\s]+", message.body) for message in mail.outbox]
+    assert hosts == [["http://127.0.0.1:8000"], ["http://localhost:8000"]]
+
+
+def test_link_of_an_administrator_has_the_address_of_the_site(client: Client, settings: Any) -> None:
+    settings.SITE_URL = "https://assay.example.org"
+    ada = make_user("ada")
+    client.force_login(make_organizer(is_superuser=True))
+
+    form = {"action": "make_link", "_selected_action": ada.pk}
+    page = client.post(reverse("admin:accounts_user_changelist"), form, follow=True).content.decode()
+
+    assert "<code>https://assay.example.org/" in page

@@ -86,6 +86,7 @@ def test_deployment_for_any_host_or_without_trusted_proxies_is_named_by_check(se
     call_command("check", deploy=True, tags=["security"], stderr=printed)
 
     assert "(assay.W007) ALLOWED_HOSTS contains *" in printed.getvalue()
+    assert "(assay.W009) SITE_URL is not set" in printed.getvalue()
     assert "(assay.W008) BEHIND_PROXY is true, but TRUSTED_PROXIES is not set" in printed.getvalue()
 
 

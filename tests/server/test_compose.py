@@ -40,7 +40,7 @@ SEVERAL = SEVERAL_FILE["services"]
 CADDYFILE = (paths.ROOT / "server" / "Caddyfile").read_text()
 OURS = ("migrate", "web", "worker", "beat")
 DOCKERFILE = (paths.ROOT / "Dockerfile").read_text()
-GIVEN = {"ALLOWED_HOSTS": "assay.example.org"}
+GIVEN = {"ALLOWED_HOSTS": "assay.example.org", "SITE_URL": "https://assay.example.org"}
 
 
 def filled(value: object, given: dict[str, str]) -> str:

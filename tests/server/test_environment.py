@@ -122,6 +122,32 @@ def test_an_origin_without_scheme_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         environment.origins("CSRF_TRUSTED_ORIGINS")
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        "assay.example.org",
+        "ftp://a.example",
+        "https://a.example/path",
+        "https://",
+        "https://u:p@a.example",
+        "https://a:x",
+    ],
+)
+def test_site_without_an_origin_is_named(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("SITE_URL", given)
+
+    with pytest.raises(ImproperlyConfigured, match=f"SITE_URL is '{given.rstrip('/')}'; use the address"):
+        environment.origin("SITE_URL")
+
+
+def test_origin_may_have_a_port_and_a_last_slash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SITE_URL", "https://assay.example.org:8443/")
+
+    assert environment.origin("SITE_URL") == "https://assay.example.org:8443"
+    assert environment.host_of("https://Assay.example.org:8443") == "assay.example.org"
+    assert environment.host_of("http://[::1]:8000") == "[::1]"
+
+
 def test_unknown_level_is_named_with_the_allowed_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOG_LEVEL", "LOUD")
 

@@ -17,8 +17,8 @@ class Command(BaseCommand):
         parser.add_argument("user", help="username")
         parser.add_argument(
             "--site",
-            default="",
-            help="address of the site, such as https://assay.example.org; default: only the path",
+            default=settings.SITE_URL,
+            help="address of the site, such as https://assay.example.org; default: SITE_URL, or only the path",
         )
 
         parser.add_argument(
