@@ -109,6 +109,16 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\t" else escape for c, escape in escapes)
 
 
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Return the first names of a list in quotation marks, and how many follow.
+
+    >>> listed(["1", "2", "3"], most=2)
+    '“1”, “2” and 1 more'
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(f"“{visible(name)}”" for name in names[:most]) + more
+
+
 def named_lines(numbers: Sequence[int]) -> str:
     """Lines for a note: the first by number.
 

@@ -29,6 +29,7 @@ from assay.research.evaluation import (
     protocol_of,
     qrels_from_any,
     run_from_any,
+    warn_of_missing,
 )
 from assay.research.results import Figure, Result
 from assay.statistics.intervals import bootstrap
@@ -120,6 +121,7 @@ class Inputs:
             if result.problem:
                 warnings.warn(f"{name}: {result.problem}", InputWarning, stacklevel=2)
             scored.append(result.scores)
+        warn_of_missing(self.judged.topics.tolist(), scored, self.average)
         return scored
 
     @cached_property

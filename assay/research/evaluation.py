@@ -17,9 +17,11 @@ from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import GradeScale, QrelsForm, read_qrels
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import read_run
+from assay.formats.text import listed
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import (
     VISUAL_IDS,
+    RunScores,
     Scored,
     ScoreRow,
     TopicClass,
@@ -265,15 +267,28 @@ def evaluate(
     for name, result in zip(named, scored, strict=True):
         if result.problem:
             warnings.warn(f"{name}: {result.problem}", InputWarning, stacklevel=2)
+    counted = average or rules.scoring.average
+    warn_of_missing(topics, [result.scores for result in scored], counted)
     return Evaluation(
         list(named),
         parsed,
-        average or rules.scoring.average,
+        counted,
         request.judged,
         scored,
         classes,
         needs_duplicates=rules.scoring.duplicates_are_false_alarms and duplicates is None,
     )
+
+
+def warn_of_missing(topics: Sequence[str], scored: Sequence[RunScores], average: Average) -> None:
+    """Warn of topics of the qrels that are in none of the runs, such as a misspelled one, if they count as 0."""
+    has_topic = np.any([scores.has_topic for scores in scored], axis=0)
+    missing = [topic for topic, is_there in zip(topics, has_topic.tolist(), strict=True) if not is_there]
+    if missing and len(missing) < len(topics) and average == "judged":
+        n_missing = plural(len(missing), "topic of the qrels is,topics of the qrels are")
+        warnings.warn(
+            f"{n_missing} in no run and counted as 0: {listed(missing)}", InputWarning, stacklevel=3
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

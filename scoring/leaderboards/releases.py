@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q
 
+from assay.formats.text import listed
 from assessment.models import Batch
 from scoring.models import Leaderboard, Qrels
 from tracks.models import Track
@@ -41,6 +42,9 @@ def hindrances(board: Leaderboard) -> list[str]:
         reasons.append(
             f"The qrels are the grades of the machine {board.qrels.machine_name}; no person judged."
         )
+    if unknown := board.qrels.report.get("unknown_topics"):  # of a version from before imports refused them
+        n_topics = counted(len(unknown), "topic of the qrels is,topics of the qrels are")
+        reasons.append(f"{n_topics} not in {track} and counted as 0 in every mean: {listed(unknown)}.")
     if (
         track.status == Track.Status.DRAFT
         and track.deadlines.filter(kind="", opens_at__isnull=False).exists()

@@ -288,4 +288,4 @@ def _labeled(report: Mapping[str, Any], protocol: Protocol) -> dict[str, Any]:
     """A report with the label of each non-answer."""
     labels = {choice.key: choice.label for choice in protocol.judging.choices}
     non_answers = [unit | {"label": labels[unit["choice"]]} for unit in report.get("non_answers", [])]
-    return {**report, "non_answers": non_answers}
+    return {"unknown_topics": [], **report, "non_answers": non_answers}  # imports refuse unknown ones by now

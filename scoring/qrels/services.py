@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.digests import sha256_of
+from assay.errors import plural
 from assay.formats.qrels.reader import GradeScale, QrelsColumns, format_qrels
 from assay.formats.runs.rules import ABSENT
+from assay.formats.text import listed
 from assay.measures.characters import NotACitation, spans_of
 from assay.measures.scores import ALL
 from assay.protocols.measures import parse_measures
@@ -105,7 +107,7 @@ def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User
     """Store the entries of a file as a version, and report what in it is not part of the track.
 
     Raises:
-        QrelsRefused: None of the topics is in the track, a grade is not in the protocol, or another version has the
+        QrelsRefused: A topic is not in the track, a grade is not in the protocol, or another version has the
             same entries.
     """
     track = track_services.lock(track.pk)
@@ -121,15 +123,17 @@ def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User
         except NotACitation as error:
             raise QrelsRefused(f"{error}.") from None
     codes = set(Topic.objects.filter(track=track).values_list("code", flat=True))
-    unknown = [code for code in columns.topics.tolist() if code not in codes]
-    if len(unknown) == len(columns.topics):
-        raise QrelsRefused(f"No topic in the file is a topic of {track}. The first is {unknown[0]}.")
+    if unknown := [code for code in columns.topics.tolist() if code not in codes]:
+        # every mean would count them as 0
+        raise QrelsRefused(
+            f"{plural(len(unknown), 'topic of the file is,topics of the file are')} not in {track}: {listed(unknown)}. "
+            "Correct the code, or delete the lines."
+        )
     qrels = Qrels(
         track=track, source=Qrels.Source.IMPORTED, protocol=track.protocol, created_by=by, name=name
     )
     qrels.report = {
         "file": file_name,
-        "unknown_topics": unknown,
         "absent_topics": sorted(codes - set(columns.topics.tolist())),
         "unknown_documents": _unknown_documents(track, protocol, columns),
     }

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from assessment.models import Batch
 from jobs import services as jobs
+from scoring.leaderboards import releases
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_track
 from tests.scoring.conftest import Scene
@@ -224,6 +225,32 @@ def test_qrels_are_imported_exported_offered_and_archived(scene: Scene, organize
     assert ask(organizer, "GET", "qrels_of_track", slug)["results"] == []
     ask(organizer, "POST", "restore_qrels", version["id"])
     assert len(ask(organizer, "GET", "qrels_of_track", slug)["results"]) == 1
+
+
+def test_a_topic_outside_the_track_is_named_with_its_invisible_characters(scene: Scene) -> None:
+    content = "A.1 0 10 3\nA\ufeff.2 0 9 1\nA.3 0 9 1\n".encode()
+    browser = Client()
+    browser.force_login(scene.organizer)
+    page = {"file": SimpleUploadedFile("q.txt", content)}
+
+    by_program = upload(api(scene.organizer), "import_qrels", scene.track.slug, content=content)
+    by_page = browser.post(reverse("scoring:import_qrels", args=[scene.track.slug]), page)
+
+    message = "2 topics of the file are not in ARQ: “A.3”, “A\\ufeff.2”. Correct the code, or delete the lines."
+    assert (by_program.status_code, by_program.json()["detail"]) == (409, message)
+    assert (by_page.status_code, message in by_page.content.decode()) == (200, True)
+    assert not scene.track.qrels.exists()
+
+
+def test_release_of_older_qrels_names_topics_outside_the_track(scene: Scene) -> None:
+    scene.submit(scene.ours, "good", "10 9")
+    version = scene.qrels()
+    type(version).objects.filter(pk=version.pk).update(report=version.report | {"unknown_topics": ["A.99"]})
+    board = scene.leaderboard(version)
+
+    page = releases.release_page(board, "public")
+
+    assert page.hindrances[0] == "1 topic of the qrels is not in ARQ and counted as 0 in every mean: “A.99”."
 
 
 def test_leaderboard_is_analyzed_and_released_at_a_set_time(scored: Scene) -> None:

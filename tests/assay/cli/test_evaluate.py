@@ -72,7 +72,8 @@ def test_by_default_the_mean_is_over_all_topics_of_the_qrels(
         tuple(values[stem, "all", measure] for measure in ("nDCG'", "AP(rel=2)'", "P(rel=2)@10'")) == expected
     )
     assert captured.err == (
-        f"{stem}: averaged over 77 topics; 45 of the qrels missing from the run, counted as 0\n"
+        "warning: 45 topics of the qrels are in no run and counted as 0: “A.1”, “A.10”, “A.11”, “A.15”, “A.18” "
+        f"and 40 more\n{stem}: averaged over 77 topics; 45 of the qrels missing from the run, counted as 0\n"
     )
 
 
@@ -121,7 +122,7 @@ def test_json_has_the_same_rows(qrels: str, run: str, capsys: pytest.CaptureFixt
     )
 
     captured = capsys.readouterr()
-    assert captured.err == ""
+    assert captured.err == "warning: 1 topic of the qrels is in no run and counted as 0: “A.2”\n"
     assert [(row["run"], row["topic"], row["measure"]) for row in json.loads(captured.out)] == [
         ("good", "all", "RR"),
         ("good", "all", "nDCG'"),

@@ -103,6 +103,7 @@ def test_scores_are_those_of_the_command(capsys: pytest.CaptureFixture[str]) -> 
     assert result.topics == ["A.1", "A.2", "A.3", "A.4", "A.5"]
 
 
+@pytest.mark.filterwarnings("ignore:1 topic of the qrels is in no run")
 def test_files_dictionaries_tables_and_tuples_give_the_same_scores(
     grades: "DataFrame", lemma: "DataFrame"
 ) -> None:
@@ -131,6 +132,18 @@ class Arrow:
 
     def __getitem__(self, name: str) -> Any:
         return self._table[name].to_numpy()
+
+
+def test_topics_of_the_qrels_that_no_run_has_are_named(tmp_path: Path) -> None:
+    qrels, run, other = (tmp_path / name for name in ("q", "x", "y"))
+    qrels.write_text("1 0 d1 1\n2 0 d1 1\n2\u200b 0 d1 1\n")
+    run.write_text("1 Q0 d1 1 2 x\n")
+    other.write_text("2 Q0 d1 1 2 y\n")
+
+    with pytest.warns(assay.InputWarning, match=r"1 topic of the qrels is in no run .*: “2\\u200b”$"):
+        assay.evaluate(qrels, [run, other], "RR")
+    with pytest.warns(assay.InputWarning, match="1 topic of the qrels is in no run"):
+        assay.compare(qrels, [run, other], "RR", average="judged").tables  # noqa: B018
 
 
 def test_topics_that_are_whole_numbers_are_read_as_their_digits() -> None:

@@ -233,6 +233,7 @@ def test_topic_missing_from_the_qrels_is_not_found(scored: Scene, board: Leaderb
 
 
 def test_topics_with_odd_codes_have_their_page(scored: Scene) -> None:
+    make_topic(scored.track, "a/b?c")
     board = scored.leaderboard(scored.qrels(b"a/b?c 0 10 3\nA.1 0 10 3\n"))
     client = organizer(scored)
 

@@ -341,7 +341,7 @@ def test_codes_of_non_answers_are_imported_as_not_judged(scene: Scene) -> None:
             b"A.1 0 10 3\nA.1 0 9 7\n",
             ["line 2: grade 7 is not in arqmath-2020-task1; use 0, 1, 2 or 3"],
         ),
-        (b"B.1 0 10 3\n", ["No topic in the file is a topic of ARQ"]),
+        (b"B.1 0 10 3\n", ["1 topic of the file is not in ARQ: “B.1”"]),
         (b"A.1 0 <script>alert(1)</script> x\n", ["grade &#x27;x&#x27; is not a whole number"]),
     ],
 )
@@ -521,7 +521,7 @@ def test_admin_is_read_only(scored: Scene, model: str) -> None:
     ("qrels", "message"),
     [
         (b"A.1 0 nowhere 3\n", "None of the run’s documents is judged, so every value is 0."),
-        (b"A.1 0 10 3\nA.99 0 10 3\n", ""),
+        (b"A.1 0 10 3\nA.2 0 nowhere 3\n", ""),
     ],
 )
 def test_run_without_a_judged_document_is_named_on_both_pages(
