@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.urls import get_script_prefix
 from django.utils import timezone
 
-from web.models import Scope
+from web.models import JsonField, Scope
 from web.names import NameField
 
 
@@ -41,7 +41,7 @@ class User(AbstractUser):
         default=True,
         help_text="After a submission, take the next task at once. Off: first ask whether to go on.",
     )
-    judging_keys = models.JSONField(
+    judging_keys = JsonField(
         default=dict, editable=False, help_text="The user's own keys on the judging page, by action."
     )
     highlights_topic_words = models.BooleanField(
@@ -167,7 +167,7 @@ class Letter(models.Model):
     """An e-mail to send. It is written when it is sent, from `data`: a link in it is stored nowhere."""
 
     kind = models.CharField(max_length=50)
-    data = models.JSONField(default=dict)
+    data = JsonField(default=dict)
     site = models.CharField(max_length=300, help_text="The origin of the links in it.")
     created_at = models.DateTimeField(auto_now_add=True)
     due_at = models.DateTimeField(null=True, default=timezone.now, help_text="Empty: sent, or given up.")
@@ -254,7 +254,7 @@ class Event(models.Model):
     subject_path = models.CharField(max_length=500, blank=True, help_text="Path of the subject's page.")
     track_id = models.BigIntegerField("track", null=True)
     track_slug = models.CharField(max_length=100, blank=True)
-    details = models.JSONField(default=dict)
+    details = JsonField(default=dict)
 
     class Meta:
         ordering = ["-id"]

@@ -6,6 +6,7 @@ from django.db.models.functions import Now
 from django.urls import get_script_prefix, reverse
 
 from accounts.models import User
+from web.models import JsonField
 from web.names import NameField
 
 
@@ -26,7 +27,7 @@ class Job(models.Model):
 
     kind = models.CharField(max_length=100)
     title = NameField(max_length=200)
-    arguments = models.JSONField(default=dict)
+    arguments = JsonField(default=dict)
     place = models.CharField(
         max_length=255,
         blank=True,
@@ -36,7 +37,7 @@ class Job(models.Model):
     done = models.BigIntegerField(default=0)
     total = models.BigIntegerField(null=True)
     message = models.TextField(blank=True)
-    result = models.JSONField(default=dict)
+    result = JsonField(default=dict)
     error = models.TextField(blank=True)
     attempt = models.PositiveIntegerField(default=0)
     losses = models.PositiveSmallIntegerField(

@@ -11,6 +11,7 @@ from assay.exchange.registry import FORMS
 from jobs.models import Job
 from participation.models import Team
 from tracks.models import StoredProtocol, Track
+from web.models import JsonField
 from web.names import NameField
 
 ARCHIVE = "archive"  # the form with everything
@@ -82,7 +83,7 @@ class Archive(models.Model):
     file = models.FileField(upload_to="archives/", max_length=255, blank=True)
     size = models.BigIntegerField(default=0)
     sha256 = models.CharField(max_length=64, blank=True)
-    counts = models.JSONField(default=dict)
+    counts = JsonField(default=dict)
     job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="archive")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -126,9 +127,7 @@ class LoadedArchive(models.Model):
         help_text="Of a test collection in the form of another tool. An archive has its own.",
     )
     status = models.CharField("state", max_length=10, choices=Status, default=Status.LOADING)
-    findings = models.JSONField(
-        default=list, help_text="The parts of the archive, and what was checked of each."
-    )
+    findings = JsonField(default=list, help_text="The parts of the archive, and what was checked of each.")
     track = models.OneToOneField(Track, models.PROTECT, null=True, related_name="loaded_from")
     job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="loaded_archive")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
@@ -173,8 +172,8 @@ class Publication(models.Model):
     file = models.FileField(max_length=255, blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
     n_bytes = models.PositiveBigIntegerField(default=0)
-    runs = models.JSONField(default=list, help_text="The runs in it, as in its runs.json.")
-    left_out = models.JSONField(default=dict, help_text="Teams without consent, and disqualified runs.")
+    runs = JsonField(default=list, help_text="The runs in it, as in its runs.json.")
+    left_out = JsonField(default=dict, help_text="Teams without consent, and disqualified runs.")
     job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="publication")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

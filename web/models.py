@@ -1,10 +1,41 @@
-"""The scopes of access tokens, and answers of the API that are kept."""
+"""The field of JSON of all models, the scopes of access tokens, and answers of the API that are kept."""
+
+import re
+from typing import Any
 
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
+
+UNSTORABLE = re.compile(
+    "[\0\ud800-\udfff]"
+)  # PostgreSQL takes no NUL; halves of surrogate pairs have no UTF-8
+
+
+def storable(value: Any) -> Any:
+    """A value of JSON with U+FFFD for each character that the database cannot store.
+
+    >>> storable({"a\\0": ["b", "\\ud83d", 1]}) == {"a\\ufffd": ["b", "\\ufffd", 1]}
+    True
+    """
+    if isinstance(value, str):
+        return UNSTORABLE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {storable(key): storable(inner) for key, inner in value.items()}
+    return [*map(storable, value)] if isinstance(value, (list, tuple)) else value
+
+
+class JsonField(models.JSONField):
+    """JSON, such as the report on a file: a text in it can come from any file, so each passes `storable`."""
+
+    def deconstruct(self) -> Any:
+        name, _, arguments, options = super().deconstruct()
+        return name, "django.db.models.JSONField", arguments, options
+
+    def get_prep_value(self, value: Any) -> Any:
+        return storable(super().get_prep_value(value))
 
 
 class Scope(models.TextChoices):
@@ -32,8 +63,8 @@ class KeptAnswer(models.Model):
     key = models.CharField(max_length=255, db_collation="C")
     digest = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField()
-    headers = models.JSONField(default=dict)
-    data = models.JSONField(null=True, encoder=DjangoJSONEncoder)
+    headers = JsonField(default=dict)
+    data = JsonField(null=True, encoder=DjangoJSONEncoder)
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField(db_index=True)
 

@@ -8,6 +8,7 @@ from assessment.models.batches import Batch
 from jobs.models import Job
 from pooling.models import Pool
 from tracks.models import Track
+from web.models import JsonField
 from web.names import NameField
 
 
@@ -20,7 +21,7 @@ class CheckedUpload(models.Model):
     name = NameField("file name", max_length=255)
     size = models.BigIntegerField()
     sha256 = models.CharField(max_length=64)
-    report = models.JSONField(default=dict)
+    report = JsonField(default=dict)
     job = models.ForeignKey(Job, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     imported_at = models.DateTimeField(null=True)
@@ -54,7 +55,7 @@ class JudgmentImport(CheckedUpload):
         max_length=100, help_text="The batch of judgments for which the file names none."
     )
     kind = models.CharField("kind of the batch", max_length=20, choices=Batch.Kind, default=Batch.Kind.MAIN)
-    mapping = models.JSONField(
+    mapping = JsonField(
         default=dict, help_text="By kind (columns, assessors, answers): what words of the file mean here."
     )
     n_imported = models.PositiveIntegerField(default=0)
@@ -75,7 +76,7 @@ class ProjectImport(CheckedUpload):
     """Projects of Turkle in one upload, imported as tracks: all of them or none."""
 
     file = models.FileField(upload_to="projects/", max_length=255, blank=True)
-    mapping = models.JSONField(
+    mapping = JsonField(
         default=dict,
         help_text="By kind: the titles and slugs of projects by folder, and the accounts of workers by name.",
     )

@@ -11,6 +11,7 @@ from assessment.models.imports import JudgmentImport
 from assessment.models.tasks import Task
 from pooling.models import Pool
 from tracks.models import GuidelinesVersion, Topic, Track
+from web.models import JsonField
 
 
 class Judgment(models.Model):
@@ -38,7 +39,7 @@ class Judgment(models.Model):
     choice = models.CharField(max_length=50, help_text="Key of a grade or a non-answer of the protocol.")
     grade = models.SmallIntegerField(null=True)
     comment = models.TextField(blank=True)
-    answers = models.JSONField(
+    answers = JsonField(
         default=dict, help_text="The answers to the protocol's questions, by the key of the question."
     )
     guidelines = models.ForeignKey(

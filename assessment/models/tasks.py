@@ -8,6 +8,7 @@ from accounts.models import User
 from assessment.models.batches import Batch
 from pooling.models import Pool, PoolEntry
 from tracks.models import Topic, Track
+from web.models import JsonField
 
 
 class Task(models.Model):
@@ -93,9 +94,7 @@ class GoldUnit(models.Model):
     topic = models.ForeignKey(Topic, models.PROTECT, related_name="gold_units")
     docno = models.TextField(db_collation="C")
     grade = models.SmallIntegerField()
-    answers = models.JSONField(
-        default=dict, help_text="The answers to questions that are known too, by question."
-    )
+    answers = JsonField(default=dict, help_text="The answers to questions that are known too, by question.")
     source = models.CharField(max_length=10, choices=Source)
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from corpus.models.documents import Collection
 from jobs.models import Job
+from web.models import JsonField
 
 
 class Build(models.Model):
@@ -16,16 +17,16 @@ class Build(models.Model):
     JOB = "corpus.builds.build"  # the kind of the jobs
 
     collection = models.OneToOneField(Collection, models.PROTECT, related_name="build")
-    sources = models.JSONField(default=list)
-    settings = models.JSONField(default=dict)
-    removed = models.JSONField(
+    sources = JsonField(default=list)
+    settings = JsonField(default=dict)
+    removed = JsonField(
         default=list, help_text="The ids of posts that are left out, after a check for leaks."
     )
     converter = models.CharField(
         max_length=20, blank=True, help_text="Of LaTeX to MathML. Empty: formulas stay LaTeX."
     )
-    manifest = models.JSONField(default=dict)
-    conversion = models.JSONField(
+    manifest = JsonField(default=dict)
+    conversion = JsonField(
         default=dict, help_text="The converter, and the formulas without MathML by representation."
     )
     work_bytes = models.BigIntegerField(default=0, help_text="Size of the working folder.")

@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
+from web.models import JsonField
 from web.names import NameField
 
 
@@ -29,7 +30,7 @@ class Collection(models.Model):
         help_text="Links to these hosts lead into this collection, such as math.stackexchange.com.",
     )
     status = models.CharField("state", max_length=20, choices=Status, default=Status.EMPTY)
-    counts = models.JSONField(default=dict, blank=True, editable=False)
+    counts = JsonField(default=dict, blank=True, editable=False)
     votes_counted_by = models.BigIntegerField(
         default=0, editable=False, help_text="The job whose counts of votes are valid."
     )

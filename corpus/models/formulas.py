@@ -5,6 +5,7 @@ from django.db.models import Q
 
 from corpus.models.documents import Collection
 from jobs.models import Job
+from web.models import JsonField
 
 
 class Formula(models.Model):
@@ -98,7 +99,7 @@ class Clustering(models.Model):
     job = models.OneToOneField(Job, models.PROTECT, related_name="clustering")
     is_from_scratch = models.BooleanField("replaces ids that the index did not give", default=False)
     is_complete = models.BooleanField(default=False)
-    counts = models.JSONField(default=dict)
+    counts = JsonField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -120,7 +121,7 @@ class ClusteringPart(models.Model):
     holder = models.ForeignKey(Job, models.PROTECT, null=True, related_name="+")
     holder_attempt = models.PositiveIntegerField(default=0)
     keys = models.BinaryField(null=True)
-    counts = models.JSONField(default=dict)
+    counts = JsonField(default=dict)
     is_stored = models.BooleanField("its visual ids are stored", default=False)
 
     class Meta:

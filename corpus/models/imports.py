@@ -10,6 +10,7 @@ from assay.formats.documents.batch import FIRST_LINES
 from assay.formats.documents.indexes import Index
 from corpus.models.documents import Collection
 from jobs.models import Job
+from web.models import JsonField
 
 
 class Import(models.Model):
@@ -31,11 +32,9 @@ class Import(models.Model):
     size = models.BigIntegerField(default=0)
     position = models.BigIntegerField(default=0)
     is_complete = models.BooleanField(default=False)
-    counts = models.JSONField(default=dict, blank=True)
-    skipped = models.JSONField(default=dict, blank=True)
-    skipped_lines = models.JSONField(
-        default=dict, blank=True, help_text="The first skipped lines of each reason."
-    )
+    counts = JsonField(default=dict, blank=True)
+    skipped = JsonField(default=dict, blank=True)
+    skipped_lines = JsonField(default=dict, blank=True, help_text="The first skipped lines of each reason.")
     job = models.ForeignKey(Job, models.PROTECT, null=True, related_name="imports")
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from tracks.models import Track
+from web.models import JsonField
 from web.names import NameField
 
 
@@ -23,7 +24,7 @@ class Team(models.Model):
         blank=True,
         help_text="In megabytes, for all runs of the team, also withdrawn ones. Empty: the limit of the site.",
     )
-    documents = models.JSONField(
+    documents = JsonField(
         default=dict,
         editable=False,
         help_text="The documents that the team owes: word of the protocol -> text.",

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from tracks.models import Topic, Track
+from web.models import JsonField
 
 
 class Nugget(models.Model):
@@ -25,13 +26,13 @@ class Nugget(models.Model):
     importance = models.CharField(
         max_length=5, choices=Importance, blank=True, help_text="Empty: not decided."
     )
-    sources = models.JSONField(default=list, help_text="The docnos of the segments that state it.")
+    sources = JsonField(default=list, help_text="The docnos of the segments that state it.")
     creator = models.CharField(max_length=150, help_text="A user name, or the program that wrote it.")
-    question = models.JSONField(
+    question = JsonField(
         default=dict,
         help_text="Of a question: its answers, and whether one of them is enough (OR) or not (AND).",
     )
-    merged = models.JSONField(default=list, help_text="The keys of the nuggets that it replaces.")
+    merged = JsonField(default=list, help_text="The keys of the nuggets that it replaces.")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     replaced_by = models.ForeignKey("self", models.PROTECT, null=True, related_name="replaces")
@@ -61,7 +62,7 @@ class NuggetVersion(models.Model):
 
     topic = models.ForeignKey(Topic, models.PROTECT, related_name="nugget_versions")
     version = models.PositiveIntegerField()
-    nuggets = models.JSONField(help_text="The fields of each, and the text that assessors read.")
+    nuggets = JsonField(help_text="The fields of each, and the text that assessors read.")
     sha256 = models.CharField(max_length=64, help_text="Of the nuggets as JSON.")
     frozen_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     frozen_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -9,6 +9,7 @@ from corpus.models import Document
 from jobs.models import Job
 from pooling.models.runs import Run
 from tracks.models import StoredProtocol, Topic, Track
+from web.models import JsonField
 from web.names import NameField
 
 
@@ -31,13 +32,13 @@ class Pool(models.Model):
     protocol = models.ForeignKey(StoredProtocol, models.PROTECT, related_name="+")
     protocol_digest = models.CharField(max_length=64)
     seed = models.BigIntegerField()
-    depth = models.JSONField(default=dict, help_text="By kind of run.")
+    depth = JsonField(default=dict, help_text="By kind of run.")
     max_runs_per_team = models.PositiveIntegerField(
         null=True,
         blank=True,
         help_text="Each team's first runs of pooled kinds; empty: all. Baselines do not count.",
     )
-    left_out = models.JSONField(
+    left_out = JsonField(
         default=list, help_text="The runs beyond the limit per team: run, team, tag and SHA-256 of each."
     )
     order = models.CharField(
@@ -58,15 +59,15 @@ class Pool(models.Model):
         help_text="Of pairs: the votes of earlier rounds that decided which pairs are in this one, a line each.",
     )
     status = models.CharField("state", max_length=10, choices=Status, default=Status.BUILDING)
-    nuggets = models.JSONField(
+    nuggets = JsonField(
         default=dict,
         help_text="By topic: the version of the frozen nuggets against which its answers are judged.",
     )
     sha256 = models.CharField(max_length=64, blank=True, help_text="Of the pool's TSV file.")
-    statistics = models.JSONField(
+    statistics = JsonField(
         default=dict, help_text="Size by topic, overlap between runs, unique contributions."
     )
-    recount = models.JSONField(
+    recount = JsonField(
         default=dict,
         help_text="The statistics without the runs that were disqualified since, and these runs.",
     )
@@ -115,7 +116,7 @@ class PooledAnswer(models.Model):
     pool = models.ForeignKey(Pool, models.PROTECT, related_name="answers")
     topic = models.ForeignKey(Topic, models.PROTECT, related_name="pooled_answers")
     digest = models.CharField(max_length=64)
-    sentences = models.JSONField(help_text="Each with its text and the docnos that it cites.")
+    sentences = JsonField(help_text="Each with its text and the docnos that it cites.")
 
     class Meta:
         constraints = [

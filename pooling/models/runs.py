@@ -12,6 +12,7 @@ from assay.protocols.run_answers import answers_in_words
 from assay.protocols.schema import Phase
 from participation.models.teams import Team
 from tracks.models import Track
+from web.models import JsonField
 from web.names import NameField
 
 
@@ -43,7 +44,7 @@ class Run(models.Model):
         max_length=40, blank=True, help_text="What it uses, in a word of the protocol. Empty: not stated."
     )
     description = models.TextField(blank=True)
-    answers = models.JSONField(
+    answers = JsonField(
         default=dict, blank=True, help_text="The answers to the questions of the protocol about runs, by key."
     )
     status = models.CharField("state", max_length=12, choices=Status, default=Status.SUBMITTED)
@@ -58,7 +59,7 @@ class Run(models.Model):
     n_bytes = models.PositiveBigIntegerField(default=0, help_text="Of both files in the storage.")
     n_lines = models.PositiveIntegerField("lines")
     n_topics = models.PositiveIntegerField("topics")
-    report = models.JSONField(
+    report = JsonField(
         default=dict, help_text="The report of the check: warnings with line numbers and counts."
     )
     is_late = models.BooleanField(

@@ -8,6 +8,7 @@ from accounts.models import User
 from jobs.models import Job
 from pooling.models import Run
 from scoring.models.leaderboards import Leaderboard
+from web.models import JsonField
 
 
 class Evaluation(models.Model):
@@ -26,11 +27,11 @@ class Evaluation(models.Model):
     unjudged = models.FloatField(
         null=True, help_text="Share of all documents returned for the topics of the qrels that is not judged."
     )
-    first_grades = models.JSONField(
+    first_grades = JsonField(
         default=dict,
         help_text="Topics by the grade of their first document; -1 where it is not judged or missing.",
     )
-    curves = models.JSONField(
+    curves = JsonField(
         default=dict, help_text="Means over topics: precision at cutoffs and at levels of recall."
     )
 
@@ -91,9 +92,9 @@ class Analysis(models.Model):
     leaderboard = models.ForeignKey(Leaderboard, models.PROTECT, related_name="analyses")
     kind = models.CharField(max_length=20, choices=Kind)
     seed = models.BigIntegerField(help_text="Seed of the random draws.")
-    arguments = models.JSONField(default=dict, help_text="Further arguments, by name.")
+    arguments = JsonField(default=dict, help_text="Further arguments, by name.")
     status = models.CharField("state", max_length=10, choices=Status, default=Status.COMPUTING)
-    result = models.JSONField(default=dict, help_text="The results, as plain values.")
+    result = JsonField(default=dict, help_text="The results, as plain values.")
     job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="analysis")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -10,6 +10,7 @@ from jobs.models import Job
 from participation.models import Team
 from scoring.models.qrels import Qrels
 from tracks.models import Track
+from web.models import JsonField
 
 
 class Leaderboard(models.Model):
@@ -37,7 +38,7 @@ class Leaderboard(models.Model):
     seed = models.BigIntegerField(
         default=0, help_text="Seed of the confidence intervals and significance tests."
     )
-    statistics = models.JSONField(
+    statistics = JsonField(
         default=dict,
         help_text="What the statistics of all measures share, and the evaluations in the order of their arrays.",
     )
@@ -157,7 +158,7 @@ class LaterRun(models.Model):
     sha256 = models.CharField(max_length=64, help_text="Of the file as uploaded.")
     n_topics = models.PositiveIntegerField(help_text="Topics in the means.")
     n_missing = models.PositiveIntegerField(help_text="Topics of the qrels that are missing from the run.")
-    values = models.JSONField(help_text="Topic, or `all` for the means, to measure to value.")
+    values = JsonField(help_text="Topic, or `all` for the means, to measure to value.")
     scored_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     scored_at = models.DateTimeField(auto_now=True)
 

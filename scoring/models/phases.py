@@ -10,6 +10,7 @@ from pooling.models import Run
 from scoring.models.leaderboards import Leaderboard
 from scoring.models.qrels import Qrels
 from tracks.models import Track
+from web.models import JsonField
 
 WIDE_ENOUGH = {  # the releases after which the scores of runs after closing may be shown
     "everybody": (Leaderboard.Release.PUBLIC,),
@@ -61,7 +62,7 @@ class PhaseScore(models.Model):
     n_missing = models.PositiveIntegerField(
         "missing", default=0, help_text="Topics of the qrels that are missing from the run."
     )
-    values = models.JSONField(default=dict, help_text="Topic, or `all` for the means, to measure to value.")
+    values = JsonField(default=dict, help_text="Topic, or `all` for the means, to measure to value.")
     scored_at = models.DateTimeField(null=True)
 
     class Meta:

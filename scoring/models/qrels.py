@@ -6,6 +6,7 @@ from django.urls import reverse
 from accounts.models import User
 from pooling.models import Pool
 from tracks.models import Machine, StoredProtocol, Track
+from web.models import JsonField
 from web.names import NameField
 
 
@@ -36,7 +37,7 @@ class Qrels(models.Model):
     machine_name = models.CharField(
         max_length=130, blank=True, help_text="Name and version of that machine, which never change."
     )
-    report = models.JSONField(default=dict, help_text="The inputs, and what was left out and why.")
+    report = JsonField(default=dict, help_text="The inputs, and what was left out and why.")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     archived_at = models.DateTimeField(

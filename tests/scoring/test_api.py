@@ -236,7 +236,9 @@ def test_a_topic_outside_the_track_is_named_with_its_invisible_characters(scene:
     by_program = upload(api(scene.organizer), "import_qrels", scene.track.slug, content=content)
     by_page = browser.post(reverse("scoring:import_qrels", args=[scene.track.slug]), page)
 
-    message = "2 topics of the file are not in ARQ: “A.3”, “A\\ufeff.2”. Correct the code, or delete the lines."
+    message = (
+        "2 topics of the file are not in ARQ: “A.3”, “A\\ufeff.2”. Correct the code, or delete the lines."
+    )
     assert (by_program.status_code, by_program.json()["detail"]) == (409, message)
     assert (by_page.status_code, message in by_page.content.decode()) == (200, True)
     assert not scene.track.qrels.exists()

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from tracks.models.tracks import Track
+from web.models import JsonField
 
 
 class CandidateFile(models.Model):
@@ -73,7 +74,7 @@ class CandidateSample(models.Model):
     number = models.PositiveIntegerField()
     content = models.TextField(help_text="The file of the sample, as the command assay writes it.")
     label_file = models.TextField(blank=True, help_text="The labels that its quotas were drawn by.")
-    label_words = models.JSONField(
+    label_words = JsonField(
         default=list, help_text="The labels that people give: pairs of a name and its values, in their order."
     )
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
@@ -152,7 +153,7 @@ class CandidateDecision(models.Model):
     by = models.ForeignKey(User, models.PROTECT, related_name="+")
     is_accepted = models.BooleanField()
     reason = models.TextField(blank=True)
-    labels = models.JSONField(default=dict)
+    labels = JsonField(default=dict)
     is_second = models.BooleanField(
         default=False, help_text="The other person had decided already: from now on each sees both."
     )

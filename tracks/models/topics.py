@@ -7,6 +7,7 @@ from django.db.models import Q
 from accounts.models import User
 from jobs.models import Job
 from tracks.models.tracks import Track
+from web.models import JsonField
 
 # Equals `assay.tables.natural`.
 NATURAL = (
@@ -40,8 +41,8 @@ class Topic(models.Model):
     scenario = models.TextField(blank=True, db_default="", help_text="Who asks, and what for.")
     criteria = models.TextField(blank=True, db_default="", help_text="What makes a document relevant.")
     tags = ArrayField(models.TextField(), default=list, blank=True)
-    labels = models.JSONField(default=dict, blank=True)
-    subtopics = models.JSONField(
+    labels = JsonField(default=dict, blank=True)
+    subtopics = JsonField(
         default=list,
         blank=True,
         help_text="Its parts or meanings, each with number, text and type; see `assay.formats.topics.subtopics`.",
@@ -86,7 +87,7 @@ class TopicImport(models.Model):
     name = models.TextField("file name")
     sha256 = models.CharField(max_length=64)
     size = models.BigIntegerField()
-    counts = models.JSONField(default=dict)
+    counts = JsonField(default=dict)
     file = models.FileField(max_length=255, blank=True)
     is_replaced = models.BooleanField(
         default=False, help_text="A later file contains all topics, or has the same name."
@@ -109,7 +110,7 @@ class Row(models.Model):
     id = models.BigAutoField(primary_key=True)
     topic = models.ForeignKey(Topic, models.CASCADE, related_name="rows")
     docno = models.TextField(db_collation="C")
-    fields = models.JSONField(help_text="The text of each column, besides topic and docno.")
+    fields = JsonField(help_text="The text of each column, besides topic and docno.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["topic", "docno"], name="row_unique")]
@@ -124,8 +125,8 @@ class LeakCheck(models.Model):
     track = models.ForeignKey(Track, models.PROTECT, related_name="leak_checks")
     job = models.ForeignKey(Job, models.PROTECT, related_name="+")
     overlap = models.FloatField(help_text="The part of their word shingles that two near-duplicates share.")
-    leaks = models.JSONField(default=list)
-    unknown = models.JSONField(default=list, help_text="Topics whose own question is not known.")
+    leaks = JsonField(default=list)
+    unknown = JsonField(default=list, help_text="Topics whose own question is not known.")
     n_topics = models.PositiveIntegerField(default=0)
     digest = models.CharField(
         max_length=64,

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from tracks.models.tracks import Track
+from web.models import JsonField
 
 
 class Webhook(models.Model):
@@ -19,7 +20,7 @@ class Webhook(models.Model):
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="webhooks")
     url = models.CharField("address", max_length=500)
-    events = models.JSONField(default=list)
+    events = JsonField(default=list)
     secret = models.CharField(max_length=64, default=secrets.token_urlsafe, editable=False)
     rests_until = models.DateTimeField(
         default=timezone.now, help_text="After a failure, nothing is sent before."

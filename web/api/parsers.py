@@ -1,7 +1,6 @@
 """Reads the body of a request: JSON, or a file."""
 
 import os
-import re
 from collections.abc import Mapping
 from io import BytesIO
 from typing import IO, Any
@@ -14,10 +13,10 @@ from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import BaseParser
 from rest_framework.parsers import JSONParser as BaseJSONParser
 
+from web.models import UNSTORABLE
 from web.names import in_one_line
 
 MAX_NAME = 200
-UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # halves of surrogate pairs have no UTF-8
 CANNOT = "has a character that cannot be stored: NUL, or half a surrogate pair."
 CHUNK = 1024 * 1024
 

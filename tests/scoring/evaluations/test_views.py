@@ -10,6 +10,7 @@ from scoring.analyses.selectors import evaluated, scores_of
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import topic_pages
 from scoring.models import Evaluation, Leaderboard
+from tests.helpers.factories import make_topic
 from tests.scoring.conftest import Scene
 from tracks.models import Download
 
