@@ -21,6 +21,8 @@ from django.core.signals import request_finished, request_started
 from django.db import connection, connections, transaction
 from django.db.backends.signals import connection_created
 from django.db.migrations.executor import MigrationExecutor
+from django.db.models.sql.compiler import SQLCompiler
+from django.db.transaction import TransactionManagementError
 from django.dispatch import receiver
 from django.test import TransactionTestCase
 from hypothesis import HealthCheck
@@ -126,6 +128,20 @@ def _migrations_are_not_measured() -> None:
             sys.settrace(trace)
 
     MigrationExecutor.migrate = unmeasured  # type: ignore[method-assign]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _locks_need_a_transaction_of_the_code() -> None:
+    """Refuse `select_for_update` where only the test's own transaction holds the lock, as Django does without one."""
+    as_sql = SQLCompiler.as_sql
+
+    def guarded(compiler: SQLCompiler, *args: Any, **options: Any) -> Any:
+        blocks = getattr(compiler.connection, "atomic_blocks", ())
+        if compiler.query.select_for_update and blocks and all(block._from_testcase for block in blocks):
+            raise TransactionManagementError("select_for_update outside a transaction of the code")
+        return as_sql(compiler, *args, **options)
+
+    SQLCompiler.as_sql = guarded  # type: ignore[method-assign]
 
 
 @pytest.fixture(autouse=True, scope="session")
