@@ -23,6 +23,7 @@ from jobs.models import Job
 from jobs.services import JobLost, Progress
 from jobs.tasks import run_job
 from jobs.watchdog import watched
+from tests.conftest import wait_until
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_collection, make_organizer, make_user
 
@@ -401,17 +402,18 @@ def test_heartbeat_continues_while_the_handler_reports_nothing(kind: Any, settin
     beats: list[Any] = []
 
     def work(progress: Progress, *, n: int) -> dict[str, Any]:
-        first = Job.objects.get(pk=progress.job_id).heartbeat_at
-        deadline = threading.Event()
-        while len(beats) < 1 and not deadline.wait(0.01):
-            now = Job.objects.get(pk=progress.job_id).heartbeat_at
-            beats.extend([now] if now != first else [])
+        beats.append(Job.objects.get(pk=progress.job_id).heartbeat_at)
+        while len(beats) < 4:  # the job is still this worker's after each of them
+            wait_until(lambda: Job.objects.get(pk=progress.job_id).heartbeat_at != beats[-1], seconds=20)
+            beats.append(Job.objects.get(pk=progress.job_id).heartbeat_at)
+            progress.report(len(beats), 4)
         return {}
 
     job = kind(work)
     jobs.run(job.pk)
 
-    assert len(beats) == 1
+    job.refresh_from_db()
+    assert (job.state, job.losses, sorted(beats)) == ("done", 0, beats)
 
 
 @pytest.mark.django_db(transaction=True)
