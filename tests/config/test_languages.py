@@ -1,5 +1,6 @@
 """The languages of the pages of assessors: catalogs without gaps, pages without unmarked words, and who gets which."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ from tracks.guidelines import services as guidelines
 from tracks.models import Candidate, Topic, Track
 
 __all__ = ["marks_translated", "scene"]  # fixtures
+NUMBER_FOR_GERMANS = re.compile(r'(?:value|min|max|step|data-[a-z-]+)="\d+,\d+"')  # a script cannot read it
 CATALOGS = [(language, domain) for language in languages.languages() for domain in languages.DOMAINS]
 
 
@@ -313,6 +315,7 @@ def test_page_that_an_assessor_opens_has_no_word_that_cannot_be_translated(
 
     pages = walk(speaking(ada, "de"), *starts, reverse("all_tracks"), reverse("tokens"))
 
+    assert {number[0] for page in pages.values() for number in NUMBER_FOR_GERMANS.finditer(page)} == set()
     rules = [track.protocol.parsed for track in Track.objects.all()]
     data: list[object] = [ada, *shown]
     data += Track.objects.values_list("name", "slug"), Collection.objects.values_list("name", "license")

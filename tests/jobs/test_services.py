@@ -224,6 +224,7 @@ def test_job_that_loses_every_worker_fails_and_says_so(kind: Any) -> None:
 
     job.refresh_from_db()
     assert (job.state, attempts, failures) == ("failed", [1, 2, 3], [3])
+    assert (job.losses, job.losses_in_a_row) == (3, 3)
     assert "lost 3 times" in job.error
 
 
@@ -246,6 +247,7 @@ def test_job_that_stores_parts_goes_on_however_many_workers_it_loses(kind: Any) 
 
     job.refresh_from_db()
     assert (job.state, job.losses, job.result) == ("done", n_parts - 1, {"parts": n_parts})
+    assert job.losses_in_a_row == 0, "the last attempt stored a part"
 
 
 @pytest.mark.parametrize(("seconds", "state"), [(60.0, "done"), (0.0, "queued")])

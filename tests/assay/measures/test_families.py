@@ -46,6 +46,7 @@ BY_HAND = {
     "RBP(p=0.5)'": 0.5 * (1 / 3 + 0.5),
     "RBPresid(p=0.5)": 1 - 0.5 * (0.5 + 0.125 + 0.0625),
     "RBPresid(p=0.5)@3": 1 - 0.5 * 0.5,
+    "RBPresid(p=0)": 1.0,  # only the first document counts, and it is unjudged
     "infAP": ((1 / 2 + (1 / 2) * (0 / 1) * (1 / 2)) + (1 / 4 + (3 / 4) * (2 / 3) * ((1 + 1e-5) / (1 + 2e-5))))
     / 3,
     "IPrec@0": 0.5,

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import escape
 
 from assay.html.sanitize import clean_body
 from corpus.models import Formula
@@ -247,6 +248,8 @@ def test_visual_ids_of_submitted_formulas_are_made_on_demand(folder: object, org
     assert "Make visual ids" in text
     assert not Formula.objects.exclude(visual="").exists(), "a preview stores nothing"
 
+    # other work on the same track is no job that makes ids
+    Job.objects.create(kind="tests.work", title="Work", arguments={"track_id": scene.track.pk})
     answers = [organizer.post(reverse("pooling:make_ids", args=[scene.track.slug])) for _ in range(2)]
     job = Job.objects.get(kind="pooling.make_ids")  # one job for two requests
     jobs.run(job.pk)
@@ -304,7 +307,10 @@ def test_page_of_an_entry_lists_its_hidden_members(formulas: FormulaScene, organ
     text = page(organizer, "pool_entry", pool.pk, entry.pk)
 
     hidden = entry.members.filter(position=0).values_list("docno", flat=True)
+    latex = dict(Formula.objects.filter(code__in=hidden).values_list("code", "latex"))
+    rows = {docno: text.partition(f'class="mono">{docno}</th>')[2].partition("</td>")[0] for docno in hidden}
     assert len(hidden) == 7
+    assert all(f">{escape(latex[docno])}</span>" in row for docno, row in rows.items())
     assert all(f'<th scope="row" class="mono">{docno}</th>' in text for docno in hidden)
 
 

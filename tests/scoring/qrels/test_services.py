@@ -31,7 +31,7 @@ from scoring.qrels.selectors import group_versions, qrels_tsv
 from tests.helpers.database import guarded
 from tests.helpers.factories import make_answer, make_collection, make_document, make_topic, make_track
 from tests.helpers.formula_scene import build_formula_scene
-from tests.helpers.judging import accept, judge
+from tests.helpers.judging import accept, judge, make_machine
 from tests.helpers.real_files import real_qrels
 from tests.scoring.conftest import Scene, build_scene
 from tracks.admin import AssessorForm
@@ -227,6 +227,16 @@ def test_the_same_judgments_make_no_second_version(scene: Scene) -> None:
         qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
 
     assert Qrels.objects.count() == 1
+
+
+def test_people_freeze_what_a_machine_judged_alike(scene: Scene) -> None:
+    scene.judged(*NINE)
+    qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+    Qrels.objects.update(machine=make_machine(scene.track, scene.organizer))
+
+    by_people = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+
+    assert (by_people.version, by_people.machine) == (2, None)
 
 
 def test_versions_are_numbered_by_track(scene: Scene) -> None:
