@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PLACEHOLDER = re.compile(r"\$\{([^{}\n]{1,100})\}")
 QUESTION = "question."  # begins the name of the place of a question
+RAW = "raw"  # in `${name|raw}`, of a frame: the value is inserted as it is
 MAX_TEMPLATE = 200_000  # characters
 # Elements that the page of a form does not have: they run, load or submit something, or are controls of their own.
 REFUSED = frozenset({
@@ -53,11 +54,13 @@ class Control:
 class Template:
     """The contents of a template.
 
-    `refused` are the elements and attributes that only a frame may have, `outside` the addresses of other hosts that it
-    loads, which no page of Assay does.
+    `raw` are the variables whose values are inserted as they are, in a frame only. `refused` are the elements and
+    attributes that only a frame may have, `outside` the addresses of other hosts that it loads, which no page of Assay
+    does.
     """
 
     variables: list[Place] = field(default_factory=list)
+    raw: list[Place] = field(default_factory=list)
     questions: list[Place] = field(default_factory=list)
     controls: dict[str, Control] = field(default_factory=dict)
     scripts: list[int] = field(default_factory=list)
@@ -72,9 +75,10 @@ def read_template(html: str) -> Template:
     template = Template()
     for line, text in enumerate(html.split("\n"), 1):
         for match in PLACEHOLDER.finditer(text):
-            name = match[1].strip()
+            name, is_raw = name_of(match)
             places = template.questions if name.startswith(QUESTION) else template.variables
             places.append(Place(name.removeprefix(QUESTION), line))
+            template.raw += [Place(name, line)] if is_raw else []
     root = etree.HTML(html.translate(UNREADABLE), etree.HTMLParser(no_network=True))
     if root is None:
         return template
@@ -96,6 +100,12 @@ def read_template(html: str) -> Template:
         if element.tag in CONTROLS:
             _control(template, element, labels)
     return template
+
+
+def name_of(place: re.Match[str]) -> tuple[str, bool]:
+    """The name in a placeholder, and whether its value is inserted as it is."""
+    name, _, mode = place[1].partition("|")
+    return (name.strip(), True) if mode.strip() == RAW else (place[1].strip(), False)
 
 
 def filled(html: str, values: Mapping[str, str]) -> str:

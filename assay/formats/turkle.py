@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from assay.errors import InputError, plural
 from assay.formats.moving import MovedRow, Project, choices_of, lab_toml
 from assay.formats.rows import MAX_CELL as LONGEST
-from assay.formats.rows import MEAN, NAME, ONE_TOPIC
+from assay.formats.rows import MEAN, NAME, ONE_TOPIC, SHOWN
 from assay.formats.spreadsheet import BOM, csv_lines, long_cells
-from assay.protocols.form_rules import FIELD, KEY, ROW_COLUMNS
+from assay.protocols.form_rules import FIELD, KEY, ROW_COLUMNS, VALUE, frame_complaints
 from assay.protocols.questions import MAX_CHARACTERS, NUMBER
 from assay.protocols.schema import ANSWERED, FormRules
 from assay.templates import Control, Template, read_template
@@ -29,7 +29,11 @@ COLUMNS = (
 )  # fmt: skip
 INPUT, ANSWER, USERNAME = "Input.", "Answer.", "Turkle.Username"
 TIME = "%a %b %d %H:%M:%S UTC %Y"
+NO_WORKER = (
+    f"{USERNAME} and WorkerId are empty: judged without login; write a name for each worker into {USERNAME}"
+)
 MAX_CELL = 16 << 20
+MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|&(?:[A-Za-z]{2,31}|#\w{1,7});")
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 
 Report = Callable[[int], None]  # with the number of lines that are done
@@ -70,9 +74,10 @@ def read_table(text: str, name: str) -> Table:
     """A CSV file of Turkle.
 
     Raises:
-        InputError: It is not CSV, or a row has another number of columns.
+        InputError: It is not CSV, or rows have another number of columns.
     """
     lines: list[Line] = []
+    ragged: list[tuple[int, str]] = []
     try:
         with long_cells(MAX_CELL):
             content = (line[0] for line in LINE.finditer(text.removeprefix(BOM)))
@@ -81,9 +86,10 @@ def read_table(text: str, name: str) -> Table:
             begin = reader.line_num + 1
             for cells in reader:
                 if cells and len(cells) != len(header):
-                    problem = f"expected {plural(len(header), 'column')} as in the header, got {len(cells)}"
-                    raise InputError(f"{name}: line {begin}: {problem}")
-                lines += [Line(begin, dict(zip(header, cells, strict=True)))] if any(cells) else []
+                    expected = f"expected {plural(len(header), 'column')} as in the header"
+                    ragged.append((begin, f"{expected}, got {len(cells)}"))
+                elif any(cells):
+                    lines.append(Line(begin, dict(zip(header, cells, strict=True))))
                 begin = reader.line_num + 1
     except csv.Error as error:
         cut = "; Turkle's API cuts results with letters outside ASCII: download them on the page of the batch"
@@ -91,7 +97,17 @@ def read_table(text: str, name: str) -> Table:
         raise InputError(f"{name}: line {reader.line_num}: not a row of a table: {error}{hint}") from None
     if not header or len(set(header)) < len(header):
         raise InputError(f"{name}: line 1: the header is missing, or names a column twice")
+    _refuse(name, ragged)
     return Table(name, header, lines)
+
+
+def _refuse(name: str, problems: Sequence[tuple[int, str]]) -> None:
+    """Raise an InputError with the first problems of a file, each with its line, if there are any."""
+    lines = [f"{name}: line {line}: {problem}" for line, problem in problems[:SHOWN]]
+    if more := len(problems) - len(lines):
+        lines.append(f"{name}: and {more:,} more lines")
+    if lines:
+        raise InputError("\n".join(lines))
 
 
 def move(
@@ -116,6 +132,7 @@ def move(
         InputError: A column cannot be a field, or results are of no row of their batch.
     """
     template = read_template(html)
+    _refuse(name, list(frame_complaints(template)))
     given = {**batches} | {of: _inputs(table) for of, table in results.items() if of not in batches}
     fields = _fields(given.values(), template, name)
     rows, places = _rows(given, fields)
@@ -137,6 +154,7 @@ def move(
         [judgment for _, judgment in judged],
         [
             *notes,
+            *_notes_on_values(given.values(), template),
             *(
                 f"line {line}: a script, which runs in the frame without access to the site or to other hosts"
                 for line in template.scripts
@@ -148,6 +166,22 @@ def move(
         ],
         [place for place, _ in judged],
     )
+
+
+def _notes_on_values(batches: Iterable[Table], template: Template) -> Iterator[str]:
+    """Note columns that the template does not show, and HTML in values, which are text here."""
+    shown, raw = {place.name for place in template.variables}, {place.name for place in template.raw}
+    for table in batches:
+        unused = [column for column in table.inputs if column not in shown and column not in ROW_COLUMNS]
+        if unused:
+            yield f"{table.name}: the template does not show {', '.join(unused)}; stored with the rows"
+        for column in (each for each in table.columns if each in shown - raw):
+            n = sum(MARKUP.search(line.cells[column]) is not None for line in table.lines)
+            if n:
+                yield (
+                    f"{table.name}: {column} has HTML in {plural(n, 'row')}, which is shown as text; write "
+                    f"${{{column}|raw}} in the template to show it as HTML"
+                )
 
 
 def _inputs(results: Table) -> Table:
@@ -221,12 +255,15 @@ def _judgments(
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """The judgments of a batch, each with its place. Tasks with equal rows are distinguished by their ids."""
     tasks: defaultdict[Values, dict[str, int]] = defaultdict(dict)
+    without_worker: list[tuple[int, str]] = []
     for number, row in results.lines:
         values = _values(
             {name.removeprefix(INPUT): text for name, text in row.items() if name.startswith(INPUT)}
         )
         of_values = tasks[values]
         n = of_values.setdefault(row.get("HITId", ""), len(of_values))
+        if not (worker := row.get(USERNAME) or row.get("WorkerId", "")):
+            without_worker.append((number, NO_WORKER))
         known, place = places.get((batch, values), ()), f"{results.name}: line {number}"
         if n >= len(known):
             raise InputError(f"{place}: of no row of the batch {batch}; check its columns")
@@ -243,7 +280,7 @@ def _judgments(
                 "kind": "dual" if judges > 1 else "main",
                 "topic": known[n].topic,
                 "docno": known[n].docno,
-                "assessor": row.get(USERNAME) or row.get("WorkerId", ""),
+                "assessor": worker,
                 "choice": ANSWERED.key,
                 "answers": json.dumps(answers, ensure_ascii=False),
                 "accepted_at": row.get("AcceptTime", ""),
@@ -252,6 +289,7 @@ def _judgments(
                 "source": "turkle",
             },
         )
+    _refuse(results.name, without_worker)
 
 
 def answer_of(text: str, question: Mapping[str, Any] | None) -> str | list[str]:
@@ -276,6 +314,8 @@ def answer_of(text: str, question: Mapping[str, Any] | None) -> str | list[str]:
 def questions_of(template: Template) -> tuple[list[dict[str, Any]], list[str]]:
     """The questions that the controls of a template become, and which ones do not."""
     questions, notes = [], []
+    if not template.controls:
+        notes.append("no control has a name; what scripts add is stored as given, and nothing checks it")
     for control in template.controls.values():
         question = _question(control)
         place = f"line {control.line}: {control.name} ({control.kind})"
@@ -291,7 +331,8 @@ def _question(control: Control) -> dict[str, Any] | None:
     kinds = {"radio": "one-of", "checkbox": "any-of", "number": "number", "text": "text", "textarea": "text"}
     kind = kinds.get(control.kind)
     is_closed = kind in {"one-of", "any-of"}
-    has_keys = len(control.options) >= 2 and all(KEY.fullmatch(value) for value in control.options)
+    values = control.options  # Mechanical Turk separates several by bars
+    has_keys = len(values) >= 2 and all(VALUE.fullmatch(value) and "|" not in value for value in values)
     if kind is None or not KEY.fullmatch(control.name) or (is_closed and not has_keys):
         return None
     question: dict[str, Any] = {"key": control.name, "label": control.name, "kind": kind}

@@ -14,6 +14,7 @@ SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 NOT_A_SLUG = "is not accepted; use lower-case letters, digits and single hyphens"
 MAX_KIND = 40  # characters of the key of a kind of run or of a set, the limit of the database column
 KEY = re.compile(r"[A-Za-z0-9_-]{1,50}")
+VALUE = re.compile(r"[^\s\0-\x1f](?:[^\r\n\t\0-\x1f]{0,98}[^\s\0-\x1f])?")  # of a control in a frame
 LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})?")
 MOST_SUBTOPICS = 100  # of a topic
 MARKABLE = ("topic-document", "question-answer")  # layouts that show one document, whose text can be marked
@@ -23,6 +24,7 @@ NOT_A_FIELD = (
 )
 ROW_COLUMNS = ("topic", "docno")  # of a table, besides the fields
 NOT_A_KEY = "is not 1 to 50 letters, digits, hyphens or underscores"
+NOT_A_VALUE = "is not 1 to 100 characters in one line without spaces around them"
 
 
 def is_slug(key: str) -> bool:
@@ -62,6 +64,8 @@ def of_form(protocol: Protocol) -> Iterator[str]:
 
 def _of_page(judging: JudgingRules, template: Template) -> Iterator[str]:
     """Complaints about the HTML of a form whose controls Assay makes."""
+    for name, line in template.raw:
+        yield f"judging.form.html: line {line} of the HTML: ${{{name}|raw}} needs frame = true; use ${{{name}}}"
     place_of: dict[str, int] = {}
     questions = [question.key for question in judging.questions]
     for name, line in template.questions:
@@ -81,12 +85,18 @@ def _of_page(judging: JudgingRules, template: Template) -> Iterator[str]:
         )
 
 
-def _of_frame(judging: JudgingRules, template: Template) -> Iterator[str]:
-    """Complaints about a template with controls of its own."""
+def frame_complaints(template: Template) -> Iterator[tuple[int, str]]:
+    """Yield each error of a template with controls of its own, with its line."""
     for name, line in template.questions:
-        yield f"judging.form.html: line {line} of the HTML: ${{question.{name}}} has no effect in a frame"
+        yield line, f"${{question.{name}}} has no effect in a frame"
     if not template.controls and not template.scripts:
-        yield "judging.form.html: nothing to answer; add an input, select or textarea with a name"
+        yield 1, "nothing to answer; add an input, select or textarea with a name"
+
+
+def _of_frame(judging: JudgingRules, template: Template) -> Iterator[str]:
+    """Complaints about a form that is shown in a frame."""
+    for line, problem in frame_complaints(template):
+        yield f"judging.form.html: line {line} of the HTML: {problem}"
     for n, question in enumerate(judging.questions, 1):
         if question.key not in template.controls and not template.scripts:
             accepted = ", ".join(template.controls)
@@ -122,10 +132,12 @@ def _of_key_and_label(
     noun: str,
     text: str,
     twice: str,
+    *,
+    is_value: bool = False,
 ) -> Iterator[str]:
     label = each.label.strip()
-    if not KEY.fullmatch(each.key):
-        yield f"{place}.key: {shown(each.key)} {NOT_A_KEY}"
+    if not (VALUE if is_value else KEY).fullmatch(each.key):
+        yield f"{place}.key: {shown(each.key)} {NOT_A_VALUE if is_value else NOT_A_KEY}"
     if each.key in [other.key for other in others]:
         yield f"{place}.key: {each.key!r} is used by two {noun}"
     if not label:
@@ -218,10 +230,11 @@ def _of_question_choices(question: Question, judging: JudgingRules, n: int) -> I
         at_least = f"at least {'two choices' if fewest > 1 else 'one choice'}"
         yield f"{place}: a question of the kind {question.kind} needs {at_least}, got {len(choices)}"
     earlier = [each for other in judging.questions[:n] for each in other.choices]
+    is_value = judging.form is not None and judging.form.frame and question.kind in CLOSED
     for m, choice in enumerate(choices, 1):
         taken = [each.shortcut for each in (*judging.choices, *earlier, *choices[: m - 1])]
         words = ("choices", "the text of the button", "is the label of two choices")
-        yield from _of_key_and_label(choice, choices[: m - 1], f"{place}[{m}]", *words)
+        yield from _of_key_and_label(choice, choices[: m - 1], f"{place}[{m}]", *words, is_value=is_value)
         yield from _of_value(choice, question, f"{place}[{m}].value")
         if len(choice.shortcut) > 1:
             yield f"{place}[{m}].shortcut: {choice.shortcut!r} is not one key, such as 1 or x"

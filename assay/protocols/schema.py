@@ -493,6 +493,7 @@ class FormRules:
     # HTML in which `${name}` is the value of a field, and `${question.KEY}` the place of a question.
     html: str
     # True: HTML with controls and scripts of its own, as Turkle has it, shown in a frame without access to the site.
+    # Values are text there too; `${name|raw}` inserts one as it is.
     # Its answers are stored as given; those to a question whose key is the name of a control are checked.
     frame: bool = False
 

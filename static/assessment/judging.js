@@ -55,7 +55,13 @@ window.assay.eachTask((main, signal) => {
     return answer;
   });
   // The frame of a form, which says when its answers are ready to be submitted.
-  const frame = formFrame?.(main, { changed: () => changed(answers[0]), submitted: () => submit() }, signal);
+  const unasked = () =>
+    say(gettext("The form tried to submit by itself. Check your answers, then submit them."), "bad");
+  const frame = formFrame?.(
+    main,
+    { changed: () => changed(answers[0]), submitted: () => submit(), unasked },
+    signal,
+  );
   const chosen = (answer) => answer.radios.find((radio) => radio.checked);
   const nextOpen = () => answers.find((answer) => !chosen(answer) || answer.questions.hasOpen());
   const needsComment = (answer) => chosen(answer)?.dataset.needsComment !== undefined;

@@ -1,6 +1,7 @@
 // A page around the frame of a form: the judging page takes what was entered there, and keeps it like any other answer.
-// Only messages of the frame itself count, and they are nothing but texts by the names of controls. On other pages, which
-// have no form #judgment, the frame only gets its height.
+// Only messages of frame.js count, which is the first to run in the frame: it sends one end of a channel, and nothing of
+// the template can use that. They are texts by the names of controls, and keys. On other pages, which have no form
+// #judgment, the frame only gets its height.
 (() => {
   "use strict";
   window.assay ??= {};
@@ -13,15 +14,16 @@
     return JSON.stringify(Object.fromEntries(pairs));
   }
 
-  // Nothing if the page has no frame. `changed` is called when an answer changes, `submitted` to submit them.
-  assay.formFrame = (main, { changed, submitted }, signal) => {
+  // Nothing if the page has no frame. `changed` is called when an answer changes, `submitted` to submit them, `unasked` if
+  // the template tried to submit and the assessor did nothing.
+  assay.formFrame = (main, { changed, submitted, unasked }, signal) => {
     const frame = main.querySelector(".form-frame");
     if (!frame) return null;
     const field = document.getElementById("judgment")?.elements.answers ?? { value: "" };
+    let port = null;
     let isReady = false;
-    const send = (message) => frame.contentWindow.postMessage(message, "*");
     const fill = () => {
-      if (isReady && field.value) send({ assay: "fill", answers: JSON.parse(field.value) });
+      if (isReady && field.value) port.postMessage({ assay: "fill", answers: JSON.parse(field.value) });
     };
     const begin = () => {
       isReady = true;
@@ -34,17 +36,30 @@
       if (before || text !== "{}") field.value = text;
       if (kind === "submit") submitted();
       else if (field.value !== before) changed();
+      if (kind === "unasked") unasked();
+    };
+    // A key that was pressed in the frame does what it does in the page around it.
+    const press = (key) =>
+      frame.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    const hear = ({ data }) => {
+      if (data.assay === "key") {
+        press(String(data.key));
+        return;
+      }
+      frame.style.height = heightOf(data);
+      if (data.assay === "ready") begin();
+      else if (isReady) take(data);
     };
     window.addEventListener(
       "message",
-      ({ source, data }) => {
-        if (source !== frame.contentWindow || typeof data?.assay !== "string") return;
-        frame.style.height = heightOf(data);
-        if (data.assay === "ready") begin();
-        else take(data);
+      ({ source, data, ports }) => {
+        if (port || source !== frame.contentWindow || data?.assay !== "port") return;
+        [port] = ports;
+        port.onmessage = hear;
       },
       { signal },
     );
+    signal?.addEventListener("abort", () => port?.close());
     frame.src = frame.dataset.src; // now that its messages are heard
     return {
       values: () => ({ answers: field.value }),
@@ -54,12 +69,13 @@
       },
       // True if the frame was asked to submit; it answers if its own rules are met.
       submit() {
-        if (isReady) send({ assay: "submit" });
+        if (isReady) port.postMessage({ assay: "submit" });
         return isReady;
       },
     };
   };
   const main = document.getElementById("main");
   const nothing = () => undefined;
-  if (!document.getElementById("judgment")) assay.formFrame(main, { changed: nothing, submitted: nothing });
+  if (!document.getElementById("judgment"))
+    assay.formFrame(main, { changed: nothing, submitted: nothing, unasked: nothing });
 })();

@@ -1,23 +1,29 @@
 // Runs inside the frame of a form, whose template has controls and scripts of its own. It sends what was entered to the
 // judging page around it, which stores it, and fills in what the page has. The frame can reach nothing else.
+//
+// It runs before the template, so that no script of the template can change what it uses, or send in its place: messages
+// take a channel of their own. It asks to submit only if the assessor has just used the frame, or the page asks for it.
 (() => {
   "use strict";
-  const form = document.getElementById("assay-form");
+  const USED = 5000; // ms for which a click or a key may be the reason of a submission
+  const { port1: port, port2 } = new MessageChannel();
+  const post = port.postMessage.bind(port);
+  const now = performance.now.bind(performance);
+  let used = -USED;
+  const form = () => document.getElementById("assay-form");
   const all = () =>
-    [...form.elements].filter(({ name, type }) => name && type !== "submit" && type !== "button");
+    [...form().elements].filter(({ name, type }) => name && type !== "submit" && type !== "button");
 
   // The values of each name that a form would send.
   function answers() {
     const values = {};
-    for (const [name, value] of new FormData(form))
+    for (const [name, value] of new FormData(form()))
       if (typeof value === "string") values[name] = [...(values[name] ?? []), value];
     return values;
   }
   const tell = (kind) =>
-    window.parent.postMessage(
-      { assay: kind, answers: answers(), height: document.documentElement.offsetHeight },
-      "*",
-    );
+    post({ assay: kind, answers: answers(), height: document.documentElement.offsetHeight });
+  const submit = () => tell(now() - used < USED ? "submit" : "unasked");
 
   // Controls of other types take the first value that is left of their name.
   const setters = {
@@ -44,22 +50,46 @@
     }
   }
 
-  // The template's own handlers come first, and can refuse. `form.submit()` of a script is a submission too.
-  window.addEventListener("submit", (event) => {
-    if (event.defaultPrevented) return;
+  // The keys of the page, unless the template took the key or somebody is typing.
+  const own =
+    'a, button, summary, textarea, select, input:not([type="radio"], [type="checkbox"]), [contenteditable]';
+  function pressed(event) {
+    const { key } = event;
+    const isCommand = event.ctrlKey || event.metaKey;
+    if (event.defaultPrevented || event.altKey || event.repeat || event.isComposing) return;
+    if (isCommand && key === "Enter") form().requestSubmit();
+    if (isCommand || event.target.closest?.(own) || (key.length > 1 && key !== "Enter")) return;
     event.preventDefault();
-    tell("submit");
+    post({ assay: "key", key });
+  }
+
+  for (const kind of ["pointerdown", "pointerup", "keydown", "click", "input"])
+    window.addEventListener(
+      kind,
+      ({ isTrusted }) => {
+        if (isTrusted) used = now();
+      },
+      { capture: true },
+    );
+  // `form.submit()` of a script is a submission too.
+  HTMLFormElement.prototype.submit = submit;
+  port.onmessage = ({ data }) => {
+    if (data.assay === "fill") fill(data.answers);
+    if (data.assay !== "submit") return;
+    used = now();
+    form().requestSubmit();
+  };
+  window.parent.postMessage({ assay: "port" }, "*", [port2]);
+  document.addEventListener("DOMContentLoaded", () => {
+    // The template's own handlers come first, and can refuse.
+    window.addEventListener("submit", (event) => {
+      if (event.defaultPrevented) return;
+      event.preventDefault();
+      submit();
+    });
+    window.addEventListener("keydown", (event) => event.isTrusted && pressed(event));
+    for (const kind of ["input", "change", "click"]) window.addEventListener(kind, () => tell("changed"));
+    new ResizeObserver(() => tell("changed")).observe(document.documentElement);
+    tell("ready");
   });
-  HTMLFormElement.prototype.submit = () => tell("submit");
-  for (const kind of ["input", "change", "click"]) window.addEventListener(kind, () => tell("changed"));
-  window.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
-  });
-  window.addEventListener("message", ({ source, data }) => {
-    if (source !== window.parent) return;
-    if (data?.assay === "fill") fill(data.answers);
-    if (data?.assay === "submit") form.requestSubmit();
-  });
-  new ResizeObserver(() => tell("changed")).observe(document.documentElement);
-  tell("ready");
 })();

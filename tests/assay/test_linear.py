@@ -159,6 +159,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formulas.mathml.read_content": None,
     "formulas.mathml.read_xml": None,
     "html.form.form_parts": {"values": {}},
+    "html.frame.frame_body": {"values": {}},
     "html.forum.passage": {"span": forum.Span(0, 1)},
     "html.highlight.mark": {"formula_id": "1"},
     "html.highlight.around": None,
@@ -381,6 +382,7 @@ CASES: dict[str, tuple[Callable[[str], object], Callable[[int], str]]] = {
         numbered('{{"text": "{}"}},', before='{"qid": "t", "nuggets": [', after='{"text": "x"}]}'),
     ),
     "dotted key": (lambda text: parse_protocol(text, name="x.toml"), lambda n: "a." * (4 * n)),
+    "strings that do not end": (lambda text: parse_protocol(text, name="x.toml"), lambda n: '"\\' * (20 * n)),
     "keys that no protocol has": (
         lambda text: parse_protocol(text, name="x.toml"),
         lambda n: "".join(f"a{number}=1\n" for number in range(n // 16)),

@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.templatetags.static import static
+from django.utils.cache import add_never_cache_headers
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_page, organizer_required
+from assay.html.frame import frame_body
 from assay.protocols.schema import FormRules
-from assay.templates import filled
 from corpus.threads.selectors import safe_html
 from tracks.models import Track
 from tracks.rows import selectors
@@ -34,13 +36,18 @@ POLICY = {
 def framed(request: HttpRequest, form: FormRules, values: Mapping[str, str]) -> HttpResponse:
     """The document of the frame of a row: the template of a form with its own controls and scripts.
 
-    Values are HTML there, as in Turkle. Its scripts run without access to the site: its origin is opaque, so that no
-    cookie and no page can be read, and its Content-Security-Policy allows no request to any host, this one included.
-    The view must be exempt from X-Frame-Options: `frame-ancestors` allows the pages of this site. Decision: ADR 58.
+    Its scripts run without access to the site: its origin is opaque, so that no cookie and no page can be read, and its
+    Content-Security-Policy allows no request to any host, this one included. Opened as a page, it would be a page of an
+    organizer at the site's address: browsers that name the purpose of a request are refused, in others the page shows
+    nothing. The view must be exempt from X-Frame-Options: `frame-ancestors` allows the pages of this site.
+    Decision: ADR 58.
     """
+    if request.headers.get("Sec-Fetch-Dest", "iframe") != "iframe":
+        raise PermissionDenied
     script = request.build_absolute_uri(static(SCRIPT))
-    context = {"body": safe_html(filled(form.html, values)), "script": script}
+    context = {"body": safe_html(frame_body(form.html, values)), "script": script}
     response = render(request, "tracks/rows/frame.html", context)
+    add_never_cache_headers(response)  # a page must not come from what a frame loaded
     response._csp_config = POLICY | {"script-src": ["'unsafe-inline'", script]}  # type: ignore[attr-defined]
     return response
 

@@ -189,8 +189,12 @@ def test_protocol_without_runs_has_no_measures() -> None:
     assert "needs at least one grade" in refusal(LAB[: LAB.index("[[judging.question]]")] + FORM)
 
 
-def test_long_template_is_read_and_a_long_line_is_not() -> None:
+def test_long_template_is_read_with_a_library_in_one_line_and_a_long_key_is_not() -> None:
     long = LAB.replace("<p>${source}</p>", "<p>${source}</p>\n" * 5_000)
+    library = f"<script>{'f(1);' * 20_000}</script>"
+    dotted = "\n" + "a." * 10_000 + 'a = 1 # """\n'
 
     assert parse_protocol(long, name="lab.toml").judging.form is not None
-    assert "a line of 20,0" in refusal(long.replace("<p>${source}</p>", "x" * 20_000, 1))
+    assert parse_protocol(TURKLE.replace("<script>", f"{library}\n<script>"), name="lab.toml").judging.form
+    assert "a line of 20,0" in refusal(dotted + long)
+    assert "a line of 20,0" in refusal(long + dotted)

@@ -127,9 +127,10 @@ def test_frame_has_a_policy_of_its_own_and_belongs_to_its_assessor() -> None:
     assert "frame-ancestors 'self'" in policy
     assert "connect-src" not in policy
     assert "X-Frame-Options" not in own.headers
-    assert ("Lovely" in own.content.decode()) != ("<b>Sad</b> ${docno}" in own.content.decode())
+    assert ("Lovely" in own.content.decode()) != ("&lt;b&gt;Sad&lt;/b&gt; ${docno}" in own.content.decode())
     assert client_of(scene.bob).get(address).status_code == 404
     assert Client().get(address).status_code == 302
+    assert client_of(scene.ada).get(address, headers={"Sec-Fetch-Dest": "document"}).status_code == 403
 
 
 SENTENCES = 'topic,docno,source,translation\nt,1,Gut,"Good \U0001f600 <b>day</b>,\n$sir$"\n'

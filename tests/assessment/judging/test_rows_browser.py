@@ -146,6 +146,89 @@ def test_hostile_template_reaches_neither_the_site_nor_another_host(
     complaints.clear()
 
 
+# Judges the row that it is in, as soon as it is shown.
+EAGER = """<script>
+document.addEventListener("DOMContentLoaded", () => {
+  document.querySelector("[name=mood]").checked = true;
+  document.getElementById("assay-form").requestSubmit();
+  document.getElementById("assay-form").submit();
+  window.parent.postMessage({assay: "submit", answers: {mood: ["good"]}}, "*");
+  document.querySelector("label").click();
+  document.body.dataset.tried = "";
+});
+</script>"""
+
+
+def row_of(text: str) -> str:
+    return f'topic,docno,text\nt,1,"{text.replace(chr(34), chr(34) * 2)}"\nt,2,Sad\n'
+
+
+def test_value_of_a_row_is_text_and_raw_html_submits_nothing_by_itself(desk: Callable[..., Page]) -> None:
+    page = desk(build_rows(TURKLE.replace("SCRIPT", ""), row_of(EAGER)))
+    expect(frame_of(page).locator("#text")).to_have_text(" ".join(EAGER.split()))
+    expect(frame_of(page).locator("body")).not_to_have_attribute("data-tried", "")
+
+
+def test_template_that_submits_by_itself_waits_for_the_assessor(desk: Callable[..., Page]) -> None:
+    template = TURKLE.replace("SCRIPT", "").replace("${text}", "${text|raw}")
+    page = desk(build_rows(template, row_of(EAGER)))
+    address = page.url
+    frame = frame_of(page)
+
+    expect(frame.locator("body")).to_have_attribute("data-tried", "")
+    expect(state(page)).to_contain_text("The form tried to submit by itself.")
+    assert page.url == address
+    assert stored() == []
+    frame.get_by_label("Bad").check()
+    page.get_by_role("button", name="Submit").click()
+
+    page.wait_for_function("before => location.href !== before", arg=address)
+    assert [each["mood"] for each in stored()] == ["bad"]
+
+
+def test_keys_of_the_page_work_in_a_frame_except_while_typing(desk: Callable[..., Page]) -> None:
+    page = desk(build_rows(TURKLE.replace("SCRIPT", ""), TEXTS))
+    address = page.url
+    frame = frame_of(page)
+
+    frame.locator("textarea").fill("")
+    page.keyboard.type("gs?")
+    expect(frame.locator("textarea")).to_have_value("gs?")
+    frame.locator("#text").click()
+    page.keyboard.press("?")
+    expect(page.locator("#choices-and-keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    frame.locator("#text").click()
+    page.keyboard.press("s")
+    expect(page.locator("#skip-reason")).to_be_focused()
+    page.keyboard.press("Escape")
+    frame.get_by_label("Good").check()
+    page.keyboard.press("Enter")
+    page.wait_for_function("before => location.href !== before", arg=address)
+    assert [each["mood"] for each in stored()] == ["good"]
+    frame = frame_of(ready(page))
+    frame.locator("#text").click()
+    page.keyboard.press("z")
+    page.wait_for_url(address)
+
+
+def test_frame_opened_as_a_page_shows_nothing(desk: Callable[..., Page], complaints: list[str]) -> None:
+    page = desk(build_rows(TURKLE.replace("SCRIPT", ""), TEXTS))
+    task, address = page.url, page.locator(".form-frame").evaluate("frame => frame.src")
+
+    refused = page.goto(address)
+    assert refused is not None
+    assert refused.status == 403
+    complaints.clear()
+    old = page.request.get(address)  # as a browser that does not say what a request is for
+    assert "Lovely" in old.text() or "Sad" in old.text()
+    page.route(address, lambda route: route.fulfill(response=old))
+    page.goto(address)
+    assert page.locator("label").count() == 0
+    page.goto(task)
+    complaints.clear()
+
+
 def test_parts_of_a_field_are_marked_with_the_pointer_and_with_keys(desk: Callable[..., Page]) -> None:
     rows = 'topic,docno,source,translation\nt,1,Gut,"Good \U0001f600 day,\nold friend"\n'
     page = desk(build_rows(MARKED, rows))

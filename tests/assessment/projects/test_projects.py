@@ -21,6 +21,9 @@ from django.utils import timezone
 
 from accounts.models import User
 from assay import samples
+from assay.errors import InputError
+from assay.formats.projects import Lab, lab_of, projects_in
+from assay.formats.turkle import read_table
 from assessment.imports import store as import_store
 from assessment.imports.seats import Seats
 from assessment.models import Batch, Judgment, ProjectImport
@@ -163,6 +166,7 @@ def test_steps_of_the_guide_move_a_project_with_its_people_and_judgments(organiz
             "results.csv: line 1: no batch has the columns passage, question",
         ),
         ("batch.csv", '"=1+1 units to judge.",', "", "batch.csv: line 5: expected 2 columns"),
+        ("template.html", "${question}", "${question.x}", "line 1: ${question.x} has no effect in a frame"),
         ("template.html", "passage", "text", "template.html: line 2: no batch has the column text"),
     ],
 )
@@ -187,6 +191,10 @@ def test_errors_name_file_and_line_and_nothing_is_imported(
         ({"a.zip": b"PK\x05\x06" + bytes(18)}, "no files; accepted"),
         ({"batch.csv": "a\n1\n"}, "no template"),
         ({"template.html": "<p>"}, "no batch with it"),
+        (
+            {"template.html": "<p>${a}", "b.csv": "a\n1\n"},
+            "template.html: line 1: nothing to answer; add an input",
+        ),
         ({**FILES, "other.html": "<p>"}, "a second template; the first is other.html"),
         ({**FILES, "notes.docx": "x"}, "notes.docx: not a file of a project"),
         ({**FILES, "batch.csv": b"a\n\xff\n"}, "batch.csv: line 2: not UTF-8"),
@@ -236,6 +244,56 @@ def test_names_and_accounts_that_are_taken_are_refused_and_chosen_again(organize
     users = Judgment.objects.order_by("assessor__username").values_list("assessor__username", flat=True)
     assert sorted(set(users)) == ["Ben", "anna"]
     assert ben.judgments.count() == 2
+
+
+def test_template_of_turkle_with_values_in_words_gets_a_question_that_checks_them() -> None:
+    template = """<p>${content}</p>
+<label><input name="sentiment" required="" type="radio" value="Strongly Positive"/>Strongly Positive </label>
+<label><input name="sentiment" required="" type="radio" value="Neutral"/>Neutral</label>"""
+    header, row = (line.split(",") for line in FILES["results.csv"].splitlines()[:2])
+    columns = f"{','.join(header[:11])},Input.content,Answer.sentiment,Turkle.Username"
+    results = f"{columns}\n{','.join(row[:11])},fine,Strongly Positive,ann\n"
+
+    def lab(answers: str) -> Lab:
+        files = {"t.html": template, "b.csv": "content\nfine\n", "r.csv": answers}
+        [project] = projects_in({name: text.encode() for name, text in files.items()})
+        return lab_of(project)
+
+    [question] = lab(results).protocol.judging.questions
+    assert [choice.key for choice in question.choices] == ["Strongly Positive", "Neutral"]
+    assert [row.answers for row in lab(results).judgments] == [{"sentiment": "Strongly Positive"}]
+    assert lab(results).problems == []
+    with pytest.raises(
+        InputError, match=r"r\.csv: line 2: Turkle.Username and WorkerId are empty: judged without"
+    ):
+        lab(results.replace(",ann", ",").replace(row[7], ""))
+    [problem] = lab(results.replace("Strongly Positive,", "Strongly,")).problems
+    assert problem.startswith("r.csv: line 2: “Strongly” is not an answer")
+
+
+def test_what_a_template_does_not_show_or_check_is_said() -> None:
+    files = {
+        "t.html": "<p>${a} ${b|raw} ${c}</p><script>1</script>",
+        "b.csv": "a,b,c,d,e\n<i>x</i>,<i>y</i>,2 < 3 & 4,1,2\n&eacute;,y,1,1,2\n",
+    }
+    [project] = projects_in({name: text.encode() for name, text in files.items()})
+
+    assert lab_of(project).notes[:3] == [
+        "no control has a name; what scripts add is stored as given, and nothing checks it",
+        "b.csv: the template does not show d, e; stored with the rows",
+        "b.csv: a has HTML in 2 rows, which is shown as text; write ${a|raw} in the template to show it as HTML",
+    ]
+
+
+def test_every_row_with_another_number_of_columns_is_named() -> None:
+    table = "a,b\n" + "1\n" * 22 + "1,2\n"
+    with pytest.raises(InputError) as refusal:
+        read_table(table, "b.csv")
+
+    lines = str(refusal.value).splitlines()
+    assert lines[0] == "b.csv: line 2: expected 2 columns as in the header, got 1"
+    assert len(lines) == 21
+    assert lines[-1] == "b.csv: and 2 more lines"
 
 
 def test_more_workers_of_a_task_than_it_asks_for_are_named_with_their_line(organizer: Client) -> None:

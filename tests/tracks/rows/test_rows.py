@@ -74,11 +74,15 @@ def test_organizer_sees_rows_as_assessors_will_and_others_do_not() -> None:
 
     page = organizer.get(address, {"row": row.pk}).content.decode()
     framed = organizer.get(frame)
+    as_a_page = organizer.get(frame, headers={"Sec-Fetch-Dest": "document"})
 
     assert "<h3>Caption n1</h3>" in page
     assert "<p>Ja &lt;b&gt;</p>" in page
     assert frame in organizer.get(reverse("tracks:rows", args=[frames.slug])).content.decode()
-    assert "<i>Lovely</i>" in framed.content.decode()
+    assert '<p id="text">&lt;i&gt;Lovely&lt;/i&gt;</p>' in framed.content.decode()
+    assert "no-store" in framed.headers["Cache-Control"]
+    assert as_a_page.status_code == 403
+    assert organizer.get(frame, headers={"Sec-Fetch-Dest": "iframe"}).status_code == 200
     assert "sandbox" in framed.headers["Content-Security-Policy"]
     assert [ada.get(each).status_code for each in (address, frame)] == [403, 403]
     assert organizer.get(frame.replace(frames.slug, track.slug)).status_code == 404
