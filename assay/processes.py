@@ -30,7 +30,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from operator import itemgetter
 from typing import IO, TYPE_CHECKING, TypeAlias, TypeVar, cast
 
-from assay.errors import AssayError
+from assay.errors import AssayError, InputWarning
 
 if TYPE_CHECKING:
     import subprocess
@@ -162,9 +162,12 @@ def _fork(
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     status = 1
     try:
-        outcomes = _take_items(work, items, queue, refusals, is_needed=lambda: os.getppid() == parent)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", InputWarning)
+            outcomes = _take_items(work, items, queue, refusals, is_needed=lambda: os.getppid() == parent)
+        notes = [warning.message for warning in caught]
         with os.fdopen(sink, "wb") as file:
-            pickle.dump(outcomes, file, protocol=pickle.HIGHEST_PROTOCOL)
+            pickle.dump((notes, outcomes), file, protocol=pickle.HIGHEST_PROTOCOL)
         status = 0
     finally:  # the copy must not run handlers of the parent, nor flush its buffers
         if status:
@@ -181,7 +184,11 @@ def _collect(child: int, source: int) -> list[Outcome[Result]]:
         raise WorkerLost(
             f"a process ended with status {os.waitstatus_to_exitcode(status)} before it was done"
         )
-    outcomes: list[Outcome[Result]] = pickle.loads(data)  # noqa: S301 -- written by our own child
+    notes: list[Warning]
+    outcomes: list[Outcome[Result]]
+    notes, outcomes = pickle.loads(data)  # noqa: S301 -- written by our own child
+    for note in notes:
+        warnings.warn(note, stacklevel=2)
     return outcomes
 
 

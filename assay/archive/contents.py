@@ -79,7 +79,7 @@ class Contents:
             with refusing(record.file, ProtocolError, UnicodeDecodeError):
                 text = self.reader.read(record.file).decode()
                 protocol = parse_protocol(text, name=record.file)
-            if protocol.digest != record.sha256 or protocol.slug != record.slug:
+            if protocol.digest != record.sha256 or record.slug not in (protocol.slug, protocol.edition):
                 raise BadArchive(f"{record.file}: it is not the protocol {record.slug} of the index.")
             protocols[record.slug] = protocol
         return protocols

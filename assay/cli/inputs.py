@@ -24,7 +24,7 @@ def add_scoring_options(
     add(parser, "--qrels", *(["--measure"] if has_measures else []))
     parser.set_defaults(measure=[])
     add(parser, "--average", words="the topics that every run has")
-    add(parser, "--level", "--units", "--formulas", "--duplicates")
+    add(parser, "--level", "--units", "--formulas", "--duplicates", "--ignore-topic-documents")
     add_table_options(parser)
 
 
@@ -68,6 +68,7 @@ def inputs_of(arguments: argparse.Namespace, runs: Mapping[str, str] | None = No
         units=arguments.units,
         formulas=arguments.formulas,
         duplicates=arguments.duplicates,
+        ignore_topic_documents=arguments.ignore_topic_documents,
     )
     shown = partial(bar, label="reading", unit="run", is_quiet=arguments.quiet)
     return read_inputs(arguments.qrels, runs, arguments.measure, scoring, shown=shown)

@@ -264,6 +264,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "help": "near-duplicates: topic, docno, and the docno that was judged instead, per line; a repeated one is not "
         "relevant",
     },
+    "--ignore-topic-documents": {
+        "action": "store_true",
+        "help": "leave out documents with the id of their topic, as BEIR does for ArguAna and Quora",
+    },
     "--posts": {
         "type": Path,
         "action": "append",

@@ -15,7 +15,7 @@ from assay.formats.formulas import read_index
 from assay.formats.manifest import read_manifest
 from assay.formats.reports import Report, print_report
 from assay.formats.runs.citations import CitedPost, PostLookup
-from assay.formats.runs.reader import check_run
+from assay.formats.runs.reader import UNUSED_RANKS, check_run
 from assay.formats.topics.codes import read_topic_codes
 from assay.formulas.columns import Formulas
 from assay.pools.strategies import PoolInput
@@ -96,7 +96,14 @@ def read_pooled(arguments: argparse.Namespace, protocol: Protocol, topics: list[
     lookup = formula_lookup(formulas, allows_unknown=arguments.allow_unknown)
     inputs, reports, rejected = [], [], []
     for run in tqdm(runs, desc="reading runs", unit="run", disable=arguments.quiet or None, leave=False):
-        checked = check_run(run.file, protocol=protocol, topics=topics, formulas=lookup, name=run.file.name)
+        checked = check_run(
+            run.file,
+            protocol=protocol,
+            topics=topics,
+            formulas=lookup,
+            name=run.file.name,
+            tolerated=UNUSED_RANKS,
+        )
         reports.append(checked.report)
         if checked.columns is None:
             rejected.append((checked.report, str(run.file)))

@@ -51,16 +51,20 @@ TEXT = "A plain text file in UTF-8, or one such file compressed with gz, xz or z
 
 
 class Limits(NamedTuple):
-    """The largest size of a file, compressed and decompressed, in bytes, and the number of lines that are accepted."""
+    """The largest size of a file, compressed and decompressed, in bytes, and the number of lines that are accepted.
+
+    The defaults are those of uploads; `docs/reference/formats.md` states them.
+    """
 
     max_file: float = 256 << 20
     max_text: float = 512 << 20
     max_ratio: int = 100  # of decompressed to compressed bytes; the densest real dumps reach about 12
     max_line: int = 4096
-    max_lines: int = 5_000_000
+    max_lines: float = 5_000_000
 
 
-IMPORT_LIMITS = Limits(max_file=math.inf, max_text=math.inf)  # an import streams: its size costs no memory
+# For the files of the user of a command, and for imports, which stream. A packed one must not expand beyond reason.
+ANY_SIZE = Limits(max_file=math.inf, max_text=math.inf, max_lines=math.inf)
 
 
 class Unreadable(BadFile):
@@ -102,8 +106,8 @@ def read_file(path: str) -> bytes:
     Raises `InputError` if it cannot be read.
     """
     try:
-        with opened(path, Limits()) as file:
-            return b"".join(unpack(file, Limits()))
+        with opened(path, ANY_SIZE) as file:
+            return b"".join(unpack(file, ANY_SIZE))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     except Unreadable as error:
@@ -161,7 +165,7 @@ class UnpackedFile:
     """The text of a file, read by the number of bytes; for imports, which may be larger than the memory."""
 
     def __init__(self, source: BinaryIO, name: str) -> None:
-        self._blocks = unpack(source, IMPORT_LIMITS, name=name)
+        self._blocks = unpack(source, ANY_SIZE, name=name)
         self._rest = b""
 
     def read(self, size: int) -> bytes:

@@ -1,6 +1,6 @@
 """The report on a run: each distinct complaint, how often and where it occurs, and what is accepted instead."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self, TextIO
 
@@ -38,10 +38,10 @@ class Complaint:
         """`line 17`, `lines 17, 18 and 40 more`, or nothing."""
         if not self.lines:
             return ""
-        numbers = ", ".join(str(line.number) for line in self.lines)
+        numbers = list(dict.fromkeys(str(line.number) for line in self.lines))
         more = self.n - len(self.lines)
-        word = "line" if self.n == 1 else "lines"
-        return f"{word} {numbers}" + (f" and {more:,} more" if more > 0 else "")
+        word = "line" if len(numbers) == 1 and more <= 0 else "lines"
+        return f"{word} {', '.join(numbers)}" + (f" and {more:,} more" if more > 0 else "")
 
     def __str__(self) -> str:
         return f"{self.where}: {self.message}" if self.where else self.message
@@ -118,10 +118,12 @@ class Report:
 class Tally:
     """Collects complaints while a file is read, and counts equal ones together.
 
-    Nothing counts as repairable unless the form of the file `can_repair`.
+    Nothing counts as repairable unless the form of the file `can_repair`. Errors with the codes in `tolerated` are
+    warnings.
     """
 
     can_repair: bool = True
+    tolerated: Collection[str] = ()
     has_errors: bool = False
     has_unrepairable_errors: bool = False
     _groups: "dict[tuple[str, str], _Group]" = field(default_factory=dict)
@@ -129,7 +131,7 @@ class Tally:
 
     def error(self, code: str, message: str, accepted: str, number: int = 0, **more: Any) -> None:
         """Add an error. `number` is the line (0: none); `more` are the keywords of `_add`."""
-        self._add("error", code, message, accepted, number, **more)
+        self._add("warning" if code in self.tolerated else "error", code, message, accepted, number, **more)
 
     def warning(self, code: str, message: str, accepted: str, number: int = 0, **more: Any) -> None:
         """Add a warning, with the same arguments."""
@@ -148,8 +150,15 @@ class Tally:
         numbers: Iterable[int] = (),
         is_repairable: bool = False,
         others: str = "",
+        fault: str = "",
     ) -> None:
-        key = (code, message)
+        """Add a complaint to the group of equal ones.
+
+        Args:
+            others: the message of all further complaints, if there are very many different ones of the code.
+            fault: the message without the wrong value. Complaints that differ in the value only are one.
+        """
+        key = (code, fault or message)
         if key not in self._groups and self._n_distinct.get(code, 0) >= DISTINCT:
             key, message = (code, ""), others or "Further complaints of this kind."
         group = self._groups.get(key)
@@ -157,6 +166,8 @@ class Tally:
             is_repairable = is_repairable and self.can_repair
             group = self._groups[key] = _Group(severity, code, message, accepted, is_repairable)
             self._n_distinct[code] = self._n_distinct.get(code, 0) + 1
+        elif fault and group.message != message:
+            group.message = fault
         if severity == "error":
             self.has_errors = True
             self.has_unrepairable_errors |= not group.is_repairable

@@ -8,6 +8,7 @@ Ids are text; whole numbers are taken as their digits, because tables often read
 id: `301.0` would silently be another topic than `301`.
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, NoReturn
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError
+from assay.errors import InputError, InputWarning
 from assay.formats import names as usual_names
 from assay.formats.judgments.cells import Wrong, row_of
 from assay.formats.judgments.rows import JudgmentRow
@@ -23,9 +24,16 @@ from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import HIGHEST, LOWEST, GradeScale, QrelsError, qrels_of_rows, sorted_columns
 from assay.formats.reports import Tally
 from assay.formats.runs.columns import RunColumns
-from assay.formats.runs.reader import expected_of
+from assay.formats.runs.reader import UNUSED_RANKS, expected_of
 from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME, byte_strings
-from assay.formats.runs.rules import LineForm, RunRows, check_rows, forms_of
+from assay.formats.runs.rules import (
+    TOPIC_DOCUMENT,
+    LineForm,
+    RunRows,
+    check_rows,
+    check_topic_documents,
+    forms_of,
+)
 from assay.formats.tokens import Table
 from assay.protocols.schema import Protocol
 
@@ -82,11 +90,15 @@ def run_from(values: object, protocol: Protocol, *, name: str) -> RunColumns:
         raise InputError(f"{name}: the protocol {protocol.slug} has no runs")
     form, first = forms[0], 0 if read.ranks is not None else None
     shape = LineForm(form.name, form.title, 0, 0, 0, first, 0, None, ties=form.ties)
-    tally = Tally(can_repair=False)
+    tally = Tally(can_repair=False, tolerated=UNUSED_RANKS)
+    rows = check_topic_documents(rows, protocol.runs.topic_documents, tally)
     check_rows(rows, expected_of(protocol), shape, tally)
     if tally.has_errors:
         error = tally.complaints("error", {})[0]
         raise InputError(f"{name}: {_of_rows(str(error))}; accepted: {error.accepted}")
+    for warning in tally.complaints("warning", {}):
+        if warning.code in {*UNUSED_RANKS, TOPIC_DOCUMENT}:
+            warnings.warn(f"{name}: {_of_rows(str(warning))}", InputWarning, stacklevel=2)
     kept = {field: getattr(rows, field) for field in ("topics", "topic_index", "docno", "rank", "score")}
     columns, _ = RunColumns.ordered(**kept, ties=form.ties)
     return columns

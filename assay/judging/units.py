@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.formats.compression import IMPORT_LIMITS as NO_LIMITS
-from assay.formats.compression import UnpackedFile, opened, read_file
+from assay.formats.compression import ANY_SIZE, UnpackedFile, opened, read_file
 from assay.formats.documents.batch import Unusable
 from assay.formats.documents.jsonl import docno_of, text_of, with_usual_names
 from assay.formats.rows import read_rows
@@ -138,7 +137,7 @@ def read_documents(path: str, units: Sequence[tuple[str, Unit]]) -> dict[str, Te
 def _lines(path: str) -> Iterator[tuple[int, bytes]]:
     """The lines of a file that may be larger than the memory, with their numbers."""
     rest, number = b"", 0
-    with opened(path, NO_LIMITS) as source:
+    with opened(path, ANY_SIZE) as source:
         file = UnpackedFile(source, path)
         while block := file.read(BLOCK):
             *lines, rest = (rest + block).split(b"\n")

@@ -296,6 +296,9 @@ def read_units(protocol: "Protocol", units: str | None, paths: Sequence[Path]) -
     return Units(read_formulas(paths))
 
 
+EVERY = "every value is 0"
+
+
 def prepare(run: RunColumns, formulas: Formulas | None) -> Prepared:
     """The run with its instances replaced by distinct formulas; as it is, without formulas."""
     if formulas is None:
@@ -307,7 +310,7 @@ def prepare(run: RunColumns, formulas: Formulas | None) -> Prepared:
     problem = ""
     if n_skipped == len(run) > 0:
         problem = (
-            f"none of its formulas, such as {run.docno[0].decode()}, has a visual id, every value is 0; "
+            f"none of its formulas, such as {run.docno[0].decode()}, has a visual id, {EVERY}; "
             "if the run has visual ids, use --units visual-ids"
         )
     return Prepared(columns, note, problem, len(run), len(run) - n_skipped)
@@ -316,8 +319,19 @@ def prepare(run: RunColumns, formulas: Formulas | None) -> Prepared:
 def score_prepared(run: Prepared, judged: JudgedDocuments, measures: Sequence[Measure]) -> Scored:
     """Score a run that is read from a file, and find out why none of its documents is judged, if so."""
     hits = judged.hits(run.ranking)
-    problem = "" if len(hits.topic) else run.problem or _why_unjudged(run, judged)
-    return Scored(score_hits(hits, judged, measures), len(run.ranking.topics), run.note, problem)
+    scores = score_hits(hits, judged, measures)
+    problem = ""
+    # Nuggets are judged in answers, and the other measures of answers count judged citations.
+    zero = [
+        str(measure)
+        for measure, values in zip(measures, scores.values.T, strict=True)
+        if FAMILIES[measure.family].qrels != "nuggets" and not values.any()
+    ]
+    if zero and not len(hits.topic):
+        problem = run.problem or _why_unjudged(run, judged)
+        if len(zero) < len(measures):
+            problem = problem.replace(EVERY, f"every value of {', '.join(zero)} is 0")
+    return Scored(scores, len(run.ranking.topics), run.note, problem)
 
 
 def _why_unjudged(run: Prepared, judged: JudgedDocuments) -> str:
@@ -332,14 +346,14 @@ def _why_unjudged(run: Prepared, judged: JudgedDocuments) -> str:
     common = [code for code in judged.topics.tolist() if code in in_run]
     if not common:
         reason = (
-            "none of its topics is in the qrels, every value is 0; "
+            f"none of its topics is in the qrels, {EVERY}; "
             f"the run has {ranking.topics[0]}, the qrels have {judged.topics[0]}"
         )
     else:
         mine = ranking.docno[ranking.offsets[in_run[common[0]]]].decode()
         other = judged.docno[np.searchsorted(judged.topic, judged.topics.tolist().index(common[0]))].decode()
         reason = (
-            f"none of its documents is judged, every value is 0; for topic {common[0]}, "
+            f"none of its documents is judged, {EVERY}; for topic {common[0]}, "
             f"the run has {mine}, the qrels have {other}"
         )
     if not run.n_identified:

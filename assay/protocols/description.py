@@ -181,6 +181,7 @@ def _runs(runs: RunRules) -> Iterator[str]:
         yield f"Teams state what a run uses: {', '.join(runs.uses.values())}."
     if runs.out_of_range_ranks == "error":
         yield "A run with a rank out of this range is refused."
+    yield from rule_of_topic_documents(runs)
     if runs.min_score is not None and runs.max_score is not None:
         yield f"Scores are between {runs.min_score:g} and {runs.max_score:g}."
     if runs.max_passage_characters is not None:
@@ -208,6 +209,14 @@ def _phase(phase: Phase, runs: RunRules) -> str:
     if phase.after_closing:
         parts.append("accepted when the track is closed")
     return "; ".join(parts) + "."
+
+
+def rule_of_topic_documents(runs: RunRules) -> Iterator[str]:
+    """Yield what happens to a document with the id of its topic."""
+    if runs.topic_documents == "error":
+        yield "A run with a document that has the id of its topic is refused."
+    elif runs.topic_documents == "ignore":
+        yield "A document with the id of its topic is left out."
 
 
 def limits_of_answers(rules: AnswerRules) -> Iterator[str]:

@@ -225,20 +225,39 @@ _NAME = (  # compiled when the first name is read
     r"(?P<family>[A-Za-zα][A-Za-z0-9_]*(?:-[a-z]+)?)(?:\((?P<arguments>[^()]*)\))?"
     r"(?P<early>'(?=@))?(?:@(?P<at>\d{1,6}(?:\.\d{1,6})?|\.\d{1,6}))?(?P<prime>'?)"
 )
-# Names of trec_eval, which may have a rank at their end, such as ndcg_cut_10 or P.5.
-_TREC_EVAL = {
-    "map": "AP",
-    "map_cut": "AP",
-    "ndcg": "nDCG",
-    "ndcg_cut": "nDCG",
-    "recip_rank": "RR",
-    "rprec": "Rprec",
-    "bpref": "bpref",
-    "p": "P",
-    "precision": "P",
-    "recall": "R",
-    "success": "Success",
+# Names that other tools and papers use, in lower case without separators: the measure that is meant. A rank at the end
+# of the name is added where the measure accepts one.
+_ELSEWHERE = {
+    name: measure
+    for measure, names in {
+        "AP": "map mapcut ap avgprec averageprecision meanaverageprecision",
+        "nDCG": "ndcgcut normalizeddiscountedcumulativegain normalizeddcg",
+        "nDCG(dcg=exp-log2)": "ndcgburges ndcgexp expndcg",
+        "DCG": "discountedcumulativegain",
+        "DCG(dcg=exp-log2)": "dcgburges dcgexp expdcg",
+        "RR": "reciprank mrr reciprocalrank meanreciprocalrank",
+        "Rprec": "rprecision",
+        "P": "prec precision p",
+        "R": "recall rec",
+        "Success": "hit hits hitrate hitratio hr accuracy acc top successrate",
+        "SetP": "setprecision",
+        "SetR": "setrecall setrec",
+        "SetF": "f f1 fscore f1score fmeasure setf1 setfmeasure",
+        "SetAP": "setmap",
+        "GMAP": "gmmap",
+        "Q": "qmeasure",
+        "ERR": "expectedreciprocalrank",
+        "RBP": "rankbiasedprecision",
+        "IPrec": "iprecatrecall",
+        "NumRelRet": "numrelret",
+    }.items()
+    for name in names.split()
 }
+# Names of trec_eval that only `assay trec_eval` computes.
+_ONLY_TREC_EVAL = frozenset(
+    ["11ptavg", "bing", "g", "utility", "rprecmult", "rndcg", "ndcgrel", "relstring", "numq", "runid"]
+)
+_MOST_RANKS = 999_999
 _EXAMPLES = "nDCG', AP(rel=2)', P(rel=2)@10', bpref(rel=2), judged@10"
 
 
@@ -335,6 +354,10 @@ def parse_measure(name: str) -> Measure:
     """
     match = re.fullmatch(_NAME, name.strip())
     if match is None:
+        if re.fullmatch(r"[^@]+@\d{7,}'?", name.strip()):
+            raise MeasureError(
+                f"{name!r}: the rank after @ must be at most {_MOST_RANKS}; for all ranks, leave it out"
+            )
         raise MeasureError(f"{name!r} is not a measure; {_meant(name) or 'write it like'} {_EXAMPLES}")
     called, implied = ALIASES.get(match["family"], (match["family"], ""))
     family = FAMILIES.get(called)
@@ -402,17 +425,43 @@ def _read(family: Family, key: str, value: str) -> float | str | None:
 
 
 def _meant(name: str) -> str:
-    """A question for the measure that is meant by a name of trec_eval, or by one that is written almost like ours."""
-    match = re.match(r"([A-Za-z_-]+?)_?(?:\([^()]*\))?[_.@]?(\d*)'?$", name.strip())
+    """A hint for a name that other tools use, or that is written almost like ours; empty if there is none.
+
+    >>> _meant("ndcg_cut_10"), _meant("rbp.95"), _meant("Hit@10")
+    ('did you mean nDCG@10? Use', 'did you mean RBP(p=0.95)? Use', 'did you mean Success@10? Use')
+    """
+    plain = re.sub(r"f[-_]?1(?![.\d])", "f", name.strip().lower().removesuffix("@all"))
+    match = re.match(r"(.*?[a-z])[-_ .]*(?:\([^()]*\))?[-_.@]*(\d*\.?\d*)'?$", plain)
     if match is None:
         return ""
-    ours = {family.lower(): family for family in FAMILIES}
-    close = difflib.get_close_matches(match[1].lower(), ours, 1, 0.7)
-    family = _TREC_EVAL.get(match[1].lower()) or (ours[close[0]] if close else "")
-    if not family:
+    called, number = re.sub(r"[-_ .]", "", match[1]), match[2]
+    if called in _ONLY_TREC_EVAL:
+        return "only assay trec_eval computes it; here, use"
+    if called in {"hole", "holes", "unjudged"}:
+        return f"did you mean judged{_at('judged', number)}, the share that is judged? Use"
+    ours = {re.sub("[-_]", "", family.lower()): family for family in FAMILIES}
+    close = difflib.get_close_matches(called, ours, 1, 0.7)
+    measure = ours.get(called) or _ELSEWHERE.get(called) or (ours[close[0]] if close else "")
+    if not measure:
         return ""
-    rank = match[2] if FAMILIES[family].cutoff in {"optional", "required"} else ""
-    return f"did you mean {family}{f'@{rank}' if rank else ''}? Use"
+    at = _at(measure, number)
+    return f"did you mean {measure}{at}{', which takes no rank' if number and not at else ''}? Use"
+
+
+def _at(measure: str, number: str) -> str:
+    """The end of a name with the number of a foreign one: a rank, a share of the relevant documents, or p."""
+    family = FAMILIES[ALIASES.get(measure, (measure, ""))[0].partition("(")[0]]
+    if not number:
+        return ""
+    is_share = "." in number or number.startswith("0") or len(number) > 6
+    if family.cutoff == "share":
+        return f"@{float(number):g}" if float(number) <= 1 else ""
+    if "p" in family.parameters and (
+        is_share or (measure == "RBP" and len(number) == 2 and int(number) > 50)
+    ):
+        share = float(number) if "." in number else int(number) / 10 ** len(number)
+        return f"(p={share:g})"
+    return f"@{number}" if family.cutoff in {"optional", "required"} and not is_share else ""
 
 
 def parse_measures(names: Iterable[str]) -> list[Measure]:

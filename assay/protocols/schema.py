@@ -50,6 +50,7 @@ Tokenizer = Literal["english-latex", "words-latex", "words"]
 Separator = Literal["white-space", "comma", "semicolon"]
 Ties = Literal["docno", "file", "rank"]
 Severity = Literal["warning", "error"]
+TopicDocuments = Literal["warning", "error", "ignore"]
 Submitter = Literal["teams", "organizers"]
 ShownTo = Literal["release", "team", "teams", "everybody"]
 PoolStrategy = Literal[
@@ -230,6 +231,9 @@ class RunRules:
     # it as in trec_eval, by docno, and in bolt-xml as in the file.
     ties: Ties | None = None
     out_of_range_ranks: Severity = "warning"  # what a rank below 1 or above `max_ranks` is
+    # What a document with the id of its topic is, where topics are documents of the collection: a warning, an error, or
+    # ignored, as if its line were not there.
+    topic_documents: TopicDocuments = "warning"
     min_score: float | None = None  # the lowest accepted score
     max_score: float | None = None  # the highest accepted score
     max_passage_characters: int | None = None  # of the text of a citation
@@ -790,3 +794,8 @@ class Protocol:
     def digest(self) -> str:
         """The SHA-256 of the file."""
         return sha256_of(self.text.encode())
+
+    @property
+    def edition(self) -> str:
+        """A slug for this text where another text has its slug, such as that of another release of Assay."""
+        return f"{self.slug[:91]}-{self.digest[:8]}"

@@ -26,7 +26,6 @@ from assay.research.evaluation import (
     Values,
     measures_of,
     named_runs,
-    protocol_of,
     qrels_from_any,
     run_from_any,
     warn_of_missing,
@@ -165,7 +164,7 @@ def read_inputs(
     Raises:
         InputError: A file, the protocol or a measure cannot be used.
     """
-    protocol = protocol_of(scoring.protocol)
+    protocol = scoring.rules
     parsed = measures_of(measures, protocol)
     for measure in parsed:
         if FAMILIES[measure.family].summary != "mean":

@@ -163,6 +163,7 @@ class Scoring:
         units: "distinct", "instances" or "visual-ids".
         formulas: formula indexes and maps of visual ids.
         duplicates: path of a file of near-duplicates.
+        ignore_topic_documents: leave out documents with the id of their topic.
     """
 
     protocol: str | Path | Protocol | None = None
@@ -171,6 +172,7 @@ class Scoring:
     units: str | None = None
     formulas: Sequence[PathLike] = ()
     duplicates: PathLike | None = None
+    ignore_topic_documents: bool = False
 
     def __post_init__(self) -> None:
         for name, value, accepted in (
@@ -179,6 +181,14 @@ class Scoring:
         ):
             if value is not None and value not in accepted:
                 raise InputError(f"{name} {value!r}: use {' or '.join(accepted)}")
+
+    @property
+    def rules(self) -> Protocol:
+        """The protocol with what the other fields change in it."""
+        rules = protocol_of(self.protocol)
+        if self.ignore_topic_documents:
+            rules = replace(rules, runs=replace(rules.runs, topic_documents="ignore"))
+        return rules
 
     def read_units(self, protocol: Protocol) -> Units:
         """The units that runs are scored by."""
@@ -215,6 +225,7 @@ def evaluate(
     formulas: Sequence[PathLike] = (),
     scale: int = 1,
     duplicates: PathLike | None = None,
+    ignore_topic_documents: bool = False,
     labels: PathLike | Labels | None = None,
     label: Sequence[str] = (),
     processes: int | None = None,
@@ -235,6 +246,7 @@ def evaluate(
         units: "distinct", "instances" or "visual-ids", for formulas; `formulas` are the indexes that identify them.
         scale: every grade is multiplied by it, so that fractions become whole numbers.
         duplicates: a file of near-duplicates of judged documents.
+        ignore_topic_documents: leave out documents with the id of their topic, as BEIR does for ArguAna and Quora.
         labels, label: labels of topics, as a file or `{topic: {label: value}}`, and those that give means of classes.
         processes: by default, one for each processor if files are large and this process has no other threads.
         progress: called with the number of runs that are begun.
@@ -245,9 +257,14 @@ def evaluate(
     if scale < 1:
         raise InputError(f"scale {scale}: use a whole number from 1")
     scoring = Scoring(
-        protocol=protocol, average=average, units=units, formulas=formulas, duplicates=duplicates
+        protocol=protocol,
+        average=average,
+        units=units,
+        formulas=formulas,
+        duplicates=duplicates,
+        ignore_topic_documents=ignore_topic_documents,
     )
-    rules = protocol_of(protocol)
+    rules = scoring.rules
     parsed, named = measures_of(measures, rules), named_runs(runs)
     scored_units = scoring.read_units(rules)
     columns = qrels_from_any(qrels, rules, scale=scale, kind=qrels_of(parsed))

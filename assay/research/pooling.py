@@ -15,7 +15,7 @@ from assay.formats.formulas import read_index
 from assay.formats.manifest import read_manifest
 from assay.formats.runs.columns import save
 from assay.formats.runs.formulas import FormulaLookup, with_unknown
-from assay.formats.runs.reader import check_run
+from assay.formats.runs.reader import UNUSED_RANKS, check_run
 from assay.formats.topics.codes import read_topic_codes
 from assay.formulas.columns import Formulas
 from assay.nuggets.files import keys_by_topic, read_nuggets
@@ -208,7 +208,9 @@ def _run(
             )
         return columns, {"run": name, "sha256": sha256_of(save(columns))}
     path = Path(values)
-    checked = check_run(path, protocol=protocol, topics=topics, formulas=lookup, name=path.name)
+    checked = check_run(
+        path, protocol=protocol, topics=topics, formulas=lookup, name=path.name, tolerated=UNUSED_RANKS
+    )
     if checked.columns is None:
         first, *more = checked.report.errors
         rest = f" (and {len(more)} more: assay check names them all)" if more else ""

@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.formats.compression import Limits, Unreadable, is_packed, unpack
+from assay.formats.compression import ANY_SIZE, Unreadable, is_packed, unpack
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import RunColumns, byte_keys, trec_order
 from assay.formats.tokens import Places, Text, as_bytes, decimals, spans, whole_numbers
@@ -137,7 +137,7 @@ def read_file(path: str) -> bytes:
         raise FileError(path, error.strerror or str(error)) from None
     if is_packed(data):
         try:
-            data = b"".join(unpack(BytesIO(data), Limits()))
+            data = b"".join(unpack(BytesIO(data), ANY_SIZE))
         except Unreadable as error:
             raise FileError(path, f"cannot be decompressed: {error.reason}") from None
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):

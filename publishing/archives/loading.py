@@ -140,7 +140,7 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
         LoadRefused, Refused: Something here prevents it, such as a track with the same short name.
     """
     protocols = {
-        each.slug: protocol_services.store(text=contents.reader.read(each.file).decode(), by=by)
+        each.slug: protocol_services.store_of_archive(text=contents.reader.read(each.file).decode(), by=by)
         for each in contents.index.protocols
     }
     record = contents.index.track

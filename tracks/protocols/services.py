@@ -25,8 +25,11 @@ class ProtocolTaken(Refused):
 
 
 @transaction.atomic
-def store(*, text: str, by: User | None, is_shipped: bool = False) -> StoredProtocol:
+def store(*, text: str, by: User | None, is_shipped: bool = False, slug: str = "") -> StoredProtocol:
     """Store the TOML of a protocol. If the same text is stored already, return its row.
+
+    Args:
+        slug: the slug of the row, if it is not that of the file.
 
     Raises:
         ProtocolError: The text does not match the schema.
@@ -35,7 +38,7 @@ def store(*, text: str, by: User | None, is_shipped: bool = False) -> StoredProt
     text = text.replace("\r\n", "\n")
     protocol = parse_protocol(text, name="protocol")
     stored, is_new = StoredProtocol.objects.get_or_create(
-        slug=protocol.slug,
+        slug=slug or protocol.slug,
         defaults={
             "title": protocol.title,
             "text": text,
@@ -49,6 +52,17 @@ def store(*, text: str, by: User | None, is_shipped: bool = False) -> StoredProt
     if is_new and not is_shipped:
         audit.record(action="protocol.added", subject=stored, details={"sha256": stored.digest}, by=by)
     return stored
+
+
+@transaction.atomic
+def store_of_archive(*, text: str, by: User) -> StoredProtocol:
+    """Store a protocol of an archive, whose text must stay as it is.
+
+    Another release of Assay may ship another text under its slug. Then the row has a slug of its own.
+    """
+    protocol = parse_protocol(text, name="protocol")
+    others = StoredProtocol.objects.filter(slug=protocol.slug).exclude(text=text)
+    return store(text=text, by=by, slug=protocol.edition if others.exists() else "")
 
 
 class Loaded(NamedTuple):

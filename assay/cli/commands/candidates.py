@@ -29,7 +29,7 @@ from assay.cli.main import Parser, add, add_seed, whole_number
 from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.digests import sha256_of
 from assay.errors import InputError, plural
-from assay.formats.compression import IMPORT_LIMITS, opened, read_file, unpack
+from assay.formats.compression import ANY_SIZE, opened, read_file, unpack
 from assay.formats.topics.reader import read_labels
 from assay.formats.topics.writer import as_xml
 
@@ -143,9 +143,9 @@ def _candidates(
     arguments: argparse.Namespace, *, has_text: bool, only: Callable[[str], bool] = lambda docno: True
 ) -> Iterator[CandidateLines]:
     """The candidates of the file, with a progress bar on a terminal."""
-    with opened(arguments.candidates, IMPORT_LIMITS) as file:
+    with opened(arguments.candidates, ANY_SIZE) as file:
         blocks = tqdm(
-            unpack(file, IMPORT_LIMITS, name=arguments.candidates),
+            unpack(file, ANY_SIZE, name=arguments.candidates),
             desc="reading",
             unit="block",
             disable=arguments.quiet or None,

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(parser, "--average", words="the topics that the run has")
     add(parser, "--units", "--formulas")
     add(parser, "--scale", words="; multiply grades in names of measures likewise")
-    add(parser, "--duplicates")
+    add(parser, "--duplicates", "--ignore-topic-documents")
     parser.add_argument(
         "--per-topic", action="store_true", help="also print the value of each topic before the mean"
     )
@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             formulas=arguments.formulas,
             scale=arguments.scale,
             duplicates=arguments.duplicates,
+            ignore_topic_documents=arguments.ignore_topic_documents,
             labels=arguments.labels,
             label=arguments.label,
             processes=arguments.processes,

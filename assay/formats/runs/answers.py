@@ -27,9 +27,9 @@ from assay.formats.compression import Limits
 from assay.formats.reports import Tally
 from assay.formats.runs.rows import CONTROL, MAX_NAME, byte_strings
 from assay.formats.runs.rules import NO_ROWS, AnswerForm, Expected, RunRows
-from assay.formats.runs.text import Lines
+from assay.formats.runs.text import Lines, complain_of_long_lines, warn_of_lines
 from assay.protocols.schema import AnswerRules
-from assay.structure import strict_json
+from assay.structure import is_number, is_whole, strict_json
 
 MAX_LINE = 1 << 20  # bytes of a line
 MAX_CITED = 300  # bytes of the id of a document, which is part of the id of a citation
@@ -39,15 +39,12 @@ NO_LIMITS: Mapping[str, int] = {}
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class _Wrong(Exception):
-    """A line that cannot be used; the tally has the reason."""
-
-
 class _Line:
-    """The object of one line, whose wrong parts are noted in the tally."""
+    """The object of one line. Its wrong parts are noted in the tally and left out, and the others are checked."""
 
     def __init__(self, content: dict[str, Any], number: int, tally: Tally) -> None:
         self.content, self.number, self.tally = content, number, tally
+        self.is_usable = True  # as it is, or after a cut
 
     def at(self, place: str) -> Any:
         """The value at a place such as `metadata.run_id`; None if there is none."""
@@ -57,27 +54,28 @@ class _Line:
         return value
 
     def error(self, code: str, message: str, accepted: str, note: str = "", **more: Any) -> None:
+        self.is_usable &= more.get("is_repairable", False)
         self.tally.error(code, message, accepted, self.number, note=note, **more)
 
-    def name(self, place: str, most: int | None = None) -> str:
-        """The word at a place, such as the code of a topic."""
+    def name(self, place: str, most: int | None = None) -> str | None:
+        """The word at a place, such as the code of a topic; None if it is wrong."""
         value = self.at(place)
         value = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
         accepted = f"A name without white space, of at most {MAX_NAME} bytes."
         if not isinstance(value, str) or not is_word(value, MAX_NAME):
             given = "missing" if value is None else json.dumps(value, ensure_ascii=False)[:60]
             self.error("name", f"{place} is not a name", accepted, f"{place}: {given}")
-            raise _Wrong
+            return None
         if most is not None and len(value) > most:
             message = f"{place} has more than {most} characters"
             self.error("name-too-long", message, f"At most {most} characters.", f"{value}: {len(value)}")
         return value
 
-    def list_at(self, place: str, accepted: str) -> list[Any]:
+    def list_at(self, place: str, accepted: str) -> list[Any] | None:
         value = self.at(place)
         if not isinstance(value, list):
             self.error("list", f"{place} is not a list", accepted)
-            raise _Wrong
+            return None
         return value
 
 
@@ -124,10 +122,8 @@ class AnswerReader:
                     "too-many-lines", f"The file has more than {lines.n_read:,} lines.", accepted
                 )
                 return False
-        if lines.notes.n_too_long:
-            message, numbers = f"the line has more than {self._limits.max_line:,} bytes", lines.notes.too_long
-            accepted = f"At most {self._limits.max_line:,} bytes per line."
-            self._tally.error("line-too-long", message, accepted, n=lines.notes.n_too_long, numbers=numbers)
+        complain_of_long_lines(lines.notes.too_long, self._limits, self._tally)
+        warn_of_lines(lines.notes, self._tally)
         if not self.answers and not self._tally.has_errors:
             self._tally.error("empty", "The file has no answer.", "At least one line.")
         # The kind that the file states counts, if the protocol knows it.
@@ -152,29 +148,23 @@ class AnswerReader:
                 self._forms, key=lambda form: sum(of_line.at(place) is not None for place in form.places)
             )
         form, rules = self.form, self._expected.rules.answers
-        try:
-            topic = of_line.name(form.topic)
-            tag = of_line.name(form.tag, rules.max_run_id).encode()
-            self._note_manner(of_line, form)
-            if topic in self.answers:
-                note = f"{topic} is first in line {self.answers[topic].number}"
-                of_line.error("repeated", "the topic already has an answer", "One answer per topic.", note)
-                raise _Wrong
-            references = _references(of_line, form, rules)
-            sentences = _sentences(of_line, form, references)
-        except _Wrong:
-            return
-        n, first = self.tags.get(tag, (0, number))
-        self.tags[tag] = (n + 1, first)
-        answer = Answer(topic, tuple(sentences))
+        topic, tag = of_line.name(form.topic), of_line.name(form.tag, rules.max_run_id)
+        self._note_manner(of_line, form)
+        references = _references(of_line, form, rules)
+        answer = Answer(topic or "", tuple(_sentences(of_line, form, references)))
         is_long = _check_length(answer, of_line, rules, self._expected.characters)
-        must_cut = is_long or len(references) > len(_kept(references, rules))
-        cut = (
-            _cut(of_line, answer, form, rules, self._expected.characters)
-            if must_cut
-            else line.strip() + b"\n"
-        )
-        self.answers[topic] = ReadAnswer(answer, number, cut)
+        if tag is not None:
+            n, first = self.tags.get(tag.encode(), (0, number))
+            self.tags[tag.encode()] = (n + 1, first)
+        if topic in self.answers:
+            note = f"{topic} is first in line {self.answers[topic].number}"
+            of_line.error("repeated", "the topic already has an answer", "One answer per topic.", note)
+        elif topic is not None and answer.sentences:
+            must_cut = is_long or len(references or ()) > len(_kept(references or (), rules))
+            cut = line.strip() + b"\n"
+            if must_cut and of_line.is_usable:
+                cut = _cut(of_line, answer, form, rules, self._expected.characters)
+            self.answers[topic] = ReadAnswer(answer, number, cut)
 
     def _note_manner(self, line: _Line, form: AnswerForm) -> None:
         """Note whether a line says that the run is automatic or manual, and which team made it."""
@@ -239,13 +229,18 @@ def _parsed(line: bytes, number: int, tally: Tally) -> dict[str, Any] | None:
     return None
 
 
-def _references(line: _Line, form: AnswerForm, rules: AnswerRules) -> list[str]:
-    """The references, which are not checked against the protocol if they are too many, or repeated."""
+def _references(line: _Line, form: AnswerForm, rules: AnswerRules) -> list[str] | None:
+    """The references, with an empty text for each wrong one; None if they are not a list."""
     if not form.has_references:
         return []
-    references = line.list_at("references", "A list of ids of documents.")
-    for place, docno in enumerate(references):
-        _check_docno(docno, f"references[{place}]", line)
+    given = line.list_at("references", "A list of ids of documents.")
+    if given is None:
+        return None
+    places = [f"references[{place}]" for place in range(len(given))]
+    read = [
+        docno if _is_docno(docno, place, line) else "" for place, docno in zip(places, given, strict=True)
+    ]
+    references = [docno for docno in read if docno]
     n, most = len(references), rules.max_references
     if len(set(references)) < n:
         ((again, _),) = Counter(references).most_common(1)
@@ -254,57 +249,61 @@ def _references(line: _Line, form: AnswerForm, rules: AnswerRules) -> list[str]:
     if most is not None and n > most:
         message = f"references has more than {most} documents"
         line.error("too-many-references", message, f"At most {most}.", f"{n}", is_repairable=True)
-    return references
+    return read
 
 
-def _check_docno(docno: object, place: str, line: _Line) -> None:
-    if not isinstance(docno, str) or not is_word(docno, MAX_CITED):
+def _is_docno(docno: object, place: str, line: _Line) -> bool:
+    """Return whether a value is the id of a document; if not, the tally has an error."""
+    is_docno = isinstance(docno, str) and is_word(docno, MAX_CITED)
+    if not is_docno:
         accepted = f"A text without white space, of at most {MAX_CITED} bytes."
         note = f"{place}: {json.dumps(docno, ensure_ascii=False)[:60]}"
         line.error("docno", "an id of a document is not accepted", accepted, note)
-        raise _Wrong
+    return is_docno
 
 
-def _sentences(line: _Line, form: AnswerForm, references: Sequence[str]) -> list[Sentence]:
+def _sentences(line: _Line, form: AnswerForm, references: Sequence[str] | None) -> list[Sentence]:
     key = form.sentences
     given = line.list_at(key, "A list of sentences: [{text, citations}].")
+    if given is None:
+        return []
     if not 0 < len(given) <= MAX_SENTENCES:
         line.error("sentences", f"{key} has {len(given):,} sentences", f"1 to {MAX_SENTENCES:,} sentences.")
-        raise _Wrong
-    sentences, known = [], frozenset(references)
+        return []
+    sentences, known = [], None if references is None else frozenset(references)
     for place, sentence in enumerate(given):
         text = sentence.get("text") if isinstance(sentence, dict) else None
         if not isinstance(text, str) or not normal(text) or SURROGATE.search(text):
             note = f"{key}[{place}].text"
             line.error("sentence", "a sentence has no text", "{text, citations}, with a text.", note)
-            raise _Wrong
+            continue
         citations = _Citations(line, form, references, known, f"{key}[{place}].citations")
         sentences.append(Sentence(text, tuple(citations.of(sentence.get("citations")))))
     return sentences
 
 
 class _Citations(NamedTuple):
-    """Reads the citations at one place."""
+    """Reads the citations at one place. Without a list of references, none is compared with it."""
 
     line: _Line
     form: AnswerForm
-    references: Sequence[str]
-    known: frozenset[str]
+    references: Sequence[str] | None
+    known: frozenset[str] | None
     place: str
 
     def of(self, given: Any) -> list[str]:
         """The documents, the most important first, each once."""
         if isinstance(given, dict) and not self.form.has_references:
             for docno, confidence in given.items():
-                if isinstance(confidence, bool) or not isinstance(confidence, (int, float)):
+                if not is_number(confidence):
                     note = f"{self.place}.{docno}: {json.dumps(confidence, ensure_ascii=False)[:60]}"
                     self.line.error("citations", "a confidence is not a number", "A number.", note)
-                    raise _Wrong
-            given = sorted(given, key=lambda docno: -given[docno])  # equal ones in the order of the file
+            numbers = {docno: confidence for docno, confidence in given.items() if is_number(confidence)}
+            given = sorted(numbers, key=lambda docno: -numbers[docno])  # equal ones in the order of the file
         if not isinstance(given, list):
             self.line.error("citations", "citations are not a list", self._accepted(), self.place)
-            raise _Wrong
-        docnos = [self._docno(citation, n) for n, citation in enumerate(given)]
+            return []
+        docnos = [docno for n, citation in enumerate(given) if (docno := self._docno(citation, n))]
         if len(set(docnos)) < len(docnos):
             message, accepted = (
                 "a sentence cites a document twice",
@@ -314,22 +313,26 @@ class _Citations(NamedTuple):
         return list(dict.fromkeys(docnos))
 
     def _docno(self, citation: Any, n: int) -> str:
+        """The document; empty if the citation, or the reference that it names, is wrong."""
         place, references = f"{self.place}[{n}]", self.references
-        if isinstance(citation, int) and not isinstance(citation, bool) and self.form.has_indexes:
+        if is_whole(citation) and self.form.has_indexes:
+            if references is None:
+                return ""
             if 0 <= citation < len(references):
                 return references[citation]
             note = f"{place}: {str(citation)[:40]}; references has {len(references)}"
             self.line.error("citation", "a citation is not in the list of references", self._accepted(), note)
-            raise _Wrong
+            return ""
         if not isinstance(citation, str) or not self.form.has_ids:
             note = f"{place}: {json.dumps(citation, ensure_ascii=False)[:60]}"
             self.line.error("citation", "a citation is not accepted", self._accepted(), note)
-            raise _Wrong
-        _check_docno(citation, place, self.line)
-        if self.form.has_references and citation not in self.known:
+            return ""
+        if not _is_docno(citation, place, self.line):
+            return ""
+        if self.form.has_references and self.known is not None and citation not in self.known:
             note = f"{place}: {citation[:60]}"
             self.line.error("citation", "a citation is not in the list of references", self._accepted(), note)
-            raise _Wrong
+            return ""
         return citation
 
     def _accepted(self) -> str:

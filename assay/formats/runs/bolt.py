@@ -131,7 +131,8 @@ class BoltElements(Elements):
             return None
         if NUMBER.fullmatch(value) and int(value) >= least:
             return str(int(value))
-        message = f"{key} {quoted(value.encode())} is not a whole number of at least {least}"
+        problem = f"is not a whole number of at least {least}"
         accepted = "A number of characters, counted from 0 after the post's tag."
-        self.tally.error("offset", message, accepted, self._number, others="other offsets and lengths")
+        message, fault = f"{key} {quoted(value.encode())} {problem}", f"the {key} {problem}"
+        self.tally.error("offset", message, accepted, self._number, fault=fault)
         return None

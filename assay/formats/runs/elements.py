@@ -29,7 +29,8 @@ class Elements(ABC):
         self.tally = tally
         self.tags: dict[bytes, tuple[int, int]] = {}
         self.kind = ""  # of run, if the form declares it
-        self._most = min(expected.max_lines, MAX_ROWS)
+        is_upload = limits.max_lines < math.inf
+        self._most = min(expected.max_lines, MAX_ROWS) if is_upload else expected.max_lines
         self._n_ranked = 0
         self._codes: dict[str, int] = {}
         self._rows: list[tuple[int, bytes, int, float, int]] = []

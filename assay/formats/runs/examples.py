@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
+from assay.formats.compression import Limits
 from assay.formats.runs.rules import NOUNS, AnswerForm, LineForm, RunForm, forms_of, unit_of
-from assay.protocols.description import limits_of, limits_of_answers
+from assay.protocols.description import limits_of, limits_of_answers, rule_of_topic_documents
 from assay.protocols.schema import Protocol, RunRules
 
 EXAMPLES = {
@@ -95,6 +96,13 @@ def _order(forms: list[RunForm], noun: str) -> str:
     return f"{order} Ties are ordered by {noun} id, descending, as in trec_eval."
 
 
+_UPLOAD = Limits()
+SIZE = (
+    f"A file has at most {_UPLOAD.max_file / (1 << 20):.0f} MB, "
+    f"{_UPLOAD.max_text / (1 << 20):.0f} MB decompressed, and {_UPLOAD.max_lines:,} lines."
+)
+
+
 def rules_of(protocol: Protocol) -> list[str]:
     """The other rules for a run, one sentence each."""
     rules, forms = protocol.runs, forms_of(protocol)
@@ -108,6 +116,7 @@ def rules_of(protocol: Protocol) -> list[str]:
         sentences.append(f"Labels are {' or '.join(words)}; they do not change the order.")
     if rules.out_of_range_ranks == "error":
         sentences.append(f"Ranks are 1 to {rules.max_ranks}.")
+    sentences += rule_of_topic_documents(rules)
     if rules.min_score is not None and rules.max_score is not None:
         sentences.append(f"Scores are between {rules.min_score:g} and {rules.max_score:g}.")
     if rules.max_passage_characters is not None:
@@ -122,6 +131,7 @@ def rules_of(protocol: Protocol) -> list[str]:
             f"A topic takes at most {most}. Submit a second file with the seconds of each topic."
         )
     sentences += limits_of_answers(rules.answers)
+    sentences.append(SIZE)
     sentences += [f"{kind.name.capitalize()} runs are not scored." for kind in rules.kinds if not kind.scored]
     sentences += limits_of(rules.kinds)
     return [sentence for sentence in sentences if sentence]

@@ -86,7 +86,9 @@ class NtcirElements(Elements):
 
     def _score_and_rank(self, hit: Mapping[str, str]) -> tuple[float | None, int]:
         rank_word, score_word = hit.get("rank", "").strip(), hit.get("score", "").strip()
-        rank = rank_of(rank_word.encode(), self._number, self.tally) if rank_word else self._n_hits
+        rank = self._n_hits
+        if rank_word:
+            rank = rank_of(rank_word.encode(), self._number, self.tally, decides=not score_word)
         if score_word:
             self._note_score(True)
             return score_of(score_word.encode(), self._number, self.tally), rank

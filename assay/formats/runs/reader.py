@@ -15,6 +15,7 @@ Decision: ADR 5.
 
 import codecs
 import re
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -28,14 +29,15 @@ from numpy.typing import NDArray
 
 from assay.answers import Answer
 from assay.digests import sha256_of_file
-from assay.errors import InputError, plural
-from assay.formats.compression import Limits, Unreadable, opened, unpack, utf16_of
+from assay.errors import InputError, InputWarning, plural
+from assay.formats.compression import ANY_SIZE, Limits, Unreadable, opened, unpack, utf16_of
 from assay.formats.reports import FIRST_LINES, Report, Tally
 from assay.formats.runs.answers import MAX_LINE, AnswerReader
 from assay.formats.runs.columns import RunColumns, tied_rows
 from assay.formats.runs.formulas import FormulaLookup, check_formulas
 from assay.formats.runs.rules import (
     NO_ROWS,
+    TOPIC_DOCUMENT,
     AnswerForm,
     Expected,
     LineForm,
@@ -46,6 +48,7 @@ from assay.formats.runs.rules import (
     XmlForm,
     check_rows,
     check_tags,
+    check_topic_documents,
     check_topics,
     check_units,
     first_lines,
@@ -62,6 +65,12 @@ if TYPE_CHECKING:
     from assay.formats.runs.xml import XmlReader
 
 CHECKED_ONLY = {"number", "original"}  # not stored
+# The codes of errors that commands tolerate where scores decide the order, because the ranks of real runs may be
+# anything.
+UNUSED_RANKS = frozenset({"rank", "rank-range"})
+NOTED = frozenset(
+    {"encoding-windows", TOPIC_DOCUMENT}
+)  # the codes of other warnings that the users of commands see
 XML_START = re.compile(rb"\s*<(?!SYSDESC>)[A-Za-z_?!]")
 
 
@@ -112,11 +121,13 @@ def check_run(
     kind: str = "",
     team: str = "",
     characters: Mapping[str, int] = MappingProxyType({}),
+    tolerated: Collection[str] = (),
 ) -> CheckedRun:
     """Read a run and report everything that is wrong with it.
 
     Args:
         source: a path, also of a pipe; or a seekable binary file, which is read from its start and not closed.
+        limits: by default, those of uploads for a binary file; a path may be of any size.
         topics: the codes that a run may name; None if they are unknown.
         units: a function from distinct docnos to their state in the collection; None if no collection is loaded.
         formulas: for runs of formulas, a function from distinct ids to the known formulas; None if no index is loaded.
@@ -124,16 +135,19 @@ def check_run(
         kind: the kind of run that was declared, which a file that declares a kind must have; empty: not known.
         team: the team that submits; a file that names another one gets a warning. Empty: not known.
         characters: the number that a generated answer may have, by topic; others have that of the protocol.
+        tolerated: the codes of errors that are only warnings; see `UNUSED_RANKS`.
 
     Raises:
         OSError: The source cannot be read.
     """
-    limits = limits or Limits()
+    limits = limits or (ANY_SIZE if isinstance(source, Path) else Limits())
     expected = expected_of(protocol, topics, units, limits)._replace(
         kind=kind, team=team, characters=characters
     )
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
-        check = _Check(file, expected, limits, forms_of(protocol), formulas, posts)
+        check = _Check(
+            file, expected, limits, forms_of(protocol), formulas, posts, tally=Tally(tolerated=tolerated)
+        )
         columns = check.columns()
         report = check.report(name)
     form = check.reader.form if check.reader else None
@@ -160,6 +174,9 @@ def read_answers(source: BinaryIO | Path, protocol: Protocol, *, name: str) -> M
 def read_run(path: str, protocol: Protocol, formats: Sequence[RunFormat] = ()) -> RunColumns:
     """The columns of a run file; `-` is standard input. Without errors, no report is made.
 
+    Ranks that nothing uses may be anything, and without a protocol a run may have several tags; both give an
+    `InputWarning`, and so do lines that are not UTF-8.
+
     `formats` are accepted instead of those of the protocol.
 
     Fields that only assessors fill in are accepted, because a judged run is one that was submitted.
@@ -167,14 +184,19 @@ def read_run(path: str, protocol: Protocol, formats: Sequence[RunFormat] = ()) -
     Raises `InputError` if it cannot be read, or it has errors, the same as for `check_run`; the message has the first
     one.
     """
-    limits = Limits()
+    limits = ANY_SIZE
     try:
         with opened(path, limits) as file:
             expected = expected_of(protocol, limits=limits)
             expected = expected._replace(rules=replace(protocol.runs, forbidden_fields=()))
-            check = _Check(file, expected, limits, forms_of(protocol, formats), warns=False)
+            tolerated = UNUSED_RANKS if protocol.slug else UNUSED_RANKS | {"several-tags"}
+            tally = Tally(tolerated=tolerated)
+            check = _Check(file, expected, limits, forms_of(protocol, formats), warns=False, tally=tally)
             columns = check.columns()
-            if columns is not None and not check.tally.has_errors:
+            if columns is not None and not tally.has_errors:
+                for complaint in tally.complaints("warning", {}):
+                    if complaint.code in tolerated | NOTED:
+                        warnings.warn(f"{path}: {complaint}", InputWarning, stacklevel=2)
                 return columns
             first, *more = check.report(path).errors
     except OSError as error:
@@ -236,6 +258,7 @@ class _Check:
         assert self.reader.form is not None
         if isinstance(self.reader, AnswerReader):
             return self._answers(self.reader)
+        self.rows = check_topic_documents(self.rows, self.expected.rules.topic_documents, self.tally)
         check_rows(self.rows, self.expected, self.reader.form, self.tally)
         if self.posts is not None:
             from assay.formats.runs.citations import check_citations  # noqa: PLC0415 -- few runs cite posts

@@ -56,7 +56,9 @@ def read_slow_path(first: int, chunk: bytes, form: LineForm, widths: list[int], 
         is_relevant = _label(words, number, form, tally)
         if not _has_names(words, number, form, tally):
             continue
-        rank = form.usual_rank if form.rank is None else rank_of(words[form.rank], number, tally)
+        rank = form.usual_rank
+        if form.rank is not None:
+            rank = rank_of(words[form.rank], number, tally, decides=form.score is None or form.ties == "rank")
         score = -float(rank) if form.score is None else score
         index = codes.setdefault(words[form.topic], len(codes))
         if form.tag is not None:
@@ -85,12 +87,9 @@ def _label(words: list[bytes], number: int, form: LineForm, tally: Tally) -> boo
         return False
     known = dict(form.labels)
     if words[form.label] not in known:
-        message, others = (
-            f"label {quoted(words[form.label])} is not accepted",
-            "other labels that are not accepted",
-        )
+        message = f"label {quoted(words[form.label])} is not accepted"
         accepted = f"{' or '.join(word.decode() for word in known)}."
-        tally.error("label", message, accepted, number, others=others)
+        tally.error("label", message, accepted, number, fault="the label is not accepted")
     return known.get(words[form.label], False)
 
 
@@ -99,7 +98,7 @@ def _is_text(line: bytes, number: int, tally: Tally) -> bool:
         line.decode()
     except UnicodeDecodeError as error:
         note = f"byte {line[error.start]:#04x} at column {error.start + 1}"
-        message = "the line is not UTF-8 (Latin-1, perhaps)"
+        message = "the line is neither UTF-8 nor Windows-1252"
         tally.error("encoding", message, "Text in UTF-8.", number, note=note)
         return False
     control = CONTROL.search(line)
@@ -159,32 +158,27 @@ def score_of(word: bytes, number: int, tally: Tally) -> float | None:
         if math.isfinite(value):
             return value
     hint = " (use a point, not a comma)" if re.fullmatch(rb"[+-]?[0-9]+,[0-9]+", word) else ""
-    message, others = (
-        f"score {quoted(word)} is not a finite number{hint}",
-        "other scores that are not finite numbers",
-    )
-    tally.error("score", message, "A decimal number such as 12.5, -3 or 1.2e-4.", number, others=others)
+    problem, accepted = f"is not a finite number{hint}", "A decimal number such as 12.5, -3 or 1.2e-4."
+    tally.error("score", f"score {quoted(word)} {problem}", accepted, number, fault=f"the score {problem}")
     return None
 
 
-def rank_of(word: bytes, number: int, tally: Tally) -> int:
+def rank_of(word: bytes, number: int, tally: Tally, *, decides: bool = False) -> int:
     """The rank that a word writes; 1, and an error in the tally, if it writes none.
 
-    Nothing is ordered by ranks, so another notation of a whole number, such as 0.00E+00, is only a warning.
+    Another notation of a whole number, such as 0.00E+00, is only a warning. Readers that do not need ranks tolerate any
+    word, unless the rank decides the order.
     """
     if RANK.fullmatch(word):
         return int(word)
     value = float(word) if SCORE.fullmatch(word) else math.nan
     is_whole = value.is_integer() and abs(value) < 10**9
+    problem = f"is not {'written as ' if is_whole else ''}a whole number of at most nine digits"
+    accepted = "Whole numbers." if decides else "1, 2, 3, … in the order of the scores."
+    more = {"fault": f"the rank {problem}", "is_repairable": is_whole or not decides}
     complain, code = (tally.warning, "rank-notation") if is_whole else (tally.error, "rank")
-    complain(
-        code,
-        f"rank {quoted(word)} is not {'written as ' if is_whole else ''}a whole number of at most nine digits",
-        "1, 2, 3, … in the order of the scores.",
-        number,
-        is_repairable=True,
-        others="other ranks that are not whole numbers",
-    )
+    code = "deciding-rank" if decides and not is_whole else code
+    complain(code, f"rank {quoted(word)} {problem}", accepted, number, **more)
     return int(value) if is_whole else 1
 
 

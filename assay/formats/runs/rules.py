@@ -15,7 +15,7 @@ from assay.errors import plural
 from assay.formats.reports import DISTINCT, FIRST_LINES, Tally
 from assay.formats.runs.columns import byte_keys
 from assay.formats.separated import n_columns, quoted
-from assay.protocols.schema import Protocol, RunFormat, RunRules, Separator, Ties
+from assay.protocols.schema import Protocol, RunFormat, RunRules, Separator, Ties, TopicDocuments
 
 SEPARATORS: dict[Separator, bytes] = {"white-space": b"\t", "comma": b",", "semicolon": b";"}
 
@@ -271,7 +271,7 @@ class Expected(NamedTuple):
     unit: str
     topics: Collection[str] | None
     units: UnitLookup | None
-    max_lines: int  # that are read
+    max_lines: float  # that are read
     near: NearDuplicates | None = None
     kind: str = ""  # the kind that the submitter declared; empty: not known
     team: str = ""  # the team that submits; empty: not known
@@ -438,6 +438,33 @@ def check_tags(tags: Mapping[bytes, tuple[int, int]], tally: Tally) -> None:
     more = f" and {len(tags) - 5} more" if len(tags) > 5 else ""
     message, numbers = f"the file has {len(tags)} tags: {named}{more}", [first for _, first in tags.values()]
     tally.error("several-tags", message, "One tag, the same in all lines.", n=len(tags), numbers=numbers)
+
+
+TOPIC_DOCUMENT = "topic-document"  # the code of its complaint
+
+
+def check_topic_documents(rows: RunRows, rule: TopicDocuments, tally: Tally) -> RunRows:
+    """Report documents with the id of their topic; the rows, without them if the rule is to ignore them."""
+    own, codes = (
+        np.zeros(len(rows.docno), dtype=np.bool_),
+        np.array([each.encode() for each in rows.topics] or [b""]),
+    )
+    for start in range(0, len(own), PART):
+        part = slice(start, start + PART)
+        own[part] = rows.docno[part] == codes[rows.topic_index[part]]
+    if not own.any():
+        return rows
+    add = tally.error if rule == "error" else tally.warning
+    message = f"the document has the id of its topic{', and is left out' if rule == 'ignore' else ''}"
+    report(add, (TOPIC_DOCUMENT, message, "Documents other than the topic itself."), rows.number, own)
+    if rule != "ignore":
+        return rows
+    columns = {
+        name: column[~own] for name, column in rows._asdict().items() if isinstance(column, np.ndarray)
+    }
+    used, index = np.unique(columns["topic_index"], return_inverse=True)
+    columns["topic_index"] = index.astype(np.int32)
+    return rows._replace(topics=[rows.topics[topic] for topic in used.tolist()], **columns)
 
 
 def check_units(rows: RunRows, lookup: UnitLookup, unit: str, tally: Tally) -> None:

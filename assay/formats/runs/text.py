@@ -1,7 +1,8 @@
 """Reads runs in lines: cuts blocks into chunks of lines, detects the form, and turns the chunks into rows.
 
-A line ends with LF, CR LF or a lone CR. Chunks are UTF-8 and end with LF. The CR of a CR LF stays (it is white space
-to the parser); a lone CR becomes LF. Lines are numbered as in an editor::
+A line ends with LF, CR LF or a lone CR. Chunks end with LF. The CR of a CR LF stays (it is white space to the parser);
+a lone CR becomes LF. A line that is not UTF-8 is read as Windows-1252. Byte-order marks at the start of lines, and
+Ctrl-Z at the end of the file, are left out. Lines are numbered as in an editor::
 
     topic docno rank score tag                      (ARQMath Task 1, 5 columns)
     topic formula post rank score tag               (ARQMath Task 2, 6 columns)
@@ -24,7 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assay.formats.compression import Limits, Unreadable, utf16_of
-from assay.formats.reports import Tally
+from assay.formats.reports import FIRST_LINES, Tally
 from assay.formats.runs.metadata import END, START, Warn, fields_of, header
 from assay.formats.runs.rows import RANK, SCORE, Rows, read_slow_path
 from assay.formats.runs.rules import NO_ROWS, Expected, LineForm, RunRows
@@ -33,22 +34,39 @@ from assay.formats.text import visible
 from assay.formats.tokens import Table
 
 UTF32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
+BOMS = re.compile(rb"^[ \t]*(?:\xef\xbb\xbf[ \t]*)+", re.MULTILINE)
+CTRL_Z = re.compile(rb"\x1a[\x1a\0\s]*\Z")  # the end of the text in files of CP/M and DOS
 CUT = 160
 SAMPLE = 50  # lines from which the form is detected
 HEADER_WORDS = frozenset(b"rank score run_number query_id topic_id docno post_id formula_id".split())
 
 
 @dataclass(slots=True)
+class Noted:
+    """The count of some lines, and the numbers of the first of them."""
+
+    n: int = 0
+    numbers: list[int] = field(default_factory=list)
+
+    def add(self, number: int) -> None:
+        """Note a line."""
+        self.n += 1
+        if self.n <= FIRST_LINES:
+            self.numbers.append(number)
+
+
+@dataclass(slots=True)
 class LineNotes:
     """The differences of a text from plain UTF-8 with LF. Counts are numbers of lines."""
 
-    has_bom: bool = False
     encoding: str = ""
     n_crlf: int = 0
     n_cr: int = 0
     has_final_newline: bool = True
-    too_long: list[int] = field(default_factory=list)  # numbers of the first lines that were left out
-    n_too_long: int = 0
+    has_ctrl_z: bool = False
+    marked: Noted = field(default_factory=Noted)  # with a byte-order mark
+    windows: Noted = field(default_factory=Noted)  # in Windows-1252
+    too_long: Noted = field(default_factory=Noted)  # that were left out
 
 
 class Lines:
@@ -62,9 +80,11 @@ class Lines:
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         """Yield (number of the first line, chunk). An empty line replaces a line that is too long."""
-        for chunk in self._ended(self._decoded()):
+        for chunk in self._closed(self._ended(self._decoded())):
             number = self.n_read + 1
             chunk = self._with_short_lines(number, self._with_line_feeds(chunk))
+            if not chunk.isascii():
+                chunk = self._with_plain_lines(number, chunk)
             self.n_read += int(np.count_nonzero(np.frombuffer(chunk, dtype=np.uint8) == 10))
             yield number, chunk
 
@@ -84,9 +104,6 @@ class Lines:
                 reason = f"The text is not valid UTF-16 ({error.reason})."
                 raise Unreadable("encoding", reason, "Text in UTF-8.") from None
             return
-        if first.startswith(codecs.BOM_UTF8):
-            self.notes.has_bom = True
-            first = first[len(codecs.BOM_UTF8) :]
         yield first
         yield from self._blocks
 
@@ -104,10 +121,23 @@ class Lines:
             if block and held <= self._limits.max_line + 2:
                 rest.append(block)
             held += len(block)
-        last = b"".join(rest)
-        if last:
-            self.notes.has_final_newline = last.endswith((b"\n", b"\r"))
-            yield last if self.notes.has_final_newline else last + b"\n"
+        if last := b"".join(rest):
+            yield last
+
+    def _closed(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Chunks without Ctrl-Z at the end of the last one, which gets a line end if it has none."""
+        held = next(chunks, b"")
+        for chunk in chunks:
+            if chunk.strip(b"\x1a\0\r\n\t "):  # or else the end of the text is in the chunk before
+                yield held
+                held = b""
+            held += chunk
+        if b"\x1a" in held:
+            held, n_ends = CTRL_Z.subn(b"", held)
+            self.notes.has_ctrl_z = n_ends > 0
+        if held:
+            self.notes.has_final_newline = held.endswith((b"\n", b"\r"))
+            yield held if self.notes.has_final_newline else held + b"\n"
 
     def _with_line_feeds(self, chunk: bytes) -> bytes:
         if b"\r" not in chunk:
@@ -129,9 +159,37 @@ class Lines:
         for i, line in enumerate(lines):
             if len(line) > limit:
                 lines[i] = b""
-                self.notes.n_too_long += 1
-                self.notes.too_long = [*self.notes.too_long, number + i][:10]
+                self.notes.too_long.add(number + i)
         return b"\n".join(lines)
+
+    def _with_plain_lines(self, number: int, chunk: bytes) -> bytes:
+        """Lines in UTF-8 without byte-order marks. A line that is neither UTF-8 nor Windows-1252 stays as it is."""
+        if codecs.BOM_UTF8 in chunk:
+            for match in BOMS.finditer(chunk):
+                self.notes.marked.add(number + chunk.count(b"\n", 0, match.start()))
+            chunk = BOMS.sub(b"", chunk)
+        try:
+            chunk.decode()
+        except UnicodeDecodeError:
+            lines = chunk.split(b"\n")
+            for i, line in enumerate(lines):
+                if (converted := from_windows(line)) is not None:
+                    lines[i] = converted
+                    self.notes.windows.add(number + i)
+            return b"\n".join(lines)
+        return chunk
+
+
+def from_windows(line: bytes) -> bytes | None:
+    """A line of Windows-1252 in UTF-8; None if it is UTF-8 already, or neither."""
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        try:
+            return line.decode("cp1252").encode()
+        except UnicodeDecodeError:
+            return None
+    return None
 
 
 def _may_be_long(chunk: bytes, limit: int) -> bool:
@@ -265,12 +323,9 @@ class LineReader:
                 break
         if self._separated is not None and is_whole:
             self._take_words(*self._separated.finish())
-        if lines.notes.n_too_long:
-            most, n, numbers = self._limits.max_line, lines.notes.n_too_long, lines.notes.too_long
-            message, accepted = f"the line has more than {most:,} bytes", f"At most {most:,} bytes per line."
-            self._tally.error("line-too-long", message, accepted, n=n, numbers=numbers)
+        complain_of_long_lines(lines.notes.too_long, self._limits, self._tally)
         if self._warns:
-            self._warn_of_lines(lines.notes)
+            warn_of_lines(lines.notes, self._tally)
         if not self._n_rows and not self._tally.has_errors:
             self._tally.error("empty", "The file has no line with a ranked document.", "At least one line.")
         return is_whole
@@ -357,18 +412,40 @@ class LineReader:
         self._tally.warning("header", message, "No header.", line, is_repairable=True)
         return number + chunk.count(b"\n", 0, end), chunk[end:]
 
-    def _warn_of_lines(self, notes: LineNotes) -> None:
-        warnings = (
-            ("bom", notes.has_bom, "the byte-order mark before the first line was skipped", 1),
-            ("encoding-converted", notes.encoding, f"the text was converted from {notes.encoding}", 1),
-            ("line-ends", notes.n_crlf, "lines end with CR LF, as on Windows", notes.n_crlf),
-            ("line-ends-cr", notes.n_cr, "lines end with CR alone, as on old Macs", notes.n_cr),
-            ("final-newline", not notes.has_final_newline, "the last line has no line end", 1),
+
+def complain_of_long_lines(noted: Noted, limits: Limits, tally: Tally) -> None:
+    """Report the lines that were left out."""
+    if noted.n:
+        message, accepted = (
+            f"{word} {limits.max_line:,} bytes" for word in ("the line has more than", "At most")
         )
-        accepted = "UTF-8 text, each line ended with LF."
-        for code, is_present, message, n in warnings:
-            if is_present:
-                self._tally.warning(code, message, accepted, n=n, is_repairable=True)
+        tally.error("line-too-long", message, f"{accepted} per line.", n=noted.n, numbers=noted.numbers)
+
+
+def warn_of_lines(notes: LineNotes, tally: Tally) -> None:
+    """Report what differs from plain UTF-8 with LF, and was read all the same."""
+    marked, windows = notes.marked, notes.windows
+    converted = f"the text was converted from {notes.encoding}"
+    read = "the line is not UTF-8, and was read as Windows-1252"
+    warnings: tuple[tuple[str, int, str, list[int]], ...] = (
+        ("bom", marked.n, "the byte-order mark at the start of the line was skipped", marked.numbers),
+        ("encoding-converted", int(bool(notes.encoding)), converted, []),
+        ("encoding-windows", windows.n, read, windows.numbers),
+        ("line-ends", notes.n_crlf, "lines end with CR LF, as on Windows", []),
+        ("line-ends-cr", notes.n_cr, "lines end with CR alone, as on old Macs", []),
+        ("ctrl-z", int(notes.has_ctrl_z), "the character Ctrl-Z at the end of the file was skipped", []),
+        ("final-newline", int(not notes.has_final_newline), "the last line has no line end", []),
+    )
+    for code, n, message, numbers in warnings:
+        if n:
+            tally.warning(
+                code,
+                message,
+                "UTF-8 text, each line ended with LF.",
+                n=n,
+                numbers=numbers,
+                is_repairable=True,
+            )
 
 
 def _detect_form(chunk: bytes, forms: list[LineForm]) -> LineForm:

@@ -143,8 +143,8 @@ class _Seconds:
         self.first_of.setdefault(topic, number)
         seconds = float(words[1]) if SCORE.fullmatch(words[1]) else math.nan
         if not 0 <= seconds < math.inf:
-            message, others = f"{quoted(words[1])} is not a number of seconds", "other wrong numbers"
-            self.tally.error("seconds", message, "A number such as 12.5.", number, others=others)
+            message, fault = f"{quoted(words[1])} is not a number of seconds", "the seconds are not a number"
+            self.tally.error("seconds", message, "A number such as 12.5.", number, fault=fault)
         elif seconds > self.most:
             message = f"topic “{topic}” took {_shown(seconds)} seconds"
             accepted = f"At most {_shown(self.most)} seconds per topic."

@@ -216,6 +216,13 @@ def test_assignments_become_qrels_and_scores(nuggets: Path, capsys: pytest.Captu
     assert values["V_strict"] == 0.5
     assert values["SupportR"] == pytest.approx((1 / 3 + 1) / 2)
 
+    lines = Path(qrels).read_text().splitlines(keepends=True)
+    (folder / "nuggets-only.txt").write_text("".join(line for line in lines if "nugget:" in line))
+    of_nuggets = ["evaluate", "--qrels", str(folder / "nuggets-only.txt"), "--protocol", RAG, "--quiet"]
+    assert main([*of_nuggets, "--measure", "V", str(folder / "owls.jsonl")]) == 0
+    printed = capsys.readouterr()
+    assert ("0.7500" in printed.out, printed.err) == (True, "")  # no warning that every value is 0
+
     assert main([*evaluate, str(folder / "crows.jsonl")]) == 2  # whose answer to T1 nobody judged
     assert "units of the run without a grade: nugget:" in capsys.readouterr().err
 

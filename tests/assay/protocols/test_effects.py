@@ -50,6 +50,10 @@ EFFECTS = {
     "runs.formats": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
     "runs.max_ranks": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
     "runs.out_of_range_ranks": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
+    "runs.topic_documents": (
+        "tests/assay/cli/test_odd_runs.py::"
+        "test_document_that_is_the_topic_is_left_out_if_the_option_or_the_protocol_says_so"
+    ),
     "runs.columns.order": f"{OWN}rank_orders_a_run_without_scores",
     "runs.columns.separator": f"{OWN}columns_are_separated_as_the_protocol_says",
     "runs.columns.labels": f"{OWN}wrong_line_is_named",

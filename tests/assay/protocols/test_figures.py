@@ -16,6 +16,7 @@ TASK_1 = {
     },
     "runs.formats": ("arqmath-5", "trec-6"),
     "runs.max_ranks": 1000,
+    "runs.out_of_range_ranks": "error",
     "runs.keys": ("primary", "alternate", "baseline"),
     "pool.strategy": "top-k",
     "pool.order": "random",

@@ -100,7 +100,7 @@ def test_a_name_is_read(name: str, measure: Measure) -> None:
         ("AP(rel=x)", "'rel=x' is not accepted"),
         ("AP()", "is not accepted"),
         ("AP''", "is not a measure; write it like nDCG'"),
-        ("P@9999999", "is not a measure"),
+        ("P@9999999", "the rank after @ must be at most 999999"),
         ("", "is not a measure"),
         ("AP @10", "is not a measure"),
     ],

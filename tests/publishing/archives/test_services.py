@@ -34,7 +34,7 @@ from tests.helpers.factories import make_organizer, make_track
 from tests.publishing.archives.conftest import Campaign, build_campaign
 from tests.publishing.archives.fields import ARCHIVED, LEFT_OUT, compared_fields, differences, names_of_models
 from tests.scoring.conftest import build_scene
-from tracks.models import Machine, Topic, Track
+from tracks.models import Machine, StoredProtocol, Topic, Track
 
 
 def findings_of(path: Path) -> list[Finding]:
@@ -296,6 +296,25 @@ def test_a_track_of_the_same_name_is_not_replaced(archive_file: Path) -> None:
     loaded.job.refresh_from_db()
     assert "already a track with the short name arq" in loaded.job.error
     assert not Qrels.objects.exists()
+
+
+@pytest.mark.django_db
+def test_protocol_with_the_slug_of_another_text_keeps_its_text_under_its_own_slug(
+    campaign: Campaign, tmp_path: Path
+) -> None:
+    """As after an upgrade to a release that ships another text of the protocol."""
+    path, protocol = campaign.file(tmp_path), campaign.scene.track.protocol
+    other = f"# another release\n{protocol.text}"
+    StoredProtocol.objects.filter(pk=protocol.pk).update(text=other, digest=sha256_of(other.encode()))
+
+    loaded = load(path, campaign.scene.organizer, slug="again")
+
+    assert loaded.track is not None
+    own = loaded.track.protocol
+    assert (own.slug, own.text) == (f"{protocol.slug}-{protocol.digest[:8]}", protocol.text)
+    again = Campaign(campaign.scene, Leaderboard.objects.get(track=loaded.track))
+    again.scene.track = loaded.track
+    assert all(each.is_right for each in findings_of(again.file(tmp_path / "..")))
 
 
 @pytest.mark.django_db

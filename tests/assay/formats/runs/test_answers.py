@@ -113,8 +113,11 @@ def test_example_and_sample_run_of_every_form_are_accepted(form: str) -> None:
         ),
         ('{"run_id": NaN}', "error: line 2: the line is not JSON []"),
         ("[" * 100_000, "error: line 2: the line is not JSON []"),
-        (answer_line("T1", [], run_id=None), "error: line 2: run_id is not a name [run_id: missing]"),
-        (answer_line("T 1", []), 'error: line 2: topic_id is not a name [topic_id: "T 1"]'),
+        (
+            answer_line("T1", [("x", [])], run_id=None),
+            "error: line 2: run_id is not a name [run_id: missing]",
+        ),
+        (answer_line("T 1", [("x", [])]), 'error: line 2: topic_id is not a name [topic_id: "T 1"]'),
         (
             answer_line("T9", [("x", ["d1"])]),
             "error: line 2: the topic already has an answer [T9 is first in line 1]",
@@ -193,11 +196,34 @@ def test_run_is_checked_against_what_is_known(line: str, options: dict[str, Any]
     assert expected in messages
 
 
+def test_bad_citation_hides_no_other_error_of_its_answer() -> None:
+    answer = [
+        {"text": "one two three", "citations": ["d2", 5, None, 0]},
+        {"text": " ", "citations": []},
+        {"text": "four five", "citations": 7},
+    ]
+    line = answer_line("T7", [], references=["d1", "d 2"], answer=answer, run_id="o" * 30)
+
+    messages = complaints(check(line, protocol("rag-2024", max_characters=20, max_run_id=25), topics=["T1"]))
+
+    assert [message.partition(" [")[0] for message in messages] == [
+        "error: line 1: run_id has more than 25 characters",
+        "error: line 1: an id of a document is not accepted",
+        "error: line 1: a citation is not accepted",
+        "error: line 1: a citation is not in the list of references",
+        "error: line 1: a sentence has no text",
+        "error: line 1: citations are not a list",
+        "error: line 1: the answer has too many characters",
+        "error: line 1: unknown topic “T7”",
+        "warning: no line for 1 of 1 topic: T1",
+    ]
+
+
 @pytest.mark.parametrize(
     ("data", "limits", "message"),
     [
         (b" \n", Limits(), "The file has no answer."),
-        (b"\xff\n", Limits(), "line 1: the line is not UTF-8"),
+        (b"\x81\n", Limits(), "line 1: the line is not UTF-8"),
         (answer_run() * 2, Limits(max_lines=2), "The file has more than 4 lines."),
         (b'{"x": "' + b"x" * (1 << 20) + b'"}', Limits(), "line 1: the line has more than 1,048,576 bytes"),
         (
@@ -208,7 +234,7 @@ def test_run_is_checked_against_what_is_known(line: str, options: dict[str, Any]
         (b"T1 Q0 d1 1 0.5 owls\n", Limits(), "line 1: the line is not JSON"),
         (b"<results/>", Limits(), "line 1: the line is not JSON"),
     ],
-    ids=["empty", "Latin-1", "lines", "long line", "surrogate", "TREC", "XML"],
+    ids=["empty", "no encoding", "lines", "long line", "surrogate", "TREC", "XML"],
 )
 def test_file_of_another_form_is_refused(data: bytes, limits: Limits, message: str) -> None:
     checked = check(data, limits=limits)

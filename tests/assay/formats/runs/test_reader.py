@@ -26,7 +26,8 @@ from assay.protocols.loader import load_protocol, shipped_slugs
 from assay.protocols.schema import RUN_FORMATS
 from tests.helpers.runs import BROKEN, GOOD, TOPICS, Broken, changed, lines_of, run_bytes, trec_bytes, zipped
 
-PROTOCOL = load_protocol("arqmath-2020-task1")
+SHIPPED = load_protocol("arqmath-2020-task1")
+PROTOCOL = replace(SHIPPED, runs=replace(SHIPPED.runs, out_of_range_ranks="warning"))
 
 
 def check(data: bytes, **options: Any) -> CheckedRun:
@@ -99,13 +100,22 @@ def test_each_distinct_complaint_is_counted_with_its_first_lines() -> None:
     assert (rank.code, rank.lines[0].number) == ("rank", 26)
 
 
+def test_one_fault_on_many_values_is_one_error() -> None:
+    lines = [f"A.1\t{i}\tr{i}\tbad{i}\trun-1" for i in range(1, 1001)]
+
+    score, rank = check(run_bytes(lines)).report.errors
+
+    assert (score.message, score.n) == ("the score is not a finite number", 1000)
+    assert (rank.message, rank.n) == ("the rank is not a whole number of at most nine digits", 1000)
+
+
 def test_a_thousand_different_complaints_do_not_fill_the_report() -> None:
-    lines = [f"A.1\t{i}\t{i}\tbad{i}\trun-1" for i in range(1, 1001)]
+    lines = [f"T{i}\t{i}\t1\t1\trun-1" for i in range(1, 1001)]
 
     errors = check(run_bytes(lines)).report.errors
 
     assert len(errors) == 26
-    assert errors[-1].message == "other scores that are not finite numbers"
+    assert errors[-1].message == "lines of other unknown topics"
     assert sum(error.n for error in errors) == 1000
 
 
@@ -128,7 +138,7 @@ def test_byte_order_mark_after_an_empty_member_is_detected() -> None:
 def test_line_with_two_errors_has_two_complaints() -> None:
     checked = check(b"A.1\t1\t1\t5\tr\nA.99\t2\t1\tnan\tr\nA.1\t1\t2\tinf\tr\n", topics=["A.1"])
 
-    assert codes(checked)[0] == ["score", "score", "unknown-topic", "repeated"]
+    assert codes(checked)[0] == ["score", "unknown-topic", "repeated"]
     assert checked.columns is None
 
 
@@ -260,11 +270,17 @@ WRAPPED = {
     "zip": zipped(("any name.doc", GOOD)),
     "zip from a Mac": zipped(("run.tsv", GOOD), ("__MACOSX/._run.tsv", b"\0\5\x16\7")),
 }
+BOM = "\ufeff".encode()
 SAME: dict[str, tuple[bytes, list[str]]] = {
     "CR LF": (GOOD.replace(b"\n", b"\r\n"), ["line-ends"]),
     "CR": (GOOD.replace(b"\n", b"\r"), ["line-ends-cr"]),
     "mixed ends": (GOOD.replace(b"\n", b"\r\n", 5), ["line-ends"]),
-    "byte-order mark": (b"\xef\xbb\xbf" + GOOD, ["bom"]),
+    "byte-order mark": (BOM + GOOD, ["bom"]),
+    "marks of several files": (b"".join(BOM + line for line in GOOD.splitlines(keepends=True)), ["bom"]),
+    "mark after CR": (GOOD.replace(b"\n", b"\r" + BOM).removesuffix(BOM), ["bom", "line-ends-cr"]),
+    "Ctrl-Z": (GOOD + b"\x1a", ["ctrl-z"]),
+    "Ctrl-Z in a line": (GOOD.replace(b"\n", b"\r\n") + b"\x1a\0\x1a\r\n", ["line-ends", "ctrl-z"]),
+    "Ctrl-Z after a tag": (GOOD[:-1] + b"\x1a", ["ctrl-z", "final-newline"]),
     "UTF-16, little end first": (GOOD.decode().encode("utf-16"), ["encoding-converted"]),
     "UTF-16 without a mark": (GOOD.decode().encode("utf-16-le"), ["encoding-converted"]),
     "UTF-16, big end first": (b"\xfe\xff" + GOOD.decode().encode("utf-16-be"), ["encoding-converted"]),
@@ -298,6 +314,26 @@ def test_ids_are_text_even_if_they_look_like_numbers() -> None:
 
     assert codes(checked) == ([], ["missing-topics"])
     assert [docno.decode() for _, docno, _, _ in rows(checked.columns)] == ids
+
+
+def test_line_that_is_not_utf_8_is_windows_1252_and_the_others_stay_utf_8() -> None:
+    lines = run_bytes([f"A.1\té{i}\t{i}\t{-i}\trun-1" for i in range(1, 8)])
+    damaged = lines.replace("é3".encode(), "é3 ".encode("cp1252").strip())
+
+    checked = check(damaged, topics=["A.1"])
+
+    assert codes(checked) == ([], ["encoding-windows"])
+    (warning,) = checked.report.warnings
+    assert str(warning) == "line 3: the line is not UTF-8, and was read as Windows-1252"
+    assert [docno.decode() for _, docno, _, _ in rows(checked.columns)] == [f"é{i}" for i in range(1, 8)]
+
+
+def test_other_characters_than_cr_and_lf_end_no_line() -> None:
+    odd = "a\x85\u2028b"
+
+    checked = check(run_bytes([f"A.1\t{odd}\t1\t1\trun-1"]), topics=["A.1"])
+
+    assert [docno.decode() for _, docno, _, _ in rows(checked.columns)] == [odd]
 
 
 def test_cr_lf_cut_between_two_blocks_stays_one_line_end() -> None:
@@ -353,8 +389,11 @@ def test_rank_that_disagrees_with_the_score_gives_a_warning() -> None:
     assert (warnings["rank-disagrees"].n, warnings["rank-disagrees"].where) == (2, "lines 1, 2")
 
 
-def test_ranks_from_zero_give_a_warning() -> None:
-    assert codes(check(b"A.1 a 0 9 r\nA.1 b 1 8 r\n", topics=["A.1"])) == ([], ["rank-range", "rank-gaps"])
+def test_ranks_from_zero_are_a_warning_or_an_error_as_the_protocol_says() -> None:
+    from_0 = b"A.1 a 0 9 r\nA.1 b 1 8 r\n"
+
+    assert codes(check(from_0, topics=["A.1"])) == ([], ["rank-range", "rank-gaps"])
+    assert codes(check(from_0, topics=["A.1"], protocol=SHIPPED)) == (["rank-range"], ["rank-gaps"])
 
 
 def test_lines_out_of_order_give_a_warning() -> None:
