@@ -146,7 +146,7 @@ class User(AbstractUser):
 
     @property
     def is_administrator(self) -> bool:
-        """True for who looks after the site: accounts, collections, people of tracks, jobs. Sees no judgments."""
+        """True for people who look after the site: accounts, collections, people of tracks, jobs. Sees no judgments."""
         return self.is_active and self.is_staff and not self.lacks_second_factor
 
     @property
@@ -156,7 +156,7 @@ class User(AbstractUser):
 
     @property
     def may_create(self) -> bool:
-        """True for who may create tracks and protocols, and import collections and archives."""
+        """True for people who may create tracks and protocols, and import collections and archives."""
         return self.is_administrator or self.is_organizer
 
 

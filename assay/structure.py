@@ -62,7 +62,7 @@ def strict_json(text: str) -> Any:
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Return whether a value of JSON is a whole number; true and false, which Python counts as such, are none."""
+    """Return whether a value of JSON is a whole number; true and false, which Python counts as such, are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -85,7 +85,7 @@ def allowed_hosts(**_: Any) -> list[CheckMessage]:
 def site_url(**_: Any) -> list[CheckMessage]:
     if settings.SITE_URL:
         return []
-    message = "SITE_URL is not set, so links in e-mails carry the host and port of whoever asks for them."
+    message = "SITE_URL is not set, so links in e-mails have the host and port that the request names."
     hint = "Set it to the address of the site, such as https://assay.example.org."
     return [Warning(message, hint=hint, id="assay.W009")]
 

@@ -34,7 +34,7 @@ SIGN_IN = frozenset(
         ),
     }
 )
-# The views whose pages and messages are translated. Those of a track are in English for who oversees it.
+# The views whose pages and messages are translated. Those of a track are in English for people who oversee it.
 TRANSLATED = frozenset(
     {
         *(
@@ -77,7 +77,7 @@ TRANSLATED = frozenset(
 
 
 # The views that participants and visitors open too, in English. They are translated for assessors: those of a track
-# for its own, the others for who judges anywhere and has no other role.
+# for its own, the others for people who only judge.
 SHARED = frozenset(
     {
         *("tracks:track", "tracks:topics", "tracks:topic", "tracks:downloads", "tracks:site_page"),

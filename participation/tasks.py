@@ -41,7 +41,7 @@ def invitation(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
 
 @letters.writer("participation.request_decided")
 def request_decided(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
-    """The answer to a request: accepted, with a link for who has no account, or refused, with the reason."""
+    """The answer to a request: accepted, with a link for people without an account, or refused, with the reason."""
     asked = JoinRequest.objects.select_related("track", "invitation").get(pk=data["request"])
     link = link_of(asked.invitation, site) if asked.invitation else _track_link(asked.track, site)
     context = {"asked": asked, "link": link}

@@ -207,7 +207,7 @@ def say_when_ready(site: Supervisor, stopping: Stopping, port: int, message: str
 
 
 def stop(var: Path) -> None:
-    """End the run of this checkout. Of a killed run, stop the servers: this process is their last holder."""
+    """End the run of this checkout. If the run was killed, stop its servers: this process is their last holder."""
     path = var / "run" / "run.lock"
     was_running = embedded.Postgres(paths.data(var)).is_running or embedded.Redis(var / "redis").is_running
     if not path.exists():

@@ -1,7 +1,7 @@
 """First migrations that need a fifth of the time.
 
 After each operation, Django makes new classes for all models that are related to the model of the operation, which are
-nearly all. Of the processor time of a migration of an empty database, two thirds were spent on such classes. Here
+nearly all. Two thirds of the processor time of a migration of an empty database were spent on such classes. Here
 consecutive operations become one, and only the models that it creates get classes.
 """
 

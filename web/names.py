@@ -50,7 +50,7 @@ def in_one_line(text: str) -> str:
 
 
 class NameField(models.CharField[str, str]):
-    """A column of names. The admin and model forms refuse what is none; from a file or a command, it is made one."""
+    """A column of names. The admin and model forms refuse other texts; those from a file or a command become names."""
 
     default_validators = [check_line]
 

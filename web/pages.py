@@ -52,7 +52,7 @@ def form_page(
 def site_of(request: HttpRequest) -> str:
     """The origin of the site for links that leave it, such as those in e-mails; a path of `reverse` follows it.
 
-    It is `SITE_URL`. The host of the request, which whoever sends it chooses, serves only where that is not set.
+    It is `SITE_URL`. If that is not set, it is the host of the request, which its sender chooses.
     """
     return settings.SITE_URL or f"{request.scheme}://{request.get_host()}"
 
@@ -66,12 +66,12 @@ def local_address(request: HttpRequest, address: str) -> str:
 
 
 def numbers_in(texts: Iterable[str]) -> list[int]:
-    """The numbers among texts of an address or a form. What has more digits than an id is none."""
+    """The numbers among texts of an address or a form. A number with more digits than an id is skipped."""
     return [int(text) for text in texts if text.isdecimal() and len(text) <= MOST_DIGITS]
 
 
 def number_in(text: str, otherwise: int) -> int:
-    """The number that a text of an address or a form is; another one if it is none."""
+    """The number in a text of an address or a form; another one if the text is not a number."""
     return next(iter(numbers_in([text])), otherwise)
 
 

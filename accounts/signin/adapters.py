@@ -1,4 +1,4 @@
-"""Rules of who may log in through a service, and who gets an account by it. Decision: ADR 21.
+"""Rules for logging in through a service, and for the accounts that this makes. Decision: ADR 21.
 
 What is refused leads back to the login page, with a sentence, because the address of the answer contains a code.
 """
@@ -121,7 +121,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         """Find the account of somebody who is not connected yet, or prepare a new one.
 
         Raises:
-            ImmediateHttpResponse: There is none, and none is made.
+            ImmediateHttpResponse: There is no account, and none is made.
         """
         if sociallogin.is_existing or sociallogin.state.get("process") == AuthProcess.CONNECT:
             return

@@ -79,7 +79,7 @@ def _provider(request: HttpRequest, provider_id: str) -> Provider:
 @never_cache
 @limited("sign_in", per_hour=600)
 def start(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Go to a service: to log in or, for who has logged in, to connect it. Everyone.
+    """Go to a service: to log in or, once logged in, to connect it. Everyone.
 
     The answer is a page, not a redirect: the browser would apply the policy for forms of this site to each address
     to which the service redirects in turn.

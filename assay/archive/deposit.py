@@ -133,7 +133,7 @@ def metadata_of(index: Index, *, license: str, communities: Sequence[str]) -> di
     """The metadata of a deposit, from the index of the archive. An empty `license` is that of the archive.
 
     Raises:
-        InputError: The license is none that such services know.
+        InputError: Such services don't know the license.
     """
     names = [author(line) for line in index.authors]
     creators = [{"name": name} | ({"orcid": orcid} if orcid else {}) for name, orcid in names]

@@ -55,7 +55,7 @@ WORDS = {
     README: "this text",
     CITATION: "how to cite the collection",
     METADATA: "the same for programs: schema.org/Dataset with the fields of Croissant",
-    DATACITE: "the same for who registers a DOI: the fields of DataCite",
+    DATACITE: "the same for the registration of a DOI: the fields of DataCite",
     CHECKSUMS: f"`sha256sum -c {CHECKSUMS}` checks every file",
     INDEX: "what is in the archive: the track, its runs, pools, qrels and leaderboards",
     "protocols/": "the protocol, as Assay reads it",

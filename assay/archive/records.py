@@ -2,7 +2,7 @@
 
     README.md, CITATION.bib   what the archive is, for people
     metadata.json             the same for machines: schema.org/Dataset with the fields of Croissant
-    datacite.json             the same for who registers a DOI: the fields of DataCite
+    datacite.json             the same for the registration of a DOI: the fields of DataCite
     SHA256SUMS                the digest of every other file
     archive.json              the index: the records of this module
     protocols/SLUG.toml       the protocols

@@ -70,7 +70,7 @@ def dump_files(files: Sequence[File]) -> tuple[dict[str, File], list[str]]:
 
     Raises:
         NotBuilt: Two files have rows of the same kind.
-        BadFile: A file named .xml has content that is none of a dump.
+        BadFile: A file named .xml is not part of a dump.
     """
     by_kind: dict[str, File] = {}
     ignored: list[str] = []

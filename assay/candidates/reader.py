@@ -12,7 +12,7 @@ The keys of a candidate. Only `id`, and a title or a body, are required; an unkn
     formulas    number of its formulas; counted in its texts if it is missing
     duplicates  list of docnos in the collection that are duplicates of it
     related     list of docnos in the collection that are related to it
-    reputation  that of who asked
+    reputation  that of the person who asked
     length      its length in words; counted in its texts if it is missing
 
 All errors are reported with their lines before anything is used.

@@ -21,7 +21,7 @@ _CC = re.compile(
 
 
 def license_id(words: str) -> str:
-    """The id of a license in a card; `other` if the words are none that are known."""
+    """The id of a license in a card; `other` if the words are unknown."""
     if match := _CC.search(words):
         return f"cc-{match[1]}-{match[2]}".lower()
     bare = words.lower().strip("/ ").removeprefix("https://").removeprefix("http://").removeprefix("www.")

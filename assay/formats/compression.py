@@ -330,7 +330,7 @@ def _zip(source: BinaryIO) -> Iterator[bytes]:
 def check_directory(source: BinaryIO, limit: int) -> None:
     """Refuse a zip whose list of files has more than `limit` bytes, before anything reads that list.
 
-    Raises `Unreadable` if the list is longer, the zip is damaged, or the file is none.
+    Raises `Unreadable` if the list is longer, the zip is damaged, or the file is not a zip.
     """
     size = source.seek(0, 2)
     source.seek(max(0, size - 65_557 - ZIP64_LOCATOR - ZIP64_END))

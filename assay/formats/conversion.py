@@ -105,7 +105,7 @@ def convert_index(
     convert: Convert | None = None,
     progress: Callable[[Step], object] = lambda _step: None,
 ) -> Counts:
-    """Convert a formula index, or a folder of them, into `slt` and `opt` in a folder; see `fill` for who converts.
+    """Convert a formula index, or a folder of them, into `slt` and `opt` in a folder; see `fill` for the converters.
 
     Raises `BadFile` if a file is not a formula index in LaTeX, with the line; `InputError` if the folder has formulas
     of another converter, or two files have the same name before the first dot, which is that of their results.

@@ -251,7 +251,7 @@ def q_measure(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
 
     Source:
         Sakai (2004), New performance metrics based on multigrade relevance, NTCIR-4; Sakai (2014),
-        doi:10.1007/978-3-642- 54798-0_6, for the cutoff.
+        doi:10.1007/978-3-642-54798-0_6, for the cutoff.
     """
     beta = measure.number("beta") or 0.0
     retrieved, ideal = relevant(top(hits, measure.k), measure.level), relevant(judged.ideal, measure.level)

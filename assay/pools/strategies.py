@@ -290,7 +290,7 @@ def check_strategies(protocol: Protocol) -> None:
         )
     if pool.pairs is not None and pool.order == "move-to-front":
         raise PoolError(
-            f"{protocol.slug}: pool.order: move-to-front follows relevant units, and pairs are none"
+            f"{protocol.slug}: pool.order: move-to-front follows relevant units; a pair has no relevance"
         )
     if pool.strategy == "distinct-units" and not has_members(protocol):
         raise PoolError(

@@ -66,7 +66,7 @@ def documents_of(docno: str) -> tuple[str, str] | None:
 
 
 def vote_of(topic: str, docno: str, choice: str, assessor: str, left: str = "") -> Vote | None:
-    """The vote that a judgment of a pair is; None if it is none, such as a non-answer.
+    """The vote that a judgment of a pair is; None for other choices, such as a non-answer.
 
     Args:
         choice: the key of one of `assay.protocols.schema.PREFERENCES`; much better counts as better.

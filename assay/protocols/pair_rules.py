@@ -55,7 +55,7 @@ def pair_complaints(protocol: Protocol) -> Iterator[str]:
     else:
         yield from _of_pairs(pairs)
     if protocol.pool.order == "move-to-front":
-        yield "pool.order: move-to-front follows relevant units, and pairs are none; use random"
+        yield "pool.order: move-to-front follows relevant units; a pair has no relevance; use random"
     rules = judging.preference or PreferenceRules()
     if judging.given_grades:
         yield "judging.grade: has no effect on the layout pair; describe the choices in [judging.preference]"

@@ -563,7 +563,7 @@ class JudgingRules:
     def label_of(self, key: str, docno: str = "") -> str:
         """The label of a choice for a unit; the key itself if the protocol has no such choice.
 
-        Of a pair, the documents have their names: `d12 better` instead of `First better`.
+        In a pair, choices name the documents: `d12 better` instead of `First better`.
         """
         choice = self.choice(key)
         if not isinstance(choice, Grade):

@@ -31,7 +31,7 @@ class DisagreementsForm(DifferenceForm):
 
 
 class DiscussionForm(StyledForm):
-    """The choice of who sees a discussion."""
+    """The readers of a discussion."""
 
     discussion = forms.ChoiceField(choices=Batch.Discussion, label="Who sees this discussion")
 

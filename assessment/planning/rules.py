@@ -1,4 +1,4 @@
-"""The rules of who may judge a topic of a batch, and in which seat, on a plan in memory.
+"""Rules for a plan in memory: which assessor may judge a topic of a batch, and in which seat.
 
 In a main batch, a topic has one seat for each judge of a unit. An assessor who takes over a seat judges its remaining
 units. In a batch that is open to join, several people have a seat at a time. A person is never two judges of a unit, in

@@ -1,8 +1,8 @@
 """Turns a file that is said to be an image into an image that is safe to serve.
 
 The file is decoded and encoded again, so that nothing of it is served but its pixels: no metadata, no appended data, no
-script. Its content decides what it is, not its name. Limits are checked before a pixel is decoded. Of an animation,
-the first picture stays.
+script. Its content decides what it is, not its name. Limits are checked before a pixel is decoded. An
+animation becomes its first picture.
 """
 
 import struct

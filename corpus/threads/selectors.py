@@ -354,7 +354,7 @@ class CollectionPage:
 def collection_page(
     collection: Collection, user: User, *, after: str = "", missing_docno: str = "", missing_formula: str = ""
 ) -> CollectionPage:
-    """The page of a collection, with the threads that follow the docno `after`; imports for who may change it."""
+    """The page of a collection, with the threads that follow the docno `after`; imports if the user may change it."""
     may_change = user.may_create and changeable_by(user).filter(pk=collection.pk).exists()
     return CollectionPage(
         collection=collection,

@@ -60,7 +60,7 @@ def recipients(track: Track, audiences: Collection[str]) -> QuerySet[User]:
 
 @dataclass(frozen=True)
 class Listed:
-    """An announcement. The numbers of e-mails are for who oversees the track."""
+    """An announcement. The numbers of e-mails are for people who oversee the track."""
 
     announcement: Announcement
     html: SafeString

@@ -64,7 +64,7 @@ def edit(
     is_mailed: bool,
     site: str,
 ) -> Announcement:
-    """Change an announcement. It keeps its date. With `is_mailed`, it is sent once more, also to who has got it.
+    """Change an announcement. It keeps its date. With `is_mailed`, it is sent once more, also to people who have it.
 
     `revision` is the one that the page showed.
 

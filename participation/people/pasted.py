@@ -162,9 +162,9 @@ def _complaints(line: int, cells: Sequence[str], header: Sequence[str] | None) -
     if not values["role"]:
         yield Problem(line, "role", f"“{raw}” is not a role; use {', '.join(ROLES)}.")
     if values["role"] in IN_TEAMS and not values.get("team"):
-        yield Problem(line, "team", f"the team of a {values['role']} is missing.")
+        yield Problem(line, "team", f"the team is missing; people with the role {values['role']} need one.")
     if values["role"] not in IN_TEAMS and values["role"] and values.get("team"):
-        yield Problem(line, "team", f"an {values['role']} is in no team of the track; leave it empty.")
+        yield Problem(line, "team", f"people with the role {values['role']} have no team; leave it empty.")
 
 
 def _repeated(rows: Sequence[Row]) -> Iterator[Problem]:

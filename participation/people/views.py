@@ -202,7 +202,7 @@ def set_organizer(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 @people_form
 def make_link(request: AuthenticatedRequest, slug: str, user_id: int) -> HttpResponse:
-    """Show a login link of a person once, or make an invitation for who has no password yet. Organizers only."""
+    """Show a login link of a person once, or make an invitation for a person without a password. Organizers only."""
     track = _track(request, slug)
     person = selectors.person_of(track, user_id)
     if person is None or not services.may_let_in(request.user, person):

@@ -131,7 +131,7 @@ class PoolEntry(models.Model):
     """A unit to judge, for one topic. `position` is only the order of judging: judgments refer to topic and docno.
 
     A unit with members (a visually distinct formula) is judged by its members, under their docnos. The document of a
-    citation is the post that it is in. Of a nugget or a citation in a generated answer, `answer` is one that has it.
+    citation is the post that it is in. For a nugget or a citation in a generated answer, `answer` is one that has it.
     """
 
     id = models.BigAutoField(primary_key=True)

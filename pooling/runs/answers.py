@@ -81,7 +81,7 @@ class ChosenAnswers:
 
 
 def chosen_answers(questions: Sequence[RunQuestion], asked: QueryDict) -> ChosenAnswers:
-    """The columns and filters that an address names. What is none is skipped: see `unknown_answers`."""
+    """The columns and filters that an address names. Unknown ones are skipped: see `unknown_answers`."""
     named = set(asked.getlist(COLUMN))
     pairs = (text.partition(":") for text in asked.getlist(ANSWER))
     known = {each.key: {choice.key for choice in each.choices} for each in questions}
@@ -90,7 +90,7 @@ def chosen_answers(questions: Sequence[RunQuestion], asked: QueryDict) -> Chosen
 
 
 def unknown_answers(questions: Sequence[RunQuestion], asked: QueryDict) -> str:
-    """A sentence about the first filter that is none, with those that are; empty if there is none."""
+    """A sentence about the first unknown filter, with the known ones; empty if all are known."""
     accepted = [f"{each.key}:{choice.key}" for each in questions for choice in each.choices]
     wrong = next((text for text in asked.getlist(ANSWER) if text and text not in accepted), "")
     return f"“{wrong[:40]}” is not accepted. Accepted: {', '.join(accepted) or 'nothing'}." if wrong else ""

@@ -83,7 +83,7 @@ class LoadSerializer(Strict):
         queryset=StoredProtocol.objects.all(),
         required=False,
         default=None,
-        help_text="Of a test collection, whose files name none. The slug of a protocol.",
+        help_text="The slug of a protocol, for a test collection, whose files do not name one.",
     )
 
 

@@ -118,7 +118,7 @@ def form_in(file: BinaryIO, name: str) -> Form:
     """The form of an uploaded test collection.
 
     Raises:
-        BadFile: It is none.
+        BadFile: It is not one.
         LoadRefused: It is parquet, and the site lacks pyarrow.
     """
     form = form_of(Zipped(file, name))

@@ -191,7 +191,7 @@ def leaderboard_page(
 
 
 def _gain(rows: list[BoardRow], column: int) -> Gain | None:
-    """The gain by a measure; None without a baseline above 0 or without a run of a team. Disqualified runs are none."""
+    """The gain by a measure; None without a baseline above 0 or a run of a team. Disqualified runs don't count."""
     valid = [row for row in rows if row.run.status != Run.Status.DISQUALIFIED]
     ranked = sorted(valid, key=lambda row: -row.cells[column].value)
     best = next((row for row in ranked if not row.is_baseline), None)

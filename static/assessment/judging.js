@@ -352,7 +352,7 @@ window.assay.eachTask((main, signal) => {
     event.preventDefault();
     tries = 0;
     if (!frame || !isGraded(answers[0])) submit();
-    else if (!frame.submit()) say(gettext("The form is not here yet. Wait, or reload the page."), "bad");
+    else if (!frame.submit()) say(gettext("The form is still loading. Wait, or reload the page."), "bad");
   });
   for (const event of ["online", "focus", "storage"]) window.addEventListener(event, retry, { signal });
   document.addEventListener(

@@ -543,7 +543,7 @@ def test_letter_to_an_assessor_that_is_not_tested_above_does_not_exist() -> None
     ("language", "sentence"),
     [("", "invites you to judge documents for"), ("de", "lädt Sie ein, für"), ("ar", "يدعوك")],
 )
-def test_invited_person_without_an_account_gets_the_language_of_who_invites(
+def test_invited_person_without_an_account_gets_the_language_of_the_inviter(
     language: str, sentence: str, settings: Any
 ) -> None:
     settings.SENDS_MAIL, settings.EMAIL_BACKEND = True, "django.core.mail.backends.locmem.EmailBackend"

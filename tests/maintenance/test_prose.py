@@ -54,6 +54,12 @@ def words(text: str, path: Path = GUIDE) -> list[str]:
         ("at most 5 seconds a topic", "a per"),
         ("the file is read whole", "whole"),
         ("a rule whereby runs are merged", "archaic"),
+        ("an invitation for who has no password", "for who"),
+        ("Runs are read. Of a pair, the documents have names.", "Of a"),
+        ("pairs are none", "is none"),
+        ("No post must be removed.", "No ... must"),
+        ("an chair leads the track", "an before a consonant"),
+        ("see doi:10.1007/978-3-642- 54798-0_6", "DOI"),
     ],
 )
 def test_banned_phrase_is_found_with_its_rule(sentence: str, rule: str) -> None:

@@ -210,7 +210,7 @@ class Downloads(Endpoints):
 
     @delete(*DOWNLOAD_PART, who=[Organizer])
     def remove_download(self, request: Request, slug: str, key: str) -> None:
-        """Remove an attached file or link. The log of who fetched it stays."""
+        """Remove an attached file or link. The log of its downloads is kept."""
         row = selectors.part_or_404(track_of(request, slug), key)
         if not row.name:
             raise Http404

@@ -1,4 +1,4 @@
-"""The downloads of a track that a user gets, the page of them, and the log of who fetched what."""
+"""The downloads of a track that a user gets, the page of them, and the log of downloads."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -140,7 +140,7 @@ def checksums(user: AnyUser, track: Track) -> str:
 
 
 def fetches_of(track: Track) -> QuerySet[Fetch]:
-    """The log of who fetched which file, newest first."""
+    """The downloads of files by users, newest first."""
     return track.fetches.select_related("user").order_by("-pk")
 
 

@@ -164,7 +164,7 @@ def show_labels(*, track: Track, shows_labels: bool) -> Track:
 
 @transaction.atomic
 def remove(*, download: Download) -> None:
-    """Remove an attached file or link. The log of who fetched it stays."""
+    """Remove an attached file or link. The log of its downloads is kept."""
     track_services.lock(download.track_id)
     if download.file:
         storage.discard([str(download.file)])

@@ -109,7 +109,7 @@ def export_collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 @organizer_page
 def log(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """The log of who fetched which file, newest first. Organizers only."""
+    """The downloads of files by users, newest first. Organizers only."""
     track = track_or_404(request.user, slug)
     rows = selectors.fetches_of(track)[: selectors.SHOWN_FETCHES]
     context = {"track": track, "fetches": rows, "most": selectors.SHOWN_FETCHES, "tab": "downloads"}
@@ -118,7 +118,7 @@ def log(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 @organizer_page
 def log_csv(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
-    """The log of who fetched which file, as CSV. Organizers only."""
+    """The downloads of files by users, as CSV. Organizers only."""
     track = track_or_404(request.user, slug)
     lines = csv_lines(("fetched_at", "user", "file", "sha256"), selectors.log_rows(track))
     return download(lines, f"{track.slug}-downloads.csv")

@@ -26,7 +26,9 @@ class LeakSerializer(serializers.Serializer[Any]):
     thread = serializers.CharField(help_text="The docno of its question.")
     overlap = serializers.CharField(help_text="Of near-duplicates, else empty.")
     title = serializers.CharField(help_text="That of the thread.")
-    is_forbidden = serializers.BooleanField(help_text="Whether it must be removed or accepted.")
+    is_forbidden = serializers.BooleanField(
+        help_text="True if you have to remove or accept it before the track opens."
+    )
 
 
 class LeakCheckSerializer(serializers.ModelSerializer[LeakCheck]):

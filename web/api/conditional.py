@@ -28,7 +28,7 @@ def digest_of(sha256: bytes) -> str:
 
 
 def identify(response: HttpResponseBase, sha256: str) -> None:
-    """Give a file its ETag and its `Repr-Digest`. `FileMiddleware` answers 304 to who has it already."""
+    """Give a file its ETag and its `Repr-Digest`. `FileMiddleware` answers 304 to a client that has it already."""
     response.headers["ETag"] = f'"{sha256}"'
     response.headers["Repr-Digest"] = digest_of(bytes.fromhex(sha256))
 

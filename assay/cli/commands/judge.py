@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--documents",
         metavar="FILE",
-        help="documents as lines of JSON; plain, gz, xz or zip. Of a form: the table of rows, CSV or TSV",
+        help="documents as lines of JSON; plain, gz, xz or zip. for a form, the table of rows, CSV or TSV",
     )
     parser.add_argument("--guidelines", metavar="FILE", help="text that the program gets with every unit")
     parser.add_argument(

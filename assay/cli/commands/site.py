@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=PATH",
-        help="field from a file: the file itself, or its text if the field is none; repeat it for more",
+        help="field from a file: the file itself, or its text if the field is not a file; repeat it for more",
     )
     parser.add_argument(
         "--fields",
@@ -100,7 +100,7 @@ def _run(server: Server, operation: Operation, request: Request, arguments: argp
         return 0
     if arguments.all:
         if not operation.is_list:
-            raise InputError(f"--all is for a list in pages; {operation.name} is none")
+            raise InputError(f"--all is for a list in pages; {operation.name} does not return one")
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in server.rows(request.path))
         if arguments.output is None:
             sys.stdout.writelines(lines)  # as the pages come

@@ -13,7 +13,7 @@ A thread becomes a document with the headline as its title, under the id of the 
 language is the attribute `lang` or `language` of the thread, or else a word of its id: eng, arz, cmn, ara or zho.
 
 A thread that is not well-formed XML stops the import. Comments, CDATA sections and declarations are refused, because
-what looks like a tag in them is none. A post with an unusable attribute is skipped. Decision: ADR 42.
+what looks like a tag in them is text. A post with an unusable attribute is skipped. Decision: ADR 42.
 """
 
 import re

@@ -6,7 +6,7 @@ The first element may also be a single `run` or `result`. Other elements in a hi
 names the topic. A hit is one row. Its id is its `xref`; where formulas are judged and the hit names a formula, the id
 is the `xref` of the formula. If that is `folder/0710.3032_1_22.xhtml#p1.m2`, the id is the name of the file without its
 suffix, # and the id of the element, or that alone if it names the article (`Abel_equation:3`): as articles are
-imported. Of an XPath, the last id in it is taken (`//*[@id='p1.m2']/m:mrow`). A hit may omit its score if all hits of
+imported. The last id of an XPath is taken (`//*[@id='p1.m2']/m:mrow`). A hit may omit its score if all hits of
 its topic do; then the ranks decide.
 """
 

@@ -215,7 +215,7 @@ MAX_HEADER = 1_000  # lines
 
 
 class Header:
-    """Takes the header from the first lines of a run. `problem` says why it is none, with the number of its line."""
+    """Takes the header from the first lines of a run. `problem`: what is wrong with it, and its line."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []

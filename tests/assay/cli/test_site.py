@@ -325,7 +325,7 @@ def test_file_with_another_digest_is_not_kept(
         (["import_runs"], "import_runs needs files"),
         (["import_runs", "--file", "files=missing.tsv"], "missing.tsv: No such file"),
         (["set_text", "--fields", __file__], "is not JSON"),
-        (["get_text", "--all"], "--all is for a list in pages; get_text is none"),
+        (["get_text", "--all"], "--all is for a list in pages; get_text does not return one"),
         (["get_table", "--etag", "x"], "--etag is for what is JSON; get_table is a file"),
     ],
 )

@@ -49,7 +49,7 @@ def test_what_the_network_or_a_busy_site_loses_is_sent_again_with_the_same_key(s
     assert str(requests[0].url) == "https://site.test/api/v1/tracks/t/batches/"
 
 
-def test_repeatable_request_has_no_key_and_an_empty_answer_is_none(site: Site) -> None:
+def test_repeatable_request_has_no_key_and_an_empty_answer_is_nothing(site: Site) -> None:
     server, requests = site([httpx.Response(204)])
 
     assert server.post("batches/1/next/", is_repeatable=True) is None

@@ -434,7 +434,7 @@ def test_late_repeat_of_an_undone_submission_stays_undone(scene: Scene) -> None:
     assert not Judgment.objects.get().is_current
 
 
-def test_undone_judgment_is_none_for_the_organizer(scene: Scene) -> None:
+def test_undone_judgment_does_not_count_for_the_organizer(scene: Scene) -> None:
     task = accept(scene.batch, scene.ada)
     judge(task)
     undo(as_user(scene.ada), task)

@@ -83,8 +83,8 @@ def test_repeating_a_list_changes_nothing(scene: Scene) -> None:
 WRONG_LINES = {
     "Eve,eve@example.org,jugde,": "“jugde” is not a role; use assessor, member, observer, contact, organizer, chair.",
     "Eve,eve at example,assessor,": "“eve at example” is not an e-mail address.",
-    "Eve,eve@example.org,member,": "the team of a member is missing.",
-    "Eve,eve@example.org,assessor,Owls": "in no team of the track; leave it empty.",
+    "Eve,eve@example.org,member,": "the team is missing; people with the role member need one.",
+    "Eve,eve@example.org,assessor,Owls": "people with the role assessor have no team; leave it empty.",
     "Eve,ZOE@example.org,assessor,": "ZOE@example.org is in line 2 too; list a person once.",
     "Eve,eve@example.org,contact,OWLS": "OWLS has a contact person in line 3; use member.",
     "Eve,ada@example.org,assessor,": "ada is a member of a team of ARQ, so ada cannot judge for it.",

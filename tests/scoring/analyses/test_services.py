@@ -284,7 +284,7 @@ def test_the_real_runs_of_2020_are_analyzed(scene: Scene, data: Path) -> None:
 
 @pytest.fixture
 def judged_formulas(db: None) -> tuple[FormulaScene, Leaderboard]:
-    """Two runs of formulas. Of the formula v0, instance 0 is highly relevant and instance 4 is not relevant."""
+    """Two runs of formulas. Instance 0 of the formula v0 is highly relevant and instance 4 is not relevant."""
     scene = build_formula_scene()
     for n, ranking in enumerate(([4, 0, 2], [1, 0, 4])):
         scene.submit("ab"[n], ranking, team=n)

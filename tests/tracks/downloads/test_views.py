@@ -1,4 +1,4 @@
-"""The page of downloads: what it offers, who gets it and when, and the log of who fetched what."""
+"""The page of downloads: what it offers, who gets it and when, and the log of downloads."""
 
 import csv
 import hashlib
