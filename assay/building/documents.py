@@ -18,7 +18,14 @@ from assay.building.store import HEADS, KEPT, Store
 from assay.digests import RunningSha256
 from assay.errors import BadFile, plural
 from assay.formats.documents import forum, jsonl, table_rows, trec
-from assay.formats.documents.articles import MAX_FILE, NOT_UTF8, SUFFIXES, TOO_LONG, ArticleFile, add_article
+from assay.formats.documents.articles import (
+    MAX_FILE,
+    SUFFIXES,
+    TOO_LONG,
+    ArticleFile,
+    add_article,
+    decoded_file,
+)
 from assay.formats.documents.batch import Batch, Unusable
 from assay.formats.documents.jsonl import add_document
 from assay.formats.documents.sources import FORUM, TREC, form_of
@@ -135,10 +142,8 @@ def _batch_of(contents: Sequence[ArticleFile]) -> Batch:
             if PurePosixPath(content.name).suffix.lower() in SUFFIXES:
                 add_article(content, batch, {})
             else:
-                text = content.content.decode("utf-8-sig")
+                text = decoded_file(content, batch)
                 add_document({"docno": PurePosixPath(content.name).stem, "text": text}, batch)
-        except UnicodeDecodeError:
-            batch.skipped[NOT_UTF8] += 1
         except Unusable as reason:
             batch.skipped[str(reason)] += 1
     return batch

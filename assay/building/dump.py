@@ -101,6 +101,7 @@ def read(store: Store, kind: str, file: File, settings: Settings, progress: Call
         batch = Batch()
         rows = list(elements(data, batch))
         counts.skipped.update(batch.skipped)
+        counts.before.update(+batch.counts)
         values: list[Sequence[object]] = []
         for n, row in enumerate(rows, first):
             try:

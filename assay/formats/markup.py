@@ -5,6 +5,10 @@ from html.entities import html5
 
 from lxml import etree
 
+# Characters that XML does not allow, and references that may be to one.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]{1,8})|([0-9]{1,8}));")
+_CHARACTERS = (range(0x20, 0xD800), range(0xE000, 0xFFFE), range(0x10000, 0x110000))
 _ENTITY = re.compile(r"&(?:#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6})|[A-Za-z][A-Za-z0-9]*);")
 _OWN = {"hyph": "-", "blank": " "}  # of TREC's files
 _CODES = range(1, 0x110000)
@@ -18,6 +22,21 @@ def xml_root(data: bytes | str) -> "etree._Element":
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     return etree.fromstring(data, parser)
+
+
+def allowed_in_xml(text: str) -> str:
+    """Text with spaces in place of each character that XML does not allow, and of references to one: equally long.
+
+    >>> allowed_in_xml("a\x0eb&#14;c&#65;")
+    'a b     c&#65;'
+    """
+    return _REFERENCE.sub(_allowed, _CONTROL.sub(" ", text))
+
+
+def _allowed(reference: re.Match[str]) -> str:
+    code = int(reference[1], 16) if reference[1] else int(reference[2])
+    is_allowed = code in {9, 10, 13} or any(code in characters for characters in _CHARACTERS)
+    return reference[0] if is_allowed else " " * len(reference[0])
 
 
 def without_comments(text: str) -> str:

@@ -8,7 +8,7 @@ from assay.errors import InputError
 from assay.formats.moving import SKIPPED, MovedRow, Project, lab_toml
 from assay.formats.rows import MEAN, NAME, ONE_TOPIC
 from assay.label_studio.config import Config, Pairwise
-from assay.label_studio.tasks import Task, TaskFile
+from assay.label_studio.tasks import UNKNOWN, Task, TaskFile
 from assay.preferences.votes import BAD, TIE, Vote, as_lines, parse_votes
 from assay.protocols.form_rules import FIELD, ROW_COLUMNS
 from assay.protocols.schema import ANSWERED, FormRules
@@ -44,6 +44,11 @@ def move(config: Config, file: TaskFile, *, slug: str, title: str, batch: str) -
         "regions that became one with another region of the same label": file.n_joined,
     }
     moved.notes += [f"left out: {words}: {n:,}" for words, n in left_out.items() if n]
+    changed = {
+        f"annotations without an annotator, who is called {UNKNOWN}": file.n_unknown,
+        "texts with half of a surrogate pair, which is U+FFFD now": file.n_replaced,
+    }
+    moved.notes += [f"{words}: {n:,}" for words, n in changed.items() if n]
     if config.controls:
         moved.project = _project(config, file, moved.notes, slug=slug, title=title, batch=batch)
     if config.pairwise is not None:

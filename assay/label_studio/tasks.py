@@ -19,6 +19,9 @@ from assay.structure import is_number, shown
 SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_ERRORS = 20
 MAX_SECONDS = 10**9
+UNKNOWN = (
+    "unknown"  # the annotator of whom the export only has null, because the account was deleted or never was
+)
 ACCEPTED = "expected a list of tasks, as the export in JSON has it"
 
 
@@ -49,7 +52,8 @@ class Task(NamedTuple):
 class TaskFile:
     """The tasks of a file, and how many predictions and results of other controls were left out.
 
-    `n_joined` are marked parts that became one with another part of the same label.
+    `n_joined` are marked parts that became one with another part of the same label, `n_unknown` annotations by nobody
+    that the file names, and `n_replaced` texts with half of a surrogate pair, which became U+FFFD.
     """
 
     tasks: list[Task] = field(default_factory=list)
@@ -57,6 +61,8 @@ class TaskFile:
     n_left_out: int = 0
     n_repeated: int = 0
     n_joined: int = 0
+    n_unknown: int = 0
+    n_replaced: int = 0
 
 
 class _Wrong(Exception):
@@ -112,7 +118,8 @@ def _task(task: Mapping[str, Any], place: str, config: Config, file: TaskFile) -
             if value is None
             else json.dumps(value, ensure_ascii=False)
         )
-        data[_words(key, "data")] = _words(text, f"data.{key}")
+        file.n_replaced += SURROGATE.search(text) is not None
+        data[_words(key)] = _words(text)
     for variable in config.variables:
         if variable not in data:
             raise _Wrong(f"data.{variable}", "missing; the configuration shows it")
@@ -123,15 +130,17 @@ def _task(task: Mapping[str, Any], place: str, config: Config, file: TaskFile) -
     for n, each in enumerate(_list(task, "annotations", "annotations")):
         key = f"annotations[{n}]"
         annotation = _annotation(_object(each, key), key, config, file, data)
+        if annotation.by == UNKNOWN:
+            file.n_unknown += 1
+            n_before = sum(other.startswith(UNKNOWN) for other in by)
+            annotation = annotation._replace(by=f"{UNKNOWN}-{n_before + 1}" if n_before else UNKNOWN)
         file.n_repeated += annotation.by in by
         by[annotation.by] = annotation
-    return Task(place, _words(str(task.get("id", "")), "id"), data, list(by.values()))
+    return Task(place, _words(str(task.get("id", ""))), data, list(by.values()))
 
 
-def _words(text: str, key: str) -> str:
-    if SURROGATE.search(text):
-        raise _Wrong(key, "a text has half of a surrogate pair, such as \\ud83d")
-    return without_controls(text)
+def _words(text: str) -> str:
+    return without_controls(SURROGATE.sub("\ufffd", text))
 
 
 def _annotation(
@@ -145,10 +154,11 @@ def _annotation(
     by = value.get("completed_by")
     if isinstance(by, dict):  # an object with an email or a username, instead of an id
         by = next((by[name] for name in ("email", "username", "id") if by.get(name)), None)
+    by = UNKNOWN if by is None and "completed_by" in value else by
     if isinstance(by, bool) or not isinstance(by, (str, int)) or not str(by).strip():
         accepted = "the id or the email of the annotator"
         raise _Wrong(f"{key}.completed_by", f"expected {accepted}, got {shown(by)}")
-    person = "-".join(_words(str(by), f"{key}.completed_by").split())
+    person = "-".join(_words(str(by)).split())
     created, created_at = "", value.get("created_at")
     if created_at is not None:
         try:
@@ -264,7 +274,7 @@ def _texts(value: object, key: str, *, most: int | None = None) -> list[str]:
         raise _Wrong(key, f"expected a list of texts, got {shown(value)}")
     if most is not None and len(texts) > most:
         raise _Wrong(key, f"expected one choice, got {len(texts)}")
-    return [_words(text, key) for text in texts]
+    return [_words(text) for text in texts]
 
 
 def _answer(control: Control, value: Mapping[str, Any], key: str) -> str | list[str]:

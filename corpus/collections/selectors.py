@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 
 from accounts.access import AnyUser
 from accounts.models import User
-from assay.formats.documents.trec import WINDOWS_1252
+from assay.formats.documents.batch import REPLACED, WINDOWS_1252
 from corpus.models import (
     Author,
     Collection,
@@ -45,6 +45,7 @@ COUNTED: Mapping[str, str] = MappingProxyType(
         "formulas": countable("formula"),
         "images": countable("image"),
         WINDOWS_1252: f"{WINDOWS_1252},{WINDOWS_1252}",
+        REPLACED: f"row with replaced characters,{REPLACED}",
     }
 )
 OF_FORUMS = frozenset({Document.Kind.THREAD, Document.Kind.POST})  # counted only if there are any

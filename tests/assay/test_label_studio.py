@@ -227,11 +227,6 @@ def test_votes_go_to_label_studio_and_come_back_equal(tmp_path: Path, documents:
         ),
         ('"2026-11-23T10:01:00Z"', '"yesterday"', "created_at: expected a time such as 2026-11-24T12:53:17Z"),
         ('"answer": "Un', '"reply": "Un', "line 17: [1].data.answer: missing; the configuration shows it"),
-        (
-            '"data": {"question": "À',
-            '"data": {"question": "\\ud83d',
-            "data.question: a text has half of a surrogate",
-        ),
         ('"id": 12', '"id": 11', "[1]: rows 11 is there already, in line 2: [0]"),
         ('"annotations": [', '"annotations": 7, "x": [', "[0].annotations: expected a list, got 7"),
         ("[\n{", "{\n{", "tasks.json: line 1: expected a list of tasks"),
@@ -365,6 +360,23 @@ def test_last_annotation_of_a_person_counts(tmp_path: Path, capsys: pytest.Captu
         "4",
         None,
     ]
+
+
+def test_annotation_by_nobody_and_half_a_surrogate_pair_are_kept_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = tmp_path / "tasks.json"
+    text = TASKS.read_text().replace('"completed_by": 4', '"completed_by": null')
+    tasks.write_text(text.replace('"question": "À', '"question": "\\ud83d', 1))
+
+    folder = imported(tmp_path / "lab", CONFIG, tasks)
+
+    shown = capsys.readouterr().out
+    n = tasks.read_text().count('"completed_by": null')
+    assert f"annotations without an annotator, who is called unknown: {n}" in shown
+    assert "texts with half of a surrogate pair, which is U+FFFD now: 1" in shown
+    assert "unknown" in {row["assessor"] for row in table(folder / "judgments.csv")}
+    assert any("\ufffd quoi" in text for row in table(folder / "rows.csv") for text in row.values())
 
 
 SPANS = (samples.path("label-studio/spans.xml"), samples.path("label-studio/spans.json"))

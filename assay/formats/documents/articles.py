@@ -17,8 +17,9 @@ from html import escape
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from assay.formats.documents.batch import MAX_NAME, Batch, Packed, Unusable, limited
+from assay.formats.documents.batch import MAX_NAME, REPLACED, WINDOWS_1252, Batch, Packed, Unusable, limited
 from assay.formats.documents.jsonl import docno_of
+from assay.formats.text import Undecodable, decoded
 from assay.formulas import PLACES
 from assay.formulas.from_mathml import latex_of, without_constructs
 from assay.formulas.mathml import MATHML, isolated
@@ -29,7 +30,7 @@ SUFFIXES = frozenset({".html", ".htm", ".xhtml", ".xhtml5", ".xht"})
 MAX_FILE = 20_000_000  # bytes
 MAX_HTML = 5_000_000  # characters of an article without its MathML
 TOO_LONG = f"longer than {MAX_FILE:,} bytes"
-NOT_UTF8 = "not UTF-8"
+NOT_TEXT = "neither UTF-8 nor Windows-1252, and in no encoding that it declares"
 NO_FORMULA = "a formula that has neither LaTeX nor Presentation MathML that can be read"
 NOT_CLOSED = "a <math> that is not closed"
 BAD_ID = f"a formula whose id contains white space or is longer than {MAX_NAME} characters"
@@ -102,9 +103,6 @@ def convert(files: Sequence[ArticleFile]) -> Converted:
     for file in files:
         try:
             add_article(file, batch, skipped)
-        except UnicodeDecodeError as error:
-            line = file.content.count(b"\n", 0, error.start) + 1
-            skipped.setdefault(NOT_UTF8, []).append(f"{file.name}, line {line:,}")
         except Unusable as fault:
             skipped.setdefault(str(fault), []).append(file.name)
     for reason, names in skipped.items():
@@ -115,14 +113,13 @@ def convert(files: Sequence[ArticleFile]) -> Converted:
 def add_article(file: ArticleFile, batch: Batch, skipped: dict[str, list[str]]) -> None:
     """Add an article and its formulas to a batch; `skipped` gets the formulas that cannot be read, by reason.
 
-    Raises `Unusable` if the article cannot be imported, and `UnicodeDecodeError` if it is not UTF-8.
+    Raises `Unusable` if the article cannot be imported.
     """
-    if file.problem:
-        raise Unusable(file.problem)
+    text = decoded_file(file, batch)
     docno = docno_of(PurePosixPath(file.name).stem, "the name of the file")
-    text = file.content.decode("utf-8-sig")
     if "\x00" in text:
-        raise Unusable("NUL characters")
+        text = text.replace("\x00", " ")
+        batch.counts[REPLACED] += 1
     text = _without_hidden(text.replace("\r\n", "\n"))
     formulas: dict[str, _Formula] = {}
     marked = _marked(text, docno, file.name, formulas, skipped)
@@ -144,6 +141,21 @@ def add_article(file: ArticleFile, batch: Batch, skipped: dict[str, list[str]]) 
         batch.add("formula", formula.code, fields, kind="formulas")
         if formula.markup:
             batch.add("formula_mathml", formula.code, (formula.code, formula.markup))
+
+
+def decoded_file(file: ArticleFile, batch: Batch) -> str:
+    """The text of a file with one document. The batch counts it if a line was not UTF-8.
+
+    Raises `Unusable` if it is too long, or in no encoding that is read.
+    """
+    if file.problem:
+        raise Unusable(file.problem)
+    try:
+        text = decoded(file.content)
+    except Undecodable:
+        raise Unusable(NOT_TEXT) from None
+    batch.counts[WINDOWS_1252] += any(WINDOWS_1252 in note for note in text.notes)
+    return text.text
 
 
 def _without_hidden(text: str) -> str:

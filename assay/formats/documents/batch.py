@@ -7,10 +7,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from assay.formats.text import FALLBACK
+
 MAX_TEXT = 1_000_000  # characters of one body: ten times the longest that Stack Exchange accepts
 FIRST_LINES = 3  # of the rows skipped for the same reason, so many are named
 MAX_NAME = 200  # characters of a docno or another name in a database index
 AGAIN = "the same id again in the file; the later row counts"
+# Names of counts.
+WINDOWS_1252 = "read as Windows-1252"
+REPLACED = "rows with replaced characters"
 _WHOLE = re.compile(r"[+-]?[0-9]{1,12}")
 _INTEGERS = range(-(2**31), 2**31)
 _YEARS = range(1900, 2200)
@@ -90,6 +95,15 @@ class Packed:
     skipped: dict[str, int]
     # By reason, the first skipped lines; 0 is the first line of the chunk.
     lines: dict[str, list[int]] = field(default_factory=dict)
+
+
+def decoded_line(line: bytes, batch: Batch) -> str:
+    """The text of a line or row: Windows-1252 if it is not UTF-8, which the batch counts."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        batch.counts[WINDOWS_1252] += 1
+        return line.decode(FALLBACK, errors="replace")
 
 
 def copy_line(values: Iterable[str | None]) -> str:

@@ -25,9 +25,9 @@ from typing import NamedTuple
 from lxml import etree
 
 from assay.formats.compression import UnpackedFile
-from assay.formats.documents.batch import MAX_NAME, Batch, Malformed, Unusable, limited, moment
+from assay.formats.documents.batch import MAX_NAME, REPLACED, Batch, Malformed, Unusable, limited, moment
 from assay.formats.documents.dump import Broken, Reader
-from assay.formats.markup import xml_root
+from assay.formats.markup import allowed_in_xml, xml_root
 from assay.html.forum import to_html
 
 _BEGIN = re.compile(rb"<doc[\s>]")
@@ -60,7 +60,10 @@ class Post(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """A thread with its posts in the order of the file. `others` are the names of elements that are left out."""
+    """A thread with its posts in the order of the file. `others` are the names of elements that are left out.
+
+    Characters that XML does not allow are spaces, so that citations count the same characters.
+    """
 
     id: str
     headline: str
@@ -68,6 +71,7 @@ class Thread(NamedTuple):
     posts: list[Post]
     line: int
     others: list[str]
+    is_replaced: bool
 
 
 def convert(data: bytes) -> Batch:
@@ -87,6 +91,7 @@ def convert(data: bytes) -> Batch:
         except Unusable as reason:
             batch.skip(f"a thread: {reason}", thread.line)
             continue
+        batch.counts[REPLACED] += thread.is_replaced
         for post in thread.posts:
             try:
                 batch.add("document", post.docno, _values(post, thread.language), kind="posts")
@@ -139,7 +144,9 @@ def threads(data: bytes) -> Iterator[Thread]:
             text = content.decode()
         except UnicodeDecodeError as fault:
             raise Malformed.at(data, start + fault.start, "not UTF-8") from None
-        yield _thread_of(text, _tree(data, start, content), line)
+        fit = allowed_in_xml(text)
+        root = _tree(data, start, fit.encode() if fit != text else content)
+        yield _thread_of(fit, root, line, is_replaced=fit != text)
 
 
 def _tree(data: bytes, start: int, content: bytes) -> "etree._Element":
@@ -161,7 +168,7 @@ def _tree(data: bytes, start: int, content: bytes) -> "etree._Element":
     return root
 
 
-def _thread_of(text: str, root: "etree._Element", line: int) -> Thread:
+def _thread_of(text: str, root: "etree._Element", line: int, *, is_replaced: bool) -> Thread:
     thread = root.get("id", "")
     posts, others = [], []
     raw = _sources(text)
@@ -178,7 +185,7 @@ def _thread_of(text: str, root: "etree._Element", line: int) -> Thread:
     if not (language and len(language) <= 20 and _CODE.fullmatch(language)):
         word = _LANGUAGE.search(thread)
         language = word[1].lower() if word else ""
-    return Thread(thread, headline, language, posts, line, others)
+    return Thread(thread, headline, language, posts, line, others, is_replaced)
 
 
 def _sources(text: str) -> Iterator[tuple[str, int]]:

@@ -25,10 +25,12 @@ from typing import Any
 from assay.formats import names
 from assay.formats.documents.batch import (
     MAX_NAME,
+    REPLACED,
     Batch,
     Malformed,
     Unusable,
     array,
+    decoded_line,
     integer,
     limited,
     moment,
@@ -42,13 +44,14 @@ NO_DOCNO = f"docno is missing; it may also be named {', '.join(names.DOCUMENTS['
 EMPTY = "empty documents"  # the name of the count of documents without title and text
 _DOCNO = re.compile(rf"\S{{1,{MAX_NAME}}}")
 _LANGUAGE = re.compile(r"(?=.{1,20}\Z)[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+_IDS = frozenset({"docno", "thread", "accepted", "id"})
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 
 
 def convert(data: bytes) -> Batch:
     """Convert a chunk of lines to lines for the staging tables.
 
-    Raises `Malformed` if a line is not a JSON object in UTF-8.
+    Raises `Malformed` if a line is not a JSON object.
     """
     batch = Batch()
     offset = 0
@@ -57,14 +60,14 @@ def convert(data: bytes) -> Batch:
         if not line.strip():
             continue
         try:
-            content = strict_json(line.decode())
+            content = strict_json(decoded_line(line, batch))
             if not isinstance(content, dict):
                 raise ValueError("a value that is not an object")
             add_document(with_usual_names(content), batch)
         except Unusable as reason:
             batch.skip(str(reason), number)
         except (ValueError, RecursionError) as fault:
-            raise Malformed.at(data, begin, f"not a JSON object in UTF-8 ({_shown(fault)})") from None
+            raise Malformed.at(data, begin, f"not a JSON object ({_shown(fault)})") from None
     return batch
 
 
@@ -80,9 +83,20 @@ def with_usual_names(row: dict[str, Any]) -> dict[str, Any]:
 def _shown(fault: Exception) -> str:
     if isinstance(fault, RecursionError):
         return "nested too deeply"
-    if isinstance(fault, UnicodeDecodeError):
-        return f"byte {fault.start + 1} of the line is not UTF-8"
     return fault.msg if isinstance(fault, json.JSONDecodeError) else str(fault)[:100]
+
+
+class Unstorable(Unusable):
+    """A text has characters that the database cannot store."""
+
+
+def _storable(value: object, key: str = "") -> object:
+    """A value with spaces in place of what the database cannot store; ids stay as they are."""
+    if isinstance(value, dict):
+        return {key: _storable(item, key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_storable(item, key) for item in value]
+    return _UNFIT.sub(" ", value) if isinstance(value, str) and key not in _IDS else value
 
 
 def text_of(value: object, name: str) -> str:
@@ -92,7 +106,7 @@ def text_of(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise Unusable(f"{name} is not a string")
     if _UNFIT.search(value):
-        raise Unusable("characters that a text cannot contain (NUL, half a surrogate pair)")
+        raise Unstorable(f"{name} has characters that a text cannot contain (NUL, half a surrogate pair)")
     return limited(value, name)
 
 
@@ -140,10 +154,18 @@ def _thread(row: dict[str, Any], kind: str, docno: str) -> str:
 
 
 def add_document(row: dict[str, Any], batch: Batch) -> None:
-    """Add a document to a batch.
+    """Add a document to a batch. Characters that the database cannot store are replaced, and the batch counts it.
 
     Raises `Unusable` if a value cannot be used.
     """
+    try:
+        _add(row, batch)
+    except Unstorable:
+        _add({key: _storable(value, key) for key, value in row.items()}, batch)
+        batch.counts[REPLACED] += 1
+
+
+def _add(row: dict[str, Any], batch: Batch) -> None:
     if row.get("docno") in (None, ""):
         raise Unusable(NO_DOCNO)
     docno, kind = docno_of(row["docno"]), row.get("kind") or "document"

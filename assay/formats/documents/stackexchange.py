@@ -1,7 +1,7 @@
 """Converts Stack Exchange dumps, as the site or ARQMath publishes them, from chunks of `<row ... />` to lines for COPY.
 
 A row with unusable attributes is skipped and counted by reason. A row that is not XML stops the import, except for
-characters that XML does not allow: real dumps contain them, and such a row is only skipped.
+characters that XML does not allow: real dumps contain them, so they are replaced, and such rows are counted.
 """
 
 import re
@@ -11,16 +11,18 @@ from lxml import etree
 
 from assay.formats.documents.batch import (
     MAX_NAME,
+    REPLACED,
     Batch,
     Malformed,
     Unusable,
     array,
+    decoded_line,
     integer,
     limited,
     moment,
 )
 from assay.formats.documents.dump import MAX_ROW, TOO_LONG
-from assay.formats.markup import xml_root
+from assay.formats.markup import allowed_in_xml, xml_root
 from assay.html.sanitize import clean_body, clean_comment, clean_title
 
 Row = etree._Element  # asked for the attributes that are needed; lxml lists all of them in quadratic time
@@ -29,9 +31,6 @@ _ID = re.compile(r"[0-9]{1,18}")
 USER = re.compile(r"-?[0-9]{1,18}")
 TAG = re.compile(r"[^<>|]+")
 _ROW = re.compile(rb"(?=<row)")
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]{1,8})|([0-9]{1,8}));")
-_CHARACTERS = (range(0x20, 0xD800), range(0xE000, 0xFFFE), range(0x10000, 0x110000))
 _PLACE = re.compile(r", line \d+, column \d+.*", re.DOTALL)
 _ONLY_ROWS = "only rows are accepted here, not text, comments, CDATA sections or declarations"
 OTHER_POSTS = {
@@ -62,7 +61,7 @@ def convert(data: bytes, form: str) -> Batch:
 
 
 def elements(data: bytes, batch: Batch) -> "Iterable[etree._Element]":
-    """The rows of a chunk. One with characters that XML does not allow is left out, and counted in the batch.
+    """The rows of a chunk. In those with characters that XML does not allow, these are replaced; the batch counts them.
 
     Raises `Malformed` if the chunk is not XML.
     """
@@ -88,7 +87,7 @@ def _one_by_one(data: bytes, batch: Batch) -> "Iterator[etree._Element]":
     offset = 0
     for piece in _ROW.split(data):
         try:
-            root = _single(piece)
+            root = _single(piece, batch)
         except Unusable as reason:
             batch.skipped[str(reason)] += 1
         except etree.XMLSyntaxError as fault:
@@ -100,23 +99,17 @@ def _one_by_one(data: bytes, batch: Batch) -> "Iterator[etree._Element]":
         offset += len(piece)
 
 
-def _single(piece: bytes) -> "etree._Element":
+def _single(piece: bytes, batch: Batch) -> "etree._Element":
     if len(piece) > MAX_ROW:
         raise Unusable(TOO_LONG)
     try:
         return xml_root(b"<rows>%b</rows>" % piece)
     except etree.XMLSyntaxError:
-        text = piece.decode(errors="replace")
-        fit = _REFERENCE.sub(_allowed, _CONTROL.sub(" ", text))
-        xml_root(b"<rows>%b</rows>" % fit.encode())
-        raise Unusable("characters that XML does not allow") from None
-
-
-def _allowed(reference: re.Match[str]) -> str:
-    """A character reference; a space if XML does not allow the character."""
-    code = int(reference[1], 16) if reference[1] else int(reference[2])
-    is_allowed = code in {9, 10, 13} or any(code in characters for characters in _CHARACTERS)
-    return reference[0] if is_allowed else " "
+        text = decoded_line(piece, batch)
+        fit = allowed_in_xml(text)
+        root = xml_root(b"<rows>%b</rows>" % fit.encode())
+        batch.counts[REPLACED] += fit != text
+        return root
 
 
 def id_of(row: Row, name: str, pattern: re.Pattern[str] = _ID) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from io import StringIO
 
-from assay.formats.documents.batch import MAX_TEXT, Batch, Malformed, Unusable
+from assay.formats.documents.batch import MAX_TEXT, Batch, Malformed, Unusable, decoded_line
 from assay.formats.documents.jsonl import add_document
 from assay.formats.documents.tables import TAB
 
@@ -25,17 +25,13 @@ def convert(data: bytes, form: str) -> Batch:
     places = {field: int(place) - 1 for field, place in re.findall(r"\b(\w+)=(\d+)", columns)}
     width = places.pop("of") + 1
     batch = Batch()
-    for number, cells in cells_of(data, kind):
+    for number, cells in cells_of(_decoded(data, batch), kind):
         try:
             if has_more(cells, width):
                 raise Unusable("more columns than the header or first row")
             if len(cells) <= max(places.values()):
                 raise Unusable("fewer columns than the header or first row")
             fields = {field: cells[place].strip() for field, place in places.items()}
-            try:
-                "".join(fields.values()).encode()
-            except UnicodeEncodeError:
-                raise Unusable("not UTF-8") from None
             add_document(fields, batch)
         except Unusable as reason:
             batch.skip(str(reason), number)
@@ -47,16 +43,16 @@ def has_more(cells: list[str], width: int) -> bool:
     return any(cells[width:])
 
 
-def cells_of(data: bytes, kind: str) -> Iterator[tuple[int, list[str]]]:
+def cells_of(text: str, kind: str) -> Iterator[tuple[int, list[str]]]:
     """The rows of a table that are not empty, with the number of the first line of each from 0.
 
     Raises `Malformed` as `convert` does.
     """
-    return _tab_rows(data) if kind == TAB else _comma_rows(data)
+    return _tab_rows(text) if kind == TAB else _comma_rows(text)
 
 
-def _tab_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(_decoded(data).split("\n")):
+def _tab_rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(text.split("\n")):
         if line.strip():
             cells = line.rstrip("\r").split("\t")
             for i, cell in enumerate(cells):
@@ -65,15 +61,15 @@ def _tab_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:
             yield number, cells
 
 
-def _comma_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:
+def _comma_rows(text: str) -> Iterator[tuple[int, list[str]]]:
     csv.field_size_limit(2 * MAX_TEXT)
-    reader = csv.reader(StringIO(_decoded(data), newline=""), strict=True)
+    reader = csv.reader(StringIO(text, newline=""), strict=True)
     n_lines = 0
     while True:
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            offset = sum(len(line) + 1 for line in data.split(b"\n")[:n_lines])
+            offset = sum(len(line.encode()) + 1 for line in text.split("\n")[:n_lines])
             raise Malformed(f"not a row of a table: {error}", offset=offset, n_lines=n_lines) from None
         if cells is None:
             return
@@ -82,6 +78,9 @@ def _comma_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:
         n_lines = reader.line_num
 
 
-def _decoded(data: bytes) -> str:
-    """Text with a surrogate in place of each byte that is not UTF-8; only rows that have one are skipped."""
-    return data.decode(errors="surrogateescape")
+def _decoded(data: bytes, batch: Batch) -> str:
+    """The text of rows; the batch counts the lines that are not UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return "\n".join(decoded_line(line, batch) for line in data.split(b"\n"))

@@ -25,12 +25,10 @@ from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
-from assay.formats.documents.batch import Batch, Malformed, Unusable, limited
+from assay.formats.documents.batch import REPLACED, Batch, Malformed, Unusable, decoded_line, limited
 from assay.formats.documents.jsonl import docno_of
 from assay.formats.markup import unescaped, without_comments
 from assay.html.sanitize import clean_marked_body, clean_title, plain
-
-WINDOWS_1252 = "read as Windows-1252"  # the name of their number
 
 _MAX_NESTING = 3  # of elements that only contain others
 _LEFT = re.compile(rb"\s*+</DOC\s*+>", re.IGNORECASE)  # of a document that was too long
@@ -74,11 +72,10 @@ def convert(data: bytes) -> Batch:
             raise Malformed.at(data, start, "the document has no end, </DOC>")
         _note_text(data, position, start, batch)
         content = data[start : end.end()]
-        try:
-            text = content.decode()
-        except UnicodeDecodeError:
-            text = content.decode("windows-1252", errors="replace")
-            batch.counts[WINDOWS_1252] += 1
+        text = decoded_line(content, batch)
+        if "\x00" in text:
+            text = text.replace("\x00", " ")
+            batch.counts[REPLACED] += 1
         position = end.end()
         try:
             _document(text, batch)

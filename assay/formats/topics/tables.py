@@ -41,7 +41,7 @@ def read_table(text: str) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
     goes on.
     """
     separator, places = names.table_of_topics(text) or ("\t", {})
-    rows = cells_of(text.encode(), COMMA if separator == "," else TAB)
+    rows = cells_of(text, COMMA if separator == "," else TAB)
     _, header = next(rows)
     others = [name.strip() for n, name in enumerate(header) if n not in places.values()]
     read = []

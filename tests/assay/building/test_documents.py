@@ -100,11 +100,12 @@ def test_folder_of_html_and_text_is_one_document_per_file(tmp_path: Path) -> Non
     manifest, documents = built(folder, tmp_path / "built")
 
     assert [(each["docno"], each.get("title"), each["body"]) for each in documents] == [
+        ("latin", None, "<p>été</p>"),
         ("math", None, '<p>So <span class="math-container" id="1">x^2</span>.</p>'),
         ("notes", None, "<p>First line.</p>\n<p>Second &amp; last.</p>"),
         ("owls", "Owls & cranes", "<p>A</p>"),
     ]
-    assert manifest["skipped"] == {"not UTF-8": 1}
+    assert (manifest["skipped"], manifest["before"]["read as Windows-1252"]) == ({}, 1)
     assert (tmp_path / "built/html/owls.html").is_file()
 
 

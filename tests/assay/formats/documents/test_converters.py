@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.formats.documents import jsonl, stackexchange
-from assay.formats.documents.batch import AGAIN, Batch, Malformed
+from assay.formats.documents.batch import AGAIN, REPLACED, WINDOWS_1252, Batch, Malformed
 from assay.html.tidy import MAX_DEPTH
 from tests.helpers.dumps import answer, question, row
 
@@ -131,10 +131,14 @@ def test_unusable_row_is_skipped_with_its_reason(attributes: dict[str, str], rea
         b"&#xFFFFFFFF;",
     ],
 )
-def test_row_with_characters_that_xml_does_not_allow_is_skipped(body: bytes) -> None:
-    text = question(1).encode() + b'<row Id="2" PostTypeId="1" Body="%b" />' % body + question(3).encode()
+def test_characters_that_xml_does_not_allow_are_replaced_and_counted(body: bytes) -> None:
+    text = question(1).encode() + b'<row Id="2" PostTypeId="1" Body="%b" />' % body + answer(3, 2).encode()
 
-    assert reasons(text) == {"characters that XML does not allow": 1}
+    batch = stackexchange.convert(text, "posts")
+
+    assert [fields[0] for fields in rows_of(batch, "document")] == ["1", "2", "3"]
+    assert (batch.skipped, batch.counts["questions"], batch.counts["answers"]) == ({}, 2, 1)
+    assert batch.counts[REPLACED] + batch.counts[WINDOWS_1252] > 0
 
 
 @pytest.mark.parametrize(
@@ -261,6 +265,26 @@ def test_json_document_of_plain_text_is_escaped() -> None:
     assert fields[4].count("<p>") == 2
 
 
+@pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
+@pytest.mark.parametrize("key", ["title", "body", "text", "author", "tags", "comments"])
+def test_characters_that_the_database_cannot_store_are_replaced_and_counted(key: str, text: str) -> None:
+    value: object = {"tags": [text], "comments": [{"id": "1", "text": text}]}.get(key, text)
+
+    batch = jsonl.convert(line(docno="before") + line(docno="1", **{key: value}) + line(docno="after"))
+
+    assert [fields[0] for fields in rows_of(batch, "document")] == ["before", "1", "after"]
+    lines = batch.lines["comment" if key == "comments" else "document"]
+    assert "a b" in "".join(lines.values())
+    assert (batch.skipped, batch.counts[REPLACED]) == ({}, 1)
+
+
+def test_line_that_is_not_utf8_is_read_as_windows_1252() -> None:
+    batch = jsonl.convert('{"docno": "1", "text": "é"}\n'.encode() + b'{"docno": "2", "text": "\xe9"}\n')
+
+    assert [fields[4] for fields in rows_of(batch, "document")] == ["<p>é</p>", "<p>é</p>"]
+    assert batch.counts[WINDOWS_1252] == 1
+
+
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
@@ -273,12 +297,8 @@ def test_json_document_of_plain_text_is_escaped() -> None:
         ({"docno": "1", "kind": "answer"}, "an answer without a thread"),
         ({"docno": "1", "title": 5}, "title is not a string"),
         (
-            {"docno": "1", "text": "a\x00b"},
-            "characters that a text cannot contain (NUL, half a surrogate pair)",
-        ),
-        (
-            {"docno": "1", "body": "\ud800"},
-            "characters that a text cannot contain (NUL, half a surrogate pair)",
+            {"docno": "a\x00b"},
+            "docno has characters that a text cannot contain (NUL, half a surrogate pair)",
         ),
         ({"docno": "1", "tags": "a"}, "tags is not a list"),
         ({"docno": "1", "tags": [1]}, "a tag is not a string"),
@@ -305,7 +325,6 @@ def test_unusable_json_document_is_skipped_with_its_reason(values: dict[str, Any
         b'"text"',
         b"NaN",
         b'{"score": NaN, "docno": "1"}',
-        b'{"docno": "\xff"}',
         b"[" * 100_000,
         b'{"a":' * 100_000,
         b'{"docno": "1", "score": ' + b"1" * 5000 + b"}",
