@@ -1,6 +1,6 @@
 """The qrels of test collections: each split in a file of its own, named after it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 
@@ -36,6 +36,12 @@ def with_header(columns: QrelsColumns) -> bytes:
 def with_four_columns(columns: QrelsColumns) -> bytes:
     """The four columns of TREC."""
     return b"".join(f"{topic} 0 {docno} {grade}\n".encode() for topic, docno, grade in rows_of(columns))
+
+
+def within(columns: QrelsColumns, codes: Collection[str], docnos: Collection[bytes]) -> QrelsColumns:
+    """The rows whose topic and document are in the collection: readers of other tools fail on any other."""
+    kept = columns.of_topics(codes)
+    return kept.kept(np.fromiter((docno in docnos for docno in kept.docno.tolist()), dtype=np.bool_))
 
 
 @contextmanager

@@ -12,10 +12,12 @@ The files that `ir_datasets export` writes are read as the last form, with qrels
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from fnmatch import fnmatch
 from typing import Any, NamedTuple
 
-from assay.errors import BadFile
+from assay.errors import BadFile, plural
 from assay.exchange import cards, parquet, qrels
 from assay.exchange.content import (
     Document,
@@ -118,6 +120,8 @@ class Form(NamedTuple):
     def write(self, collection: TestCollection, add: Add, progress: Progress = _same) -> dict[str, int]:
         """Write a collection file by file; return how many documents, topics and lines of qrels it has.
 
+        Lines of qrels whose topic or document is not in the collection are left out, and counted.
+
         Raises:
             NeedsArrow: The form needs pyarrow.
             BadFile: A name cannot be one of a file.
@@ -128,11 +132,14 @@ class Form(NamedTuple):
                     f"{name[:40]!r} cannot be the name of a file; use letters, digits, dots and hyphens."
                 )
         written = _Written(add)
-        documents = written.counted("documents", collection.documents(), progress)
+        present: set[bytes] = set()  # documents that the qrels name
+        wanted = {docno for columns in collection.qrels.values() for docno in columns.docno.tolist()}
+        documents = _noting(written.counted("documents", collection.documents(), progress), wanted, present)
         topics = written.counted("topics", collection.topics)
+        codes = [topic.code for topic in collection.topics]
         if self.is_parquet:
             parquet.check_installed()
-            self._write_parquet(collection, written, documents, topics)
+            self._write_parquet(written, documents, topics)
         else:
             rows = (
                 {self.document_key: each.docno, "title": each.title, "text": each.text} for each in documents
@@ -140,21 +147,38 @@ class Form(NamedTuple):
             written.add("docs", self.documents, json_lines(rows), "documents")
             rows = ({self.topic_key: topic.code, **self.topic_row(topic)} for topic in topics)
             written.add("queries", self.topics, json_lines(rows), "topics")
-            for split, columns in collection.qrels.items():
-                written.counts[split] = len(columns.grade) - qrels.n_pooled(columns)
-                name = f"qrels/{self.split.format(split)}"
-                written.add(f"qrels/{split}", name, [self.write_qrels(columns)], split)
-        self._write_texts(collection, written)
-        lines = sum(written.counts[split] for split in collection.qrels)
+        judged = {split: qrels.within(columns, codes, present) for split, columns in collection.qrels.items()}
+        n_before, n_after = (
+            sum(len(each.grade) - qrels.n_pooled(each) for each in those.values())
+            for those in (collection.qrels, judged)
+        )
+        for split, columns in judged.items():
+            self._write_split(split, columns, written)
+        notes = list(collection.notes)
+        if n_after < n_before:
+            notes.append(
+                f"{plural(n_before - n_after, 'line')} of the qrels left out: topic or document not in the collection."
+            )
+        self._write_texts(replace(collection, qrels=judged, notes=notes), written)
         return {
             "document": written.counts["documents"],
             "topic": written.counts["topics"],
-            "qrels line": lines,
+            "qrels line": n_after,
+            **({"left-out line": n_before - n_after} if n_after < n_before else {}),
         }
+
+    def _write_split(self, split: str, columns: QrelsColumns, written: "_Written") -> None:
+        name = f"qrels/{self.split.format(split)}"
+        if self.is_parquet:
+            fields = {"query-id": parquet.TEXT, "corpus-id": parquet.TEXT, "score": parquet.NUMBER}
+            rows = written.counted(split, qrels.rows_of(columns))
+            written.add(f"qrels/{split}", name, parquet.pieces(rows, fields), split)
+        else:
+            written.counts[split] = len(columns.grade) - qrels.n_pooled(columns)
+            written.add(f"qrels/{split}", name, [self.write_qrels(columns)], split)
 
     def _write_parquet(
         self,
-        collection: TestCollection,
         written: "_Written",
         documents: Iterable[Document],
         topics: Iterable[Topic],
@@ -165,10 +189,6 @@ class Form(NamedTuple):
         rows = ((topic.code, topic.query, topic.description, topic.narrative) for topic in topics)
         columns = {self.topic_key: text, "text": text, "description": text, "narrative": text}
         written.add("queries", "queries/queries.parquet", parquet.pieces(rows, columns), "topics")
-        columns = {"query-id": text, "corpus-id": text, "score": parquet.NUMBER}
-        for split, judged in collection.qrels.items():
-            rows_of = written.counted(split, qrels.rows_of(judged))
-            written.add(f"qrels/{split}", f"qrels/{split}.parquet", parquet.pieces(rows_of, columns), split)
 
     def _write_texts(self, collection: TestCollection, written: "_Written") -> None:
         card = cards.hugging_face_card if self.is_parquet else cards.about
@@ -187,6 +207,16 @@ class Form(NamedTuple):
         registration = cards.REGISTRATION.format(module=module, dataset=dataset)
         written.add("", f"{module}.json", [catalog.encode()])
         written.add("", f"{module}.py", [registration.encode()])
+
+
+def _noting(
+    documents: Iterable[Document], wanted: AbstractSet[bytes], present: set[bytes]
+) -> Iterator[Document]:
+    """The documents; those that are wanted are noted as present."""
+    for document in documents:
+        if (docno := document.docno.encode()) in wanted:
+            present.add(docno)
+        yield document
 
 
 class _Written:

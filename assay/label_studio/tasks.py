@@ -19,9 +19,7 @@ from assay.structure import is_number, shown
 SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_ERRORS = 20
 MAX_SECONDS = 10**9
-UNKNOWN = (
-    "unknown"  # the annotator of whom the export only has null, because the account was deleted or never was
-)
+UNKNOWN = "unknown"  # the annotator where the export has null: of a deleted account, or of an import
 ACCEPTED = "expected a list of tasks, as the export in JSON has it"
 
 

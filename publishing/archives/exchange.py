@@ -101,7 +101,7 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> dict[str, int]:
         collection, writer.add, lambda n: report(n, total, "writing the documents")
     )
     writer.close()
-    return {f"{noun}s".replace(" ", "_"): n for noun, n in counts.items()}
+    return {f"{noun}s".translate({ord(" "): "_", ord("-"): "_"}): n for noun, n in counts.items()}
 
 
 def _documents(track: Track) -> Iterator[Document]:

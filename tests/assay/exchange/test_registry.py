@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Iterable
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -14,7 +16,7 @@ from assay.exchange import cards
 from assay.exchange.content import Document, Folder, TestCollection, Topic, Zipped
 from assay.exchange.parquet import NeedsArrow
 from assay.exchange.qrels import rows_of
-from assay.exchange.registry import FORMS, read
+from assay.exchange.registry import FORMS, Add, read
 from assay.formats.qrels.columns import columns_from
 
 DOCUMENTS = [
@@ -38,13 +40,19 @@ OWLS = TestCollection(
 )
 
 
-def written(form: str, folder: Path) -> Path:
-    def add(name: str, pieces: object) -> None:
+def adding(folder: Path) -> Add:
+    """Writes files into a folder."""
+
+    def add(name: str, pieces: Iterable[bytes]) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"".join(pieces))  # type: ignore[call-overload]
+        path.write_bytes(b"".join(pieces))
 
-    FORMS[form].write(OWLS, add)
+    return add
+
+
+def written(form: str, folder: Path) -> Path:
+    FORMS[form].write(OWLS, adding(folder))
     return folder
 
 
@@ -73,6 +81,18 @@ def test_collection_is_read_as_it_was_written(form: str, tmp_path: Path) -> None
         assert list(again.documents()) == DOCUMENTS
         rows = {split: list(rows_of(columns)) for split, columns in again.qrels.items()}
         assert rows == {split: list(rows_of(columns)) for split, columns in QRELS.items()}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_qrels_of_topics_and_documents_outside_the_collection_are_left_out(form: str, tmp_path: Path) -> None:
+    rows = [(b"T.2", b"d1", 2), (b"T.2", b"d9", 1), (b"T.9", b"d1", 1)]
+    collection = replace(OWLS, qrels={"test": columns_from(rows)})
+
+    counts = FORMS[form].write(collection, adding(tmp_path))
+
+    assert list(rows_of(read(Folder(tmp_path)).qrels["test"])) == [("T.2", "d1", 2)]
+    assert (counts["qrels line"], counts["left-out line"]) == (1, 2)
+    assert "2 lines of the qrels left out" in (tmp_path / "README.md").read_text()
 
 
 def test_files_are_those_that_the_tools_read(tmp_path: Path) -> None:
@@ -187,7 +207,7 @@ def test_command_turns_real_files_into_any_form_and_back(
         arguments = [*export, str(tmp_path / before), "--to", form, "--output", str(tmp_path / after)]
         assert main([*arguments, "--quiet"]) == 0
 
-    assert "169 documents, 100 topics, 31,788 qrels lines" in capsys.readouterr().err
+    assert "169 documents, 100 topics, 8 qrels lines, 31,780 left-out lines" in capsys.readouterr().err
     with (tmp_path / "a.zip").open("rb") as archive:
         again = Zipped(archive, "a.zip")
         for name in ("corpus.jsonl", "queries.jsonl", "qrels/2021.tsv"):
