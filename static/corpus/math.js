@@ -10,6 +10,8 @@
   const BATCH_MS = 10;
   const LONGEST = 20_000; // characters; KaTeX needs a second for so many, and the page could not be used meanwhile
   const NEAR = "1200px";
+  const LARGEST = 20; // em, of a length that a formula states
+  const TALLEST = 1200; // pixels; a taller formula scrolls in a box of its own
   const DEFINES = /\\(?:(?:re|provide)?newcommand|g?def|let|DeclareMathOperator)(?![a-zA-Z])/;
   const ONLY_DEFINES = new RegExp(`^\\s*${DEFINES.source}`);
   const nothing = (context) => {
@@ -84,7 +86,7 @@
       throwOnError: true,
       trust: false,
       strict: "ignore",
-      maxSize: 50,
+      maxSize: LARGEST,
       maxExpand: 1000,
     };
     for (const text of [latex, latex.replace(/\\newcommand(?![a-zA-Z])/g, "\\renewcommand")]) {
@@ -202,11 +204,16 @@
     copy.setAttribute("aria-label", latex);
     return copy;
   }
+  // Lengths in MathML, and how many of each unit are one em. A formula that raises a part by 9999em would make the page
+  // as high as 250 screens. KaTeX has the same limit.
+  const LENGTH = /(\d+(?:\.\d+)?|\.\d+)(em|ex|px|pt|pc|in|cm|mm|mu|%)/g;
+  const PER_EM = { em: 1, ex: 2, px: 16, pt: 12, pc: 1, in: 1 / 6, cm: 0.42, mm: 4.2, mu: 18, "%": 100 };
+  const bounded = (_length, number, unit) => `${Math.min(Number(number), LARGEST * PER_EM[unit])}${unit}`;
   function copied(node) {
     const name = node.localName === "mlabeledtr" ? "mtr" : node.localName;
     const copy = document.createElementNS(MATHML, ELEMENTS.has(name) ? name : "mrow");
     for (const { name: key, value } of node.attributes)
-      if (ATTRIBUTES.has(key)) copy.setAttribute(key, value);
+      if (ATTRIBUTES.has(key)) copy.setAttribute(key, value.replace(LENGTH, bounded));
     const variant = node.getAttribute("mathvariant");
     if (variant === "normal" && name === "mi") copy.setAttribute("mathvariant", "normal");
     copy.append(...[...node.childNodes].flatMap((child) => copiedChild(child, name, variant)));
@@ -274,8 +281,11 @@
     });
   }
 
-  // -- a formula wider than its container scrolls, by keyboard too; the page never scrolls sideways
+  // -- a formula wider than its container, or very tall, scrolls, by keyboard too; the page never scrolls sideways
+  const isTall = (element) =>
+    [...element.querySelectorAll(".katex-html > .base, math")].some((part) => part.scrollHeight > TALLEST);
   function measure(elements) {
+    const tall = elements.map(isTall);
     const wide = elements.map((element) => {
       const room =
         element.parentElement?.closest("p, li, dd, dt, td, th, div, blockquote, h1, h2, h4, h5, h6")
@@ -286,7 +296,8 @@
     });
     elements.forEach((element, i) => {
       element.classList.toggle("is-wide", wide[i]);
-      if (wide[i]) element.tabIndex = 0;
+      element.classList.toggle("is-tall", tall[i]);
+      if (wide[i] || tall[i]) element.tabIndex = 0;
       else element.removeAttribute("tabindex");
     });
   }

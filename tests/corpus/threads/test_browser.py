@@ -150,6 +150,31 @@ def test_formulas_and_code_in_a_post_from_right_to_left_are_seen_from_left_to_ri
     assert starts == ["plaintext", "plaintext"]
 
 
+@pytest.mark.parametrize(
+    ("latex", "tallest"),
+    [
+        (r"\smash{\raise9999em{x}}\lower9999em{y}", 1000),  # by MathJax, as MathML
+        (r"\rule{9999em}{9999em}", 1000),  # by KaTeX
+        (r"\begin{bmatrix}" + r"1&amp;2\\" * 200 + r"\end{bmatrix}", 850),
+    ],
+)
+def test_formula_that_is_too_large_scrolls_in_a_box(
+    posts: Collection, read: Open, latex: str, tallest: int
+) -> None:
+    _question(posts, f"<p>Before ${latex}$ after.</p>")
+
+    page = read("1", viewport={"width": 1280, "height": 800})
+    height, width = page.evaluate(
+        "() => [document.querySelector('.post-body').scrollHeight, document.documentElement.scrollWidth]"
+    )
+
+    assert (height < tallest, width) == (True, 1280)
+    if "bmatrix" in latex:  # nothing of it is lost
+        formula = page.locator(".math-container.is-tall")
+        assert formula.evaluate("(box) => box.scrollHeight") > 4000
+        assert formula.get_attribute("tabindex") == "0"
+
+
 def test_parts_that_scroll_are_reached_by_keyboard_and_others_are_not(posts: Collection, read: Open) -> None:
     """On a phone the post itself scrolls too, because its quotations are deep; on a wide page nothing does."""
     line, cells = "x" * 60, "".join(f"<td>{'y' * 9}</td>" for _ in range(5))
