@@ -16,8 +16,9 @@ from participation.interaction import selectors as sessions
 from participation.interaction.services import HELD, PLANNED
 from participation.invitations.selectors import link_of, open_invitations
 from participation.models import Announcement, Interaction, JoinRequest, Nomination
-from participation.requests.selectors import open_requests
-from participation.teams.selectors import team_by_id
+from participation.requests.selectors import open_requests, open_requests_for
+from participation.requests.services import OF_TEAM
+from participation.teams.selectors import deciders, team_by_id
 from tracks.models import Track
 from web.pages import counted
 
@@ -59,6 +60,24 @@ def requests(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     for user in organizers_to_mail(track.pk) if waiting else ():
         subject = f"{counted(len(waiting), 'open request')} to join {track}"
         yield Mail(user.email, subject, "participation/requests/mail_open.txt", context | {"user": user})
+
+
+@letters.writer(OF_TEAM)
+def team_requests(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """Tell who manages a team which requests to join it wait; nothing if all are decided."""
+    team = team_by_id(data["team"])
+    waiting = open_requests_for(team)
+    context = {
+        "track": team.track,
+        "team": team,
+        "requests": waiting,
+        "link": f"{site}{team.get_absolute_url()}",
+    }
+    for user in deciders(team) if waiting else ():
+        if user.email and user.is_active:
+            subject = f"{counted(len(waiting), 'open request')} to join the team {team}"
+            template = "participation/requests/mail_team.txt"
+            yield Mail(user.email, subject, template, context | {"user": user})
 
 
 @letters.writer("participation.added")

@@ -201,8 +201,8 @@ POST accept_invitation                   10000001000 3000
 GET join_requests                        10000001000 0333
 POST join_requests                       10000001300 3030
 GET join_request                         14444401040 0333
-POST accept_join_request                 13333301340 3330
-POST refuse_join_request                 13333301340 3330
+POST accept_join_request                 14444401340 3330
+POST refuse_join_request                 14444401340 3330
 GET deadlines                            00000001000 0333
 GET sessions                             14444441444 4433
 PUT deadlines                            13333301343 3330

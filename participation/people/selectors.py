@@ -8,8 +8,8 @@ from django.conf import settings
 from accounts.models import User
 from participation.invitations.selectors import SharedLink, invitations_of, open_invitations, shared_links
 from participation.models import EndedMembership, JoinRequest, Membership, Team
-from participation.requests.selectors import open_requests
-from participation.teams.selectors import is_manager
+from participation.requests.selectors import OpenRequest, open_requests_for, open_requests_with_teams
+from participation.teams.selectors import deciding, is_manager
 from tracks.agreements.selectors import acceptances_of
 from tracks.models import AgreementAcceptance, Assessor, Organizer, Track
 
@@ -47,7 +47,7 @@ class PeoplePage:
     track: Track
     people: list[Person]
     teams: list[Team]
-    requests: list[JoinRequest]
+    requests: list[OpenRequest]
     links: list[SharedLink]
     may_change: bool
     sends_mail: bool
@@ -66,7 +66,7 @@ def people_page(track: Track, site: str, user: User) -> PeoplePage:
         track=track,
         people=people,
         teams=list(track.teams.order_by("name")),
-        requests=list(open_requests(track)),
+        requests=open_requests_with_teams(track),
         links=links,
         may_change=may_change,
         sends_mail=settings.SENDS_MAIL,
@@ -116,12 +116,13 @@ class TeamPage:
     invitations: list[SharedLink]
     own: Membership | None
     is_manager: bool
+    requests: list[JoinRequest]
     n_runs: int
     tab: str = "runs"
 
 
 def team_page(team: Team, user: User, site: str) -> TeamPage:
-    """The page of a team for a user. Four queries."""
+    """The page of a team for a user. Four queries, five for who decides about the team."""
     members = list(team.memberships.select_related("user").order_by("-is_contact", "user__username"))
     manager = is_manager(user, team, members)
     former = team.ended_memberships.select_related("user", "ended_by")
@@ -133,5 +134,6 @@ def team_page(team: Team, user: User, site: str) -> TeamPage:
         invitations=shared_links(open_invitations().filter(team=team), site) if manager else [],
         own=next((each for each in members if each.user_id == user.pk), None),
         is_manager=manager,
+        requests=open_requests_for(team) if user in deciding(members) else [],
         n_runs=team.runs.filter(status="submitted").count(),
     )

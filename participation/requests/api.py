@@ -12,7 +12,6 @@ from participation.requests import selectors, services
 from participation.requests.forms import RequestForm
 from tracks.tracks.api import track_of
 from web.api.filters import Filter
-from web.api.permissions import OfPeople
 from web.api.serializers import Address, Strict, require_valid
 from web.api.views import Endpoints, get, post
 from web.models import Scope
@@ -43,7 +42,9 @@ class JoinRequestSerializer(serializers.ModelSerializer[JoinRequest]):
 class NewJoinRequestSerializer(Strict):
     """With which team you want to take part. Name and address are those of your account."""
 
-    team_name = serializers.CharField(max_length=100, help_text="A new one, or yours if it takes part.")
+    team_name = serializers.CharField(
+        max_length=100, help_text="A new one, or yours: its contact person decides."
+    )
     organization = serializers.CharField(max_length=200, default="", allow_blank=True)
     message = serializers.CharField(
         max_length=2000, default="", allow_blank=True, help_text="For the organizers."
@@ -90,7 +91,7 @@ class Requests(Endpoints):
         filters=[Filter("state", values=JoinRequest.State.values)],
     )
     def list_join_requests(self, request: Request, slug: str) -> Any:
-        """List the requests to join a track, newest first. OfPeoples see all of them, others their own."""
+        """List the requests to join a track, newest first: organizers all, managers of a team those that name it."""
         return selectors.requests_for(person_of(request)).filter(track=track_of(request, slug))
 
     @post(
@@ -113,7 +114,7 @@ class Requests(Endpoints):
 
     @get("join-requests/<int:request_id>/", "join_request", JoinRequestSerializer)
     def get_join_request(self, request: Request, request_id: int) -> Any:
-        """Read a request to join: organizers any, others their own."""
+        """Read a request to join: organizers any, managers of a team those that name it, others their own."""
         return get_object_or_404(selectors.requests_for(person_of(request)), pk=request_id)
 
     @post(
@@ -121,15 +122,18 @@ class Requests(Endpoints):
         "accept_join_request",
         JoinRequestSerializer,
         takes=AcceptanceSerializer,
-        who=[OfPeople],
     )
     def accept_join_request(self, request: Request, request_id: int) -> Any:
-        """Put the person into a team, which is created if there is none. A visitor gets an invitation to it."""
-        asked, data = get_object_or_404(selectors.undecided(), pk=request_id), self.validated(request)
+        """Put the person into a team, which is created if there is none. A visitor gets an invitation to it.
+
+        Organizers accept into new teams; the contact person of a team into it.
+        """
+        user = person_of(request)
+        asked, data = get_object_or_404(selectors.decidable(user), pk=request_id), self.validated(request)
         return services.accept(
             request=asked,
             team_name=data.get("team_name", asked.team_name),
-            by=person_of(request),
+            by=user,
             site=site_of(request._request),
         )
 
@@ -138,14 +142,12 @@ class Requests(Endpoints):
         "refuse_join_request",
         JoinRequestSerializer,
         takes=RefusalSerializer,
-        who=[OfPeople],
     )
     def refuse_join_request(self, request: Request, request_id: int) -> Any:
         """Refuse a request. The person gets the reason."""
-        asked, data = get_object_or_404(selectors.undecided(), pk=request_id), self.validated(request)
-        return services.refuse(
-            request=asked, reason=data["reason"], by=person_of(request), site=site_of(request._request)
-        )
+        user = person_of(request)
+        asked, data = get_object_or_404(selectors.decidable(user), pk=request_id), self.validated(request)
+        return services.refuse(request=asked, reason=data["reason"], by=user, site=site_of(request._request))
 
 
 urlpatterns = Requests.urls()

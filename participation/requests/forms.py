@@ -16,7 +16,9 @@ class RequestForm(StyledForm):
     email = forms.EmailField(label="E-mail address", help_text="The answer goes there.")
     organization = forms.CharField(max_length=200, required=False)
     team_name = forms.CharField(
-        max_length=100, label="Team", help_text="A new one, or yours if it takes part already."
+        max_length=100,
+        label="Team",
+        help_text="A new one, or yours if it takes part already: then your contact person decides.",
     )
     message = forms.CharField(
         max_length=2000,

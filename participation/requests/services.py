@@ -11,13 +11,15 @@ from accounts.models import User
 from participation.errors import RequestRefused
 from participation.invitations import services as invitation_services
 from participation.invitations.services import Place, Terms
-from participation.models import JoinRequest
+from participation.models import JoinRequest, Team
 from participation.requests.selectors import open_requests, takes_requests
 from participation.teams import services as team_services
+from participation.teams.selectors import deciders, team_named
 from tracks.models import Track
 from tracks.tracks.services import lock
 
 MAX_OPEN = 500  # requests to a track
+OF_TEAM = "participation.team_requests"  # the letters to the manager of a team
 GATHERED = timedelta(minutes=10)  # in which further requests go into the same e-mail to the organizers
 
 
@@ -41,12 +43,19 @@ def ask(*, track: Track, asked: JoinRequest, user: User | None, site: str = "") 
     asked.track, asked.user = current, user
     asked.save(force_insert=True)
     letters.post_gathered(kind="participation.requests", data={"track": current.pk}, site=site, wait=GATHERED)
+    if team := team_named(current, asked.team_name):
+        letters.post_gathered(kind=OF_TEAM, data={"team": team.pk}, site=site, wait=GATHERED)
 
 
 @transaction.atomic
 def accept(*, request: JoinRequest, team_name: str, by: User, site: str = "") -> JoinRequest:
-    """Put the person into the team with this name, creating it if needed. A visitor gets an invitation to it."""
+    """Put the person into the team with this name, creating it if needed. A visitor gets an invitation to it.
+
+    Raises:
+        RequestRefused: The team has members, and another person than its manager accepts: who asks would see its runs.
+    """
     current = _locked(request)
+    _check_decider(current.track, team_named(current.track, team_name.strip()), by)
     team = team_services.named(track=current.track, name=team_name, organization=current.organization)
     if current.user is not None:
         team_services.add_member(team=team, user=current.user)
@@ -67,6 +76,20 @@ def refuse(*, request: JoinRequest, reason: str, by: User, site: str = "") -> Jo
     current = _locked(request)
     current.reason = reason.strip()
     return _decide(current, JoinRequest.State.REFUSED, by, site)
+
+
+def _check_decider(track: Track, team: Team | None, by: User) -> None:
+    managers = deciders(team) if team else []
+    if by in managers:
+        return
+    if not (by.is_administrator or by.organizes(track.pk)):
+        raise RequestRefused("You decide who joins your own team only.")
+    if managers:
+        names = ", ".join(user.get_full_name() or user.username for user in managers)
+        raise RequestRefused(
+            f"The team {team} takes part already. Who joins it is decided by {names} on the page of the team. "
+            "Name another team, or wait."
+        )
 
 
 def _locked(request: JoinRequest) -> JoinRequest:

@@ -3,13 +3,16 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from accounts.access import AuthenticatedRequest, people_form
+from accounts.access import AuthenticatedRequest, chairs_only_read
 from accounts.models import User
+from participation.models import JoinRequest
 from participation.requests import selectors, services
 from participation.requests.forms import AcceptForm, RefusalForm, RequestForm
+from participation.teams.selectors import team_named
 from tracks.tracks.selectors import track_or_404
 from web.pages import context_of, read_and_post, site_of
 from web.throttling import limited
@@ -31,10 +34,10 @@ def ask(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@people_form
+@chairs_only_read
 def accept(request: AuthenticatedRequest, request_id: int) -> HttpResponse:
-    """Put the person into a team. Organizers only."""
-    asked = get_object_or_404(selectors.undecided(), pk=request_id)
+    """Put the person into a team. Organizers, and the manager of the team that the request names."""
+    asked = get_object_or_404(selectors.decidable(request.user), pk=request_id)
     form = AcceptForm(request.POST)
     if form.is_valid():
         decided = services.accept(
@@ -49,14 +52,14 @@ def accept(request: AuthenticatedRequest, request_id: int) -> HttpResponse:
         messages.success(request, f"{decided.name} {done}")
     else:
         messages.error(request, "Enter the name of the team.")
-    return redirect("participation:people", asked.track.slug)
+    return redirect(_page_of(request.user, asked))
 
 
 @require_POST
-@people_form
+@chairs_only_read
 def refuse(request: AuthenticatedRequest, request_id: int) -> HttpResponse:
-    """Refuse a request, with a reason. Organizers only."""
-    asked = get_object_or_404(selectors.undecided(), pk=request_id)
+    """Refuse a request, with a reason. Organizers, and the manager of the team that the request names."""
+    asked = get_object_or_404(selectors.decidable(request.user), pk=request_id)
     form = RefusalForm(request.POST)
     if form.is_valid():
         services.refuse(
@@ -65,4 +68,12 @@ def refuse(request: AuthenticatedRequest, request_id: int) -> HttpResponse:
         messages.success(request, f"The request of {asked.name} is refused.")
     else:
         messages.error(request, "Enter the reason: the person gets it.")
-    return redirect("participation:people", asked.track.slug)
+    return redirect(_page_of(request.user, asked))
+
+
+def _page_of(user: User, asked: JoinRequest) -> str:
+    """The page on which somebody decides a request: that of the people of the track, or that of the team."""
+    team = team_named(asked.track, asked.team_name)
+    if team is None or user.is_administrator or user.organizes(asked.track_id):
+        return reverse("participation:people", args=[asked.track.slug])
+    return team.get_absolute_url()

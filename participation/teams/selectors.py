@@ -64,6 +64,24 @@ def is_manager(user: User, team: Team, members: Collection[Membership]) -> bool:
     return own is not None and (own.is_contact or not has_contact)
 
 
+def deciders(team: Team) -> list[User]:
+    """The members who decide about a team: its contact person, or all of them if it has none. One query."""
+    return deciding(list(team.memberships.select_related("user").order_by("user__username")))
+
+
+def deciding(members: Collection[Membership]) -> list[User]:
+    """As `deciders`, of members that were read with their users."""
+    contacts = [each.user for each in members if each.is_contact]
+    return contacts or [each.user for each in members]
+
+
+def managed_as_member(user: User) -> QuerySet[Team]:
+    """The teams about which a user decides as a member, whatever they organize."""
+    contacts = Membership.objects.filter(team=OuterRef("pk"), is_contact=True)
+    own = Q(Exists(contacts.filter(user=user))) | ~Q(Exists(contacts))
+    return Team.objects.filter(own, members=user)
+
+
 def managed_teams(user: User) -> QuerySet[Team]:
     """The teams that a user may change, as `is_manager` says."""
     if user.is_administrator:

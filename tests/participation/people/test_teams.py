@@ -15,7 +15,14 @@ from participation.errors import TeamRefused
 from participation.models import EndedMembership, Team
 from participation.teams import services
 from participation.teams import services as team_services
-from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track, make_user
+from tests.helpers.factories import (
+    make_assessor,
+    make_organizer,
+    make_role,
+    make_topic,
+    make_track,
+    make_user,
+)
 from tests.helpers.runs import TOPICS
 from tests.pooling.conftest import Scene, build_scene
 from tracks.assessors import services as assessor_services
@@ -131,6 +138,15 @@ def test_page_of_a_team_takes_a_fixed_number_of_queries(scene: Scene, django_ass
             services.add_member(team=scene.ours, user=make_user())
         with django_assert_num_queries(10):
             client.get(f"/teams/{scene.ours.pk}/")
+
+
+def test_chair_sees_the_page_of_a_team_without_members(scene: Scene) -> None:
+    scene.ours.memberships.all().delete()
+
+    page = as_user(make_role(scene.track, "carl", is_chair=True)).get(f"/teams/{scene.ours.pk}/")
+
+    assert page.status_code == 200
+    assert "No members yet." in page.content.decode()
 
 
 @pytest.mark.django_db

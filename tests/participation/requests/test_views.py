@@ -83,10 +83,78 @@ def test_organizers_get_one_e_mail_about_the_requests_of_some_minutes_unless_the
 
 
 def test_accepted_user_is_in_the_team_at_once(scene: Scene) -> None:
+    ask(scene.stranger)
+
+    as_user(scene.organizer).post(f"/requests/{JoinRequest.objects.get().pk}/accept/", {"team_name": "Owls"})
+
+    assert [team.name for team in scene.stranger.teams.all()] == ["Owls"]
+
+
+def test_request_that_names_an_existing_team_is_decided_by_its_manager(
+    scene: Scene, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deliver_at_once(settings, monkeypatch)
+    User.objects.filter(pk=scene.member.pk).update(email="max@example.org", first_name="Max", last_name="Ray")
+    ask(scene.stranger, team_name="OURS")
+    asked = JoinRequest.objects.get()
+    Letter.objects.update(due_at=timezone.now())
+    letters.send_due()
+
+    people = as_user(scene.organizer).get("/tracks/arq/people/").content.decode()
+    by_organizer = as_user(scene.organizer).post(f"/requests/{asked.pk}/accept/", {"team_name": "ours "})
+    by_others = [
+        as_user(user).post(f"/requests/{asked.pk}/accept/", {"team_name": "ours"}).status_code
+        for user in (scene.stranger, scene.other)
+    ]
+    nobody_joined = not scene.stranger.teams.exists()
+    own = as_user(scene.member).get(scene.ours.get_absolute_url()).content.decode()
+    accepted = as_user(scene.member).post(f"/requests/{asked.pk}/accept/", {"team_name": "ours"}, follow=True)
+
+    assert "takes part already, and a member sees its runs and scores" in people
+    assert "Max Ray" in people
+    assert 'value="OURS"' not in people, "one click accepts into no existing team"
+    assert by_organizer.status_code == 409
+    assert "decided by Max Ray on the page of the team" in by_organizer.content.decode()
+    assert (by_others, nobody_joined) == ([404, 404], True)
+    assert mail.outbox[0].to == ["max@example.org"]
+    assert mail.outbox[0].subject == "Assay: 1 open request to join the team Ours"
+    assert f"http://testserver{scene.ours.get_absolute_url()}" in mail.outbox[0].body
+    assert "Accept into the team" in own
+    assert list(scene.stranger.teams.all()) == [scene.ours]
+    assert "is accepted and gets an e-mail." in accepted.content.decode()
+
+
+def test_manager_of_a_team_refuses_or_accepts_by_the_api_and_into_their_own_team_only(scene: Scene) -> None:
+    ask(team_name="ours")
+    asked = JoinRequest.objects.get()
+    manager = as_user(scene.member)
+
+    into_theirs = manager.post(
+        f"/api/v1/join-requests/{asked.pk}/accept/", {"team_name": "theirs"}, "application/json"
+    )
+    into_new = manager.post(
+        f"/api/v1/join-requests/{asked.pk}/accept/", {"team_name": "Owls"}, "application/json"
+    )
+    refused = manager.post(
+        f"/api/v1/join-requests/{asked.pk}/refuse/", {"reason": "We do not know you."}, "application/json"
+    )
+
+    for response in (into_theirs, into_new):
+        assert (response.status_code, response.json()["detail"]) == (
+            409,
+            "You decide who joins your own team only.",
+        )
+    assert (refused.status_code, refused.json()["state"]) == (200, "refused")
+
+
+def test_organizer_decides_about_a_team_without_members(scene: Scene) -> None:
+    scene.ours.memberships.all().delete()
     ask(scene.stranger, team_name="ours")
 
+    people = as_user(scene.organizer).get("/tracks/arq/people/").content.decode()
     as_user(scene.organizer).post(f"/requests/{JoinRequest.objects.get().pk}/accept/", {"team_name": "ours"})
 
+    assert "Ours is a team of the track without members: the person will manage it." in people
     assert list(scene.stranger.teams.all()) == [scene.ours]
 
 
@@ -141,7 +209,7 @@ def test_only_organizers_decide(scene: Scene) -> None:
         as_user(user).post(address, {"team_name": "Owls"}).status_code for user in (None, scene.member)
     ]
 
-    assert answers == [302, 403]
+    assert answers == [302, 404]
     assert JoinRequest.objects.get().state == "open"
 
 
