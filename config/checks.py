@@ -85,11 +85,7 @@ def allowed_hosts(**_: Any) -> list[CheckMessage]:
 def site_url(**_: Any) -> list[CheckMessage]:
     if settings.SITE_URL:
         return []
-<<<<<<< HEAD
     message = "SITE_URL is not set, so links in e-mails have the host and port that the request names."
-=======
-    message = "SITE_URL is not set, so links in e-mails carry the host and port of the request."
->>>>>>> 2e23cbc9 (Let the manager of a team decide who joins it)
     hint = "Set it to the address of the site, such as https://assay.example.org."
     return [Warning(message, hint=hint, id="assay.W009")]
 

@@ -122,7 +122,7 @@ class TeamPage:
 
 
 def team_page(team: Team, user: User, site: str) -> TeamPage:
-    """The page of a team for a user. Four queries, five for who decides about the team."""
+    """The page of a team for a user. Four queries, five for people who decide about the team."""
     members = list(team.memberships.select_related("user").order_by("-is_contact", "user__username"))
     manager = is_manager(user, team, members)
     former = team.ended_memberships.select_related("user", "ended_by")
