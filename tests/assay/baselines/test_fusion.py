@@ -5,7 +5,7 @@ from statistics import fmean, pstdev
 import numpy as np
 import pytest
 
-from assay.baselines.fusion import Fusion, fuse
+from assay.baselines.fusion import Fusion, Method, Norm, fuse
 from assay.errors import InputError
 from assay.formats.runs.columns import RunColumns
 
@@ -63,6 +63,39 @@ def test_equal_scores_are_normalized(norm: str, value: float) -> None:
     equal = {"T": {"a": 7.0, "b": 7.0}}
 
     assert fused([equal, {"T": {"c": 1.0}}], Fusion("sum", norm))["T"] == {"a": value, "b": value, "c": value}
+
+
+@pytest.mark.parametrize("score", [0.1, 7.3, 1e-9, 12345.678, -0.7])
+@pytest.mark.parametrize("n", [2, 3, 7, 10])
+def test_z_score_of_equal_scores_is_0_whatever_they_are(score: float, n: int) -> None:
+    equal = {"T": {str(docno): score for docno in range(n)}}
+
+    assert set(fused([equal, equal], Fusion("sum", "z-score"))["T"].values()) == {0.0}
+
+
+@pytest.mark.parametrize("norm", ["min-max", "z-score", "none"])
+@pytest.mark.parametrize("method", ["sum", "mnz", "rrf"])
+def test_order_of_the_runs_changes_nothing(method: Method, norm: Norm) -> None:
+    if (method, norm) == ("mnz", "z-score"):
+        return
+    rng = np.random.default_rng(5)
+    runs = [
+        {"T": {str(docno): float(rng.integers(1, 12)) / 7 for docno in rng.permutation(40)[:25]}}
+        for _ in range(3)
+    ]
+
+    orders = [
+        list(fused([runs[n] for n in order], Fusion(method, norm))["T"].items())
+        for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0))
+    ]
+
+    assert all(order == orders[0] for order in orders)
+
+
+def test_totals_that_differ_by_rounding_errors_tie() -> None:
+    runs: list[Scores] = [{"T": {"a": 0.1, "b": 0.3}}, {"T": {"a": 0.2, "b": 0.3}}, {"T": {"a": 0.3}}]
+
+    assert list(fused(runs, Fusion("sum", "none"))["T"].items()) == [("b", 0.6), ("a", 0.6)]
 
 
 def test_topic_that_one_run_lacks_has_the_documents_of_the_others() -> None:
