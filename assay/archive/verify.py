@@ -39,7 +39,7 @@ from assay.protocols.measures import parse_measures
 from assay.protocols.qrels import is_of_subtopics
 from assay.qrels.freezing import ALWAYS, Unit, Vote
 from assay.qrels.sets import grade_in_set, part_of, subtopics_of, votes_on_subtopics
-from assay.statistics.leaderboard import counted, leaderboard_statistics
+from assay.statistics.leaderboard import counted, leaderboard_statistics, stored_method
 from assay.statistics.significance import above_diagonal
 
 LONGEST = 1e9  # seconds of a session under a protocol without interaction
@@ -444,7 +444,13 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
             computed = replace(computed, first_grades={})
         tag = contents.runs[evaluation.run].tag
         problems += differences(asdict(evaluation), asdict(computed), f"the evaluation of {tag}")
-    again = leaderboard_statistics(list(scores.values()), measures, average=board.average, seed=board.seed)
+    again = leaderboard_statistics(
+        list(scores.values()),
+        measures,
+        average=board.average,
+        seed=board.seed,
+        method=stored_method(board.statistics),
+    )
     statistics: dict[str, Any] = {}
     if again is not None:
         by_measure = {

@@ -29,16 +29,15 @@ def add_scoring_options(
 
 
 def add_random_options(parser: argparse.ArgumentParser) -> None:
-    """Add the seed, and the sizes of randomization tests and the bootstrap."""
+    """Add the seed, the size of randomization tests, and the level of tests and intervals."""
     add_seed(parser)
-    sizes = {
-        "--permutations": "number of permutations of a randomization test",
-        "--resamples": "number of resamples of the bootstrap",
-    }
-    for name, words in sizes.items():
-        parser.add_argument(
-            name, type=positive, default=10_000, metavar="N", help=f"{words} (default: 10000)"
-        )
+    parser.add_argument(
+        "--permutations",
+        type=positive,
+        default=10_000,
+        metavar="N",
+        help="number of permutations of a randomization test (default: 10000)",
+    )
     parser.add_argument(
         "--alpha",
         type=share,
@@ -49,7 +48,7 @@ def add_random_options(parser: argparse.ArgumentParser) -> None:
 
 def randomness(arguments: argparse.Namespace) -> Randomness:
     """The options of `add_random_options`."""
-    return Randomness(arguments.seed, arguments.permutations, arguments.resamples, arguments.alpha)
+    return Randomness(arguments.seed, arguments.permutations, arguments.alpha)
 
 
 def inputs_of(arguments: argparse.Namespace, runs: Mapping[str, str] | None = None) -> Inputs:

@@ -59,6 +59,14 @@ class Scale(NamedTuple):
             f"{n if each.value is None else each.value} {each.label}" for n, each in enumerate(choices)
         )
 
+    def values(self, rules: JudgingRules) -> tuple[int, ...]:
+        """The numbers that a judgment can have."""
+        if self.choice or self.is_of_subtopics:
+            return 0, 1
+        if self.question is None:
+            return tuple(grade.value for grade in rules.grades)
+        return tuple(n if each.value is None else each.value for n, each in enumerate(self.question.choices))
+
     def read(
         self, rules: JudgingRules, docno: str, choice: str, grade: int | None, answers: Answers
     ) -> Read | None:

@@ -10,6 +10,7 @@ computes the values. To add a family, add an entry to `FAMILIES`, and a kernel t
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from math import inf
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -70,6 +71,7 @@ class Family(NamedTuple):
     in_characters: bool = False  # counts characters of citations, and not documents
     qrels: QrelsKind = "grades"  # the qrels that it needs
     of_answers: bool = False  # about generated answers, and not documents
+    most: float = 1.0  # no value is larger
 
 
 _P = Parameter(0.8, 0.0, 0.999999)
@@ -97,8 +99,9 @@ FAMILIES: dict[str, Family] = {
     "bpref": Family(True, "never", True, "binary preference"),
     "judged": Family(False, "optional", False, "share of the ranks that is judged"),
     "Success": Family(True, "required", True, "whether there is a relevant document among the top {k}"),
-    "DCG": Family(False, "optional", True, "discounted cumulative gain", {"dcg": _DCG, "gains": _GAINS}, level=0),
-    "CG": Family(False, "required", True, "sum of the grades of the top {k} ranks", level=0),
+    "DCG": Family(False, "optional", True, "discounted cumulative gain", {"dcg": _DCG, "gains": _GAINS}, level=0,
+        most=inf),
+    "CG": Family(False, "required", True, "sum of the grades of the top {k} ranks", level=0, most=inf),
     "ERR": Family(False, "optional", True, "expected reciprocal rank", {"max_rel": _TOP, "stop": _STOP, "per": _PER}),
     "nERR": Family(False, "optional", True, "expected reciprocal rank, divided by that of the best ranking",
         {"max_rel": _TOP, "stop": _STOP._replace(default="linear"), "per": _PER}),
@@ -110,7 +113,7 @@ FAMILIES: dict[str, Family] = {
         "residual of rank-biased precision: the most that unjudged documents could add", {"p": _P}),
     "infAP": Family(True, "never", True, "inferred average precision"),
     "IPrec": Family(True, "share", True, "interpolated precision at recall {recall}"),
-    "Grade": Family(False, "required", True, "average grade of the top {k} ranks", level=0),
+    "Grade": Family(False, "required", True, "average grade of the top {k} ranks", level=0, most=inf),
     "P-hit": Family(True, "never", True, "share of relevant documents among all returned documents"),
     "SetP": Family(True, "never", True, "precision of the set returned", {"relative": _SWITCH}),
     "SetR": Family(True, "never", True, "recall of the set returned"),
@@ -150,11 +153,14 @@ FAMILIES: dict[str, Family] = {
         qrels="subtopics"),
     "nNRBP": Family(True, "never", True, "rank-biased precision of new subtopics, divided by that of the best ranking",
         {"alpha": _ALPHA, "beta": _BETA}, qrels="subtopics"),
-    "xinfAP": Family(True, "never", False, "average precision, inferred from samples of strata", qrels="strata"),
+    "xinfAP": Family(True, "never", False, "average precision, inferred from samples of strata", qrels="strata",
+        most=inf),
     "infNDCG": Family(False, "never", False, "normalized discounted cumulative gain, inferred from samples of strata",
-        qrels="strata"),
-    "iP": Family(True, "required", False, "precision at rank {k}, inferred from samples of strata", qrels="strata"),
-    "statAP": Family(True, "never", False, "average precision, estimated from a sample", qrels="probabilities"),
+        qrels="strata", most=inf),
+    "iP": Family(True, "required", False, "precision at rank {k}, inferred from samples of strata", qrels="strata",
+        most=inf),
+    "statAP": Family(True, "never", False, "average precision, estimated from a sample", qrels="probabilities",
+        most=inf),
     **{
         f"{name}{strict}": Family(
             False,

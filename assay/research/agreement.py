@@ -181,10 +181,9 @@ def _numbered(
 ) -> report.Graded:
     """The numbers of the judgments on a scale."""
     if protocol is None or not scale.key:
-        return report.Graded.from_rows(
-            (row.topic, row.docno, row.assessor, row.grade) for row in rows if row.grade is not None
-        )
-    return report.Graded.from_rows(
+        graded = ((row.topic, row.docno, row.assessor, row.grade) for row in rows if row.grade is not None)
+        return report.Graded.from_rows(graded, scale.values(protocol.judging) if protocol else ())
+    numbered = (
         (topic, row.docno, row.assessor, number)
         for row in rows
         for topic, number in scale.numbered(
@@ -196,6 +195,7 @@ def _numbered(
             row.answers,
         )
     )
+    return report.Graded.from_rows(numbered, scale.values(protocol.judging))
 
 
 def _read(judgments: Values, rules: JudgingRules | None, columns: Mapping[str, str]) -> list[JudgmentRow]:

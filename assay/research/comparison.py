@@ -14,7 +14,7 @@ from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import ALL, Prepared, RunScores, judged_documents, prepare, score_prepared
+from assay.measures.scores import ALL, Prepared, RunScores, Scored, judged_documents, prepare, score_prepared
 from assay.plots import Interval, groups, intervals
 from assay.protocols.measures import FAMILIES, Measure, qrels_of
 from assay.protocols.schema import Average, Protocol
@@ -31,7 +31,8 @@ from assay.research.evaluation import (
     warn_of_missing,
 )
 from assay.research.results import Figure, Result
-from assay.statistics.intervals import bootstrap
+from assay.statistics.intervals import METHODS, coverage, intervals_of_means
+from assay.statistics.leaderboard import possible_range
 from assay.statistics.rank_correlation import overlap_of_runs, ranks
 from assay.statistics.significance import (
     PairTest,
@@ -55,23 +56,26 @@ def no_progress(label: str) -> Callable[[int, int], None]:
 
 @dataclass(frozen=True)
 class Randomness:
-    """The seed and the sizes of tests and intervals.
+    """The seed and the sizes of tests.
 
     Args:
-        permutations: of a randomization test; `resamples`: of the bootstrap.
+        permutations: of a randomization test.
         alpha: significance level of tests; intervals have the level 1 - alpha.
     """
 
     seed: int = 1
     permutations: int = 10_000
-    resamples: int = 10_000
     alpha: float = 0.05
+
+    @property
+    def level(self) -> float:
+        return round(1 - self.alpha, 12)
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
             raise InputError(f"alpha {self.alpha}: use a number between 0 and 1")
-        if self.seed < 0 or self.permutations < 1 or self.resamples < 1:
-            raise InputError("seed, permutations and resamples: use whole numbers from 0, 1 and 1")
+        if self.seed < 0 or self.permutations < 1:
+            raise InputError("seed and permutations: use whole numbers from 0 and 1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,15 +117,23 @@ class Inputs:
         return any(measure.in_characters for measure in self.measures)
 
     @cached_property
-    def _scored(self) -> list[RunScores]:
-        scored = []
-        for name, run in zip(self.names, self._prepared, strict=True):
-            result = score_prepared(run, self.judged, self.measures)
+    def _results(self) -> list[Scored]:
+        results = [score_prepared(run, self.judged, self.measures) for run in self._prepared]
+        for name, result in zip(self.names, results, strict=True):
             if result.problem:
                 warnings.warn(f"{name}: {result.problem}", InputWarning, stacklevel=2)
-            scored.append(result.scores)
+        scored = [result.scores for result in results]
         warn_of_missing(self.judged.topics.tolist(), scored, self.average)
-        return scored
+        return results
+
+    @property
+    def _scored(self) -> list[RunScores]:
+        return [result.scores for result in self._results]
+
+    @cached_property
+    def comparable(self) -> list[int]:
+        """The runs with a judged document. The values of the others are 0 because nothing is known of them."""
+        return [n for n, result in enumerate(self._results) if not result.problem]
 
     @cached_property
     def is_counted(self) -> NDArray[np.bool_]:
@@ -165,10 +177,7 @@ def read_inputs(
         InputError: A file, the protocol or a measure cannot be used.
     """
     protocol = scoring.rules
-    parsed = measures_of(measures, protocol)
-    for measure in parsed:
-        if FAMILIES[measure.family].summary != "mean":
-            raise InputError(f"{measure} is not a mean over topics; tests and intervals only compare means")
+    parsed = _tested(measures_of(measures, protocol), are_named=bool(measures))
     units = scoring.read_units(protocol)
     return Inputs(
         protocol,
@@ -183,6 +192,22 @@ def read_inputs(
     )
 
 
+def _tested(measures: Sequence[Measure], *, are_named: bool) -> list[Measure]:
+    """The measures that are means over topics. Others of a protocol are left out with a warning.
+
+    Raises:
+        InputError: There is none, or one that is not a mean was asked for by its name.
+    """
+    tested = [measure for measure in measures if FAMILIES[measure.family].summary == "mean"]
+    others = [str(measure) for measure in measures if measure not in tested]
+    if others and (are_named or not tested):
+        raise InputError(f"{others[0]} is not a mean over topics; tests and intervals only compare means")
+    for name in others:
+        text = f"{name} is left out: it is not a mean over topics, and tests and intervals only compare means"
+        warnings.warn(text, InputWarning, stacklevel=2)
+    return tested
+
+
 def compare(
     qrels: Values,
     runs: Runs,
@@ -195,7 +220,6 @@ def compare(
     duplicates: PathLike | None = None,
     seed: int = 1,
     permutations: int = 10_000,
-    resamples: int = 10_000,
     alpha: float = 0.05,
     persistence: float = 0.9,
 ) -> "Comparison":
@@ -203,7 +227,7 @@ def compare(
 
     Args:
         qrels, runs, measures, protocol, average, units, formulas, duplicates: as for `assay.evaluate`.
-        seed, permutations, resamples, alpha: of tests and intervals.
+        seed, permutations, alpha: of tests; intervals have the level 1 - alpha.
         persistence: the probability that a reader goes to the next rank, for rank-biased overlap.
 
     Raises:
@@ -214,7 +238,7 @@ def compare(
         raise InputError(f"compare takes two runs, got {len(named)}; assay.tiers ranks any number of runs")
     if not 0 < persistence < 1:
         raise InputError(f"persistence {persistence}: use a number between 0 and 1")
-    tests = Randomness(seed, permutations, resamples, alpha)
+    tests = Randomness(seed, permutations, alpha)
     scoring = Scoring(
         protocol=protocol, average=average, units=units, formulas=formulas, duplicates=duplicates
     )
@@ -242,7 +266,8 @@ class Comparison(Result):
         return [
             Table(
                 "summary",
-                f"means of {first} and {second}; intervals and p-values of the difference, seed {self.tests.seed}",
+                f"means of {first} and {second}; {self.tests.level:g} interval of the difference "
+                f"({_worth(inputs, self.tests)}); p-values, seed {self.tests.seed}{_not_comparable(inputs)}",
                 ("measure", "topics", "first", "second", "mean_first", "mean_second", "difference", "low", "high",
                  "wins", "ties", "losses", "t", "p_t", "p_randomization", "p_wilcoxon"),
                 [_summary(inputs, measure, self.tests) for measure in inputs.measures],
@@ -273,21 +298,37 @@ class Comparison(Result):
         return Figure(groups("topics", title, self.inputs.topics, series, across="Topic", up=str(measure)))
 
 
+def _worth(inputs: Inputs, tests: Randomness) -> str:
+    """The method of the intervals, and how often they contain the mean with this number of topics."""
+    return "; ".join(filter(None, (METHODS["skewed-t"], coverage(len(inputs.topics), level=tests.level))))
+
+
+def _not_comparable(inputs: Inputs) -> str:
+    names = [name for n, name in enumerate(inputs.names) if n not in inputs.comparable]
+    return f"; {', '.join(names)}: no judged document, so not comparable" if names else ""
+
+
 def _summary(inputs: Inputs, measure: Measure, tests: Randomness) -> tuple[Cell, ...]:
     scores = inputs.scores(measure)
-    differences = scores[:1] - scores[1:]
-    interval = bootstrap(differences, seed=tests.seed, level=1 - tests.alpha, n_resamples=tests.resamples)
-    permuted = randomization(scores, n_permutations=tests.permutations, seed=tests.seed)
+    n, (differences,) = scores.shape[1], scores[:1] - scores[1:]
     is_tied = np.isclose(differences, 0.0, atol=1e-12)
-    wins = int(((differences > 0) & ~is_tied).sum())
-    ties = int(is_tied.sum())
-    n = scores.shape[1]
-    p_values = (float(test.p[0, 1]) for test in (paired_t(scores), permuted, wilcoxon(scores)))
-    return (
-        *(str(measure), n, *inputs.names, *scores.mean(axis=1).tolist()),
-        *(float(interval.means[0]), float(interval.low[0]), float(interval.high[0])),
-        *(wins, ties, n - wins - ties, float(t_statistics(scores)[0, 1]), *p_values),
+    wins, ties = int(((differences > 0) & ~is_tied).sum()), int(is_tied.sum())
+    row: tuple[Cell, ...] = (
+        str(measure),
+        n,
+        *inputs.names,
+        *scores.mean(axis=1).tolist(),
+        float(differences.mean()),
     )
+    counts = (wins, ties, n - wins - ties)
+    if n < 2 or len(inputs.comparable) < 2:
+        return (*row, None, None, *counts, None, None, None, None)
+    most = possible_range(scores, measure)[1]
+    interval = intervals_of_means(differences[np.newaxis], level=tests.level, within=(-most, most))
+    permuted = randomization(scores, n_permutations=tests.permutations, seed=tests.seed)
+    p_values = (float(test.p[0, 1]) for test in (paired_t(scores), permuted, wilcoxon(scores)))
+    ends = float(interval.low[0]), float(interval.high[0])
+    return (*row, *ends, *counts, float(t_statistics(scores)[0, 1]), *p_values)
 
 
 def tiers(
@@ -302,7 +343,6 @@ def tiers(
     duplicates: PathLike | None = None,
     seed: int = 1,
     permutations: int = 10_000,
-    resamples: int = 10_000,
     alpha: float = 0.05,
     pairs: bool = False,
 ) -> "Tiers":
@@ -310,13 +350,13 @@ def tiers(
 
     Args:
         qrels, runs, measures, protocol, average, units, formulas, duplicates: as for `assay.evaluate`.
-        seed, permutations, resamples, alpha: of tests and intervals.
+        seed, permutations, alpha: of tests; intervals have the level 1 - alpha.
         pairs: also a table of every two runs, with the p-values of each test.
 
     Raises:
         InputError: Something cannot be used.
     """
-    tests = Randomness(seed, permutations, resamples, alpha)
+    tests = Randomness(seed, permutations, alpha)
     scoring = Scoring(
         protocol=protocol, average=average, units=units, formulas=formulas, duplicates=duplicates
     )
@@ -336,10 +376,15 @@ class Tiers(Result):
     progress: Progress = no_progress
 
     @cached_property
+    def _compared(self) -> list[int]:
+        """The runs that are tested: none on a single topic, which does not show how much values vary."""
+        return self.inputs.comparable if len(self.inputs.topics) > 1 else []
+
+    @cached_property
     def _tukey(self) -> dict[Measure, PairTest]:
         return {
             measure: tukey_hsd(
-                self.inputs.scores(measure),
+                self.inputs.scores(measure)[self._compared],
                 n_permutations=self.tests.permutations,
                 seed=self.tests.seed,
                 progress=self.progress(str(measure)),
@@ -350,12 +395,12 @@ class Tiers(Result):
     @cached_property
     def tables(self) -> list[Table]:
         """Ranks, means, intervals and letters of tiers by measure; how many pairs differ; and the pairs."""
-        n_pairs, alpha = len(self.inputs.names) * (len(self.inputs.names) - 1) // 2, self.tests.alpha
+        n_pairs, alpha = len(self._compared) * (len(self._compared) - 1) // 2, self.tests.alpha
         rows: list[tuple[Cell, ...]] = []
         for measure, tukey in self._tukey.items():
             n_apart = int(np.triu(tukey.is_significant(alpha), 1).sum())
-            share = tukey.share_significant(alpha)
-            rows.append((str(measure), len(self.inputs.topics), n_pairs, n_apart, share, tukey.critical))
+            counts = (n_apart, tukey.share_significant(alpha), tukey.critical) if n_pairs else (0, None, None)
+            rows.append((str(measure), len(self.inputs.topics), n_pairs, *counts))
         tables = [
             self._ranking(),
             Table(
@@ -372,32 +417,40 @@ class Tiers(Result):
         return f"{self.tests.permutations} permutations, seed {self.tests.seed}"
 
     def _ranking(self) -> Table:
-        inputs, tests = self.inputs, self.tests
+        """The runs by their means; those that are not comparable are last."""
+        inputs, alpha = self.inputs, self.tests.alpha
         rows: list[tuple[Cell, ...]] = []
         for measure, tukey in self._tukey.items():
-            intervals = bootstrap(
-                inputs.scores(measure), seed=tests.seed, level=1 - tests.alpha, n_resamples=tests.resamples
+            scores = inputs.scores(measure)
+            within = possible_range(scores, measure)
+            intervals = intervals_of_means(scores, level=self.tests.level, within=within)
+            tier_of = dict(
+                zip(self._compared, letters(tiers_of(tukey, alpha), len(self._compared)), strict=True)
             )
-            columns = (tukey.means, intervals.low, intervals.high)
-            run_ranks = ranks(tukey.means).tolist()
-            run_letters = letters(tiers_of(tukey, tests.alpha), len(inputs.names))
-            for i in np.argsort(-tukey.means, kind="stable").tolist():
-                numbers = (float(column[i]) for column in columns)
-                rows.append((str(measure), run_ranks[i], inputs.names[i], *numbers, run_letters[i]))
+            ranked = sorted(inputs.comparable, key=lambda n: -intervals.means[n])
+            for rank, n in zip(ranks(intervals.means[ranked]).tolist(), ranked, strict=True):
+                numbers = (float(column[n]) for column in (intervals.means, intervals.low, intervals.high))
+                rows.append((str(measure), rank, inputs.names[n], *numbers, tier_of.get(n, "")))
+            rows += [
+                (str(measure), None, name, float(intervals.means[n]), None, None, "not comparable")
+                for n, name in enumerate(inputs.names)
+                if n not in inputs.comparable
+            ]
         return Table(
             "ranking",
-            f"mean with its {1 - tests.alpha:g} interval; runs that share a letter do not differ significantly",
+            f"mean with its {self.tests.level:g} interval ({_worth(inputs, self.tests)}); runs that share a letter do "
+            f"not differ significantly{_not_comparable(inputs)}",
             ("measure", "rank", "run", "mean", "low", "high", "tier"),
             rows,
         )
 
     def _pairs(self) -> Table:
-        n_of_holm = max(self.tests.permutations, permutations_for(len(self.inputs.names)))
+        n_of_holm = max(self.tests.permutations, permutations_for(len(self._compared)))
         of_holm = f", {n_of_holm} for Holm" if n_of_holm > self.tests.permutations else ""
-        names = self.inputs.names
+        names = [self.inputs.names[n] for n in self._compared]
         rows: list[tuple[Cell, ...]] = []
         for measure, tukey in self._tukey.items():
-            scores = self.inputs.scores(measure)
+            scores = self.inputs.scores(measure)[self._compared]
             permuted = randomization(scores, n_permutations=n_of_holm, seed=self.tests.seed)
             tests = (permuted, paired_t(scores), wilcoxon(scores))
             order = np.argsort(-tukey.means, kind="stable").tolist()
@@ -421,9 +474,13 @@ class Tiers(Result):
         """The mean of each run with its interval, for the first measure."""
         measure = str(self.inputs.measures[0])
         rows = [
-            Interval(f"{row[2]}", float(row[3] or 0), float(row[4] or 0), float(row[5] or 0))
+            Interval(f"{row[2]}", float(row[3] or 0), _number(row[4]), _number(row[5]))
             for row in self.table("ranking").rows
             if row[0] == measure
         ]
-        level = f"{1 - self.tests.alpha:.0%}"
-        return Figure(intervals("ranking", f"Mean {measure} with its {level} interval", rows, across=measure))
+        title = f"Mean {measure} with its {self.tests.level:.0%} interval ({_worth(self.inputs, self.tests)})"
+        return Figure(intervals("ranking", title, rows, across=measure))
+
+
+def _number(cell: Cell) -> float | None:
+    return float(cell) if isinstance(cell, float) and np.isfinite(cell) else None

@@ -1,25 +1,26 @@
 """Agreement of judges: Cohen's kappa of two judges, plain or weighted, and Krippendorff's alpha of any number.
 
 Judgments are flat arrays of equal length, with one row for each judgment: its unit, judge and grade. Leave non-answers
-out. Grades are ordered by their numbers; weights count steps in that order, over the grades that occur. Functions raise
-ValueError for arrays of different lengths.
+out. Grades are ordered by their numbers. Functions raise ValueError for arrays of different lengths.
+
+Standard errors are the jackknife's: the value is computed again without each unit. Intervals are Student's, of Fisher's
+transformation of the value, so that they stay between -1 and 1. They are nan where they are undefined: with fewer than
+two units, where values without one unit are all equal, as in perfect agreement, or where one of them is undefined.
 """
 
 import math
-from collections.abc import Iterator
-from statistics import NormalDist
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.statistics.intervals import LEVEL, t_quantile
+
 Weights = Literal["none", "linear", "quadratic"]
 Metric = Literal["nominal", "ordinal", "interval"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-LEVEL = 0.95
-N_RESAMPLES = 2_000
-SEED = 2_011
 
 
 class Interval(NamedTuple):
@@ -28,6 +29,10 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    @property
+    def is_defined(self) -> bool:
+        return not math.isnan(self.low)
+
 
 class Kappa(NamedTuple):
     """Agreement of two judges on `n` units.
@@ -35,7 +40,7 @@ class Kappa(NamedTuple):
     Args:
         observed, expected: the weighted share of units on which they agree, and the share expected by chance.
         value: kappa; nan if there are no units, or if chance alone gives perfect agreement.
-        error: the large-sample standard error of kappa; nan where kappa is.
+        error: the standard error of kappa; nan where it is undefined.
     """
 
     n: int
@@ -45,11 +50,23 @@ class Kappa(NamedTuple):
     error: float
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """The normal confidence interval, cut to [-1, 1]. It is rough for fewer than about 50 units."""
-        width = NormalDist().inv_cdf((1 + level) / 2) * self.error
-        if math.isnan(width):
-            return Interval(math.nan, math.nan)
-        return Interval(max(-1.0, self.value - width), min(1.0, self.value + width))
+        return _interval(self.value, self.error, self.n, level)
+
+
+def _interval(value: float, error: float, n: int, level: float) -> Interval:
+    if not (n > 1 and error > 1e-12 and abs(value) < 1):
+        return Interval(math.nan, math.nan)
+    middle, width = math.atanh(value), t_quantile(level, n - 1) * error / (1 - value**2)
+    return Interval(math.tanh(middle - width), math.tanh(middle + width))
+
+
+def _jackknife(without_one: Floats, n_units: Floats) -> float:
+    """The standard error of a value, from those without a unit of each pattern (patterns,), and its number of units."""
+    n = float(n_units.sum())
+    if n < 2:
+        return math.nan
+    away = without_one - (without_one @ n_units) / n
+    return math.sqrt((n - 1) / n * float(np.square(away) @ n_units))
 
 
 def confusion(first: Ints, second: Ints) -> tuple[Ints, Ints]:
@@ -74,19 +91,19 @@ def confusion(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     return grades, np.bincount(cell, minlength=len(grades) ** 2).reshape(len(grades), len(grades))
 
 
-def cohen_kappa(first: Ints, second: Ints, *, weights: Weights = "none") -> Kappa:
+def cohen_kappa(first: Ints, second: Ints, *, weights: Weights = "none", scale: Sequence[int] = ()) -> Kappa:
     """Cohen's kappa of two judges: agreement beyond chance, given how often each judge uses each grade.
 
     Args:
         first, second: (units,) grades of the same units.
         weights: what a disagreement counts: "none": 1; "linear": its number of steps; "quadratic": the square of them.
+        scale: the grades that a judge can give; a step leads from one to the next. Grades that occur are added.
 
     Returns:
         Kappa; with nan for no units.
 
     Source:
-        Cohen (1960), doi:10.1177/001316446002000104; weighted: Cohen (1968), doi:10.1037/h0026256. The standard error:
-        Fleiss, Cohen & Everitt (1969), doi:10.1037/h0028106.
+        Cohen (1960), doi:10.1177/001316446002000104; weighted: Cohen (1968), doi:10.1037/h0026256.
 
     >>> round(cohen_kappa(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0])).value, 2)
     0.5
@@ -95,24 +112,25 @@ def cohen_kappa(first: Ints, second: Ints, *, weights: Weights = "none") -> Kapp
     n = len(first)
     if not n:
         return Kappa(0, math.nan, math.nan, math.nan, math.nan)
-    steps = np.abs(np.subtract.outer(np.arange(len(grades)), np.arange(len(grades)))).astype(np.float64)
-    share = steps / max(1, len(grades) - 1)
+    steps_of = np.union1d(grades, np.array(scale, dtype=np.int64))
+    place = np.searchsorted(steps_of, grades)
+    steps = np.abs(np.subtract.outer(place, place)).astype(np.float64)
+    share = steps / max(1, len(steps_of) - 1)
     cost = {"none": (steps > 0).astype(np.float64), "linear": share, "quadratic": np.square(share)}[weights]
-    chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
-    observed, by_chance = float((cost * table).sum()) / n, float((cost * chance).sum()) / n
-    value = 1 - observed / by_chance if by_chance else math.nan
-    return Kappa(n, 1 - observed, 1 - by_chance, value, _standard_error(table / n, cost, by_chance, value, n))
+    row, column = np.nonzero(table)
+    tables = np.repeat(table[None].astype(np.float64), len(row) + 1, axis=0)
+    tables[np.arange(len(row)), row, column] -= 1  # the last one is whole
+    observed, by_chance = _costs(tables, cost)
+    values = 1 - np.divide(observed, by_chance, out=np.full(len(tables), np.nan), where=by_chance > 0)
+    error = _jackknife(values[:-1], table[row, column].astype(np.float64))
+    return Kappa(n, 1 - float(observed[-1]), 1 - float(by_chance[-1]), float(values[-1]), error)
 
 
-def _standard_error(share: Floats, cost: Floats, by_chance: float, kappa: float, n: int) -> float:
-    """The large-sample standard error of kappa, from the (grades, grades) shares of the confusion matrix."""
-    if not by_chance:
-        return math.nan
-    weight, loss = 1 - cost, 1 - kappa
-    of_rows, of_columns = weight @ share.sum(axis=0), share.sum(axis=1) @ weight
-    spread = share * np.square(weight - (of_rows[:, None] + of_columns[None, :]) * loss)
-    variance = float(spread.sum()) - (kappa - (1 - by_chance) * loss) ** 2
-    return math.sqrt(max(0.0, variance) / n) / by_chance
+def _costs(tables: Floats, cost: Floats) -> tuple[Floats, Floats]:
+    """The mean cost of each confusion matrix (tables, grades, grades), and the mean expected by chance; 0 if empty."""
+    n = np.maximum(tables.sum(axis=(1, 2)), 1.0)
+    by_chance = np.einsum("ti,ij,tj->t", tables.sum(axis=2), cost, tables.sum(axis=1))
+    return (tables * cost).sum(axis=(1, 2)) / n, by_chance / np.square(n)
 
 
 def krippendorff_alpha(unit: Ints, grade: Ints, *, metric: Metric = "ordinal") -> float:
@@ -140,35 +158,18 @@ def krippendorff_alpha(unit: Ints, grade: Ints, *, metric: Metric = "ordinal") -
     return float(_alphas(grades, coincidences, metric)[0])
 
 
-def alpha_interval(
-    unit: Ints, grade: Ints, *, metric: Metric = "ordinal", level: float = LEVEL, seed: int = SEED
-) -> Interval:
-    """The percentile bootstrap interval of Krippendorff's alpha, from 2,000 resamples of units.
+def alpha_interval(unit: Ints, grade: Ints, *, metric: Metric = "ordinal", level: float = LEVEL) -> Interval:
+    """The confidence interval of Krippendorff's alpha.
 
     Args:
         unit, grade, metric: as for `krippendorff_alpha`.
         level: the confidence level.
-        seed: seed of the resamples. The same NumPy gives the same interval.
-
-    Returns:
-        The two ends; nan if alpha is undefined. Resamples without a defined alpha, such as those in which all grades
-        are equal, are left out.
-
-    Source:
-        Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13.
     """
     grades, patterns, n_units = _patterns(unit, grade)
-    n = int(n_units.sum())
-    if not n:
-        return Interval(math.nan, math.nan)
-    resamples = np.random.default_rng(seed).multinomial(n, n_units / n, size=N_RESAMPLES)
-    coincidences = np.tensordot(resamples.astype(np.float64), _coincidences(patterns), axes=1)
-    values = _alphas(grades, coincidences, metric)
-    values = values[~np.isnan(values)]
-    if math.isnan(krippendorff_alpha(unit, grade, metric=metric)) or not len(values):
-        return Interval(math.nan, math.nan)
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return Interval(low, high)
+    added = _coincidences(patterns)
+    total = np.tensordot(n_units[None], added, axes=1)
+    values = _alphas(grades, np.concatenate((total, total - added)), metric)
+    return _interval(float(values[0]), _jackknife(values[1:], n_units), int(n_units.sum()), level)
 
 
 def _patterns(unit: Ints, grade: Ints) -> tuple[Ints, Floats, Floats]:

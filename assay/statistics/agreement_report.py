@@ -43,6 +43,7 @@ class Graded:
         assessors, topics: names, ascending.
         unit, topic, assessor, grade: (judgments,) of each judgment: its unit, the indexes of its topic and assessor,
             and its grade.
+        scale: the grades that an assessor can give; if they are not known, those that occur.
     """
 
     assessors: list[str]
@@ -51,9 +52,10 @@ class Graded:
     topic: Ints
     assessor: Ints
     grade: Ints
+    scale: tuple[int, ...]
 
     @classmethod
-    def from_rows(cls, rows: Iterable[tuple[str, str, str, int]]) -> Self:
+    def from_rows(cls, rows: Iterable[tuple[str, str, str, int]], scale: tuple[int, ...] = ()) -> Self:
         """Columns from rows of topic, docno, assessor and grade. Of several by one assessor, the last one counts."""
         grades = {row[:3]: row[3] for row in rows}
         units = {key: n for n, key in enumerate(dict.fromkeys(key[:2] for key in grades))}
@@ -63,13 +65,14 @@ class Graded:
             (units[key[:2]], topics[key[0]], assessors[key[2]], grade) for key, grade in grades.items()
         ]
         unit, topic, assessor, grade = np.array(columns, dtype=np.int64).reshape(-1, 4).T
-        return cls(list(assessors), list(topics), unit, topic, assessor, grade)
+        scale = scale or tuple(np.unique(grade).tolist())
+        return cls(list(assessors), list(topics), unit, topic, assessor, grade, scale)
 
     def of_topic(self, number: int) -> Self:
         """The judgments of one topic."""
         keep = self.topic == number
         columns = (self.unit[keep], self.topic[keep], self.assessor[keep], self.grade[keep])
-        return type(self)(self.assessors, self.topics, *columns)
+        return type(self)(self.assessors, self.topics, *columns, self.scale)
 
     def two_way(self, level: int) -> Ints:
         """(judgments,) 1 from the grade `level` on, 0 below."""
@@ -153,8 +156,8 @@ def pairs(graded: Graded, level: int) -> list[Pair]:
                 first=graded.assessors[shared.first],
                 second=graded.assessors[shared.second],
                 kappa=cohen_kappa(first, second),
-                linear=cohen_kappa(first, second, weights="linear"),
-                quadratic=cohen_kappa(first, second, weights="quadratic"),
+                linear=cohen_kappa(first, second, weights="linear", scale=graded.scale),
+                quadratic=cohen_kappa(first, second, weights="quadratic", scale=graded.scale),
                 two_way=cohen_kappa(two_way[shared.of_first], two_way[shared.of_second]),
                 grades=grades,
                 confusion=table,

@@ -1,26 +1,44 @@
-"""Confidence intervals of scores by the bootstrap over topics: bias-corrected and accelerated (BCa).
+"""Confidence intervals of means and of ratios of sums, over topics.
 
-A resample draws as many topics as there are, at random and with replacement, and gives every run a mean. The ends of
-the interval are quantiles of these means, corrected for bias and skew: scores between 0 and 1 accumulate at the ends,
-where the plain percentile interval covers the mean less often than its level. All runs get the same resamples, so that
-the interval of a difference is that of the differences. A ratio of sums over topics is computed from the sums of each
-resample.
+`intervals_of_means` and `interval_of_ratio` use Student's t, corrected for skew, because scores between 0 and 1
+accumulate at the ends: there, a plain t interval often ends below the true mean. Nothing is random.
 
-Random draws come from the raw stream of PCG64: the same seed gives the same interval on any machine, up to rounding.
+`bootstrap` and `bootstrap_ratio` are the bias-corrected and accelerated bootstrap (BCa) that leaderboards had before.
+With few topics, it contains the mean less often than its level says; it only serves to verify what was stored. Its
+draws come from the raw stream of PCG64: the same seed gives the same interval on any machine, up to rounding.
+
+An interval is nan where it is undefined: for a single topic, and for equal values, which do not show how much others
+vary.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.significance import Scores, check_draws, checked_scores
+from assay.statistics.significance import Scores, check_draws, checked_scores, two_sided_p
 
+Method = Literal["skewed-t", "bca"]
+
+METHODS: dict[Method, str] = {
+    "skewed-t": "Student's t, corrected for skew",
+    "bca": "bootstrap over topics, BCa",
+}
+# How many of 100 intervals of the level 0.95 contain the true mean, from this number of topics on: the lowest and the
+# highest number of the measures that `python -m maintenance.benchmarks intervals` simulates.
+COVERAGE: dict[Method, dict[int, tuple[int, int]]] = {
+    "skewed-t": {3: (84, 100), 5: (88, 96), 10: (94, 100), 25: (95, 98), 50: (95, 97)},
+    "bca": {3: (61, 81), 5: (75, 96), 10: (87, 96), 25: (92, 97), 50: (93, 95)},
+}
 N_RESAMPLES = 10_000
 LEVEL = 0.95
+Range = tuple[float, float]
+EVERYWHERE: Range = (-math.inf, math.inf)
 HALF = np.uint64(32)
 NORMAL = NormalDist()
 BLOCK = 1 << 21  # random topics held at a time
@@ -31,26 +49,119 @@ class Intervals:
     """The confidence interval of each run's mean.
 
     Args:
-        means, low, high: (runs,) the mean, and the ends of its interval.
-        level: the confidence level, such as 0.95.
-        n_resamples, seed: number of resamples, and the seed of their random draws.
+        means, low, high: (runs,) the mean, and the ends of its interval; nan where it is undefined.
     """
 
     means: Scores
     low: Scores
     high: Scores
-    level: float
-    n_resamples: int
-    seed: int
+
+
+def intervals_of_means(scores: Scores, *, level: float = LEVEL, within: Range = EVERYWHERE) -> Intervals:
+    """The interval of each run's mean over topics: Student's t, corrected for skew.
+
+    Each end is that of the t interval or that of Hall's transformation of it, whichever is farther from the mean. For
+    the interval of the difference between two runs, pass their differences as the scores of one run.
+
+    Args:
+        level: confidence level, between 0 and 1.
+        within: the lowest and the highest value that are possible; the interval does not go beyond.
+
+    Source:
+        Hall (1992), On the removal of skewness by transformation, Journal of the Royal Statistical Society B 54,
+        221-228.
+
+    >>> intervals = intervals_of_means(np.array([[0.1, 0.0, 0.2, 0.1, 0.6]]), within=(0.0, 1.0))
+    >>> intervals.low.round(3).tolist(), intervals.high.round(3).tolist()
+    ([0.0], [1.0])
+    """
+    _check_level(level)
+    means = checked_scores(scores).mean(axis=1)
+    return Intervals(means, *_ends(scores, means, level, within))
+
+
+def interval_of_ratio(
+    counts: Scores, value_of: Callable[[Scores], Scores], *, level: float = LEVEL
+) -> tuple[float, float]:
+    """The ends of the interval of a ratio of sums over topics, such as the accuracy of all labels of a run.
+
+    It is that of a mean of the jackknife's pseudo-values: what the ratio owes to each topic.
+
+    Args:
+        counts: (topics, counts) what each topic adds to the sums.
+        value_of: from sums (rows, counts) to their ratios (rows,), which are between 0 and 1.
+
+    Source:
+        Tukey (1958), Bias and confidence in not-quite large samples, Annals of Mathematical Statistics 29, 614.
+    """
+    _check_level(level)
+    total = checked_scores(counts).sum(axis=0)
+    ratio = value_of(total[np.newaxis])
+    owed = ratio + (len(counts) - 1) * (ratio - value_of(total - counts))
+    low, high = _ends(owed[np.newaxis], ratio, level, (0.0, 1.0))
+    return float(low[0]), float(high[0])
+
+
+def _ends(values: Scores, middle: Scores, level: float, within: Range) -> tuple[Scores, Scores]:
+    """The ends for each row (runs, topics), around `middle` (runs,)."""
+    n = values.shape[1]
+    if n < 2:
+        return np.full_like(middle, np.nan), np.full_like(middle, np.nan)
+    away = values - values.mean(axis=1, keepdims=True)
+    spread = np.sqrt(np.square(away).mean(axis=1))
+    is_level = np.ptp(values, axis=1) <= 1e-12 * np.maximum(
+        1.0, np.abs(middle)
+    )  # equal, up to rounding errors
+    spread = np.where(is_level, np.nan, spread)
+    skew = (away**3).mean(axis=1) / spread**3 / math.sqrt(n)  # between -1 and 1
+    t = t_quantile(level, n - 1)
+    error = spread / math.sqrt(n - 1)
+    low = middle - np.maximum(t, _hall(t, skew)) * error
+    high = middle - np.minimum(-t, _hall(-t, skew)) * error
+    return np.clip(low, *within), np.clip(high, *within)
+
+
+def _hall(t: float, skew: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The value at which the statistic of skewed values has the probability that Student's has at t."""
+    is_skewed = np.abs(skew) > 1e-6
+    by = np.where(is_skewed, skew, 1.0)
+    return np.where(is_skewed, 3 / by * (np.cbrt(1 + by * (t - by / 6)) - 1), t)
+
+
+@lru_cache
+def t_quantile(level: float, degrees: int) -> float:
+    """The t that Student's statistic exceeds, up or down, with the probability 1 - level.
+
+    >>> round(t_quantile(0.95, 4), 6)
+    2.776445
+    """
+    low, high = 0.0, 2.0
+    while two_sided_p(np.array([high]), degrees)[0] > 1 - level:
+        high *= 2
+    for _ in range(6):
+        grid = np.linspace(low, high, 257)
+        place = int((two_sided_p(grid[1:-1], degrees) > 1 - level).sum())
+        low, high = float(grid[place]), float(grid[place + 1])
+    return high
+
+
+def coverage(n_topics: int, method: Method = "skewed-t", level: float = LEVEL) -> str:
+    """The share of intervals that contain the mean with this number of topics, in words; empty if not simulated.
+
+    >>> coverage(12)
+    'in simulations with 10 topics, 94 to 100 of 100 contain the true mean'
+    """
+    sizes = [n for n in COVERAGE[method] if n <= n_topics]
+    if level != LEVEL or not sizes:
+        return ""
+    low, high = COVERAGE[method][sizes[-1]]
+    return f"in simulations with {sizes[-1]} topics, {low} to {high} of 100 contain the true mean"
 
 
 def bootstrap(
     scores: Scores, *, seed: int, level: float = LEVEL, n_resamples: int = N_RESAMPLES
 ) -> Intervals:
-    """The BCa interval of each run's mean over topics.
-
-    For the interval of the difference between two runs, pass their differences as the scores of one run. If all topics
-    have the same value, or if there is one topic only, the interval is that value.
+    """The BCa interval of each run's mean over topics; the mean itself for equal values.
 
     Args:
         level: confidence level, between 0 and 1.
@@ -67,7 +178,7 @@ def bootstrap(
     low, high = np.empty_like(means), np.empty_like(means)
     for run, sorted_means in enumerate(resampled):
         low[run], high[run] = _bca(scores[run], sorted_means, float(means[run]), level)
-    return Intervals(means, low, high, level, n_resamples, seed)
+    return Intervals(means, low, high)
 
 
 def bootstrap_ratio(
@@ -94,9 +205,13 @@ def bootstrap_ratio(
     return _bca(-without_one, resampled, float(value_of(total[np.newaxis])[0]), level)
 
 
-def _check(level: float, n_resamples: int, seed: int) -> None:
+def _check_level(level: float) -> None:
     if not 0 < level < 1:
         raise ValueError(f"the level is {level}; use a number between 0 and 1, such as 0.95")
+
+
+def _check(level: float, n_resamples: int, seed: int) -> None:
+    _check_level(level)
     check_draws(n_resamples, seed)
 
 

@@ -3,8 +3,9 @@
 The site stores them with the leaderboard and its seed, so that every number can be computed again.
 """
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,16 @@ from assay.measures.matching import Hits, JudgedDocuments
 from assay.measures.scores import RunScores
 from assay.protocols.measures import FAMILIES, Measure
 from assay.protocols.schema import Average
-from assay.statistics.intervals import LEVEL, N_RESAMPLES, bootstrap, bootstrap_ratio
-from assay.statistics.significance import PairTest, Progress, silent
+from assay.statistics.intervals import (
+    LEVEL,
+    N_RESAMPLES,
+    Method,
+    bootstrap,
+    bootstrap_ratio,
+    interval_of_ratio,
+    intervals_of_means,
+)
+from assay.statistics.significance import PairTest, Progress, Scores, silent
 from assay.statistics.tukey import letters, tiers, tukey_hsd
 
 JUDGED_AT_10 = Measure("judged", k=10)
@@ -112,14 +121,14 @@ class MeasureStatistics:
     """Statistics of one measure, in the order of the runs.
 
     Args:
-        low, high: (runs,) ends of the confidence interval of each mean.
+        low, high: (runs,) ends of the confidence interval of each mean; None where it is undefined.
         tier: (runs,) letters; runs that share a letter do not differ significantly. Empty if there is no test.
-        test: Tukey's test of all pairs of runs; None if the runs have no topic in common, or if the measure is a ratio
-            of sums, because the test compares means over topics.
+        test: Tukey's test of all pairs of runs; None if the runs have fewer than two topics in common, or if the
+            measure is a ratio of sums, because the test compares means over topics.
     """
 
-    low: list[float]
-    high: list[float]
+    low: list[float | None]
+    high: list[float | None]
     tier: list[str]
     test: PairTest | None
 
@@ -143,19 +152,26 @@ class LeaderboardStatistics:
     Args:
         n_topics: number of topics that the means of all runs have in common; the tests are over these.
         level: confidence level of the intervals.
-        n_resamples: random draws of the intervals.
+        method: of the intervals.
         measures: by the name of the measure.
     """
 
     n_topics: int
     level: float
-    n_resamples: int
+    method: Method
     measures: dict[str, MeasureStatistics]
 
     @property
     def stored(self) -> dict[str, Any]:
-        """The plain values that all measures share."""
-        return {"n_topics": self.n_topics, "level": self.level, "n_resamples": self.n_resamples}
+        """The plain values that all measures share. Leaderboards had BCa intervals before they named a method."""
+        shared = {"n_topics": self.n_topics, "level": self.level}
+        return shared | ({"n_resamples": N_RESAMPLES} if self.method == "bca" else {"intervals": self.method})
+
+
+def stored_method(statistics: Mapping[str, Any]) -> Method:
+    """The method of the intervals of stored statistics."""
+    method: Method = statistics.get("intervals", "bca")
+    return method
 
 
 def leaderboard_statistics(
@@ -164,6 +180,7 @@ def leaderboard_statistics(
     *,
     average: Average,
     seed: int,
+    method: Method = "skewed-t",
     progress: Progress = silent,
 ) -> LeaderboardStatistics | None:
     """Intervals and Tukey's test of every measure.
@@ -174,6 +191,7 @@ def leaderboard_statistics(
 
     Args:
         scored: scores of each run, against the same qrels.
+        method: of the intervals. Leaderboards with BCa intervals also had a test over a single topic.
 
     Returns:
         None for no runs or no topics.
@@ -183,6 +201,7 @@ def leaderboard_statistics(
     )
     if not len(is_shared):
         return None
+    n_topics = int(is_shared.sum())
     by_measure: dict[str, MeasureStatistics] = {}
     for column, measure in enumerate(measures):
         progress(column, len(measures))
@@ -191,24 +210,48 @@ def leaderboard_statistics(
             continue  # the interval of a mean does not apply, nor does the test
         shared = np.array([scores.values[is_shared, column] for scores in scored])
         if summary == "mean" and is_shared.all():
-            intervals = bootstrap(shared, seed=seed)
-            low, high = intervals.low.tolist(), intervals.high.tolist()
+            ends = _ends_of_means(shared, measure, method, seed)
         else:
-            ends = [_own_ends(scores, column, average, seed) for scores in scored]
-            low, high = [low for low, _ in ends], [high for _, high in ends]
-        test = tukey_hsd(shared, seed=seed) if summary == "mean" and is_shared.any() else None
+            own = [_own_ends(scores, column, measure, average, method, seed) for scores in scored]
+            ends = [low for low, _ in own], [high for _, high in own]
+        is_tested = summary == "mean" and n_topics >= (1 if method == "bca" else 2)
+        test = tukey_hsd(shared, seed=seed) if is_tested else None
         tier = letters(tiers(test), len(scored)) if test else [""] * len(scored)
-        by_measure[str(measure)] = MeasureStatistics(low, high, tier, test)
-    return LeaderboardStatistics(int(is_shared.sum()), LEVEL, N_RESAMPLES, by_measure)
+        by_measure[str(measure)] = MeasureStatistics(*ends, tier, test)
+    return LeaderboardStatistics(n_topics, LEVEL, method, by_measure)
 
 
-def _own_ends(scores: RunScores, column: int, average: Average, seed: int) -> tuple[float, float]:
-    """The interval of a run over its own topics that count; from 0 to 0 for a run without topics."""
+def _ends_of_means(
+    scores: Scores, measure: Measure, method: Method, seed: int
+) -> tuple[list[float | None], list[float | None]]:
+    if method == "bca":
+        intervals = bootstrap(scores, seed=seed)
+    else:
+        intervals = intervals_of_means(scores, within=possible_range(scores, measure))
+    return _defined(intervals.low), _defined(intervals.high)
+
+
+def possible_range(scores: Scores, measure: Measure) -> tuple[float, float]:
+    """The lowest and the highest value that a measure can have."""
+    return min(0.0, float(scores.min())), max(FAMILIES[measure.family].most, float(scores.max()))
+
+
+def _defined(ends: Scores) -> list[float | None]:
+    return [None if math.isnan(end) else end for end in ends.tolist()]
+
+
+def _own_ends(
+    scores: RunScores, column: int, measure: Measure, average: Average, method: Method, seed: int
+) -> tuple[float | None, float | None]:
+    """The interval of a run over its own topics that count; None for a run without topics, which was 0 to 0."""
     is_counted = scores.averaged(average)
     if not is_counted.any():
-        return 0.0, 0.0
-    if column in scores.pooled:
-        counts, value_of = scores.pooled[column]
+        return (0.0, 0.0) if method == "bca" else (None, None)
+    if column not in scores.pooled:
+        (low,), (high,) = _ends_of_means(scores.values[None, is_counted, column], measure, method, seed)
+        return low, high
+    counts, value_of = scores.pooled[column]
+    if method == "bca":
         return bootstrap_ratio(counts[is_counted], value_of, seed=seed)
-    intervals = bootstrap(scores.values[None, is_counted, column], seed=seed)
-    return float(intervals.low[0]), float(intervals.high[0])
+    (low, high) = _defined(np.array(interval_of_ratio(counts[is_counted], value_of)))
+    return low, high

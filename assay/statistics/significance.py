@@ -225,8 +225,7 @@ def _signs(n_topics: int, n_patterns: int, seed: int | None) -> Iterator[NDArray
 def paired_t(scores: Scores) -> PairTest:
     """Student's paired t test of the difference of means, with Holm's adjustment.
 
-    The p-value is 0 for two runs that differ by the same amount on every topic, and 1 for two equal runs or for a
-    single topic.
+    The p-value is 0 for two runs that differ by the same amount on every topic, and nan where t is undefined.
 
     Source:
         Student (1908), doi:10.1093/biomet/6.1.1; equals scipy.stats.ttest_rel.
@@ -239,10 +238,10 @@ def paired_t(scores: Scores) -> PairTest:
 def t_statistics(scores: Scores) -> NDArray[np.float64]:
     """(runs, runs) mean difference, row minus column, divided by its standard error.
 
-    It is infinite for runs that differ by the same amount on every topic, and 0 for equal runs or for a single topic.
+    It is infinite for runs that differ by the same amount on every topic, and nan for equal runs or a single topic.
     """
     n_runs, n_topics = checked_scores(scores).shape
-    t = np.zeros((n_runs, n_runs))
+    t = np.full((n_runs, n_runs), np.nan)
     if n_topics < 2:
         return t
     for run in range(n_runs):
@@ -251,7 +250,7 @@ def t_statistics(scores: Scores) -> NDArray[np.float64]:
         # rounding errors of equal differences are not a spread
         is_level = spread <= 1e-12 * np.abs(differences).max(axis=1)
         error = np.where(is_level, 1.0, spread) / math.sqrt(n_topics)
-        level = np.where(np.abs(differences).max(axis=1) > 0, np.copysign(np.inf, mean), 0.0)
+        level = np.where(np.abs(differences).max(axis=1) > 0, np.copysign(np.inf, mean), np.nan)
         t[run] = np.where(is_level, level, mean / error)
     return t
 
@@ -260,11 +259,11 @@ def two_sided_p(t: NDArray[np.float64], degrees: int) -> NDArray[np.float64]:
     """Two-sided p-value of each t: the probability of a value at least as far from 0.
 
     Args:
-        t: any shape; infinities are accepted.
-        degrees: degrees of freedom.
+        t: any shape; infinities are accepted, and nan stays nan.
+        degrees: degrees of freedom, at least 1; without any, all p-values are nan.
 
     Returns:
-        p-values in the shape of `t`; all are 1.0 if `degrees` is below 1.
+        p-values in the shape of `t`.
 
     Source:
         I_x(degrees / 2, 1 / 2) at x = degrees / (degrees + t^2): Abramowitz & Stegun (1964), 26.7.1 and 26.5.8.
@@ -273,7 +272,7 @@ def two_sided_p(t: NDArray[np.float64], degrees: int) -> NDArray[np.float64]:
     [1.0, 0.05]
     """
     if degrees < 1:
-        return np.ones_like(t)
+        return np.full_like(t, np.nan)
     with np.errstate(over="ignore"):  # a square that is too large becomes infinite, and its tail 0
         square = np.square(t)
     x = degrees / (degrees + square)

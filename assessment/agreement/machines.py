@@ -64,7 +64,8 @@ def comparisons(track: Track) -> list[Comparison]:
     if not machines:
         return []
     people, by_machine = people_grades(track), machine_grades(track)
-    level = track.protocol.parsed.agreement.binary_from
+    protocol = track.protocol.parsed
+    level, scale = protocol.agreement.binary_from, tuple(grade.value for grade in protocol.judging.grades)
     compared = []
     for machine in machines:
         own = by_machine.get(machine.assessor.user_id, {})
@@ -73,7 +74,7 @@ def comparisons(track: Track) -> list[Comparison]:
             for document in sorted(people.keys() & own.keys())
             for side, grades in (("1", people), ("2", own))
         ]
-        graded = report.Graded.from_rows(rows)
+        graded = report.Graded.from_rows(rows, scale)
         pair = next(iter(report.pairs(graded, level)), None)
         named = pair and replace(pair, first=PEOPLE, second=str(machine))
         compared.append(Comparison(machine, len(own), named, report.by_topic(graded, level)))

@@ -41,11 +41,12 @@ def graded(track: Track, of_round: Round, scale: Scale) -> report.Graded:
     rows = shared_judgments(track, of_round).values_list(
         "topic__code", "docno", "assessor__username", "choice", "grade", "answers"
     )
-    return report.Graded.from_rows(
+    numbered = (
         (of_topic, docno, assessor, number)
         for topic, docno, assessor, *given in rows.iterator(chunk_size=5_000)
         for of_topic, number in scale.numbered(rules, topic, subtopics.get(topic, ()), *given)
     )
+    return report.Graded.from_rows(numbered, scale.values(rules))
 
 
 class MatrixCell(NamedTuple):

@@ -204,7 +204,7 @@ def significance(*, runs: int = 36, topics: int = 100, repeats: int = 5, permuta
     """
     from scipy import stats
 
-    from assay.statistics.intervals import bootstrap
+    from assay.statistics.intervals import intervals_of_means
     from assay.statistics.significance import paired_t, randomization
     from assay.statistics.topic_stability import topic_stability
     from assay.statistics.tukey import tukey_hsd
@@ -231,10 +231,7 @@ def significance(*, runs: int = 36, topics: int = 100, repeats: int = 5, permuta
     tukey = timed(lambda: tukey_hsd(scores, n_permutations=permutations, seed=1), repeats)
     figure(f"randomized Tukey HSD, {n_pairs} pairs", tukey.cpu)
     figure(f"paired t, {n_pairs} pairs", timed(lambda: paired_t(scores), repeats).cpu)
-    figure(
-        f"bootstrap intervals, {runs} runs",
-        timed(lambda: bootstrap(scores, n_resamples=permutations, seed=1)).cpu,
-    )
+    figure(f"intervals of means, {runs} runs", timed(lambda: intervals_of_means(scores), repeats).cpu)
     figure("stability by topics, 1,000 samples", timed(lambda: topic_stability(scores, seed=1)).cpu)
     upper = np.triu_indices(runs, 1)
     print(

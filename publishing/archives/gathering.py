@@ -342,7 +342,8 @@ def _phase(board: PhaseBoard, numbers: _Numbers) -> PhaseRecord:
 def _statistics(board: Leaderboard) -> dict[str, Any]:
     if "level" not in board.statistics:
         return {}
-    shared = {name: board.statistics[name] for name in ("n_topics", "level", "n_resamples")}
+    names = ("n_topics", "level", "n_resamples", "intervals")
+    shared = {name: board.statistics[name] for name in names if name in board.statistics}
     n_runs = len(board.statistics["evaluations"])
     measures = {
         each.measure: {

@@ -1,5 +1,6 @@
 """A run among the others of its leaderboard: by topic, as curves, and compared with one other run."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -251,21 +252,22 @@ class ComparedTopic(NamedTuple):
 class PairTests(NamedTuple):
     """p-values of the tests of one pair of runs, without adjustment, because it is a single pair.
 
-    `tukey` holds for all pairs of the leaderboard together; None if the leaderboard has no such test.
+    `t` is None if the runs are equal on all topics. `tukey` holds for all pairs of the leaderboard together; it is None
+    if the leaderboard has no such test.
     """
 
     randomization: float
     is_exact: bool
     n_permutations: int
     seed: int
-    t: float
+    t: float | None
     wilcoxon: float
     tukey: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunComparisonPage(LeaderboardPage):
-    """Two runs by topic. `overlap` is their rank-biased overlap; `tests` is None without a common topic."""
+    """Two runs by topic. `overlap` is their rank-biased overlap; `tests` is None with fewer than two common topics."""
 
     first: Evaluation
     second: Evaluation
@@ -302,14 +304,14 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
         overall = np.array([[of_board[run.pk][shared.charted]] for run in (first, second)])
     means = [shown(_mean(values)) for values in overall.tolist()] if topics else ["", ""]
     tests = None
-    if topics and is_mean:
+    if len(topics) > 1 and is_mean:
         test = randomization(pairs, seed=board.seed)
         tests = PairTests(
             randomization=float(test.p[0, 1]),
             is_exact=test.is_exact,
             n_permutations=test.n_permutations,
             seed=board.seed,
-            t=float(paired_t(pairs).p[0, 1]),
+            t=None if math.isnan(t := float(paired_t(pairs).p[0, 1])) else t,
             wilcoxon=float(wilcoxon(pairs).p[0, 1]),
             tukey=_tukey(first, second, shared.charted),
         )

@@ -89,10 +89,14 @@ class RowSerializer(serializers.Serializer[BoardRow]):
 class LeaderboardDetailSerializer(LeaderboardSerializer):
     """A leaderboard with its runs, by team and tag."""
 
+    intervals = serializers.CharField(
+        source="interval_note",
+        help_text="How the intervals were computed, and how often they contain the mean; empty without intervals.",
+    )
     runs = serializers.SerializerMethodField(help_text="None until it is ready.")
 
     class Meta(LeaderboardSerializer.Meta):
-        fields = [*LeaderboardSerializer.Meta.fields, "runs"]
+        fields = [*LeaderboardSerializer.Meta.fields, "intervals", "runs"]
 
     @extend_schema_field(RowSerializer(many=True))
     def get_runs(self, board: Leaderboard) -> Any:

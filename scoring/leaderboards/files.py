@@ -77,6 +77,7 @@ def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
         "average": board.average,
         "seed": board.seed,
         "confidence": board.statistics.get("level"),
+        "intervals": board.interval_note,
         "measures": board.measures,
         "disqualified": [
             {name: run[name] for name in ("team", "tag", "sha256")}

@@ -75,11 +75,11 @@ class BoardRow(NamedTuple):
 
     @property
     def judged_at_10(self) -> str:
-        return _share(self.evaluation.judged_at_10)
+        return _shown(self.evaluation.judged_at_10)
 
     @property
     def unjudged(self) -> str:
-        return _share(self.evaluation.unjudged)
+        return _shown(self.evaluation.unjudged)
 
 
 class Gain(NamedTuple):
@@ -95,7 +95,7 @@ def number_of(text: str) -> float | None:
     return float(text) if text else None
 
 
-def _share(value: float | None) -> str:
+def _shown(value: float | None) -> str:
     return "" if value is None else shown(value)
 
 
@@ -217,7 +217,7 @@ def _means_plot(board: Leaderboard, rows: list[BoardRow], measure: str) -> plots
     ]
     has_intervals = any(point.low is not None for point in points)
     name, title = f"{board.track.slug}-leaderboard", f"{board.track.name}: {measure}"
-    title += ", with 95 % confidence intervals" if has_intervals else ""
+    title += f", with 95 % confidence intervals ({board.interval_note})" if has_intervals else ""
     return plots.intervals(name, title, points, across=measure) if points else None
 
 
@@ -283,8 +283,8 @@ def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatis
             if tested is not None and position is not None:
                 # over one topic, nothing varies
                 ends = (tested.low, tested.high) if board.qrels.n_topics > 1 else ()
-                low, high = (shown(each[position]) for each in ends) if ends else ("", "")
-                interval = low, high, tested.tier[position]
+                low, high = (each[position] for each in ends) if ends else (None, None)
+                interval = _shown(low), _shown(high), tested.tier[position]
             cells.append(Cell(value, shown(value), shown(value) == highest, *interval))
         is_own = evaluation.run.team_id in own
         rows.append(BoardRow(evaluation, evaluation.run, cells, is_own, sees_all or is_own))

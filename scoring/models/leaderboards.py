@@ -6,6 +6,8 @@ from django.db.models import Q
 from django.urls import reverse
 
 from accounts.models import User
+from assay.statistics.intervals import METHODS, coverage
+from assay.statistics.leaderboard import stored_method
 from jobs.models import Job
 from participation.models import Team
 from scoring.models.qrels import Qrels
@@ -80,6 +82,14 @@ class Leaderboard(models.Model):
         return not self.track.protocol.parsed.is_of_answers
 
     @property
+    def interval_note(self) -> str:
+        """The method of its intervals, and how often they contain the mean; empty without intervals."""
+        if "level" not in self.statistics:
+            return ""
+        method = stored_method(self.statistics)
+        return "; ".join(filter(None, (METHODS[method], coverage(self.statistics["n_topics"], method))))
+
+    @property
     def relevant_from(self) -> int:
         """The lowest relevant grade: another one in the qrels of a single group of assessors."""
         return self.track.protocol.parsed.scoring.level_of(self.qrels.report)
@@ -99,8 +109,8 @@ class MeasureStatistics(models.Model):
 
     leaderboard = models.ForeignKey(Leaderboard, models.PROTECT, related_name="by_measure")
     measure = models.CharField(max_length=50)
-    low = ArrayField(models.FloatField())
-    high = ArrayField(models.FloatField())
+    low = ArrayField(models.FloatField(null=True), help_text="Empty where the interval is undefined.")
+    high = ArrayField(models.FloatField(null=True))
     tier = ArrayField(models.TextField(), help_text="Runs that share a letter do not differ significantly.")
     means = ArrayField(models.FloatField(), help_text="Over the topics of the test; empty without a test.")
     critical = models.FloatField(null=True, help_text="Larger differences of means are significant at 0.05.")

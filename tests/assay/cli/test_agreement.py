@@ -164,6 +164,33 @@ def test_intervals_surround_kappa_and_alpha(capsys: pytest.CaptureFixture[str]) 
     assert all(float(row["low"]) < float(row["alpha"]) < float(row["high"]) for row in tables["alpha"])
 
 
+def test_weights_count_the_steps_of_the_protocol_and_units_that_agree_have_no_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The grade 2 of 0 to 3 does not occur: 1 and 3 are two steps apart by the protocol, else one."""
+    path, equal = tmp_path / "judgments.csv", tmp_path / "equal.csv"
+    given = ["00", "01", "11", "33", "31", "10"]
+    rows = [
+        f"A.1,{n},{who},{grade}\n"
+        for n, pair in enumerate(given)
+        for who, grade in zip("ab", pair, strict=True)
+    ]
+    path.write_text("topic,docno,assessor,grade\n" + "".join(rows))
+    equal.write_text(
+        "topic,docno,assessor,grade\n" + "".join(f"A.1,{n},{who},{n}\n" for n in range(3) for who in "ab")
+    )
+
+    of_files, of_protocol = (
+        ask(capsys, "agreement", str(path), *more)["pairs"][0] for more in ([], PROTOCOL)
+    )
+    agreeing = ask(capsys, "agreement", str(equal))
+
+    # 4 steps for 6 units, and 44 for the 36 combinations by chance; without the grade 2, 3 and 30
+    assert (of_protocol["kappa_linear"], of_files["kappa_linear"]) == ("0.4545", "0.4000")
+    assert (agreeing["pairs"][0]["kappa"], agreeing["pairs"][0]["kappa_low"]) == ("1.0000", "")
+    assert {row["low"] for row in agreeing["alpha"]} == {""}
+
+
 def test_answers_to_a_question_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     lab = ["--protocol", str(samples.path("arguments-lab.toml"))]
     judgments = str(samples.path("arguments-judgments.csv"))

@@ -14,7 +14,7 @@ from assay.cli.main import main
 from assay.protocols.loader import shipped_text
 from server.paths import ROOT
 from tests.helpers.real_files import KNOWN, real_qrels
-from tests.helpers.score_files import PROTOCOL, ask, qrels
+from tests.helpers.score_files import PROTOCOL, ask, qrels, read
 
 
 def test_two_runs_are_compared_topic_by_topic(
@@ -68,7 +68,7 @@ def test_pairs_of_many_runs_can_be_significant_after_holm(
 ) -> None:
     """34 runs have 561 pairs: with 10,000 permutations, no p-value times 561 is at most 0.05."""
     topics = [f"T{n}" for n in range(30)]
-    (tmp_path / "qrels").write_text("".join(f"{topic} 0 good 1\n" for topic in topics))
+    (tmp_path / "qrels").write_text("".join(f"{topic} 0 good 1\n{topic} 0 bad 0\n" for topic in topics))
     for run in range(34):
         name = tmp_path / f"run{run}"
         lines = (f"{topic} Q0 {'good' if run % 2 else 'bad'} 1 1.0 run{run}\n" for topic in topics)
@@ -82,7 +82,65 @@ def test_pairs_of_many_runs_can_be_significant_after_holm(
     holm = [float(row["p_randomization_holm"]) for row in rows]
     assert (len(rows), sum(p <= 0.05 for p in holm)) == (561, 17 * 17)
     for column in ("p_t_holm", "p_wilcoxon_holm"):
-        assert [p <= 0.05 for p in holm] == [float(row[column]) <= 0.05 for row in rows]
+        # the t of equal runs is undefined
+        assert [p <= 0.05 for p in holm] == [float(row[column] or "1") <= 0.05 for row in rows]
+
+
+def test_a_run_without_a_judged_document_is_not_compared(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "other.tsv").write_text("A.1\t77\t1\t1.0\tother\n")
+
+    given = [*qrels(folder), "--measure", "RR"]
+    main(["tiers", *given, "--pairs", *three, str(folder / "other.tsv")])
+    ranked = read(capsys.readouterr().out)
+    main(["compare", *given, three[0], str(folder / "other.tsv")])
+    printed = capsys.readouterr().out
+    compared = read(printed)["summary"][0]
+
+    assert [row["tier"] for row in ranked["ranking"]] == ["a", "a", "a", "not comparable"]
+    last = ranked["ranking"][-1]
+    assert (last["run"], last["rank"], last["mean"], last["low"]) == ("other", "", "0.0000", "")
+    assert "other" not in {row[side] for row in ranked["pairs"] for side in ("first", "second")}
+    assert ranked["tests"][0]["pairs"] == "3"
+    assert {compared[name] for name in ("low", "high", "t", "p_t", "p_randomization", "p_wilcoxon")} == {""}
+    assert "; other: no judged document, so not comparable" in printed
+
+
+@pytest.mark.parametrize("command", ["tiers", "compare", "reuse"])
+def test_measures_of_a_protocol_other_than_means_are_left_out_with_a_note(
+    command: str, folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = shipped_text(PROTOCOL[1]).replace('measures = ["', 'measures = ["GMAP(rel=2)", "NumRet(rel=2)", "')
+    (folder / "own.toml").write_text(text)
+    given = ["--protocol", str(folder / "own.toml"), *qrels(folder)[2:]]
+    runs = ["--runs", str(folder / "runs.csv"), "--samples", "10"] if command == "reuse" else three[:2]
+
+    assert main([command, *given, *runs]) == 0
+    printed = capsys.readouterr()
+    refused = main([command, *given, "--measure", "GMAP", *runs])
+
+    assert "nDCG'" in printed.out
+    assert "GMAP" not in printed.out
+    for name in ("GMAP(rel=2)", "NumRet(rel=2)"):
+        assert f"{name} is left out: it is not a mean over topics" in printed.err
+    assert refused == 2
+    assert "GMAP is not a mean over topics" in capsys.readouterr().err
+
+
+def test_a_single_topic_has_no_test_and_no_interval(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "one.txt").write_text("A.1 0 11 2\nA.1 0 12 0\n")
+    given = [*qrels(folder)[:2], "--qrels", str(folder / "one.txt"), "--measure", "RR"]
+
+    compared = ask(capsys, "compare", *given, *three[:2])["summary"][0]
+    ranked = ask(capsys, "tiers", *given, *three[:2])
+
+    assert compared["topics"] == "1"
+    assert {compared[name] for name in ("low", "high", "t", "p_t", "p_randomization", "p_wilcoxon")} == {""}
+    assert {row[name] for row in ranked["ranking"] for name in ("low", "high", "tier")} == {""}
+    assert (ranked["tests"][0]["share"], ranked["tests"][0]["critical_0.05"]) == ("", "")
 
 
 def test_pairs_are_printed_if_asked_for(

@@ -6,6 +6,7 @@ import tracemalloc
 import zipfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from assay.archive.verify import Finding, verify
 from assay.cli.main import main
 from assay.digests import sha256_of
 from assay.protocols.loader import load_protocol
+from assay.statistics.leaderboard import leaderboard_statistics
 from assessment.models import Judgment
 from jobs import services as jobs
 from pooling.models import Run
@@ -137,6 +139,24 @@ def test_a_loaded_track_gives_an_equal_archive(campaign: Campaign, tmp_path: Pat
         assert [each.seconds for each in first.index.sessions] == [61.5, None]
         assert first.index.sessions == reader.index.sessions
         assert first.index.leaderboards[0].statistics == reader.index.leaderboards[0].statistics
+
+
+@pytest.mark.django_db
+def test_intervals_are_verified_by_the_method_that_their_leaderboard_records(
+    campaign: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The campaign's own leaderboard has the method of today."""
+    old_method = partial(leaderboard_statistics, method="bca")
+    monkeypatch.setattr("scoring.leaderboards.services.leaderboard_statistics", old_method)
+    board = campaign.scene.leaderboard(campaign.board.qrels)
+    assert board.statistics["n_resamples"] == 10_000
+    assert (campaign.board.statistics["intervals"], board.statistics.get("intervals")) == ("skewed-t", None)
+
+    assert main(["archive", "verify", "--quiet", str(campaign.file(tmp_path))]) == 0
+    Leaderboard.objects.filter(pk=board.pk).update(statistics=board.statistics | {"intervals": "skewed-t"})
+    assert main(["archive", "verify", "--quiet", str(campaign.file(tmp_path / ".."))]) == 1
+
+    assert "statistics" in capsys.readouterr().out
 
 
 @pytest.mark.django_db

@@ -103,7 +103,8 @@ def test_a_run_against_itself_differs_nowhere(scored: Scene, board: Leaderboard)
     page = evaluation_selectors.compare_page(scored.organizer, of(board, "good"), of(board, "good").pk)
 
     assert page.tests is not None
-    assert (page.n_equal, page.overlap, page.tests.t) == (3, "1.0000", 1.0)
+    assert (page.n_equal, page.overlap, page.tests.randomization) == (3, "1.0000", 1.0)
+    assert page.tests.t is None
 
 
 def test_run_without_a_file_is_compared_without_the_overlap(scored: Scene, board: Leaderboard) -> None:

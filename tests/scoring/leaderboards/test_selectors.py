@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from html import unescape
 from io import StringIO
 from typing import Any
 
@@ -74,10 +75,52 @@ def test_runs_that_differ_on_every_topic_are_in_tiers_of_their_own(scene: Scene,
     assert len({tiers["first"], tiers["third"], tiers["base"]}) == 3
 
 
-def test_interval_contains_its_mean(scene: Scene, board: Leaderboard) -> None:
-    cell = row_of(scene, board, "third").cells[0]
+def submit_mixed(scene: Scene) -> None:
+    """A run whose values differ from topic to topic."""
+    orders = ("hit miss junk", "miss hit junk", "junk miss hit", "hit junk miss")
+    lines = [
+        f"{code}\t{docno}\t{rank}\t{10 - rank}\tmixed\n"
+        for n, code in enumerate(CODES)
+        for rank, docno in enumerate(orders[n % len(orders)].split(), 1)
+    ]
+    scene.submit_lines(scene.ours, "mixed", lines)
 
-    assert float(cell.low) <= float(cell.text) <= float(cell.high)
+
+def test_interval_contains_its_mean_and_equal_values_have_none(scene: Scene, board: Leaderboard) -> None:
+    submit_mixed(scene)
+
+    mixed, third = (row_of(scene, scene.leaderboard(board.qrels), tag).cells[0] for tag in ("mixed", "third"))
+
+    assert float(mixed.low) < float(mixed.text) < float(mixed.high)
+    assert (third.low, third.high) == ("", "")
+
+
+def test_page_plot_api_and_file_state_the_method_of_the_intervals_and_what_they_are_worth(
+    scene: Scene, board: Leaderboard
+) -> None:
+    submit_mixed(scene)
+    board = scene.leaderboard(board.qrels)
+    client = Client()
+    client.force_login(scene.organizer)
+    note = "Student's t, corrected for skew; in simulations with 10 topics, 94 to 100 of 100 contain the true mean"
+
+    page = client.get(board.get_absolute_url())
+    old = leaderboard_statistics_note(board, n_resamples=10_000)
+
+    assert note in page.context["plot"].title
+    assert unescape(" ".join(page.content.decode().split())).count(note) >= 2
+    assert client.get(f"/api/v1/leaderboards/{board.pk}/").json()["intervals"] == note
+    assert json.loads(file_of(scene, board, "json"))["intervals"] == note
+    assert (
+        old
+        == "bootstrap over topics, BCa; in simulations with 10 topics, 87 to 96 of 100 contain the true mean"
+    )
+
+
+def leaderboard_statistics_note(board: Leaderboard, **statistics: Any) -> str:
+    """The note of a leaderboard that was made before a method was recorded."""
+    shared = {name: board.statistics[name] for name in ("n_topics", "level")}
+    return Leaderboard(statistics=shared | statistics).interval_note
 
 
 def stored_statistics(board: Leaderboard) -> dict[str, list[Any]]:
@@ -89,13 +132,7 @@ def stored_statistics(board: Leaderboard) -> dict[str, list[Any]]:
 def test_statistics_depend_on_the_recorded_seed_alone(
     scene: Scene, board: Leaderboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ranks = {code: 1 + n % 7 for n, code in enumerate(CODES)}  # values that differ from topic to topic
-    lines = [
-        f"{code}\t{'hit' if rank == ranks[code] else f'other-{rank}'}\t{rank}\t{10 - rank}\tmixed\n"
-        for code in CODES
-        for rank in range(1, 8)
-    ]
-    scene.submit_lines(scene.ours, "mixed", lines)
+    submit_mixed(scene)
 
     def scored_with(seed: int) -> Leaderboard:
         monkeypatch.setattr("scoring.leaderboards.services.secrets.randbelow", lambda n: seed)
