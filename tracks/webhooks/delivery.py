@@ -33,6 +33,20 @@ SECONDS = 10.0
 LEASE = timedelta(minutes=2)  # a process that was killed while it sent leaves the event due again after this
 PORTS = {"https": 443, "http": 80}
 TRANSLATED = ip_network("64:ff9b::/96")  # NAT64: the last 32 bits are an address of IPv4
+UNICAST = ip_network("2000::/3")  # all of IPv6 that is given out for the public internet
+# Python's own lists differ between its versions. Sources: the registries of special-purpose addresses of IANA,
+# RFC 6890, and the addresses at which machines in clouds ask for their secrets
+NOT_PUBLIC = [
+    ip_network(each)
+    for each in (
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+        *("192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24"),
+        *("192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
+        *("224.0.0.0/4", "240.0.0.0/4"),
+        "168.63.129.16/32",  # Azure
+        *("2001::/23", "2001:db8::/32", "2620:4f:8000::/48", "3fff::/20"),
+    )
+]
 
 
 class AddressRefused(Refused):
@@ -72,7 +86,9 @@ def is_public(text: str) -> bool:
             inner = ip_address(int(address) & 0xFFFFFFFF)  # type: ignore[assignment]
         if inner is not None:
             return is_public(str(inner))
-    return address.is_global and not address.is_multicast and not address.is_reserved
+        if address not in UNICAST:
+            return False
+    return not any(address in network for network in NOT_PUBLIC)
 
 
 def resolved(host: str, port: int) -> str:

@@ -231,10 +231,24 @@ def test_names_that_lead_inside_are_refused_when_they_are_connected_to(host: str
 
 
 @pytest.mark.parametrize(
-    "address", ["fe80::1%eth0", "fc00::1", "64:ff9b::7f00:1", "2002:7f00:1::", "224.0.0.1", "::"]
+    "address",
+    [
+        *("fe80::1%eth0", "fc00::1", "64:ff9b::7f00:1", "2002:7f00:1::", "224.0.0.1", "::", "::7f00:1"),
+        *("fec0::1", "64:ff9b:1::1", "2001::1", "2001:db8::1", "ff02::1", "100::1", "5f00::1", "3fff::1"),
+        *("192.0.0.192", "100.100.100.200", "168.63.129.16", "0.1.2.3", "198.18.0.1", "192.88.99.1"),
+        *("255.255.255.255", "203.0.113.9", "172.31.255.255"),
+    ],
 )
 def test_private_and_reserved_addresses_are_not_public(address: str) -> None:
     assert not delivery.is_public(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["93.184.216.34", "172.32.0.1", "192.0.1.1", "2606:2800::1", "2a00:1450::1", "64:ff9b::5db8:d822"],
+)
+def test_addresses_of_the_internet_are_public(address: str) -> None:
+    assert delivery.is_public(address)
 
 
 @pytest.mark.parametrize(
