@@ -5,6 +5,7 @@ the endpoint then says about the content; 1: not authenticated; 3: forbidden; 4:
 endpoint without a row fails a test.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from participation.models import JoinRequest
 from scoring.models import Analysis
 from tests.helpers.api import api, call, make_token
 from tests.helpers.candidates import make_candidate
+from tests.helpers.database import n_written
 from tests.helpers.factories import (
     make_archive,
     make_collection,
@@ -44,7 +46,7 @@ from tests.helpers.judging import (
 )
 from tests.helpers.remembered import remembered
 from tests.scoring.conftest import Scene, build_scene
-from tests.test_access import Visited, known
+from tests.test_access import NOTED, Visited, known
 from tracks.models import Download, Organizer, Track
 from web.addresses import OF_TRACK, WAYS, belongs_to_track, names_job
 from web.models import Scope
@@ -581,11 +583,14 @@ def limited(user: User, track: Track) -> Client:
 
 
 def answer(client: Client, method: str, address: str) -> str:
-    """The letter of an answer to a request without content. Whatever it changes is undone."""
+    """The letter of an answer to a request without content. Whatever it changes is undone; GET changes nothing."""
     with transaction.atomic():
+        before = n_written() if method == "GET" else Counter()
         response = client.generic(method, address, b"", content_type="application/json")
         for _ in response:
             pass
+        if method == "GET":
+            assert {*(n_written() - before)} <= NOTED, address
         transaction.set_rollback(True)
     if "attachment" in response.get("Content-Disposition", ""):  # so that `test_files` finds it
         assert sends_files(response.resolver_match), address

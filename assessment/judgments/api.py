@@ -131,8 +131,8 @@ class Judgments(Endpoints):
     def export_judgments(self, request: Request, slug: str) -> Any:
         """Download all judgments of a track, with those that were replaced.
 
-        The first export with code names stores them, so that later ones have the same. Keep the judgments of a machine
-        from people who still have to judge the same documents.
+        Code names are the same in every export. Keep the judgments of a machine from people who still have to judge the
+        same documents.
         """
         track = track_of(request, slug)
         usual = {"to": "csv", "names": "codes", "comments": "without", "machines": "without"}

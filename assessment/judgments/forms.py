@@ -81,9 +81,9 @@ class ExportForm(StyledForm):
 
     to = forms.ChoiceField(choices=EXPORTS, label="Format")
     names = forms.ChoiceField(
-        choices=[("codes", "code names: A1, A2, …"), ("usernames", "usernames")],
+        choices=[("codes", "code names, such as A17"), ("usernames", "usernames")],
         label="Assessors",
-        help_text="The code names stay the same in every export of the track. Their order is random.",
+        help_text="The code names stay the same in every export of the track. Their numbers are random.",
     )
     comments = forms.ChoiceField(
         choices=[("with", "include them"), ("without", "leave them out")],

@@ -21,7 +21,7 @@ from assessment.judgments.exports import Form, file_name, lines_of
 from assessment.judgments.pairs import left_of
 from assessment.judgments.selectors import is_withdrawn_check, judgments_of_track, members_to_judge
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment, Task
-from tracks.assessors.services import pseudonyms
+from tracks.assessors.selectors import code_names
 from tracks.models import Track
 from web.statements import Statement, Table
 
@@ -322,10 +322,8 @@ def export(
     """All judgments of a track as a file, with its name. The audit log keeps what it contains.
 
     Of generated answers, `about` chooses those of nuggets or of citations.
-
-    The first export with code names stores them, so that later ones have the same.
     """
-    codes = pseudonyms(track=track) if names == "codes" else None
+    codes = code_names(track) if names == "codes" else None
     has_comments = comments == "with"
     content = {"format": to, "code names": codes is not None, "comments": has_comments}
     note_export(track=track, content=content | ({"about": about} if about else {}))

@@ -72,7 +72,7 @@ from scoring.leaderboards.files import leaderboard_file
 from scoring.models import Leaderboard, PhaseBoard, PhaseScore, Qrels, Score
 from scoring.phases.selectors import boards_of
 from scoring.qrels.selectors import qrels_tsv
-from tracks.assessors.services import pseudonyms
+from tracks.assessors.selectors import code_names
 from tracks.models import Assessor, StoredProtocol, Track
 from tracks.rows.selectors import rows_of
 
@@ -93,7 +93,7 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
     """Write the archive of a track. What the database has is of one moment; files of runs never change."""
     track = archive.track
     named = Assessor.objects.filter(track=track).values_list("user_id", "user__username")
-    names = dict(named) if archive.has_names else pseudonyms(track=track)
+    names = dict(named) if archive.has_names else code_names(track)
     writer = Writer(file, f"{track.slug}-archive")
     with _snapshot():
         runs = list(

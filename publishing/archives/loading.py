@@ -1,5 +1,6 @@
 """Stores the contents of a verified archive as a new track. The caller opens the transaction."""
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -66,6 +67,7 @@ from tracks.protocols import services as protocol_services
 
 PLAIN = ("scenario", "criteria", "split", "formula_id", "latex")  # plain texts of topics
 AT_ONCE = 5_000
+CODE_NAME = re.compile(r"A[1-9][0-9]{0,7}")
 
 
 @dataclass(frozen=True)
@@ -284,13 +286,15 @@ def _assessors(load: Loading) -> None:
     taken = User.objects.filter(username__in=load.assessors.values()).values_list("username", flat=True)
     if taken:
         raise LoadRefused(f"There are already accounts named {', '.join(sorted(taken)[:5])}.")
-    for place, record in enumerate(load.index.assessors, 1):
+    codes = [CODE_NAME.fullmatch(record.name) for record in load.index.assessors if record.machine is None]
+    has_codes = all(codes)
+    for record in load.index.assessors:
         machine = record.machine
         user = User(username=load.assessors[record.name], is_active=False, is_machine=machine is not None)
         user.guest_until = timezone.now() if record.is_by_link else None  # the work is over
         user.set_unusable_password()
         user.save()
-        pseudonym = None if machine is not None else place
+        pseudonym = int(record.name[1:]) if has_codes and machine is None else None
         assessor = save(row_of(Assessor, record, track=load.track, user=user, pseudonym=pseudonym))
         if machine is not None:
             save(row_of(Machine, machine, assessor=assessor, owner=load.by, created_by=load.by))

@@ -14,7 +14,7 @@ from assessment.judgments.services import note_export
 from assessment.models import Batch, Judgment
 from scoring.models import Qrels
 from scoring.qrels.selectors import qrels_columns
-from tracks.assessors.services import pseudonyms
+from tracks.assessors.selectors import code_names
 from tracks.models import Track
 
 DEFAULT_SEED = 1
@@ -68,7 +68,7 @@ def noted_package(qrels: Qrels) -> tuple[bytes, str]:
 
 
 def judgments_package(qrels: Qrels) -> bytes:
-    """A zip of the current judgments of the version's track, with assessors as A1, A2, ... and without comments.
+    """A zip of the current judgments of the version's track, with code names of assessors and without comments.
 
     The judgments are those of people, or of the machine whose version it is. The code names are those of every export
     of the track; a machine keeps its name.
@@ -81,7 +81,7 @@ def judgments_package(qrels: Qrels) -> bytes:
         judgments = judgments.filter(by_machine, assessor=qrels.machine.assessor.user_id)
     fields = ("topic__code", "docno", "assessor_id", "batch__kind", "choice", "grade", "seconds")
     rows = list(judgments.order_by("topic__code", "docno", "pk").values_list(*fields))
-    names = pseudonyms(track=qrels.track)
+    names = code_names(qrels.track)
     n_assessors = len({row[2] for row in rows})
     table = as_csv(JUDGMENTS, ((*row[:2], names[row[2]], *row[3:]) for row in rows))
     size = f"{plural(len(rows), 'current judgment')} by {plural(n_assessors, 'assessor')}"

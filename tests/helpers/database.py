@@ -1,5 +1,6 @@
 """The database as any process but the tests sees it."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -23,6 +24,16 @@ def tables_with_rows(of: Iterable[str] = ()) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT " + ", ".join(f"EXISTS (SELECT FROM {table})" for table in names))
         return list(compress(names, cursor.fetchone()))
+
+
+def n_written() -> Counter[str]:
+    """The number of rows that this transaction has written so far, by table; also those that were undone since."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname, n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_xact_user_tables"
+            " WHERE n_tup_ins + n_tup_upd + n_tup_del > 0"
+        )
+        return Counter(dict(cursor.fetchall()))
 
 
 @contextmanager

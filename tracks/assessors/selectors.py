@@ -45,3 +45,13 @@ def people_judging(track: Track) -> QuerySet[Assessor]:
 def tracks_judged_by(user: User, tracks: QuerySet[Track]) -> QuerySet[Track]:
     """Those of some tracks for which a user judges."""
     return tracks.filter(assessors__user=user, assessors__ended_at=None)
+
+
+def code_names(track: Track) -> dict[int, str]:
+    """The code names of a track's assessors, such as A17, by the id of their account. A machine keeps its name."""
+    everyone = Assessor.objects.filter(track=track).select_related("user")
+    return {
+        # during an upgrade, the previous release adds people without a number
+        each.user_id: each.user.username if each.user.is_machine else f"A{each.pseudonym or -each.pk}"
+        for each in everyone
+    }

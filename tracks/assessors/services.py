@@ -1,7 +1,6 @@
 """Add assessors to a track, and set their groups."""
 
 from collections.abc import Callable, Mapping
-from random import SystemRandom
 
 from django.db import transaction
 from django.utils import timezone
@@ -56,7 +55,7 @@ def remove(*, track: Track, user: User, by: User) -> None:
     if assessor is None or user.is_machine:
         raise TrackRefused(f"{user} is not a person who judges for {current}.")
     traces = [end(track=current, user=user) for end in _endings]
-    if any(traces) or assessor.pseudonym is not None:
+    if any(traces):
         assessor.ended_at = timezone.now()
         assessor.save(update_fields=["ended_at"])
     else:
@@ -100,26 +99,6 @@ def checks_groups(check_with: GroupCheck) -> GroupCheck:
     """Register a function that refuses groups for a reason of an app above this one."""
     _group_checks.append(check_with)
     return check_with
-
-
-@transaction.atomic
-def pseudonyms(*, track: Track) -> dict[int, str]:
-    """The code names of a track's assessors by the id of their account: A1, A2, … in a random order.
-
-    A machine keeps its name. A code name never changes. Assessors who have none yet get the next numbers, shuffled, so
-    that the numbers reveal neither names nor the order in which the assessors were added at a time.
-    """
-    track_services.lock(track.pk)
-    everyone = Assessor.objects.filter(track=track).select_related("user").order_by("pk")
-    machines = {each.user_id: each.user.username for each in everyone if each.user.is_machine}
-    assessors = [each for each in everyone if each.user_id not in machines]
-    last = max((each.pseudonym or 0 for each in assessors), default=0)
-    new = [each for each in assessors if each.pseudonym is None]
-    SystemRandom().shuffle(new)
-    for number, assessor in enumerate(new, last + 1):
-        assessor.pseudonym = number
-    Assessor.objects.bulk_update(new, ["pseudonym"])
-    return machines | {each.user_id: f"A{each.pseudonym}" for each in assessors}
 
 
 def check_group(*, track: Track, group: str) -> None:

@@ -1,5 +1,8 @@
 """The people of tracks: organizers, chairs and assessors. Members of teams are a layer above."""
 
+from random import SystemRandom
+from typing import Any
+
 from django.db import models
 from django.urls import reverse
 
@@ -40,7 +43,7 @@ class Assessor(models.Model):
     pseudonym = models.PositiveIntegerField(
         null=True,
         editable=False,
-        help_text="The number in the code name, such as A1; set by the first export.",
+        help_text="The number in the code name, such as A17: chosen at random, and never changed.",
     )
 
     class Meta:
@@ -51,6 +54,18 @@ class Assessor(models.Model):
 
     def __str__(self) -> str:
         return self.user.username
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """Give a new assessor a code name. A machine has none: it is shown under its own name."""
+        if self.pk is None and self.pseudonym is None and not self.user.is_machine:
+            self.pseudonym = _free_number(self.track_id)
+        super().save(*args, **options)
+
+
+def _free_number(track_id: int) -> int:
+    """A number that no assessor of a track has. It reveals neither a name nor the order in which people were added."""
+    taken = set(Assessor.objects.filter(track=track_id).values_list("pseudonym", flat=True))
+    return SystemRandom().choice([n for n in range(1, max(100, 3 * len(taken))) if n not in taken])
 
 
 class Machine(models.Model):

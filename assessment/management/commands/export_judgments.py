@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from assessment.judgments.exports import FORMS, TURKLE, VOTE_FORMS, lines_of
 from assessment.judgments.selectors import ABOUT, judgments_of_track
-from tracks.assessors import services as assessors
+from tracks.assessors.selectors import code_names
 from tracks.console import add_track, track_of
 
 STDOUT = "-"
@@ -18,7 +18,7 @@ STDOUT = "-"
 
 class Command(BaseCommand):
     help = (
-        "Export all judgments of a track, with those that were replaced. Assessors have code names: A1, A2, ... "
+        "Export all judgments of a track, with those that were replaced. Assessors have code names such as A17. "
         "Comments can name people; --no-comments leaves them out."
     )
 
@@ -48,7 +48,7 @@ class Command(BaseCommand):
         lines = lines_of(
             judgments_of_track(track, has_machines=options["machines"], about=options["about"]),
             options["format"],
-            names=None if options["usernames"] else assessors.pseudonyms(track=track),
+            names=None if options["usernames"] else code_names(track),
             has_comments=not options["no_comments"],
         )
         try:

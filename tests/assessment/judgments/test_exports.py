@@ -14,10 +14,11 @@ from assay.formats.judgments.reader import parse_judgments
 from assay.formats.judgments.rows import COLUMNS
 from assessment.models import Judgment
 from assessment.planning import services as assignment_services
+from publishing.archives.loading import CODE_NAME
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_assessor, make_organizer
 from tests.helpers.judging import accept, judge, judge_all, make_batch
-from tracks.assessors.services import pseudonyms
+from tracks.assessors.selectors import code_names
 
 
 @pytest.fixture
@@ -97,13 +98,14 @@ def test_code_names_are_stable_and_comments_can_be_left_out(judged: Scene, organ
     first = export(organizer, judged, names="codes", comments="without")
     names = {row["assessor"] for row in rows_of(first)}
 
-    carl = make_assessor(judged.track, "carl")
+    make_assessor(judged.track, "carl")
     again = export(organizer, judged, names="codes", comments="without")
 
-    assert names == {"A1", "A2"}
+    assert len(names) == 2
+    assert all(CODE_NAME.fullmatch(name) for name in names)
     assert first == again
     assert not {b"ada", b"Ada", b"bob"} & set(first.replace(b",", b" ").split())
-    assert pseudonyms(track=judged.track)[carl.pk] == "A3"
+    assert len({*code_names(judged.track).values()}) == 3
 
 
 def test_export_of_a_choice_that_is_not_offered_shows_the_form(scene: Scene, organizer: Client) -> None:
@@ -131,5 +133,5 @@ def test_command_writes_code_names_to_standard_output(
     call_command("export_judgments", judged.track.slug, "-", "--format", "jsonl", "--no-comments")
 
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert {row["assessor"] for row in rows} == {"A1", "A2"}
+    assert {row["assessor"] for row in rows} == {*code_names(judged.track).values()}
     assert {row["comment"] for row in rows} == {""}

@@ -15,7 +15,7 @@ from scoring.models import Qrels
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_tsv
 from tests.scoring.conftest import Scene
-from tracks.assessors.services import pseudonyms
+from tracks.assessors.selectors import code_names
 
 pytestmark = pytest.mark.django_db
 
@@ -103,7 +103,7 @@ def test_judgments_are_exported_without_names(scene: Scene, organizer: Client) -
     contents = files(answer)  # type: ignore[arg-type]
     rows = list(csv.DictReader(io.StringIO(contents["judgments.csv"].decode())))
     assert len(rows) == 9
-    assert {row["assessor"] for row in rows} == {pseudonyms(track=scene.track)[scene.ada.pk]}
+    assert {row["assessor"] for row in rows} == {code_names(scene.track)[scene.ada.pk]}
     assert {row["grade"] for row in rows if row["choice"] == "system-failure"} == {""}
     assert b"ada" not in b"".join(contents.values())
 
