@@ -56,7 +56,7 @@ class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.Passwor
 
 @never_cache
 @read_and_post
-@limited("login_link", per_hour=60)
+@limited("login_link")
 def request_link(request: HttpRequest) -> HttpResponse:
     """Request an e-mail with a login link. Everyone; the page does not show whether an account exists."""
     form = LinkForm(request.POST if request.method == "POST" else None)

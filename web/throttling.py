@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 HOUR = 3600
+OF_A_CLASS = 600  # forms an hour: a class or a lab shares one address
 TOO_MANY = {
     "title": gettext_lazy("Too many requests"),
     "message": gettext_lazy("This form was sent too often from your network address. Try again in an hour."),
@@ -21,7 +22,7 @@ TOO_MANY = {
 IPV6_PREFIX = 64  # bits of a network that is usually one customer, who has all its addresses
 
 
-def limited(name: str, *, per_hour: int) -> Callable[[View[P]], View[P]]:
+def limited(name: str, *, per_hour: int = OF_A_CLASS) -> Callable[[View[P]], View[P]]:
     """Answer POST requests beyond a number per address and hour with 429. Without the cache, nothing is limited."""
 
     def decorate(view: View[P]) -> View[P]:

@@ -148,7 +148,7 @@ def exclude(request: AuthenticatedRequest, batch_id: int, user_id: int) -> HttpR
 
 @read_and_post
 @never_cache
-@limited("join", per_hour=60)
+@limited("start")
 def link(request: HttpRequest) -> HttpResponse:
     """The page of a link: the batch and its guidelines, or the work that was begun. Everyone who has a link."""
     arrival = selectors.arrival_by(request.session.get(INVITED_BY, ""))

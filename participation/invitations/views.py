@@ -39,7 +39,7 @@ def invitation_link(request: HttpRequest, token: str) -> HttpResponse:
 
 @read_and_post
 @never_cache
-@limited("join", per_hour=60)
+@limited("join")
 def join(request: HttpRequest) -> HttpResponse:
     """Accept the invitation of the session: with the account, by registering, or with a first password. Everyone."""
     invitation = selectors.invitation_by(request.session.get(INVITED_BY, ""))

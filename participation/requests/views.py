@@ -20,7 +20,7 @@ from web.throttling import limited
 
 @read_and_post
 @never_cache
-@limited("ask_to_join", per_hour=20)
+@limited("ask_to_join", per_hour=100)
 def ask(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask to join a track. Everyone; the page shows nothing about accounts or other requests."""
     track = track_or_404(request.user, slug)

@@ -16,6 +16,7 @@ from tests.helpers.letters import deliver_at_once, latest_link
 from tests.participation.invitations.test_views import PERSON
 from tests.pooling.conftest import Scene
 from tracks.models import Track
+from web import throttling
 
 ASKED = {
     "name": "Eve Ray",
@@ -216,9 +217,11 @@ def test_only_organizers_decide(scene: Scene) -> None:
 def test_many_requests_from_one_address_are_stopped(scene: Scene) -> None:
     client = Client(REMOTE_ADDR="203.0.113.8")
 
+    for _ in range(98):
+        throttling.count("ask_to_join:203.0.113.8", throttling.HOUR)
+
     answers = [
-        client.post("/tracks/arq/join/", ASKED | {"email": f"p{n}@example.org"}).status_code
-        for n in range(21)
+        client.post("/tracks/arq/join/", ASKED | {"email": f"p{n}@example.org"}).status_code for n in range(3)
     ]
 
-    assert answers == [200] * 20 + [429]
+    assert answers == [200, 200, 429]
