@@ -73,8 +73,12 @@ def tokens_of(user: User) -> QuerySet[Token]:
 
 
 def tracks_of_tokens(user: User) -> QuerySet[Any]:
-    """The tracks to which a user can limit a token: those of their roles and teams; for administrators, all."""
-    with_role = Q(organizers__user=user) | Q(assessors__user=user) | Q(teams__members=user)
+    """The tracks to which a user can limit a token: those of their roles and teams; for administrators, all.
+
+    Drafts are named to their organizers and chairs only.
+    """
+    takes_part = Q(assessors__user=user) | Q(teams__members=user)
+    with_role = Q(organizers__user=user) | (takes_part & ~Q(status="draft"))
     return _tracks().filter(Q() if user.is_administrator else with_role).order_by("slug").distinct()
 
 

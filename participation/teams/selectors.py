@@ -125,5 +125,5 @@ def teams_with(user: User, tracks: QuerySet[Track]) -> QuerySet[Team]:
 
 
 def former_teams(user: User) -> QuerySet[EndedMembership]:
-    """The times for which a user was in a team, latest first."""
-    return user.ended_memberships.select_related("team__track")
+    """The times for which a user was in a team of a track that they see, latest first."""
+    return user.ended_memberships.filter(team__track__in=tracks_for(user)).select_related("team__track")
