@@ -3,6 +3,8 @@
 The user and the session of every request are read by prepared statements. Decision: ADR 21.
 """
 
+import time
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -16,8 +18,9 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from accounts import tokens
-from accounts.models import Token, User
+from accounts.models import Login, Token, User
 from accounts.selectors import ROLES_OF_ACCOUNT, lacks_second_factor, roles_in
+from accounts.sessions.services import BEGUN, LOGIN
 from web.api.throttles import count_guess, refuse_guesses
 from web.statements import Statement, Table
 
@@ -32,19 +35,43 @@ _STORED = Statement(
     f"SELECT {_SESSION.columns} FROM django_session session"  # noqa: S608 - of constants
     " WHERE session.session_key = %(key)s AND session.expire_date > %(now)s"
 )
+PRECISION = 0.05  # of the time after which a session ends that nobody uses
 MAX_NAME = 150  # characters of a user name
 SCHEME = "Bearer"
 
 
 class SessionStore(db.SessionStore):
-    """Django's store with its own way to read."""
+    """Django's store with its own way to read. A session ends when nobody uses it, and some time after its login."""
+
+    _expires_at: datetime | None = None
 
     def _get_session_from_db(self) -> Session | None:
         rows = _STORED.rows(key=self.session_key, now=timezone.now())
         if rows:
-            return _SESSION.read(rows[0])
+            session: Session = _SESSION.read(rows[0])
+            self._expires_at = session.expire_date
+            return session
         self._session_key = None
         return None
+
+    def get_session_cookie_age(self) -> int:
+        """The seconds for which the session lasts from now on, if nobody uses it."""
+        idle: int = settings.SESSION_COOKIE_AGE
+        left = self.get(BEGUN, time.time()) + settings.SESSION_MAX_SECONDS - time.time()
+        return max(min(idle, int(left)), 0)
+
+    def go_on(self) -> None:
+        """Put off the end of a session that is in use. It is stored only now and then."""
+        age = self.get_session_cookie_age()
+        if self._expires_at and (self._expires_at - timezone.now()).total_seconds() < age * (1 - PRECISION):
+            self.setdefault(BEGUN, int(time.time()))  # of one that began with an earlier version
+            self.modified = True
+
+    def save(self, must_create: bool = False) -> None:
+        super().save(must_create)
+        if login := self.get(LOGIN):
+            kept = Login.objects.filter(pk=login).exclude(session_key=self.session_key)
+            kept.update(session_key=self.session_key)
 
 
 def counted_name(request: HttpRequest, credentials: dict[str, Any] | None) -> str:

@@ -1,6 +1,7 @@
 """User accounts."""
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import NamedTuple
 
 from django.conf import settings
@@ -198,6 +199,24 @@ class Lockout(models.Model):
 
     def __str__(self) -> str:
         return f"{self.locked_at:%Y-%m-%d %H:%M} UTC from {self.address or 'an unknown address'}"
+
+
+class Login(models.Model):
+    """A login, and the key of the session that it began, which changes and may be over."""
+
+    KEPT = timedelta(days=90)
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="logins")
+    session_key = models.CharField(max_length=40, blank=True, default="", db_index=True)
+    browser = models.CharField(max_length=60, blank=True)
+    address = models.GenericIPAddressField(null=True)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M} UTC from {self.address or 'an unknown address'}"
 
 
 class Token(models.Model):

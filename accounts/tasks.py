@@ -4,12 +4,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from celery import shared_task
+from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
 from accounts import letters, services, tokens
 from accounts.letters import Mail
+from accounts.models import Login
 from accounts.selectors import user_by_id
 from accounts.services import path_of_link
+from accounts.sessions import services as sessions
 from web.api import idempotency
 
 
@@ -17,6 +20,7 @@ from web.api import idempotency
 def clear_expired() -> None:
     """Delete what has expired. Safe when delivered twice."""
     services.clear_expired()
+    sessions.delete_old()
     tokens.delete_old()
     idempotency.delete_expired()
 
@@ -35,6 +39,21 @@ def links(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
         yield Mail(
             user.email, gettext_lazy("Your login link"), "accounts/mail_link.txt", context, user.language
         )
+
+
+@letters.writer("accounts.login")
+def new_login(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+    """Report a login from a browser and a network from which there was none before."""
+    login = Login.objects.select_related("user").get(pk=data["login"])
+    context = {
+        "user": login.user.username,
+        "time": f"{login.at:%Y-%m-%d %H:%M} UTC",
+        "browser": login.browser or gettext_lazy("an unknown browser"),
+        "address": login.address or gettext_lazy("an unknown address"),
+        "link": f"{site}{reverse('sessions')}",
+    }
+    subject = gettext_lazy("A login to your account")
+    yield Mail(login.user.email, subject, "accounts/mail_login.txt", context, login.user.language)
 
 
 @letters.writer("accounts.lockout")

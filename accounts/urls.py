@@ -4,6 +4,7 @@ from django.contrib.auth import views as auth_views
 from django.urls import path
 
 from accounts import views
+from accounts.sessions import views as session_views
 
 urlpatterns = [
     path("login/", auth_views.LoginView.as_view(template_name="accounts/login.html"), name="login"),
@@ -11,6 +12,9 @@ urlpatterns = [
     path("login/link/<int:user_id>/<str:token>/", views.use_link, name="login_link"),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
     path("account/password/", views.PasswordChange.as_view(), name="password_change"),
+    path("account/sessions/", session_views.sessions, name="sessions"),
+    path("account/sessions/<int:login_id>/end/", session_views.end, name="end_session"),
+    path("account/sessions/end-others/", session_views.end_others, name="end_other_sessions"),
     path("account/tokens/", views.tokens, name="tokens"),
     path("account/tokens/<int:token_id>/revoke/", views.revoke_token, name="revoke_token"),
 ]

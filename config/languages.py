@@ -87,6 +87,7 @@ SHARED = frozenset(
         *("participation:start_session", "participation:practice_session", "participation:end_session"),
         *("publishing:documents", "scoring:qrels_list", "scoring:judged_examples", "scoring:leaderboards"),
         *("assessment:nuggets", "assessment:nugget_list", "jobs:jobs", "tokens", "revoke_token"),
+        *("sessions", "end_session", "end_other_sessions"),
         *("corpus:collections", "corpus:collection", "corpus:thread", "corpus:formula", "corpus:find"),
         "corpus:find_formula",
     }

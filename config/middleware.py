@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.core.exceptions import BadRequest, DisallowedHost
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.http.request import split_domain_port
 from django.utils import translation
 from django.utils.cache import add_never_cache_headers, get_conditional_response, patch_vary_headers
@@ -15,6 +15,7 @@ from django.utils.cache import add_never_cache_headers, get_conditional_response
 from accounts import services
 from accounts.access import GuestWorkEnded
 from accounts.audit.services import acting
+from accounts.backends import SessionStore
 from accounts.models import Event, User
 from assay.errors import Refused
 from config.languages import find_texts_directly, is_shared_with_assessor, is_translated, use_language
@@ -28,6 +29,7 @@ CORS_REQUEST = "Authorization, Content-Type, Content-Disposition, Idempotency-Ke
 CORS_RESPONSE = (
     "Content-Disposition, ETag, Idempotency-Replayed, Location, Repr-Digest, Retry-After, X-Request-ID"
 )
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
@@ -108,13 +110,22 @@ class LocalHostMiddleware(Middleware):
         return self.get_response(request)
 
 
-class NulMiddleware(Middleware):
-    """Responds with 400 if the path or the query string contains a NUL character: PostgreSQL cannot store one."""
+class StrictMiddleware(Middleware):
+    """Refuses what no page and no program sends, and denies pages the features of browsers that none of them uses.
+
+    405: a method such as TRACE, which would send back what a browser hides. 400: a path or a query string with a NUL
+    character, which PostgreSQL cannot store.
+    """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if "\0" in request.path or "%00" in request.META.get("QUERY_STRING", ""):
+        if request.method not in METHODS:
+            response: HttpResponse = HttpResponseNotAllowed(METHODS)
+        elif "\0" in request.path or "%00" in request.META.get("QUERY_STRING", ""):
             raise BadRequest("The address contains a NUL character.")
-        return self.get_response(request)
+        else:
+            response = self.get_response(request)
+        response["Permissions-Policy"] = settings.PERMISSIONS_POLICY
+        return response
 
 
 class ActorMiddleware(Middleware):
@@ -160,12 +171,16 @@ class PrivateMiddleware(Middleware):
 
 
 class VisitMiddleware(Middleware):
-    """Updates `User.last_seen_at`, at most once an hour. A response that did not look at the session counts as none."""
+    """Puts off the end of the session, and updates `User.last_seen_at`, both only now and then.
+
+    A response that did not look at the session counts as none.
+    """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         if request.session.accessed and isinstance(request.user, User) and request.user.is_authenticated:
             services.note_visit(user=request.user)
+            cast("SessionStore", request.session).go_on()
         return response
 
 

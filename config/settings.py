@@ -15,7 +15,7 @@ django_stubs_ext.monkeypatch()
 
 BASE_DIR = paths.ROOT
 VAR_DIR = paths.var()
-DEBUG = environment.boolean("DEBUG")
+DEBUG = environment.no_debug_pages("DEBUG", https="HTTPS")
 SECRET_KEY = environment.secret("SECRET_KEY", VAR_DIR / "secret_key")
 SECRET_KEY_FALLBACKS = environment.words("SECRET_KEY_FALLBACKS")
 # Of links in e-mails and of those that organizers copy; empty: that of the request
@@ -61,7 +61,7 @@ MIDDLEWARE = [
     "config.middleware.LocalHostMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",  # first, so that the responses of other middleware have a policy too
-    "config.middleware.NulMiddleware",
+    "config.middleware.StrictMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -318,6 +318,8 @@ if BEHIND_PROXY:  # safe only if the proxy always sets these headers
 TRUSTED_PROXIES = environment.proxies("TRUSTED_PROXIES")
 FORCE_SCRIPT_NAME = environment.text("FORCE_SCRIPT_NAME") or None
 SESSION_ENGINE = "accounts.backends"
+SESSION_COOKIE_AGE = int(environment.number("SESSION_IDLE_HOURS", 7 * 24, least=0.1) * 3600)
+SESSION_MAX_SECONDS = int(environment.number("SESSION_MAX_DAYS", 30, least=0.1) * 24 * 3600)
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_HTTPONLY = True
@@ -326,6 +328,8 @@ CSRF_FAILURE_VIEW = "config.pages.errors.expired_form"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+NO_FEATURES = ("camera", "display-capture", "geolocation", "microphone", "midi", "payment", "serial", "usb")
+PERMISSIONS_POLICY = ", ".join(f"{feature}=()" for feature in NO_FEATURES)  # also of the frames of a page
 # Only the owner of a domain can decide that it and its subdomains use HTTPS for good.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
@@ -369,7 +373,9 @@ if SIGN_IN:
         *("allauth", "jwt", "qrcode"),
         file="requirements-sign-in.txt",
     )
-    INSTALLED_APPS += ["allauth.account", "allauth.socialaccount", "accounts.signin"]
+    INSTALLED_APPS += ["allauth.account", "allauth.socialaccount"]
+    # before what records logins: it refuses those without a code
+    INSTALLED_APPS.insert(INSTALLED_APPS.index("config"), "accounts.signin")
     MIDDLEWARE.append("allauth.account.middleware.AccountMiddleware")
     ACCOUNT_ADAPTER = "accounts.signin.adapters.AccountAdapter"
     ACCOUNT_EMAIL_VERIFICATION = "none"  # the site keeps addresses itself

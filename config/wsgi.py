@@ -1,7 +1,7 @@
 """The WSGI application that gunicorn serves. Nothing that it imports may need the models: Django is not set up yet."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from django.core.wsgi import get_wsgi_application
@@ -31,6 +31,26 @@ def only_utf8(application: Application) -> Application:
     return checked
 
 
+class Unsent:
+    """The body of a response of which only the headers are sent. Its files are closed all the same."""
+
+    def __init__(self, body: Iterable[bytes]) -> None:
+        self.close = getattr(body, "close", lambda: None)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(())
+
+
+def headers_of_head(application: Application) -> Application:
+    """Wrap a WSGI application: answer HEAD without a body, of which the web server would warn in the log each time."""
+
+    def checked(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        body = application(environ, start_response)
+        return Unsent(body) if environ["REQUEST_METHOD"] == "HEAD" else body
+
+    return checked
+
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-application = only_utf8(get_wsgi_application())
+application = only_utf8(headers_of_head(get_wsgi_application()))

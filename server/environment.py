@@ -60,6 +60,15 @@ def boolean(name: str, *, default: bool = False) -> bool:
     return value in TRUE if value else default
 
 
+def no_debug_pages(name: str, *, https: str) -> bool:
+    """A variable for developers, which cannot be true on a site that people reach."""
+    if boolean(name) and boolean(https):
+        raise ImproperlyConfigured(
+            f"{name} and {https} are both true; pages of errors would show everyone settings and code."
+        )
+    return boolean(name)
+
+
 def number(name: str, default: float, *, least: float = 0) -> float:
     """A number, not below `least`."""
     written = text(name, str(default))

@@ -29,11 +29,13 @@ from config.pages import documentation
 from corpus.models import Formula, Import
 from jobs import services as jobs
 from jobs.models import Job
+from participation.teams import services as team_services
 from pooling.models import Nugget, NuggetVersion
 from pooling.pools import services as pool_services
 from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
 from tests.helpers.candidates import make_candidate
+from tests.helpers.database import n_written
 from tests.helpers.factories import (
     make_archive,
     make_collection,
@@ -58,7 +60,7 @@ from tests.helpers.translated import ENGLISH
 from tests.scoring.conftest import Scene, build_scene
 from tracks.agreements import services as agreement_services
 from tracks.guidelines import services as guidelines_services
-from tracks.models import TopicImport
+from tracks.models import TopicImport, Track
 
 pytestmark = pytest.mark.django_db
 
@@ -77,6 +79,9 @@ PEOPLE = (
 UNUSED_LINK = {"login_link": "0"}  # is valid until its user logs in, as in the matrix
 FORM = re.compile(r'<form\b[^>]*method="post"[^>]*>')
 TARGET = re.compile(r'\baction="([^"?]*)|<a\b[^>]*\bhref="(/[^"?#]*)')
+NOTED = {  # the tables in which the site notes who was here, read guidelines, or downloaded what
+    *("django_session", "accounts_token", "accounts_event", "tracks_fetch", "tracks_guidelinesreading"),
+}
 LETTERS = {200: "0", 403: "3", 404: "4", 405: "5", 410: "9"}
 
 MATRIX = """
@@ -284,6 +289,9 @@ pooling:withdraw                        L404440044
 publishing:withdraw_publication            5555555555
 request_link                            0000000000
 revoke_token                            5555555555
+sessions                                L000000000
+end_session                             5555555555
+end_other_sessions                      5555555555
 scoring:analysis_json                   L333330043
 scoring:analysis_table                  L333330043
 scoring:analyze                         5555555555
@@ -550,6 +558,7 @@ def build_visited() -> Visited:
     arguments: dict[str, list[object]] = {
         "page": ["index.html"],
         "token_id": [1],
+        "login_id": [1],
         "token": ["unknown"],
         "team_id": [scene.ours.pk],
         "batch_id user_id": [batch.pk, scene.ada.pk],
@@ -653,8 +662,11 @@ def known(scene: Scene) -> tuple[User, ...]:
     return (*own, *others)
 
 
+KEPT = ("text/html", "application/json")
+
+
 class Reader(Client):
-    """A client that keeps the pages that it gets, by path."""
+    """A client that keeps the pages that it gets, by path, and the answers of the API."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -662,7 +674,7 @@ class Reader(Client):
 
     def request(self, **request: Any) -> Any:
         response: Any = super().request(**request)
-        if response.status_code == 200 and response.get("Content-Type", "").startswith("text/html"):
+        if response.status_code == 200 and response.get("Content-Type", "").startswith(KEPT):
             self.pages[request["PATH_INFO"]] = b"".join(response)
         return response
 
@@ -688,11 +700,18 @@ def readers(scene: Scene) -> list[Reader]:
 def answers(
     clients: Sequence[Client], addresses: Mapping[str, str], expected: Mapping[str, str]
 ) -> dict[str, str]:
-    """The answer that each person gets at each address, one character per person; the last for staff without rights."""
-    return {
-        name: "".join(letter(client.get(addresses[name])) for client in clients[: len(row)])
-        for name, row in expected.items()
-    }
+    """The answer that each person gets at each address, one character per person; the last for staff without rights.
+
+    A reader changes no row: only sessions, and the audit log of what was downloaded, may have new ones.
+    """
+    letters, writing = {}, {}
+    for name, row in expected.items():
+        before = n_written()
+        letters[name] = "".join(letter(client.get(addresses[name])) for client in clients[: len(row)])
+        if written := {*(n_written() - before)} - NOTED:
+            writing[name] = written
+    assert writing == {}
+    return letters
 
 
 def letter(response: Any) -> str:
@@ -725,6 +744,25 @@ def test_each_person_opens_what_they_may_and_each_page_suits_its_reader(
     assert offered == {}
     for name in ("pooling:pools", "assessment:judging", "participation:people", "tracks:track"):
         assert for_organizers(of_organizer[name], addresses[name]), name
+
+
+@pytest.mark.usefixtures("empty_refusals")
+@pytest.mark.long
+def test_draft_is_named_to_nobody_who_only_takes_part(scene: Scene, addresses: dict[str, str]) -> None:
+    """Before the track opens, its name and its address reach no member of a team, no assessor and no stranger."""
+    addresses = addresses | {
+        f"api:{name}": f"/api/v1/{name}/" for name in ("me", "tracks", "teams", "tokens")
+    }
+    Track.objects.filter(pk=scene.track.pk).update(status=Track.Status.DRAFT, name="Unannounced", slug="hush")
+    team_services.end_membership(team=scene.theirs, user=scene.other, by=scene.organizer)
+    for person in (scene.member, scene.other, scene.ada, scene.stranger):
+        reader = Reader()
+        reader.force_login(person)
+        for address in addresses.values():
+            letter(reader.get(address))
+
+        naming = {path for path, page in reader.pages.items() if b"Unannounced" in page or b"hush" in page}
+        assert naming == set(), person
 
 
 def for_organizers(page: bytes, address: str) -> set[str]:

@@ -45,6 +45,7 @@ def connect() -> None:
             (signals.authenticator_removed, "second-factor.removed", "totp"),
             (signals.authenticator_reset, "recovery-codes.renewed", ""),
             (signals.authenticator_used, "recovery-code.used", "recovery_codes"),
+            (signals.authentication_failed, "code.refused", ""),  # after five, the account waits
         ):
             signal.connect(_recording(action, kind), weak=False)
         user_logged_in.connect(_refuse_without_code)

@@ -64,6 +64,31 @@ def test_nul_in_an_address_is_a_bad_request(client: Client, place: str) -> None:
     assert "default-src 'self'" in answer["Content-Security-Policy"]
 
 
+@pytest.mark.parametrize("method", ["TRACE", "TRACK", "CONNECT", "get"])
+def test_method_that_no_page_knows_is_refused(client: Client, method: str) -> None:
+    for address in ("/", "/login/", "/api/v1/tracks/", "/static/x.css"):
+        answer = client.generic(method, address)
+        assert (answer.status_code, b"".join(answer)) == (405, b"")
+
+
+def test_every_answer_denies_pages_the_devices_of_their_reader(client: Client) -> None:
+    for address in ("/", "/login/", "/nothing/", "/api/v1/tracks/", "/account/"):
+        policy = client.get(address)["Permissions-Policy"]
+        assert {"camera=()", "microphone=()", "geolocation=()"} <= {*policy.split(", ")}
+
+
+@pytest.mark.parametrize("address", ["/", "/login/", "/help/index.html", "/nothing/"])
+def test_head_sends_no_body_of_which_the_web_server_warns(address: str) -> None:
+    environ = RequestFactory().head(address).environ
+    started: list[Any] = []
+
+    body = application(environ, lambda *start: started.append(start))
+
+    assert list(body) == []
+    assert int(dict(started[0][1])["Content-Length"]) > 0
+    body.close()
+
+
 @pytest.mark.parametrize("charset", ["charset=hex", "charset=nosuch", "charset=utf-16", "charset*=hex''x"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_other_charset_than_utf8_is_a_bad_request(method: str, charset: str) -> None:

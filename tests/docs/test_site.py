@@ -198,8 +198,8 @@ def test_every_shipped_protocol_is_described(built: Path) -> None:
 
 
 READ = re.compile(
-    r"(?:environment\.(?:text|words|boolean|number|one_of|origins|database|broker|secret|proxies|mail|address|token|networks|patterns|hour|retention|backup_folder|recipients|providers|new_accounts)\(\s*|by_email=|\b(?:text|encrypted)\(|os\.environ(?:\.get)?[\(\[]\s*)"
-    r"\"([A-Z][A-Z_]+)\""
+    r"(?:environment\.(?:text|words|boolean|no_debug_pages|number|one_of|origins|database|broker|secret|proxies|mail|address|token|networks|patterns|hour|retention|backup_folder|recipients|providers|new_accounts)\(\s*|by_email=|\b(?:text|encrypted)\(|os\.environ(?:\.get)?[\(\[]\s*)"
+    r"\"([A-Z][A-Z0-9_]+)\""
 )
 FOLDERS = {path.parent for path in ROOT.glob("*/__init__.py")} - {
     ROOT / name for name in ("maintenance", "tests")
@@ -213,7 +213,6 @@ NOT_OURS = {
     "OPENBLAS_NUM_THREADS",
 }
 OPTION = re.compile(r"--[a-z][a-z-]*")
-OF_COMPOSE = {"WORKER_CONCURRENCY"}
 # Their names contain that of a service
 OF_SERVICES = {"SIGN_IN_UNIVERSITY_SERVER", "SIGN_IN_UNIVERSITY_NAME"}
 OF_TESTS = {"ASSAY_SHARED", "CHROMIUM", "CI"}
@@ -224,9 +223,14 @@ def test_page_of_settings_is_complete() -> None:
     read = {name for path in sources for name in READ.findall(path.read_text())} - NOT_OURS
 
     page = (ROOT / "docs" / "reference" / "settings.md").read_text()
-    listed = set(re.findall(r"^\| `([A-Z_]+)`", page, re.MULTILINE))
+    rows = [
+        re.findall(r"`([A-Z0-9_]+)`", row) for row in re.findall(r"^\| (`[A-Z].*?) \|", page, re.MULTILINE)
+    ]
+    example = re.findall(r"^(\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
+    known = read | {*example} | OF_TESTS
 
-    assert listed == read | OF_COMPOSE | OF_SERVICES | OF_TESTS
+    assert known - {name for row in rows for name in row} == set()
+    assert {row[0] for row in rows} - known - OF_SERVICES == set()
 
 
 def options_of(command: str) -> set[str]:

@@ -3,6 +3,8 @@
 import os
 import socket
 import stat
+import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterable
@@ -14,7 +16,7 @@ import pyrage
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from server import environment
+from server import environment, paths
 from tests.conftest import start_process, wait_until
 
 
@@ -25,6 +27,18 @@ def test_a_boolean_is_read(monkeypatch: pytest.MonkeyPatch, given: str, expected
     monkeypatch.setenv("HTTPS", given)
 
     assert environment.boolean("HTTPS") is expected
+
+
+def test_debug_pages_with_https_stop_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEBUG", "true")
+    assert environment.no_debug_pages("DEBUG", https="HTTPS")
+
+    monkeypatch.setenv("HTTPS", "true")
+
+    with pytest.raises(ImproperlyConfigured, match="DEBUG and HTTPS are both true"):
+        environment.no_debug_pages("DEBUG", https="HTTPS")
+    command = [sys.executable, "manage.py", "check"]
+    assert subprocess.run(command, cwd=paths.ROOT, capture_output=True, check=False).returncode == 1
 
 
 def test_misspelled_boolean_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -482,6 +482,8 @@ def test_codes_cannot_be_guessed(client: Client) -> None:
 
     assert b"Too many failed login attempts." in answer.content
     assert user_of(client) is None
+    refused = Event.objects.filter(action="code.refused", by=ada)
+    assert refused.count() == 5
 
 
 def test_a_link_does_not_get_past_the_second_factor(client: Client) -> None:
