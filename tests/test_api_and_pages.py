@@ -219,6 +219,8 @@ login_link: a session of a browser
 logout: a session of a browser
 request_link: an e-mail to a person who cannot log in
 password_change: a password is for people, a program has a token
+end_session: a session is of a browser, a program has a token
+end_other_sessions: a session is of a browser, a program has a token
 participation:make_login_link: a link with which a person logs in, shown to the organizer who sends it
 assessment:link: a person without an account starts in a browser
 assessment:accepting: a switch of the judging page of a person

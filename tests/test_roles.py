@@ -31,6 +31,8 @@ OWN = {
         "account",
         "tokens",
         "revoke_token",
+        "end_session",
+        "end_other_sessions",
     ),
     *(
         "login",

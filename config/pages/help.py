@@ -11,7 +11,7 @@ START = "index.html"
 # Path in the built documentation, with an anchor where a section helps -> the views that it explains. Downloads and
 # buttons have none.
 EXPLAINED = {
-    START: "home all_tracks login password_change request_link login_link tracks:site_page",
+    START: "home all_tracks login password_change sessions request_link login_link tracks:site_page",
     "roles/assessor.html#the-judging-page": "account assessment:guidelines assessment:task",
     "reference/api.html#tokens": "tokens",
     "explanation/jobs.html": "jobs:jobs jobs:job",

@@ -34,7 +34,7 @@ NO_PAGES = {
         "assessment:nuggets_file",
     ),
     *("assessment:run_project_import", "assessment:discard_project_import"),
-    *("health", "logout", "documentation", "revoke_token"),
+    *("health", "logout", "documentation", "revoke_token", "end_session", "end_other_sessions"),
     *("jobs:retry", "jobs:cancel"),
     *("publishing:archive_file", "publishing:delete_archive"),
     *(
