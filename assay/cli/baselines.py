@@ -11,7 +11,7 @@ from assay.cli.inputs import steps
 from assay.cli.main import add, positive
 from assay.errors import plural
 from assay.formats.compression import read_file
-from assay.formats.topics.reader import TopicRow, read_topic_file
+from assay.formats.topics.reader import TopicRow, read_topics
 from assay.protocols.schema import Protocol
 
 N_NAMED = 10  # topics without documents that are named
@@ -32,7 +32,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, tag: str) -> None:
 def read_topic_rows(path: Path, protocol: Protocol) -> list[TopicRow]:
     """The topics of a file."""
     is_formula = protocol.unit in {"formula", "visually-distinct-formula"}
-    return read_topic_file(read_file(str(path)), path.name, is_formula=is_formula).topics
+    return read_topics(read_file(str(path)), path.name, is_formula=is_formula)
 
 
 def progress_bars(arguments: argparse.Namespace) -> Progress:

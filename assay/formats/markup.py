@@ -1,6 +1,7 @@
 """Parts of all readers of markup: an XML parser for files of strangers, and comments and references of SGML."""
 
 import re
+from html import escape
 from html.entities import html5
 
 from lxml import etree
@@ -11,6 +12,8 @@ _REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]{1,8})|([0-9]{1,8}));")
 _CHARACTERS = (range(0x20, 0xD800), range(0xE000, 0xFFFE), range(0x10000, 0x110000))
 _ENTITY = re.compile(r"&(?:#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6})|[A-Za-z][A-Za-z0-9]*);")
 _OWN = {"hyph": "-", "blank": " "}  # of TREC's files
+_XML = frozenset({"amp", "lt", "gt", "quot", "apos"})
+_AMPERSAND = re.compile(r"&(?:(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,40});)?")
 _CODES = range(1, 0x110000)
 _SURROGATES = range(0xD800, 0xE000)
 
@@ -37,6 +40,28 @@ def _allowed(reference: re.Match[str]) -> str:
     code = int(reference[1], 16) if reference[1] else int(reference[2])
     is_allowed = code in {9, 10, 13} or any(code in characters for characters in _CHARACTERS)
     return reference[0] if is_allowed else " " * len(reference[0])
+
+
+def repaired(text: str) -> str:
+    """XML with characters in place of the names of HTML's characters, which XML does not know, and of a bare `&`; with
+    spaces in place of control characters. Lines keep their numbers, and CDATA keeps its text.
+
+    >>> repaired("<a>R&D&nbsp;&eacute; &lt;&#x1f;</a>")
+    '<a>R&amp;D\\xa0é &lt;      </a>'
+    """
+    pieces = []
+    for n, piece in enumerate(allowed_in_xml(text).split("<![CDATA[")):
+        data, end, rest = piece.partition("]]>") if n else ("", "", piece)
+        pieces.append(f"{data}{end}{_AMPERSAND.sub(_known, rest)}")
+    return "<![CDATA[".join(pieces)
+
+
+def _known(reference: re.Match[str]) -> str:
+    name = reference[1]
+    if not name:
+        return "&amp;"
+    is_xml = name.startswith("#") or name in _XML
+    return reference[0] if is_xml or f"{name};" not in html5 else escape(html5[f"{name};"])
 
 
 def without_comments(text: str) -> str:

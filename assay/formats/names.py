@@ -51,17 +51,91 @@ DOCUMENTS: Fields = MappingProxyType(
         "published": Usual(("published",)),
     }
 )
+CODES = (  # of topics; ids come first
+    *(
+        "code",
+        "topic_id",
+        "topicid",
+        "query_id",
+        "queryid",
+        "qid",
+        "q_id",
+        "question_id",
+        "request_id",
+        "_id",
+        "id",
+    ),
+    *("number", "num", "topic_number", "topic_num", "query_number", "identifier"),
+)
+_TITLE = (
+    "title",
+    "query",
+    "query_text",
+    "query_txt",
+    "raw_query",
+    "topic",
+    "question",
+    "claim",
+    "prompt",
+    "utterance",
+)
 TOPICS: Fields = MappingProxyType(
     {
-        "code": Usual(("code", *_TOPIC[:3], "qid", "_id", "id", "number", "num"), "id"),
-        "title": Usual(("title", "query", "question"), "title"),
-        "text": Usual(("text", "description", "desc", "body"), "description"),
-        "narrative": Usual(("narrative",), "narrative"),
+        "code": Usual((*CODES, "topic"), "id"),
+        "title": Usual((*_TITLE, "name"), "title"),
+        "text": Usual(
+            (
+                "text",
+                "description",
+                "desc",
+                "body",
+                "content",
+                "contents",
+                "query_text",
+                "question",
+                "utterance",
+            ),
+            "description",
+        ),
+        "narrative": Usual(("narrative", "narr", "narratives"), "narrative"),
         "scenario": Usual(("scenario",)),
         "criteria": Usual(("criteria",)),
         "tags": Usual(("tags",)),
         "formula_id": Usual(("formula_id",)),
         "latex": Usual(("latex", "formula")),
+    }
+)
+# Further texts of topics, which are shown under their names.
+SECTIONS = frozenset(
+    {
+        *TOPICS["title"].names,
+        *TOPICS["text"].names,
+        *TOPICS["narrative"].names,
+        "background",
+        "context",
+        "objective",
+    }
+    | {
+        "information_need",
+        "need",
+        "problem_statement",
+        "keywords",
+        "scope",
+        "rationale",
+        "summary",
+        "note",
+        "concepts",
+    }
+    | {
+        "disease",
+        "gene",
+        "demographic",
+        "treatment",
+        "other",
+        "variant",
+        "condition",
+        "instruction",
+        "user_background",
     }
 )
 USUAL: Mapping[str, Fields] = MappingProxyType(
@@ -85,8 +159,9 @@ def _places(names: tuple[str, ...], fields: str) -> Mapping[str, int]:
     words = [normal(name) for name in names]
     taken: dict[str, int] = {}
     for field, (known, _) in usual.items():
-        place = next((words.index(name) for name in known if name in words), None)
-        if place is not None and place not in taken.values():
+        places = (words.index(name) for name in known if name in words)
+        place = next((place for place in places if place not in taken.values()), None)
+        if place is not None:
             taken[field] = place
     for field, (_, ending) in usual.items():
         others = [
@@ -104,7 +179,7 @@ def table_of_topics(text: str) -> tuple[str, Mapping[str, int]] | None:
     header = text.lstrip("\r\n")[:LONGEST_HEADER].partition("\n")[0]
     if header.startswith(("{", "<")):  # JSON or XML, whose texts may contain such names
         return None
-    for separator in ("\t", ","):
+    for separator in ("\t", ",", ";"):
         named = places(header.split(separator), "topics")
         if "code" in named and len(named) > 1:
             return separator, named

@@ -125,8 +125,13 @@ def named_lines(numbers: Sequence[int]) -> str:
     >>> named_lines([3]), named_lines(range(3, 12))
     ('line 3', 'lines 3, 4, 5, 6, 7 and 4 more')
     """
-    more = f" and {len(numbers) - SHOWN:,} more" if len(numbers) > SHOWN else ""
-    return f"line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:SHOWN]))}{more}"
+    return f"line{'s' * (len(numbers) > 1)} {named(list(map(str, numbers)))}"
+
+
+def named(words: Sequence[str]) -> str:
+    """The first words of some, and the number of the others."""
+    more = f" and {len(words) - SHOWN:,} more" if len(words) > SHOWN else ""
+    return f"{', '.join(words[:SHOWN])}{more}"
 
 
 def _as_declared(data: bytes, name: str, *, is_decoded: bool) -> bytes:

@@ -13,7 +13,7 @@ from assay.formats.documents.batch import Unusable
 from assay.formats.documents.jsonl import docno_of, text_of, with_usual_names
 from assay.formats.rows import read_rows
 from assay.formats.text import lines_of, read_text
-from assay.formats.topics.reader import TopicRow, read_topic_file
+from assay.formats.topics.reader import TopicRow, read_topics
 from assay.formats.topics.subtopics import labels_of
 from assay.html.sanitize import clean_body, clean_text, clean_title, plain
 from assay.preferences.votes import documents_of
@@ -100,8 +100,8 @@ def read_topics_of(path: str, units: Sequence[Unit], *, is_formula: bool) -> dic
 
     Raises InputError: the file cannot be used, or the topic of a unit is not in it.
     """
-    content = read_topic_file(read_file(path), Path(path).name, is_formula=is_formula)
-    topics = {topic.code: topic for topic in content.topics}
+    read = read_topics(read_file(path), Path(path).name, is_formula=is_formula)
+    topics = {topic.code: topic for topic in read}
     _check_known(path, "topic", [(unit.topic, unit) for unit in units], topics)
     return topics
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from assay.errors import InputError
 from assay.formats.documents.sources import BOM
-from assay.formats.topics.tables import elements
+from assay.formats.topics.objects import elements
 from assay.html.sanitize import without_controls
 from assay.label_studio.config import TYPES, Config, Control
 from assay.protocols.questions import MARKS, MAX_CHARACTERS, NUMBER

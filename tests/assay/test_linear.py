@@ -144,7 +144,9 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.topics.reader.read_labels": {"name": "x.csv"},
     "formats.topics.reader.read_known_items": {"name": "x.tsv"},
     "formats.topics.tables.read_table": None,
-    "formats.topics.tables.rows_of_array": None,
+    "formats.topics.xml.read_xml": {"name": "x.xml"},
+    "formats.topics.lines.read_lines": {"is_formula": False},
+    "formats.topics.reader.read_codes": {"name": "x.txt"},
     "formats.turkle.answer_of": {"question": None},
     "formats.turkle.move": {
         "name": "x.html",
@@ -237,7 +239,10 @@ def measured_again(function: Callable[[str], object], text: str) -> Iterator[flo
     return (seconds(function, text) for _ in range(3))
 
 
-pytestmark = pytest.mark.no_cover  # it would be measured, too
+pytestmark = [
+    pytest.mark.no_cover,  # it would be measured, too
+    pytest.mark.filterwarnings("ignore::assay.errors.InputWarning"),
+]
 
 
 @pytest.fixture(autouse=True)

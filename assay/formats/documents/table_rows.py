@@ -43,12 +43,12 @@ def has_more(cells: list[str], width: int) -> bool:
     return any(cells[width:])
 
 
-def cells_of(text: str, kind: str) -> Iterator[tuple[int, list[str]]]:
+def cells_of(text: str, kind: str, separator: str = ",") -> Iterator[tuple[int, list[str]]]:
     """The rows of a table that are not empty, with the number of the first line of each from 0.
 
     Raises `Malformed` as `convert` does.
     """
-    return _tab_rows(text) if kind == TAB else _comma_rows(text)
+    return _tab_rows(text) if kind == TAB else _comma_rows(text, separator)
 
 
 def _tab_rows(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -61,9 +61,9 @@ def _tab_rows(text: str) -> Iterator[tuple[int, list[str]]]:
             yield number, cells
 
 
-def _comma_rows(text: str) -> Iterator[tuple[int, list[str]]]:
+def _comma_rows(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     csv.field_size_limit(2 * MAX_TEXT)
-    reader = csv.reader(StringIO(text, newline=""), strict=True)
+    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
     n_lines = 0
     while True:
         try:

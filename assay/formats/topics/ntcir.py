@@ -9,55 +9,38 @@ operator simto, `<mws:simto name="a">` around a part of a formula that results n
 """
 
 import re
-from collections.abc import Iterator
 from html import escape
-from typing import Any, cast
+from typing import Any
 
 from lxml import etree
 
-from assay.formats.text import lines_of
 from assay.formulas.from_mathml import latex_of, without_constructs
 
 _TEX = "application/x-tex"
 _CONTINUED = re.compile(r"%\s*\n\s*")
-_LINE = re.compile(r"[^\s<{\"']\S*\t.+")
 
 
-def is_lines(text: str) -> bool:
-    """Return whether every line of a text is a code, a tab and a formula."""
-    lines = [line for line in lines_of(text) if line.strip()]
-    return bool(lines) and all(_LINE.fullmatch(line) for line in lines)
-
-
-def rows_of_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(lines_of(text), 1):
-        if line.strip():
-            code, _, latex = line.partition("\t")
-            yield number, {"code": code, "latex": latex.strip(), "body": None}
-
-
-def rows_of_xml(root: "etree._Element") -> Iterator[tuple[int, dict[str, Any]]]:
-    for topic in root.iterchildren("{*}topic"):
-        formulas = [(formula.get("id") or "", _latex(formula)) for formula in topic.iter("{*}formula")]
-        marked = (
-            f'<p><span class="math-container" id="{escape(name)}">${escape(tex)}$</span></p>'
-            if tex
-            else "<p></p>"
-            for name, tex in formulas
-        )
-        keywords = [_text(keyword) for keyword in topic.iter("{*}keyword")]
-        formula_id, latex = formulas[0] if formulas else ("", "")
-        row = {
-            "code": _text(topic.find("{*}num")),
-            "title": ", ".join(filter(None, keywords)),
-            "body": "".join(marked),
-            "narrative": _text(topic.find("{*}narrative")) or None,
-            "scenario": _text(topic.find("{*}scenario")),
-            "criteria": _text(topic.find("{*}criteria")),
-            "formula_id": formula_id,
-            "latex": latex,
-        }
-        yield cast("int", topic.sourceline), row
+def row_of(topic: "etree._Element") -> dict[str, Any]:
+    """The row of an element `<topic>`."""
+    formulas = [(formula.get("id") or "", _latex(formula)) for formula in topic.iter("{*}formula")]
+    marked = (
+        f'<p><span class="math-container" id="{escape(name)}">${escape(tex)}$</span></p>'
+        if tex
+        else "<p></p>"
+        for name, tex in formulas
+    )
+    keywords = [_text(keyword) for keyword in topic.iter("{*}keyword")]
+    formula_id, latex = formulas[0] if formulas else ("", "")
+    return {
+        "code": _text(topic.find("{*}num")),
+        "title": ", ".join(filter(None, keywords)),
+        "body": "".join(marked),
+        "narrative": _text(topic.find("{*}narrative")) or None,
+        "scenario": _text(topic.find("{*}scenario")),
+        "criteria": _text(topic.find("{*}criteria")),
+        "formula_id": formula_id,
+        "latex": latex,
+    }
 
 
 def _latex(formula: "etree._Element") -> str:

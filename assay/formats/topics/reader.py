@@ -1,15 +1,11 @@
 """Reads topic files and label files completely, and reports all errors before anything is imported.
 
-Topics in XML: `<Topics><Topic number="A.9"><Title/><Question/><Tags/></Topic>...`, for formulas also `<Formula_Id/>`
-and `<Latex/>`. An attribute `thread` or `post_id` names the topic's own question. `assay.formats.topics.ntcir` reads
-the topics of NTCIR's MathIR tasks, `assay.formats.topics.bolt` those of BOLT IR, and `assay.formats.topics.trec` those
-of TREC. The file may be compressed.
-
-Topics in JSON lines: `code`, `title`, `body` (HTML) or `text` (plain), `narrative` (HTML), `tags` (list), `labels`
-(object), `thread`, `formula_id`, `latex`, `scenario` and `criteria` (plain text), `subtopics` (list), `known_item`
-(a docno), and `source`, the element of a topic of BOLT. Only `code` is required.
-
-A JSON array has the same objects, or the conversations of TREC CAsT (`assay.formats.topics.tables`).
+The form of a file is detected from its text: JSON (`assay.formats.topics.objects`), a table with a header
+(`assay.formats.topics.tables`), the marked text of TREC (`assay.formats.topics.trec`), lines or blocks of plain text
+(`assay.formats.topics.lines`), or XML (`assay.formats.topics.xml`). Their rows have the keys `code`, `title`, `body`
+(HTML) or `text` (plain), `narrative` (HTML), `tags` (list), `labels` (object), `thread`, `formula_id`, `latex`,
+`scenario` and `criteria` (plain text), `subtopics` (list), `known_item` (a docno), `split`, and `source`, the element
+of a topic of BOLT. Only `code` is required. The file may be compressed.
 
 Known items: a topic and a docno per line; or a topic, a column that is ignored, a docno and a grade, as in qrels.
 
@@ -22,21 +18,19 @@ import csv
 import io
 import json
 import re
+import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Never
 
-from lxml import etree
-
-from assay.errors import BadFile, plural
+from assay.errors import BadFile, InputWarning, plural
 from assay.formats import names
 from assay.formats.compression import Limits, is_packed, unpack
 from assay.formats.documents.batch import MAX_NAME, Malformed, Unusable, limited
 from assay.formats.documents.jsonl import docno_of, tags_of, text_of
-from assay.formats.markup import xml_root
-from assay.formats.text import decoded, lines_of
-from assay.formats.topics import bolt, ntcir, tables, trec
+from assay.formats.text import decoded, lines_of, named, visible
+from assay.formats.topics import bolt, lines, objects, tables, trec, xml
 from assay.formats.topics.subtopics import Subtopics, subtopics_of
 from assay.html.latex import unescaped
 from assay.html.sanitize import clean_body, clean_text, clean_title, without_controls
@@ -50,7 +44,7 @@ MAX_ERRORS = 1_000  # for programs
 SPLIT = "split"  # the column of a label file beyond the labels
 ACCEPTED = (
     f"A topic file contains <Topics>, <{bolt.ROOT}>, or TREC's <top> or <topic>; or one JSON object per line or an "
-    "array of them; or a table with a header; or a code, a tab and a text per line."
+    "array of them; or a table with a header; or a code, a tab or colon, and a text per line."
 )
 _TOPIC_FILES = frozenset({".xml", ".jsonl", ".ndjson"})
 _CODE = re.compile(r"\S+")
@@ -93,8 +87,9 @@ class BadTopics(BadFile):
     def __init__(self, name: str, complaints: Iterable[str]) -> None:
         shown = list(complaints)
         more = [f"and {len(shown) - MAX_COMPLAINTS} more"] if len(shown) > MAX_COMPLAINTS else []
-        lines = [f"{name} has errors, so nothing was imported:", *shown[:MAX_COMPLAINTS], *more]
-        super().__init__("\n".join(lines))
+        rows = [f"{name} has errors, so nothing was imported:", *shown[:MAX_COMPLAINTS], *more]
+        super().__init__("\n".join(rows))
+        self.complaints = shown
         self.errors = []
         for complaint in shown[:MAX_ERRORS]:
             placed = _PLACED.match(complaint)
@@ -113,15 +108,19 @@ class TopicFile(NamedTuple):
     has_own_labels: bool
 
 
-def read_topics(data: bytes, name: str) -> list[TopicRow]:
-    """The topics of a file, as in `read_topic_file`."""
-    return read_topic_file(data, name).topics
+def read_topics(data: bytes, name: str, *, is_formula: bool = True) -> list[TopicRow]:
+    """The topics of a file, as in `read_topic_file`. Notes become warnings."""
+    content = read_topic_file(data, name, is_formula=is_formula)
+    for note in content.notes:
+        warnings.warn(f"{name}: {note}", InputWarning, stacklevel=2)
+    return content.topics
 
 
 def read_topic_file(data: bytes, name: str, *, is_formula: bool = True) -> TopicFile:
     """The topics of a file, with notes. In lines of a code, a tab and a text, that text `is_formula` or else a title.
 
-    Raises `BadFile` if the file is not a topic file, or a topic cannot be used, or a code is used twice.
+    Raises `BadFile` if the file is not a topic file, or a topic cannot be used, or a code is used twice, or no topic
+    has a text although the file has texts under other names.
     """
     reading = _reading(data, name, is_formula=is_formula)
     topics, complaints = [], list(reading.complaints)
@@ -130,14 +129,65 @@ def read_topic_file(data: bytes, name: str, *, is_formula: bool = True) -> Topic
             topics.append(_topic(line, content))
         except Unusable as reason:
             complaints.append(f"line {line}: {reason}")
-    seen: dict[str, int] = {}
-    for topic in topics:
-        if topic.code in seen:
-            complaints.append(f"line {topic.line}: topic {topic.code} is already in line {seen[topic.code]}")
-        seen.setdefault(topic.code, topic.line)
+    complaints += repeated((topic.line, topic.code) for topic in topics)
+    without = [topic for topic in topics if not _has_text(topic)]
+    if not complaints and reading.left_out and len(without) == len(topics):
+        unread = ", ".join(map(visible, reading.left_out))
+        complaints.append(
+            f"no topic has a text, because none of these is a usual name of one: {unread}; rename one to text"
+        )
     if complaints or not topics:
         raise BadTopics(name, complaints or ["there are no topics in the file"])
-    return TopicFile(topics, [*reading.notes, *_notes_on_tags(reading.rows)], reading.has_own_labels)
+    notes = [*reading.notes, *_notes_on_tags(reading.rows)]
+    if without:
+        shown = [f"{topic.code} (line {topic.line})" for topic in without]
+        notes.append(f"{plural(len(without), 'topic has,topics have')} no text: {named(shown)}")
+    return TopicFile(topics, notes, reading.has_own_labels)
+
+
+def read_codes(data: bytes, name: str) -> list[str]:
+    """The codes of a file of topics, or of a list with one code per line. The file is decompressed.
+
+    Raises `BadFile` as `read_topic_file` does, except that texts are not read.
+    """
+    data, notes = decoded(data, name)
+    for note in notes:
+        warnings.warn(f"{name}: {note}", InputWarning, stacklevel=2)
+    reading = lines.read_list(data.decode()) or _reading(data, name, is_formula=False)
+    codes, complaints = [], list(reading.complaints)
+    for line, row in reading.rows:
+        try:
+            codes.append((line, code_of(row.get("code"))))
+        except Unusable as reason:
+            complaints.append(f"line {line}: {reason}")
+    complaints += repeated(codes)
+    if complaints or not codes:
+        raise BadTopics(name, complaints or ["there are no topics in the file"])
+    return [code for _, code in codes]
+
+
+def repeated(codes: Iterable[tuple[int, str]]) -> list[str]:
+    """A complaint for each line that has a code again."""
+    first: dict[str, int] = {}
+    return [
+        f"line {line}: topic {code} is already in line {first[code]}"
+        for line, code in codes
+        if first.setdefault(code, line) != line
+    ]
+
+
+def _has_text(topic: TopicRow) -> bool:
+    return any(
+        (
+            topic.title,
+            topic.body,
+            topic.narrative,
+            topic.latex,
+            topic.formula_id,
+            topic.scenario,
+            topic.source,
+        )
+    )
 
 
 def _notes_on_tags(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> list[str]:
@@ -158,30 +208,35 @@ def _notes_on_tags(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> list[str]:
 def _reading(data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
     """The rows of a file of any form, which may be compressed."""
     data, notes = decoded(_unpacked(data, name), name)
-    reading = _reading_of(data.decode(), data, name, is_formula=is_formula)
-    return replace(reading, notes=[*notes, *reading.notes])
+    text = "\n".join(lines_of(data.decode()))
+    reading = _reading_of(text, name, is_formula=is_formula)
+    left_out = ", ".join(map(visible, reading.left_out))
+    unread = [
+        f"unknown columns or keys were left out: {left_out}; in JSON, labels are an object under 'labels'"
+    ]
+    return replace(reading, notes=[*notes, *(unread if left_out else []), *reading.notes])
 
 
-def _reading_of(text: str, data: bytes, name: str, *, is_formula: bool) -> trec.Reading:
+def _reading_of(text: str, name: str, *, is_formula: bool) -> trec.Reading:
+    start = text.lstrip()[:1]
     try:
-        if tables.is_array(text):
-            return _with_keys_left_out(trec.Reading(list(tables.rows_of_array(data))))
+        if start in {"[", "{"}:
+            return objects.read_json(text)
         if names.table_of_topics(text) is not None:
-            rows, others = tables.read_table(text)
-            left_out = f"columns whose names are not known were left out: {', '.join(others)}"
-            return trec.Reading(rows, notes=[left_out] if others else [])
-        is_lines = ntcir.is_lines(text)
-        if is_lines or trec.is_marked(text) or trec.is_colon_lines(text):
-            reading = trec.Reading(list(ntcir.rows_of_lines(text))) if is_lines else trec.read_text(text)
-            if is_lines and not is_formula:
-                titles = [(line, {"code": row["code"], "title": row["latex"]}) for line, row in reading.rows]
-                reading = trec.Reading(titles)
-            return reading
-        if text.lstrip().startswith("{"):
-            return _with_keys_left_out(_of_lines(data))
-        return _of_xml(data, name)
+            return tables.read_table(text)
+        if trec.is_marked(text):
+            return trec.read_marked(text)
+        reading = lines.read_lines(text, is_formula=is_formula)
+        if reading is not None or start != "<":
+            return reading or _refused(text, name)
+        return xml.read_xml(text, name)
     except Malformed as fault:
         raise BadTopics(name, [f"line {fault.n_lines + 1}: {fault.message}"]) from None
+
+
+def _refused(text: str, name: str) -> Never:
+    start = text.lstrip()[:40].partition("\n")[0]
+    raise BadFile(f"{name} begins with {visible(start)!r}. {ACCEPTED}")
 
 
 def _unpacked(data: bytes, name: str) -> bytes:
@@ -190,68 +245,6 @@ def _unpacked(data: bytes, name: str) -> bytes:
     if len(data) > MAX_SIZE:
         raise BadFile(f"{name} has {len(data):,} bytes; a topic file has at most {MAX_SIZE:,}.")
     return data
-
-
-def _with_keys_left_out(reading: trec.Reading) -> trec.Reading:
-    """The reading of topics in JSON, with a note about keys that no topic has."""
-    others = sorted(
-        {key for _, row in reading.rows for key in row} - {each.name for each in fields(TopicRow)} - {"text"}
-    )
-    if not others:
-        return reading
-    note = f"keys whose names are not known were left out: {', '.join(others)}; labels are an object under 'labels'"
-    return replace(reading, notes=[*reading.notes, note])
-
-
-def _of_xml(data: bytes, name: str) -> trec.Reading:
-    if not data.lstrip().startswith(b"<"):
-        raise BadFile(f"{name} begins with {data[:40].decode(errors='replace')!r}. {ACCEPTED}")
-    try:
-        root = xml_root(data)
-    except etree.XMLSyntaxError as fault:
-        raise BadFile(f"{name} is not well-formed XML: {fault.msg}.") from None
-    dtd = root.getroottree().docinfo.internalDTD
-    if dtd is not None and any(dtd.iterentities()):  # type: ignore[attr-defined]
-        raise BadFile(f"{name} has a DOCTYPE with entities. Remove it: entities are never expanded.")
-    if root.tag == bolt.ROOT:
-        return trec.Reading(list(bolt.rows_of_xml(root)), has_own_labels=True)
-    if trec.is_xml(root):
-        return trec.read_xml(root)
-    if etree.QName(root).localname.lower() != "topics":
-        raise BadFile(f"{name} contains <{root.tag}>. {ACCEPTED}")
-    own = ((cast("int", element.sourceline), _of_element(element)) for element in root.iterchildren("Topic"))
-    return trec.Reading([*ntcir.rows_of_xml(root), *own])
-
-
-def _of_element(topic: "etree._Element") -> dict[str, Any]:
-    children = (child for child in topic if isinstance(child.tag, str))
-    texts = {str(child.tag): "".join(map(str, child.itertext())) for child in children}
-    names = ("Title", "Narrative", "Scenario", "Criteria", "Formula_Id", "Latex")
-    return {
-        "code": topic.get("number"),
-        "body": texts.get("Question"),
-        "tags": [tag.strip() for tag in texts.get("Tags", "").split(",")],
-        "thread": topic.get("thread") or topic.get("post_id"),
-        "subtopics": [trec.subtopic(child) for child in topic.iterchildren("Subtopic")],
-        **{name.lower(): texts.get(name) for name in names},
-    }
-
-
-def _of_lines(data: bytes) -> trec.Reading:
-    """Topics in JSON lines, with a complaint about each line that is not an object."""
-    reading = trec.Reading([])
-    for number, line in enumerate(data.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line.decode())
-        except (ValueError, RecursionError):
-            row = None
-        if isinstance(row, dict):
-            reading.rows.append((number, tables.with_usual_names(row)))
-        else:
-            reading.complaints.append(f"line {number}: not a JSON object in UTF-8")
-    return reading
 
 
 def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
@@ -291,8 +284,9 @@ def code_of(given: object) -> str:
 
     Raises `Unusable` if runs and tables of scores could not name it.
     """
-    is_number = isinstance(given, int) and not isinstance(given, bool)
-    code = text_of(str(given) if is_number else given, "the topic's code").strip()
+    if isinstance(given, float | bool):  # `1.0`, as pandas writes ids of a column with gaps
+        raise Unusable(f"the topic's code is neither a string nor a whole number, got {given}")
+    code = text_of(str(given) if isinstance(given, int) else given, "the topic's code").strip()
     if not _CODE.fullmatch(code) or code != without_controls(code) or len(code.encode()) > MAX_CODE:
         raise Unusable(
             f"a topic's code has 1 to {MAX_CODE} bytes without white space and control characters, got {code[:40]!r}"

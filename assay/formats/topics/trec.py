@@ -11,11 +11,10 @@ Marked text, as in TREC-1 to TREC-8 and Robust; tags need no end, and labels suc
     A relevant document must as a minimum identify the organization.
     </top>
 
-XML, as in the Web and COVID tracks, under a root element of any name: `<topic number="1" type="faceted"><query/>
-<description/><subtopic number="1" type="inf"/></topic>`. Lines: `301:title`, or a code, a tab and a title.
+`assay.formats.topics.xml` reads the topics of the tracks that publish XML, and gives their sections to this module.
 
 The number becomes the code, title or query the title, description or question the body, and the narrative the
-narrative. A topic may lack any part but the number and one of title and description. Sections with other names, such
+narrative. A topic may lack any part but the number. Sections with other names, such
 as `<con>` and `<fac>` of TREC-1, follow in the body under their names. Attributes become labels, and subtopics are
 kept as such.
 
@@ -23,15 +22,12 @@ A number that is written after the label `Number:` loses its leading zeros, as i
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, NamedTuple, cast
 
-from lxml import etree
-
 from assay.formats.markup import unescaped, without_comments
-from assay.formats.text import lines_of
 
 MAX_INDENT = 100  # characters before a tag that begins a line
 
@@ -44,13 +40,15 @@ _FIRST = re.compile(
 _DECLARATION = re.compile(r"<\?[^<>]*+>|<!DOCTYPE\b[^<>\[]*+>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""(?<![\w.:-])([\w.:-]++)\s*+=\s*+["']([^"']*+)["']""")
 _LANGUAGE_PREFIX = re.compile(r"[A-Z]{2}-(?=[a-z])")  # of CLEF's tags
-_COLON_LINE = re.compile(r"([^\s:<{\"']+):[ \t]*(\S.*)")
+_NUMBERED = re.compile(r"(?:Topic|Number|Query)\s+(\S+)", re.IGNORECASE)  # `Topic 12` without a colon
 _ITEM = re.compile(r"\n[^\S\n]*(?=(?:\d{1,2}[.)]|[-*•])\s)")  # before a line of a list
 _EMPTY_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 
 # The name of a section, or its tag, to the part of a topic.
 _PARTS = {
-    **dict.fromkeys(("num", "number", "identifier", "id"), "code"),
+    **dict.fromkeys(
+        ("num", "number", "identifier", "id", "qid", "topicid", "topicnumber", "queryid"), "code"
+    ),
     **dict.fromkeys(("title", "query"), "title"),
     **dict.fromkeys(("desc", "description", "question"), "body"),
     **dict.fromkeys(("narr", "narrative"), "narrative"),
@@ -99,13 +97,15 @@ class Section(NamedTuple):
 class Reading:
     """The topics of a file, by the line of each; what is wrong with the file; and what its reader should know.
 
-    `has_own_labels`: the labels are those of the file's form, and the protocol need not know each of them.
+    `has_own_labels`: the labels are those of the file's form, and the protocol need not know each of them. `left_out`
+    has the columns or keys that are not read.
     """
 
     rows: list[tuple[int, dict[str, Any]]]
     complaints: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     has_own_labels: bool = False
+    left_out: list[str] = field(default_factory=list)
 
 
 def is_marked(text: str) -> bool:
@@ -113,65 +113,14 @@ def is_marked(text: str) -> bool:
     return _FIRST.match(text) is not None
 
 
-def is_colon_lines(text: str) -> bool:
-    """Return whether every line of a text is a code, a colon and a title, and some title has several words."""
-    lines = [line.strip() for line in lines_of(text) if line.strip()]
-    return all(map(_COLON_LINE.fullmatch, lines)) and any(len(line.split()) > 1 for line in lines)
-
-
-def read_text(text: str) -> Reading:
-    """The topics of marked text, or of lines of a code, a colon and a title."""
-    if not is_marked(text):
-        lines = ((number, line.strip()) for number, line in enumerate(lines_of(text), 1))
-        matches = ((number, _COLON_LINE.fullmatch(line)) for number, line in lines)
-        return Reading([(n, {"code": match[1], "title": match[2]}) for n, match in matches if match])
+def read_marked(text: str) -> Reading:
+    """The topics of marked text."""
     scan = _Scan(text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"))
     scan.run()
-    return _reading(scan.topics, scan.complaints)
+    return reading_of(scan.topics, scan.complaints)
 
 
-def is_xml(root: "etree._Element") -> bool:
-    """Return whether the topics of a file are those of TREC: elements `<topic>` without formulas and keywords."""
-    first = root.find("topic")
-    return first is not None and not any(True for _ in first.iter("{*}formula", "{*}keyword"))
-
-
-def read_xml(root: "etree._Element") -> Reading:
-    """The topics of XML. Their attributes become labels."""
-    topics = []
-    for element in root.iterchildren("topic"):
-        line = cast("int", element.sourceline)
-        attributes = {str(name): str(value) for name, value in element.attrib.items()}
-        code = next((attributes.pop(name) for name in ("number", "id") if name in attributes), None)
-        sections = [Section("number", code, line)] if code is not None else []
-        sections += _sections_of(element)
-        subtopics = [subtopic(child) for child in element.iterchildren("subtopic")]
-        topics.append(_Topic(line, sections, attributes, subtopics))
-    return _reading(topics, [])
-
-
-def _sections_of(topic: "etree._Element") -> Iterator[Section]:
-    if text := (topic.text or "").strip():
-        yield Section("description", text, cast("int", topic.sourceline))
-    for child in topic.iterchildren(tag=etree.Element):
-        line = cast("int", child.sourceline)
-        attributes = ", ".join(map(str, child.attrib.values()))
-        words = "".join(map(str, child.itertext())).strip()
-        if attributes:  # `1, inf: Find a map`
-            words = f"{attributes}: {words}"
-        if child.tag != "subtopic":
-            yield Section(etree.QName(child).localname.lower(), words, line)
-        if tail := (child.tail or "").strip():
-            yield Section("text", tail, line)
-
-
-def subtopic(element: "etree._Element") -> dict[str, str]:
-    """The number, type and text of an element `<subtopic number="1" type="inf">`."""
-    named = {name: element.get(name, "") for name in ("number", "type")}
-    return named | {"text": "".join(map(str, element.itertext()))}
-
-
-class _Topic(NamedTuple):
+class Topic(NamedTuple):
     line: int
     sections: list[Section]
     attributes: dict[str, str]
@@ -183,9 +132,9 @@ class _Scan:
 
     def __init__(self, text: str) -> None:
         self.text = _DECLARATION.sub(lambda each: "\n" * each[0].count("\n"), without_comments(text))
-        self.topics: list[_Topic] = []
+        self.topics: list[Topic] = []
         self.complaints: list[str] = []
-        self._topic: _Topic | None = None
+        self._topic: Topic | None = None
         self._section: Section | None = None
         self._start = 0  # of the text that belongs to the section
         self._counted, self._line = 0, 1
@@ -202,7 +151,7 @@ class _Scan:
                     self._not_closed(f"the next topic, in line {line}")
                 self._topic = self._section = None
                 if not is_end:
-                    self._topic = _Topic(line, [], dict(_ATTRIBUTE.findall(match[3])))
+                    self._topic = Topic(line, [], dict(_ATTRIBUTE.findall(match[3])))
                     self.topics.append(self._topic)
             elif self._topic is None or self._is_section(match, name, is_end=is_end):
                 self._finish(match.start())
@@ -224,7 +173,7 @@ class _Scan:
         return not before or before.endswith("\n")
 
     def _not_closed(self, before: str) -> None:
-        topic = cast("_Topic", self._topic)
+        topic = cast("Topic", self._topic)
         self.complaints.append(f"line {topic.line}: <top> is not closed; expected </top> before {before}")
 
     def _finish(self, end: int) -> None:
@@ -243,7 +192,9 @@ class _Scan:
         return self._line
 
 
-def _reading(topics: Sequence[_Topic], complaints: list[str]) -> Reading:
+def reading_of(topics: Sequence[Topic], complaints: Sequence[str] = ()) -> Reading:
+    """The rows of topics in sections, and notes on parts that only some of them have."""
+    complaints = list(complaints)
     rows: list[tuple[int, dict[str, Any]]] = []
     zeros: list[str] = []
     for topic in topics:
@@ -265,7 +216,7 @@ def _reading(topics: Sequence[_Topic], complaints: list[str]) -> Reading:
     return Reading(rows, complaints, notes, has_own_labels=True)
 
 
-def _row_of(topic: _Topic, zeros: list[str]) -> tuple[dict[str, Any], list[str]]:
+def _row_of(topic: Topic, zeros: list[str]) -> tuple[dict[str, Any], list[str]]:
     """The row of a topic, and what is wrong with it. `zeros` gets the number if it loses zeros."""
     parts: dict[str, Section] = {}
     others, problems = [], []
@@ -279,23 +230,20 @@ def _row_of(topic: _Topic, zeros: list[str]) -> tuple[dict[str, Any], list[str]]
     texts = {part: _without_label(section.text, part)[0] for part, section in parts.items()}
     if not texts.get("code"):
         problems.append(f"line {topic.line}: the topic has no number; expected <num> or an attribute number")
-    elif not texts.get("title") and not texts.get("body"):
-        problems.append(f"line {topic.line}: topic {texts['code']} has neither a title nor a description")
     else:
         code, is_labeled = texts["code"], texts["code"] != parts["code"].text
         if is_labeled and code.isdecimal() and code.startswith("0") and code.strip("0"):
             zeros.append(code)
             texts["code"] = code.lstrip("0")
-    body = _paragraphs(texts.get("body", ""))
+    body = paragraphs(texts.get("body", ""))
     for section in others:
         text, _ = _without_label(section.text, section.part or section.tag)
-        name = _NAMES.get(section.tag, section.tag.replace("-", " ").replace("_", " ").capitalize())
-        body += _paragraphs(text, f"<b>{escape(name)}:</b> ") if text else ""
+        body += paragraphs(text, f"<b>{escape(name_of(section.tag))}:</b> ") if text else ""
     return {
         "code": texts.get("code", ""),
         "title": " ".join(texts.get("title", "").split()),
         "body": body,
-        "narrative": _paragraphs(texts.get("narrative", "")),
+        "narrative": paragraphs(texts.get("narrative", "")),
         "labels": topic.attributes,
         "subtopics": topic.subtopics,
     }, problems
@@ -303,14 +251,21 @@ def _row_of(topic: _Topic, zeros: list[str]) -> tuple[dict[str, Any], list[str]]
 
 def _without_label(text: str, key: str) -> tuple[str, str]:
     """A text without the label that TREC writes before it, and that label."""
+    if key == "code" and (match := _NUMBERED.fullmatch(text)):
+        return match[1], ""
     for label in _LABELS.get(key, ()):
         if text[: len(label)].casefold() == label.casefold() and text[len(label) :].lstrip().startswith(":"):
             return text[len(label) :].lstrip()[1:].strip(), label
     return text, ""
 
 
-def _paragraphs(text: str, start: str = "") -> str:
-    """Plain text as HTML: lists keep their lines, and empty lines separate paragraphs."""
+def name_of(tag: str) -> str:
+    """The name of a section."""
+    return _NAMES.get(tag, tag.replace("-", " ").replace("_", " ").capitalize())
+
+
+def paragraphs(text: str, start: str = "") -> str:
+    """Plain text as HTML, after the HTML `start`: lists keep their lines, and empty lines separate paragraphs."""
     parts = [" ".join(part.split()) for part in _EMPTY_LINE.split(_ITEM.sub("\0", text.strip()))]
     html = [escape(part, quote=False).replace("\0", "<br>") for part in parts if part]
     return "".join(f"<p>{start if number == 0 else ''}{part}</p>" for number, part in enumerate(html))

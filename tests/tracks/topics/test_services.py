@@ -10,7 +10,7 @@ from django.urls import reverse
 from lxml import etree
 
 from assay.errors import BadFile, Refused
-from assay.formats.topics.reader import BadTopics, comparable, read_labels, read_topics
+from assay.formats.topics.reader import BadTopics, comparable, read_labels, read_topic_file, read_topics
 from tests.helpers.factories import make_collection, make_document, make_organizer, make_topic, make_track
 from tracks.models import Topic, TopicImport, Track
 from tracks.topics.services import TopicsRefused, import_labels, import_topics
@@ -54,7 +54,7 @@ def test_json_topics_are_read() -> None:
         {"code": "T.2"},
     ]
 
-    first, second = read_topics("\n".join(map(json.dumps, lines)).encode(), "topics.jsonl")
+    first, second = read_topic_file("\n".join(map(json.dumps, lines)).encode(), "topics.jsonl").topics
 
     assert first.body.startswith("<p>a &lt;b&gt;")
     assert (first.labels, first.split, second.body) == ({"category": "proof"}, "test", "")

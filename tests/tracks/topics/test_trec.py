@@ -115,7 +115,6 @@ def test_topics_may_be_lines_of_a_number_and_a_title(text: str) -> None:
         (FIRST.replace("</top>", "", 1), "line 2: <top> is not closed; expected </top> before the next topic, in line"),
         (FIRST.replace("052", "051"), "line 26: topic 51 is already in line 2"),
         (FIRST.replace("<num> Number:  051", ""), "line 2: the topic has no number; expected <num>"),
-        (FIRST.replace("<title>Only a title</title>", ""), "line 26: topic 052 has neither a title nor a description"),
         (FIRST.replace("<fac>", "<narr> again\n<fac>"), "line 22: a second <narr>; the first is in line 12"),
         (FIRST.replace("<top>", "<top>\nlost", 1), "line 3: text outside of a section, such as <desc>: 'lost'"),
         (FIRST + "lost </top>", "line 27: text outside of <top>: 'lost'"),
@@ -234,3 +233,27 @@ def test_participants_see_the_parts_that_the_protocol_names(track: Track) -> Non
         signed_in(make_user()).get(reverse("tracks:download", args=["adhoc", "topics.801-802"])).status_code
         == 404
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "titles", "note"),
+    [
+        (
+            '{"topic_id": "1", "topics": [{"lang": "eng", "topic_title": "Owls"}], "report": {}}',
+            {"1": "Owls"},
+            "unknown columns or keys were left out: report",
+        ),
+        ("20001:1:Owls\n20002:4:At sea", {"20001": "Owls", "20002": "At sea"}, "has no such labels: priority"),
+        ('{"qid": "1", "query": null}\n{"qid": "2", "query": "Tides"}', {"1": "", "2": "Tides"}, "1 topic has no text"),
+        (b"1\tCaf\xe9\n2\tcaf\xc3\xa9", {"1": "Café", "2": "café"}, "line 1 is not UTF-8 and is read as Windows-1252"),
+        ("1\tOwls\n\ufeff2\tTides\x1a", {"1": "Owls", "2": "Tides"}, "U+FEFF, a byte-order mark, was removed"),
+        ('{"qid": "1", "query_zz": "Owls"}', {}, "none of these is a usual name of one: query_zz"),
+    ],
+)  # fmt: skip
+def test_page_imports_forms_of_the_field_and_says_what_it_left_out(
+    track: Track, text: str | bytes, titles: dict[str, str], note: str
+) -> None:
+    page = posted(track, text if isinstance(text, bytes) else text.encode(), "topics")
+
+    assert dict(track.topics.values_list("code", "title")) == titles
+    assert note in page

@@ -304,7 +304,7 @@ def test_topics_under_usual_names_are_imported(
         [(code, title, body)] if code else []
     )
     if b"url" in content and code:
-        assert "columns whose names are not known were left out: url" in page
+        assert "unknown columns or keys were left out: url" in page
     if not code:
         assert "line 2: a topic&#x27;s code has 1 to 100 bytes without white space" in page
 
@@ -316,7 +316,7 @@ def test_keys_that_no_topic_has_are_named(client: Client, start: str, end: str) 
     )
 
     assert [(topic.code, topic.title, topic.labels) for topic in topics] == [("t1", "cats", {})]
-    assert "keys whose names are not known were left out: side; labels are an object under" in page
+    assert "unknown columns or keys were left out: side; in JSON, labels are an object under" in page
 
 
 def test_text_with_a_separator_that_is_not_quoted_is_refused(client: Client) -> None:

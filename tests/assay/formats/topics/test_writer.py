@@ -12,9 +12,10 @@ from assay.errors import BadFile, InputError
 from assay.formats.documents.batch import Malformed
 from assay.formats.documents.indexes import Index, recognized
 from assay.formats.topics import writer
-from assay.formats.topics.codes import read_topic_codes
+from assay.formats.topics.codes import TopicListError, read_topic_codes
+from assay.formats.topics.objects import LONGEST_TITLE, with_usual_names
 from assay.formats.topics.reader import TopicRow, read_labels, read_topics
-from assay.formats.topics.tables import LONGEST_TITLE, read_table, with_usual_names
+from assay.formats.topics.tables import read_table
 from assay.protocols.loader import load_protocol
 
 LINES = [
@@ -93,19 +94,19 @@ def test_formulas_are_an_index_of_topics(topics: list[TopicRow]) -> None:
 
 
 def test_rows_have_their_lines_and_other_columns_are_named() -> None:
-    rows, others = read_table('id,title,tags,source\n1,"tides, and\nwaves","sea, moon",web\n\n2,wind\n')
+    reading = read_table('id,title,tags,source\n1,"tides, and\nwaves","sea, moon",web\n\n2,wind\n')
 
-    assert rows == [
+    assert reading.rows == [
         (2, {"code": "1", "title": "tides, and\nwaves", "tags": ["sea", "moon"]}),
         (5, {"code": "2", "title": "wind"}),
     ]
-    assert others == ["source"]
+    assert reading.left_out == ["source"]
 
 
 def test_tabs_separate_columns_and_quotation_marks_are_characters() -> None:
-    rows, _ = read_table('qid\tquery\r\n1\t12" pipe\r\n2\t"say ""tides"""\r\n')
+    reading = read_table('qid\tquery\r\n1\t12" pipe\r\n2\t"say ""tides"""\r\n')
 
-    assert [row["title"] for _, row in rows] == ['12" pipe', 'say "tides"']
+    assert [row["title"] for _, row in reading.rows] == ['12" pipe', 'say "tides"']
 
 
 @pytest.mark.parametrize(
@@ -246,7 +247,8 @@ def test_entities_of_topic_xml_are_not_expanded(tmp_path: Path) -> None:
     text = f'<!DOCTYPE t [<!ENTITY x SYSTEM "file://{tmp_path}/secret">]><Topics>&x;<Topic number="A.1"/></Topics>'
     (tmp_path / "t.xml").write_text(text)
 
-    assert read_topic_codes(tmp_path / "t.xml") == ["A.1"]
+    with pytest.raises(TopicListError, match="entities are never expanded"):
+        read_topic_codes(tmp_path / "t.xml")
 
 
 def test_real_topics_are_read(data: Path) -> None:
