@@ -1,10 +1,15 @@
 """Protocols, runs, pools, qrels and measures of information-retrieval evaluation, on files alone. Decision: ADR 19.
 
-The functions of `__all__` are the public interface: `assay.evaluate`, `compare`, `tiers`, `agreement` and `pool`, with
-their results and errors. Each is imported when it is first used, so `import assay` takes no time. Decision: ADR 19.
+The functions of `__all__` are the public interface: `assay.evaluate`, `compare`, `tiers`, `agreement`, `pool`, `fuse`
+and `measure_names`, with their results and errors. Each is imported when it is first used, so `import assay` takes no
+time. Decision: ADR 19.
 """
 
 from typing import TYPE_CHECKING, Any
+
+from assay import version
+
+__version__ = version.VERSION
 
 if TYPE_CHECKING:
     from assay.errors import AssayError as AssayError
@@ -18,6 +23,8 @@ if TYPE_CHECKING:
     from assay.research.comparison import tiers as tiers
     from assay.research.evaluation import Evaluation as Evaluation
     from assay.research.evaluation import evaluate as evaluate
+    from assay.research.evaluation import measure_names as measure_names
+    from assay.research.fusion import fuse as fuse
     from assay.research.pooling import Pool as Pool
     from assay.research.pooling import pool as pool
 
@@ -31,10 +38,12 @@ PLACES = {
     "agreement": "agreement",
     "Agreement": "agreement",
     "pool": "pooling",
+    "fuse": "fusion",
+    "measure_names": "evaluation",
     "Pool": "pooling",
 }
 ERRORS = ("AssayError", "InputError", "InputWarning")
-__all__ = [*PLACES, *ERRORS]  # noqa: PLE0604 -- names
+__all__ = [*PLACES, *ERRORS, "__version__"]  # noqa: PLE0604 -- names
 
 
 def __getattr__(name: str) -> Any:

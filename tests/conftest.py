@@ -141,7 +141,7 @@ def _locks_need_a_transaction_of_the_code() -> None:
             raise TransactionManagementError("select_for_update outside a transaction of the code")
         return as_sql(compiler, *args, **options)
 
-    SQLCompiler.as_sql = guarded  # type: ignore[method-assign]
+    SQLCompiler.as_sql = guarded  # type: ignore[assignment,method-assign]
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -21,7 +21,8 @@ Fields = Mapping[str, Usual]
 
 LONGEST_HEADER = 10_000  # characters of the line that names the columns
 
-_TOPIC = ("topic", "topic_id", "query_id", "query", "qid", "topicid", "queryid", "q_id")
+# Ids come before `query`, which in the tables of PyTerrier is the text of a topic.
+_TOPIC = ("topic", "topic_id", "query_id", "qid", "topicid", "queryid", "q_id", "query")
 _DOCUMENT = ("docno", "doc_id", "docid", "document_id", "corpus_id", "passage_id", "pid")
 # Names of other things that end like an id of a topic or document.
 _OTHERS = frozenset({*_TOPIC, "thread_id", "parent_id", "author_id", "user_id", "run_id"})
@@ -31,6 +32,9 @@ QRELS: Fields = MappingProxyType(
         "docno": Usual((*_DOCUMENT, "post_id", "formula_id", "visual_id"), "id"),
         "grade": Usual(("grade", "relevance", "rel", "score", "label")),
     }
+)
+SUBTOPICS: Fields = MappingProxyType(
+    {**QRELS, "subtopic": Usual(("subtopic", "subtopic_id", "iteration", "aspect", "intent"))}
 )
 RUNS: Fields = MappingProxyType(
     {
@@ -139,7 +143,14 @@ SECTIONS = frozenset(
     }
 )
 USUAL: Mapping[str, Fields] = MappingProxyType(
-    {"documents": DOCUMENTS, "topics": TOPICS, "qrels": QRELS, "runs": RUNS, "judgments": JUDGMENTS}
+    {
+        "documents": DOCUMENTS,
+        "topics": TOPICS,
+        "qrels": QRELS,
+        "subtopics": SUBTOPICS,
+        "runs": RUNS,
+        "judgments": JUDGMENTS,
+    }
 )
 
 
@@ -149,7 +160,7 @@ def normal(name: str) -> str:
 
 
 def places(names: Sequence[str], fields: str) -> Mapping[str, int]:
-    """The place of each field of `documents`, `topics`, `qrels`, `runs` or `judgments` that some names contain."""
+    """The place of each field that some names contain; `fields` is a key of `USUAL`, such as `qrels`."""
     return _places(tuple(names), fields)
 
 

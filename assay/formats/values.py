@@ -1,15 +1,16 @@
 """Reads qrels, runs and judgments from memory, with the checks and messages of files.
 
-Accepted are nested dictionaries, `{topic: {docno: grade}}` and `{topic: {docno: score}}`; tables of pandas, polars or
-Arrow, and any other table whose columns have names and are read as `table[name]`; and named tuples, such as the rows
-that ir_datasets and ir_measures give. Columns have the usual names (`assay.formats.names`), in any order.
+Accepted are nested dictionaries, `{topic: {docno: grade}}` and `{topic: {docno: score}}`; the runs and qrels of ranx;
+tables of pandas, polars or Arrow, and any other table whose columns have names and are read as `table[name]`; and named
+tuples, such as the rows that ir_datasets and ir_measures give. Columns have the usual names (`assay.formats.names`), in
+any order.
 
 Ids are text; whole numbers are taken as their digits, because tables often read `301` as a number. A fraction is not an
-id: `301.0` would silently be another topic than `301`.
+id: `301.0` would silently be another topic than `301`. An empty list, dictionary or table is a run that found nothing.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from itertools import chain
 from typing import Any, NamedTuple, NoReturn
 
@@ -21,7 +22,16 @@ from assay.formats import names as usual_names
 from assay.formats.judgments.cells import Wrong, row_of
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.qrels.columns import QrelsColumns
-from assay.formats.qrels.reader import HIGHEST, LOWEST, GradeScale, QrelsError, qrels_of_rows, sorted_columns
+from assay.formats.qrels.reader import (
+    HIGHEST,
+    LOWEST,
+    GradeScale,
+    QrelsError,
+    QrelsForm,
+    parse_qrels,
+    qrels_of_rows,
+    sorted_columns,
+)
 from assay.formats.reports import Tally
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import UNUSED_RANKS, expected_of
@@ -41,6 +51,8 @@ Column = Sequence[Any]
 OPTIONAL = {"rank"}
 NOT_NUMBERS = (bool, np.bool_)
 ACCEPTED = "a path, a dictionary, a table with named columns, or named tuples"
+LAZY = ("LazyFrame",)  # of polars
+RUN_NAMES = ("run", "name", "tag", "system")  # columns by which a table of several runs is taken apart
 
 
 def qrels_from(
@@ -66,6 +78,26 @@ def qrels_from(
         raise InputError(f"{name}: {_of_rows(str(error))}") from None
 
 
+def subtopics_from(values: object, *, name: str = "qrels") -> QrelsColumns:
+    """Qrels with subtopics, from a table or named tuples with a column such as subtopic or iteration.
+
+    Raises:
+        InputError: Columns are missing, or rows are wrong; the message has the first ones.
+    """
+    if isinstance(values, Mapping):
+        raise InputError(
+            f"{name}: a dictionary has no subtopics; give a table or named tuples with topic, subtopic, docno and grade"
+        )
+    columns = _columns(values, "subtopics", name)
+    ids = (_ids(columns[field], field, name) for field in ("topic", "subtopic", "docno"))
+    rows = zip(*ids, columns["grade"], strict=True)
+    lines = "".join(f" {topic}\t{subtopic}\t{docno}\t{grade}\n" for topic, subtopic, docno, grade in rows)
+    try:
+        return parse_qrels(lines.encode(), form=QrelsForm.of_kind("subtopics"))
+    except QrelsError as error:
+        raise InputError(f"{name}: {_of_rows(str(error))}") from None
+
+
 def run_from(values: object, protocol: Protocol, *, name: str) -> RunColumns:
     """A run from memory, checked like a file of the protocol.
 
@@ -74,8 +106,6 @@ def run_from(values: object, protocol: Protocol, *, name: str) -> RunColumns:
     """
     read = _rows(values, "runs", name)
     n = len(read.docno)
-    if not n:
-        raise InputError(f"{name}: the run has no rows; give at least one topic with a document")
     rank = np.zeros(n) if read.ranks is None else read.ranks
     rows = RunRows(
         topics=read.topics,
@@ -97,7 +127,7 @@ def run_from(values: object, protocol: Protocol, *, name: str) -> RunColumns:
         error = tally.complaints("error", {})[0]
         raise InputError(f"{name}: {_of_rows(str(error))}; accepted: {error.accepted}")
     for warning in tally.complaints("warning", {}):
-        if warning.code in {*UNUSED_RANKS, TOPIC_DOCUMENT}:
+        if warning.code == TOPIC_DOCUMENT:  # ranks in memory are unused, and PyTerrier's begin at 0
             warnings.warn(f"{name}: {_of_rows(str(warning))}", InputWarning, stacklevel=2)
     kept = {field: getattr(rows, field) for field in ("topics", "topic_index", "docno", "rank", "score")}
     columns, _ = RunColumns.ordered(**kept, ties=form.ties)
@@ -116,6 +146,9 @@ class _Rows(NamedTuple):
 
 def _rows(values: object, fields: str, name: str) -> _Rows:
     """The rows of qrels or of a run. A dictionary is read topic by topic, without a list of the topic of each row."""
+    values = _unwrapped(values)
+    if _is_nothing(values):
+        return _Rows([], np.zeros(0, dtype=np.int32), np.zeros(0, dtype="S1"), [])
     if isinstance(values, Mapping):
         inner = _inner(values, name)
         counts = [len(own) for own in inner.values()]
@@ -127,6 +160,20 @@ def _rows(values: object, fields: str, name: str) -> _Rows:
     codes, index = _numbered(_ids(columns["topic"], "topic", name))
     numbers = columns["score" if fields == "runs" else "grade"]
     return _Rows(codes, index, _words(columns["docno"], "docno", name), numbers, columns.get("rank"))
+
+
+def _unwrapped(values: object) -> object:
+    """The dictionary in a run or in qrels of ranx; anything else as it is."""
+    is_of_ranx = type(values).__module__.partition(".")[0] == "ranx"
+    return values.to_dict() if is_of_ranx else values  # type: ignore[attr-defined]
+
+
+def _is_nothing(values: object) -> bool:
+    """True for an empty list or dictionary, and a table without rows."""
+    try:
+        return isinstance(values, Sized) and not isinstance(values, (str, bytes)) and len(values) == 0
+    except TypeError:  # a lazy table has no length
+        return False
 
 
 def _numbered(topics: list[str]) -> tuple[list[str], NDArray[np.int32]]:
@@ -200,6 +247,11 @@ def _columns(values: object, fields: str, name: str, *, optional: set[str] = OPT
         }
     header, column = _table(values, name)
     places = usual_names.places(header, fields)
+    if fields == "runs" and (column_of_runs := _column_of_runs(header, column)):
+        raise InputError(
+            f"{name}: the column {column_of_runs} names several runs; give {{name: run}}, such as "
+            f"dict(list(table.groupby({column_of_runs!r})))"
+        )
     missing = [field for field in usual if field not in places and field not in optional]
     if missing:
         named = "; ".join(f"{field}: {', '.join(usual[field].names[:4])}" for field in missing)
@@ -209,6 +261,8 @@ def _columns(values: object, fields: str, name: str, *, optional: set[str] = OPT
 
 def _table(values: object, name: str) -> tuple[list[str], Callable[[int], Column]]:
     """The names of columns, and a function that gives the column of a place."""
+    if type(values).__name__ in LAZY:
+        raise InputError(f"{name}: a {type(values).__name__} has no rows yet; give table.collect()")
     header = getattr(values, "column_names", None)
     header = getattr(values, "columns", None) if header is None else header
     if header is not None:
@@ -220,6 +274,12 @@ def _table(values: object, name: str) -> tuple[list[str], Callable[[int], Column
     if fields is None:
         raise InputError(f"{name}: {type(values).__name__} cannot be read; use {ACCEPTED}")
     return list(fields), lambda place: [row[place] for row in rows]
+
+
+def _column_of_runs(header: Sequence[str], column: Callable[[int], Column]) -> str:
+    """The column that names more than one run; empty if the table is of one."""
+    places = (n for n, heading in enumerate(header) if usual_names.normal(heading) in RUN_NAMES)
+    return next((header[place] for place in places if len(set(column(place))) > 1), "")
 
 
 def _inner(values: Mapping[Any, Any], name: str) -> Mapping[Any, Mapping[Any, Any]]:
@@ -234,10 +294,10 @@ def _inner(values: Mapping[Any, Any], name: str) -> Mapping[Any, Mapping[Any, An
 
 def is_nested(values: object) -> bool:
     """Return whether values are the dictionary of one run or of qrels, and not a dictionary of several."""
-    depth = 0  # seen at the first values
-    while isinstance(values, Mapping):
-        values, depth = next(iter(values.values()), None), depth + 1
-    return depth == 2
+    if not isinstance(values, Mapping) or not all(isinstance(inner, Mapping) for inner in values.values()):
+        return False
+    first = next((number for inner in values.values() for number in inner.values()), values)
+    return not isinstance(first, (Mapping, Sequence)) and not hasattr(first, "columns")
 
 
 def _ids(column: Column, field: str, name: str) -> list[str]:
@@ -246,7 +306,9 @@ def _ids(column: Column, field: str, name: str) -> list[str]:
     for n, word in enumerate(column if not set(map(type, column)) <= {str} else (), 1):
         is_number = isinstance(word, (int, np.integer)) and not isinstance(word, NOT_NUMBERS)
         if not is_number and not isinstance(word, str):
-            _refuse(name, n, f"the {field} {word!r}", "text or a whole number")
+            is_float = isinstance(word, float) and word.is_integer()
+            hint = f"; if the table read ids as numbers, table[{field!r}].astype(int)" if is_float else ""
+            _refuse(name, n, f"the {field} {word!r}", f"text or a whole number{hint}")
         words[n - 1] = (
             str(int(word)) if is_number else str(word)
         )  # also of a class of strings, such as NumPy's

@@ -93,7 +93,7 @@ def _code(text: str) -> str:
 
 
 def _address(text: str) -> str:
-    """An address, of which a script is none: it becomes a place in the page."""
+    """An address; a script becomes a place in the page."""
     start = re.sub(r"[\0-\x20]", "", text).lower()
     has_scheme = re.match(r"[a-z0-9+.-]*:", start) is not None
     is_safe = not start.startswith("javascript") and (not has_scheme or start.startswith(_SCHEMES))

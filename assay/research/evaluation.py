@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
+from typing import Protocol as Protocolled
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,22 +34,33 @@ from assay.measures.scores import (
     read_units,
     score_prepared,
 )
-from assay.plots import groups
+from assay.plots import Interval, groups, intervals
 from assay.processes import map_forked, processors
 from assay.protocols.loader import load_protocol
-from assay.protocols.measures import Measure, QrelsKind, parse_measures, qrels_of
+from assay.protocols.measures import FAMILIES, Measure, QrelsKind, parse_measures, qrels_of
 from assay.protocols.schema import Average, Protocol, RunFormat
 from assay.research.results import Figure, Result
 from assay.tables import Table
 
 SMALL = 2 << 20  # bytes; starting a second process takes longer than reading fewer bytes
 Labels = Mapping[str, Mapping[str, str]]  # by topic, then by label
+MOST_BARS = 5  # runs whose bars have a color each
 DEEPEST = 10**9  # ranks per topic of a run without a protocol
 FORMATS: tuple[RunFormat, ...] = ("trec-6", "arqmath-5")
 
 PathLike = str | Path
-Values = Any  # a path, a nested dictionary, a table with named columns, or named tuples
-Runs = Any  # the values of a run, a list of paths, or values by the name of the run
+
+
+class NamedColumns(Protocolled):
+    """A table whose columns have names, as those of pandas, polars and Arrow."""
+
+    def __getitem__(self, name: Any, /) -> Any: ...
+
+
+# A path, `{topic: {docno: number}}`, a table, named tuples, or a run or qrels of ranx
+Values = PathLike | Mapping[Any, Any] | Iterable[Any] | NamedColumns
+# The values of a run, a list of paths, or values by the name of the run
+Runs = Values | Sequence[PathLike] | Mapping[str, Values]
 Names = str | Measure | Iterable[str | Measure]
 
 
@@ -89,17 +101,19 @@ def qrels_from_any(
     has_scale = bool(protocol.slug)
     if isinstance(qrels, (str, Path)):
         return read_qrels(str(qrels), protocol, scale=scale, kind=kind, has_scale=has_scale)
+    from assay.formats.values import qrels_from, subtopics_from  # noqa: PLC0415 -- commands only read files
+
+    if kind == "subtopics":
+        return subtopics_from(qrels)
     if kind != "grades":
         columns = QrelsForm.of_kind(kind).title
         raise InputError(
             f"these measures need qrels with {kind}, which only files have; give a file of {columns}"
         )
-    from assay.formats.values import qrels_from  # noqa: PLC0415 -- commands only read files
-
     return qrels_from(qrels, grades=GradeScale.of(protocol, scale) if has_scale else None, scale=scale)
 
 
-def named_runs(runs: Runs) -> dict[str, Values]:
+def named_runs(runs: Runs) -> dict[str, Any]:
     """The values of each run by its name.
 
     Files are named by `names_of_files`, and a single run from memory is called run.
@@ -107,12 +121,14 @@ def named_runs(runs: Runs) -> dict[str, Values]:
     Raises:
         InputError: There are no runs, or they have no names.
     """
+    named: dict[str, Any] = {"run": runs}
     if isinstance(runs, (str, Path)):
         runs = [runs]
     if isinstance(runs, Mapping):
         from assay.formats.values import is_nested  # noqa: PLC0415 -- commands only read files
 
-        named = {"run": runs} if is_nested(runs) else {str(name): run for name, run in runs.items()}
+        if not is_nested(runs):
+            named = {str(name): run for name, run in runs.items()}
     elif (
         isinstance(runs, Sequence)
         and not hasattr(runs, "_fields")
@@ -124,8 +140,6 @@ def named_runs(runs: Runs) -> dict[str, Values]:
         paths = list(map(str, runs))
         if repeated := {path for path in paths if paths.count(path) > 1}:
             raise InputError(f"{min(repeated)}: the run is given twice; give each run once")
-    else:
-        named = {"run": runs}
     if not named:
         raise InputError("there are no runs; give at least one")
     return named
@@ -212,6 +226,15 @@ class Request(NamedTuple):
         name, values = named
         run = run_from_any(values, name, self.protocol, self.units.formats)
         return score_prepared(prepare(run, self.units.formulas), self.judged, self.measures)
+
+
+def measure_names() -> list[str]:
+    """The names of all measures, as `assay.evaluate` takes them; parameters are in the reference of measures.
+
+    >>> [name for name in measure_names() if name.startswith("nDCG")]
+    ['nDCG']
+    """
+    return list(FAMILIES)
 
 
 def evaluate(
@@ -415,8 +438,18 @@ class Evaluation(Result):
             )
         return tables
 
-    def plot(self) -> Figure:
-        """The mean of each run, one group of bars for each measure."""
+    def plot(self, measure: str | None = None) -> Figure:
+        """The mean of each run: one group of bars for each measure, or a row for each run, best first.
+
+        Args:
+            measure: the name of the measure of the rows. By default, groups of bars for up to five runs, and the first
+                measure for more, whose bars would be too many to have colors of their own.
+
+        Raises:
+            InputError: The runs were not scored by this measure.
+        """
+        if measure is not None or len(self.names) > MOST_BARS:
+            return self._rows_of_runs(measure)
         series = list(zip(self.names, self.means.tolist(), strict=True))
         return Figure(
             groups(
@@ -428,6 +461,15 @@ class Evaluation(Result):
                 up="Mean",
             )
         )
+
+    def _rows_of_runs(self, measure: str | None) -> Figure:
+        names = list(map(str, self.measures))
+        if measure is not None and measure not in names:
+            raise InputError(f"there is no measure {measure!r}; use {', '.join(names)}")
+        place = 0 if measure is None else names.index(measure)
+        means = sorted(zip(self.means[:, place].tolist(), self.names, strict=True), key=lambda each: -each[0])
+        rows = [Interval(name, mean, None, None) for mean, name in means]
+        return Figure(intervals("runs", f"{names[place]} of the runs", rows, across=names[place]))
 
 
 def _classes(

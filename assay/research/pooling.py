@@ -46,7 +46,7 @@ Source = dict[str, str]  # the file of a run, or its name, with its digest
 def pool(
     runs: Runs,
     *,
-    seed: int,
+    seed: int = 1,
     protocol: PathLike | Protocol | None = None,
     depth: int | Mapping[str, int] | None = None,
     order: JudgingOrder | None = None,
@@ -64,6 +64,7 @@ def pool(
 
     Args:
         runs: the path of a manifest; or runs as for `assay.evaluate`.
+        seed: of random orders and samples.
         protocol: slug of a shipped protocol or path of a TOML file. None: the top ranks of every run, in random order.
         depth: number of ranks, for all runs or by kind of run, instead of the protocol's.
         order: order of judging instead of the protocol's.

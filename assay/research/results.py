@@ -1,14 +1,14 @@
 """Results of the functions for researchers: tables that notebooks show and papers print, and a plot."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from assay.errors import InputError
 from assay.plots import Plot
 from assay.tables import Cell, Table, as_text, text_of
 
-MOST_ROWS = 60  # of a table in a notebook
+MOST_ROWS = 60  # of a table that is printed or that a notebook shows
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +38,7 @@ class Figure:
 
 
 class Result(ABC):
-    """Some tables, and a plot. `str` gives the text that the command prints; a notebook shows the tables as HTML."""
+    """Some tables, and a plot. `str` and a notebook show the first rows of each table."""
 
     @property
     @abstractmethod
@@ -72,7 +72,14 @@ class Result(ABC):
         return as_latex(paper_table(self.table(name)))
 
     def __str__(self) -> str:
-        return as_text(self.tables)
+        shown = [replace(table, rows=table.rows[:MOST_ROWS]) for table in self.tables]
+        more = [
+            f"# {table.name}: the first {MOST_ROWS} of {len(table.rows):,} rows; "
+            f"columns({table.name!r}) has all"
+            for table in self.tables
+            if len(table.rows) > MOST_ROWS
+        ]
+        return "\n".join([as_text(shown), *more])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} with the tables {', '.join(table.name for table in self.tables)}>"

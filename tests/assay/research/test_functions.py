@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyndeval
 import pytest
 from ir_measures import AP, Qrel, ScoredDoc, nDCG
 
 import assay
 from assay.cli.main import main
 from assay.samples import path
+from assay.version import VERSION
 from server.paths import ROOT
 from tests.helpers.real_files import real_qrels
 
@@ -57,6 +59,28 @@ def nested(table: "DataFrame", number: str) -> Values:
     return {code: dict(zip(rows.docno, rows[number], strict=True)) for code, rows in table.groupby("qid")}
 
 
+class LazyFrame:
+    """A table of polars that is not computed yet: it has names of columns, and no rows."""
+
+    columns = ("qid", "docno", "score")
+
+
+class OfRanx:
+    """A run or qrels of ranx, which the tests do not install."""
+
+    __module__ = "ranx.data_structures"
+
+    def __init__(self, values: dict[str, dict[str, Any]]) -> None:
+        self._values = values
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        return self._values
+
+
+def in_pandas_without_rows() -> "DataFrame":
+    return in_pandas(qid=[], docno=[], score=[])
+
+
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main([*words, "--quiet"]) == 0
     return capsys.readouterr().out
@@ -75,6 +99,8 @@ def test_the_package_is_imported_without_its_parts() -> None:
 def test_every_public_name_is_there_and_documented() -> None:
     page = (ROOT / "docs" / "reference" / "python.md").read_text()
 
+    assert assay.__version__ == VERSION
+    assert {"nDCG", "AP", "alpha_nDCG", "ERR_IA"} <= set(assay.measure_names())
     for name in assay.__all__:
         assert getattr(assay, name).__doc__
         assert f"`{name}" in page or f"`assay.{name}" in page
@@ -182,6 +208,88 @@ def test_labels_give_means_of_classes() -> None:
     assert [row[1:3] for row in result.table("classes").rows] == [("size=low", 1), ("size=high", 1)]
 
 
+def test_tables_as_pyterrier_makes_them_are_read_by_their_ids() -> None:
+    run = in_pandas(
+        qid=["1", "1"],
+        query=["what is owl", "what is owl"],
+        docid=[17, 4],
+        docno=["a", "b"],
+        rank=[0, 1],
+        score=[2, 1],
+    )
+    qrels = in_pandas(qid=["1", "1"], docno=["b", "a"], label=[1, 0], iteration=["0", "0"])
+
+    with warnings.catch_warnings(action="error"):
+        result = assay.evaluate(qrels, {"bm25": run}, ["RR", "P@1"])
+
+    assert result.means.tolist() == [[0.5, 0.0]]
+
+
+def test_runs_and_qrels_of_ranx_are_read() -> None:
+    run, qrels = OfRanx({"1": {"a": 2.0, "b": 1.0}}), OfRanx({"1": {"b": 1}})
+
+    assert assay.evaluate(qrels, run, "RR").means.tolist() == [[0.5]]
+    assert assay.evaluate(qrels, {"x": run, "y": run}, "RR").names == ["x", "y"]
+
+
+@pytest.mark.parametrize("nothing", [[], {}, partial(in_pandas_without_rows)])
+def test_run_that_found_nothing_gets_zeros(nothing: Any) -> None:
+    mine = nothing() if isinstance(nothing, partial) else nothing
+    runs = {"mine": mine, "other": {"1": {"a": 2.0}}}
+
+    result = assay.evaluate({"1": {"a": 1, "b": 0}}, runs, ["nDCG@10", "AP", "bpref", "P@5", "ERR", "RBP"])
+
+    assert result.means[0].tolist() == [0.0] * 6
+    assert result.columns()["missing"] == [1, 0]
+
+
+def test_subtopics_in_memory_give_the_values_of_pyndeval() -> None:
+    rows = [("1", "a", 1, "1"), ("1", "b", 1, "2"), ("1", "a", 0, "2"), ("1", "c", 1, "1")]
+    scores = {"1": {"b": 3.0, "a": 2.0, "c": 1.0}}
+    expected = pyndeval.ndeval(
+        [pyndeval.SubtopicQrel(topic, subtopic, docno, grade) for topic, docno, grade, subtopic in rows],
+        [pyndeval.ScoredDoc("1", docno, score) for docno, score in scores["1"].items()],
+        measures=["alpha-nDCG@10"],
+    )
+    names = ("query_id", "doc_id", "relevance", "iteration")
+
+    for qrels in (
+        [Qrel(*row) for row in rows],
+        in_pandas(**dict(zip(names, zip(*rows, strict=True), strict=True))),
+    ):
+        result = assay.evaluate(qrels, {"x": scores}, "alpha_nDCG@10")
+        assert result.means[0].tolist() == [pytest.approx(expected["1"]["alpha-nDCG@10"], abs=1e-6)]
+
+
+def test_runs_are_fused_as_by_the_command(tmp_path: Path) -> None:
+    output = tmp_path / "fused.tsv"
+    words = [
+        "fuse",
+        "--protocol",
+        "arqmath-2020-task1",
+        "--method",
+        "rrf",
+        "--output",
+        str(output),
+        "--quiet",
+    ]
+    assert main([*words, *FILES[:2]]) == 0
+
+    fused = assay.fuse(FILES[:2], method="rrf", protocol="arqmath-2020-task1")
+
+    lines = [line.split("\t") for line in output.read_text().splitlines()]
+    assert [(line[0], line[1]) for line in lines] == [
+        (topic, docno) for topic, run in fused.items() for docno in run
+    ]
+    assert (
+        assay.evaluate(QRELS, {"fused": fused}, "nDCG").means == assay.evaluate(QRELS, output, "nDCG").means
+    )
+    with pytest.raises(assay.InputError, match="at least two runs"):
+        assay.fuse(FILES[0])
+    with pytest.raises(assay.InputError, match="depth 0: use a whole number from 1"):
+        assay.fuse(FILES[:2], depth=0)
+
+
 def test_a_run_without_judged_documents_is_a_warning() -> None:
     with pytest.warns(assay.InputWarning, match=r"x: none of its topics is in the qrels, every value is 0"):
         result = assay.evaluate(QRELS, {"x": {"Z.1": {"10": 1.0}}}, "nDCG")
@@ -196,7 +304,7 @@ def test_a_run_without_judged_documents_is_a_warning() -> None:
         ({"measures": "nDGC@10"}, "did you mean nDCG@10?"),
         (
             {"measures": "alpha_nDCG@10", "qrels": {"A": {"b": 1}}},
-            "need qrels with subtopics, which only files have",
+            "a dictionary has no subtopics; give a table or named tuples with topic, subtopic, docno",
         ),
         ({"qrels": "none.txt"}, "none.txt: No such file"),
         (
@@ -232,7 +340,15 @@ def test_a_run_without_judged_documents_is_a_warning() -> None:
             {"runs": {"x": {"A": {"b": float("inf")}}}},
             "x: row 1: the score inf cannot be used; use a finite number",
         ),
-        ({"runs": {"x": {"A": {}}}}, "x: the run has no rows"),
+        (
+            {"runs": partial(in_pandas, qid=["A"] * 2, docno=["b"] * 2, score=[2, 1], name=["x", "y"])},
+            "run: the column name names several runs; give {name: run}",
+        ),
+        (
+            {"runs": partial(in_pandas, qid=[301.0], docno=["b"], score=[2])},
+            "the topic 301.0 cannot be used; use text or a whole number; if the table read ids as numbers, table",
+        ),
+        ({"runs": partial(LazyFrame)}, "run: a LazyFrame has no rows yet; give table.collect()"),
         ({"runs": {"x": {"A": {"b": 1}, "B": 3}}}, "topic B: expected {docno: number}, got int"),
         (
             {"runs": partial(in_pandas, qid=["A"] * 2, docno=["b"] * 2, score=[2, 1])},
@@ -486,13 +602,29 @@ def test_a_notebook_shows_tables_and_plots() -> None:
         results[0].table("other")
 
 
-def test_a_long_table_is_cut_in_a_notebook_only(tmp_path: Path) -> None:
+def test_plot_of_many_runs_names_each_of_them() -> None:
+    runs = {f"run-{n}": {"1": {"a": 1.0 + n % 2, "b": 1.5}} for n in range(36)}
+    result = assay.evaluate({"1": {"a": 1}}, runs, ["RR", "P@1"])
+
+    first, other = result.plot().svg, result.plot("P@1").svg
+
+    assert all(f">run-{n}</text>" in first for n in range(36))
+    assert first.index(">run-1<") < first.index(">run-0<"), "the best run is on top"
+    assert "P@1" in other
+    assert "P@1" not in first
+    with pytest.raises(assay.InputError, match="there is no measure 'AP'; use RR, P@1"):
+        result.plot("AP")
+
+
+def test_a_long_table_is_cut_where_it_is_shown(tmp_path: Path) -> None:
     run = {f"q{n}": {"a": 1.0} for n in range(70)}
 
     result = assay.evaluate({topic: {"a": 1} for topic in run}, run, "RR")
 
     assert result._repr_html_().count("<tr><td") == 1 + 60
     assert "the first 60 of 70 rows" in result._repr_html_()
+    assert "# topics: the first 60 of 70 rows; columns('topics') has all" in str(result)
+    assert len(str(result).splitlines()) < 75
     assert len(result.columns("topics")["RR"]) == 70
 
 

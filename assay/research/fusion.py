@@ -1,0 +1,49 @@
+"""Fusion of runs from files or memory."""
+
+from collections.abc import Sequence
+
+from assay.baselines.fusion import RRF_K, Fusion, Method, Norm
+from assay.baselines.fusion import fuse as fuse_columns
+from assay.errors import InputError
+from assay.protocols.schema import Protocol
+from assay.research.evaluation import DEEPEST, PathLike, Runs, named_runs, protocol_of, run_from_any
+
+Run = dict[str, dict[str, float]]  # scores by topic and docno, best first
+
+
+def fuse(
+    runs: Runs,
+    *,
+    method: Method = "sum",
+    norm: Norm = "min-max",
+    weights: Sequence[float] = (),
+    rrf_k: int = RRF_K,
+    depth: int | None = None,
+    protocol: PathLike | Protocol | None = None,
+) -> Run:
+    """Fuse runs into one, as `assay fuse` does: `{topic: {docno: score}}`, the best document first.
+
+    Args:
+        runs: at least two, as for `assay.evaluate`.
+        method: "sum" (CombSUM), "mnz" (CombMNZ) or "rrf" (reciprocal rank).
+        norm: "min-max", "z-score" or "none"; "rrf" uses ranks only.
+        weights: one above 0 for each run, in their order; by default, 1 for each.
+        rrf_k: the constant that "rrf" adds to ranks.
+        depth: the most documents of a topic; by default, all.
+        protocol: slug of a shipped protocol or path of a TOML file, by which the runs are read.
+
+    Raises:
+        InputError: There are fewer than two runs, or one cannot be read, or an argument cannot be used.
+
+    >>> fuse({"a": {"1": {"x": 2.0, "y": 1.0}}, "b": {"1": {"y": 9.0, "z": 3.0}}}, method="rrf", rrf_k=1)
+    {'1': {'y': 0.8333333333333333, 'x': 0.5, 'z': 0.3333333333333333}}
+    """
+    rules = protocol_of(protocol)
+    if depth is not None and depth < 1:
+        raise InputError(f"depth {depth}: use a whole number from 1")
+    columns = [run_from_any(run, name, rules) for name, run in named_runs(runs).items()]
+    fused = fuse_columns(columns, Fusion(method, norm, weights, rrf_k), depth=depth or DEEPEST)
+    return {
+        ranked.topic: dict(zip(map(bytes.decode, ranked.docno.tolist()), ranked.score.tolist(), strict=True))
+        for ranked in fused
+    }
