@@ -204,7 +204,7 @@
     copy.setAttribute("aria-label", latex);
     return copy;
   }
-  // Lengths in MathML, and how many of each unit are one em. A formula that raises a part by 9999em would make the page
+  // Lengths in MathML, and how many of each unit are one em. A formula that raises something by 9999em would make the page
   // as high as 250 screens. KaTeX has the same limit.
   const LENGTH = /(\d+(?:\.\d+)?|\.\d+)(em|ex|px|pt|pc|in|cm|mm|mu|%)/g;
   const PER_EM = { em: 1, ex: 2, px: 16, pt: 12, pc: 1, in: 1 / 6, cm: 0.42, mm: 4.2, mu: 18, "%": 100 };
