@@ -17,12 +17,11 @@ from accounts.access import GuestWorkEnded
 from accounts.audit.services import acting
 from accounts.backends import SessionStore
 from accounts.models import Event, User
-from assay.errors import Refused
 from config.languages import find_texts_directly, is_shared_with_assessor, is_translated, use_language
 from config.pages import errors
 from server.environment import Proxies, host_of
 from web import logs
-from web.api.problems import CONTENT_TYPE, is_api, of_refusal
+from web.api.problems import CONTENT_TYPE, is_api, of_refusal, refusal_of
 from web.throttling import parsed_address
 
 CORS_REQUEST = "Authorization, Content-Type, Content-Disposition, Idempotency-Key, If-Match, If-None-Match"
@@ -233,13 +232,17 @@ class CorsMiddleware(Middleware):
 
 
 class RefusalMiddleware(Middleware):
-    """Responds with 409 when a service raises `Refused`, whatever the view: a page, or problem+json for a program."""
+    """Responds with 409 when a service raises `Refused`, whatever the view: a page, or problem+json for a program.
+
+    So it does when two requests store something under one name at the same time.
+    """
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if not isinstance(exception, Refused):
+        refusal = refusal_of(exception)
+        if refusal is None:
             return None
         if request.accepts("text/html"):
-            is_final = isinstance(exception, GuestWorkEnded)
-            return errors.refusal(request, exception.title, exception.message, is_final=is_final)
-        problem = of_refusal(exception)
+            is_final = isinstance(refusal, GuestWorkEnded)
+            return errors.refusal(request, refusal.title, refusal.message, is_final=is_final)
+        problem = of_refusal(refusal)
         return JsonResponse(problem, status=problem["status"], content_type=CONTENT_TYPE)

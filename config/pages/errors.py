@@ -12,14 +12,18 @@ from django.views import defaults
 from django.views.csrf import csrf_failure
 
 from config.languages import use_language
-from web.api.problems import is_api, problem_response
+from web.api.problems import is_api, problem_response, too_large
 from web.caches import CacheAway
 
 RETRY_SECONDS = 30  # after which a client may ask again
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    """A request that no page sends, such as a NUL character in the address."""
+    """A request that no page sends, such as a NUL character in the address, or that is larger than the site reads."""
+    if sentence := too_large(exception):
+        if is_api(request):
+            return problem_response(413, detail=sentence, code="too-large")
+        return refusal(request, "The request is too large", sentence, status=413)
     if is_api(request):
         return problem_response(400, detail="The request is malformed.", code="malformed")
     return defaults.bad_request(request, exception)

@@ -19,6 +19,8 @@ from web.names import in_one_line
 MAX_NAME = 200
 CANNOT = "has a character that cannot be stored: NUL, or half a surrogate pair."
 CHUNK = 1024 * 1024
+MAX_DEPTH = 50  # of lists and objects in each other; no endpoint needs ten
+TOO_DEEP = f"The JSON is nested too deeply: more than {MAX_DEPTH} lists and objects in each other."
 
 
 class JSONParser(BaseJSONParser):
@@ -33,7 +35,9 @@ class JSONParser(BaseJSONParser):
         try:
             data = super().parse(stream, media_type, parser_context)
         except RecursionError:
-            raise ParseError("The JSON is nested too deeply.") from None
+            raise ParseError(TOO_DEEP) from None
+        if _is_too_deep(data):
+            raise ParseError(TOO_DEEP)
         fields = data.items() if isinstance(data, dict) else [("", data)]
         for name, value in fields:
             if not _is_storable(name):
@@ -41,6 +45,19 @@ class JSONParser(BaseJSONParser):
             if not _is_storable(value):
                 raise ValidationError({name: f"A text {CANNOT}"} if name else f"A text {CANNOT}")
         return data
+
+
+def _is_too_deep(data: Any) -> bool:
+    """Look level by level, without recursion: what follows may then recurse."""
+    level = [data]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, (dict, list))
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    return bool(level)
 
 
 def _is_storable(value: Any) -> bool:

@@ -1,20 +1,26 @@
 """Every error of the API as `application/problem+json` (RFC 9457)."""
 
 import errno
+import logging
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
-from django.core.exceptions import RequestDataTooBig, TooManyFilesSent
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
+from django.db import IntegrityError
 from django.http import Http404, HttpRequest, JsonResponse
 from django.http.multipartparser import MultiPartParserError
 from django.urls import NoReverseMatch, reverse
+from psycopg2.errors import UniqueViolation
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from assay.errors import BadFile, InputError, Refused
+
+logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -80,6 +86,38 @@ def problem(
     return members | ({"errors": errors} if errors else {})
 
 
+class TakenMeanwhile(Refused):
+    """Two people stored something under one name at the same time, and the database took one of them."""
+
+    title = "Somebody was faster"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Somebody stored something with the same name at the same moment. Look at it, then repeat your change "
+            "or choose another name."
+        )
+
+
+def refusal_of(exception: Exception) -> Refused | None:
+    """The refusal that an exception is; None for a fault of ours."""
+    if isinstance(exception, IntegrityError) and isinstance(exception.__cause__, UniqueViolation):
+        logger.warning("two requests stored the same", exc_info=exception)
+        return TakenMeanwhile()
+    return exception if isinstance(exception, Refused) else None
+
+
+def too_large(exception: Exception) -> str:
+    """The sentence about a form or a body that is larger than Django reads into memory; empty for another exception."""
+    megabytes = (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) / 1024 / 1024
+    if isinstance(exception, RequestDataTooBig):
+        return f"The request has more than {megabytes:g} MB outside of files. Send less at once, or a file."
+    if isinstance(exception, TooManyFieldsSent):
+        return f"The form has more than {settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:,} fields. Send less at once."
+    if isinstance(exception, TooManyFilesSent):
+        return f"The form has more than {settings.DATA_UPLOAD_MAX_NUMBER_FILES:,} files. Send them in parts."
+    return ""
+
+
 def is_api(request: HttpRequest) -> bool:
     return request.path_info.startswith("/api/")
 
@@ -100,8 +138,10 @@ def handle(exception: Exception, context: Mapping[str, Any]) -> Response | None:
 
 
 def _members(exception: Exception) -> tuple[dict[str, Any] | None, dict[str, str]]:
-    if isinstance(exception, Refused):
-        return of_refusal(exception), {}
+    if refusal := refusal_of(exception):
+        return of_refusal(refusal), {}
+    if sentence := too_large(exception):
+        return problem(status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, detail=sentence, code="too-large"), {}
     if isinstance(exception, InputError):
         code = _kebab(type(exception).__name__)
         problem_of = problem(
@@ -141,7 +181,7 @@ def _as_api_exception(exception: Exception) -> Exception:
         return exceptions.NotFound("It does not exist, or you may not see it.")
     if isinstance(exception, DjangoPermissionDenied):
         return exceptions.PermissionDenied(str(exception) or None)
-    if isinstance(exception, (RequestDataTooBig, TooManyFilesSent, MultiPartParserError)):
+    if isinstance(exception, MultiPartParserError):
         return exceptions.ParseError(str(exception))
     return exception
 

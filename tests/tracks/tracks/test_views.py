@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db.models.signals import pre_save
 from django.test import Client
 from django.urls import reverse
 
@@ -170,3 +171,23 @@ def test_edit_of_an_opened_track_leaves_what_runs_were_checked_against(
     track.refresh_from_db()
     assert (track.name, track.slug, track.protocol.slug) == ("Task One", "task-1", "arqmath-2020-task1")
     assert Event.objects.get().details == {"name": {"from": "Task 1", "to": "Task One"}}
+
+
+@pytest.mark.parametrize("way", ["page", "api"])
+def test_of_two_that_make_a_track_of_one_name_at_once_one_is_refused(client: Client, way: str) -> None:
+    client.force_login(make_organizer())
+    protocol = make_protocol()
+
+    def other_is_faster(instance: Track, **_: Any) -> None:
+        pre_save.disconnect(other_is_faster, sender=Track)
+        Track.objects.bulk_create([Track(slug=instance.slug, name="Other", protocol=protocol)])
+
+    pre_save.connect(other_is_faster, sender=Track, weak=False)  # between the check and the insertion
+    if way == "page":
+        response = client.post("/tracks/new/", {"name": "ARQ", "slug": "arq", "protocol": protocol.pk})
+    else:
+        content = {"name": "ARQ", "slug": "arq", "protocol": protocol.slug}
+        response = client.post("/api/v1/tracks/", content, "application/json")
+
+    assert response.status_code == 409
+    assert "with the same name at the same moment" in response.content.decode()

@@ -9,11 +9,13 @@ import pytest
 from django.db import connections
 from django.test import Client
 
+from config import api as urls
 from jobs.models import Job
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_organizer, make_track, make_user
 from tests.helpers.judging import make_project_import, make_team
 from web.api import idempotency
+from web.api.parsers import BaseJSONParser, JSONParser
 from web.models import KeptAnswer
 
 pytestmark = pytest.mark.django_db
@@ -240,3 +242,53 @@ def test_name_of_a_file_that_cannot_be_stored_is_an_error() -> None:
 
     assert answer.status_code == 400
     assert "The name of the file has" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("depth", [51, 450, 875, 100_000])
+@pytest.mark.parametrize("ends", ["[]", ('{"a":', "}")])
+def test_json_that_is_nested_too_deeply_is_refused(depth: int, ends: Any) -> None:
+    client = api(make_organizer())
+    content = ends[0] * depth + ("1" if ends[1] == "}" else "") + ends[1] * depth
+
+    responses = [
+        client.post(
+            path, content, content_type="application/json", headers={"Idempotency-Key": uuid.uuid4().hex}
+        )
+        for path in ("/api/v1/tracks/", "/api/v1/tokens/")
+    ]
+
+    for response in responses:
+        assert response.status_code == 400
+        assert response.json()["detail"].startswith("The JSON is nested too deeply")
+
+
+def test_every_endpoint_reads_json_with_the_parser_that_refuses_depth() -> None:
+    parsers = {
+        parser
+        for match in urls.urlpatterns
+        for parser in (getattr(match.callback, "initkwargs", {}).get("parser_classes") or [JSONParser])
+    }
+
+    assert {parser for parser in parsers if issubclass(parser, BaseJSONParser)} == {JSONParser}
+
+
+def test_body_that_is_too_large_is_refused_in_words_of_ours(settings: Any) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE, settings.DATA_UPLOAD_MAX_NUMBER_FIELDS = 2 * 1024 * 1024, 100
+    organizer = make_organizer()
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(organizer)
+    text = {"description": "x" * 3 * 1024 * 1024}
+
+    page = client.post("/tracks/new/", text)
+    fields = client.post("/tracks/new/", {f"field-{n}": "x" for n in range(101)})
+    programs = [
+        Client().post("/login/", text, headers={"Accept": "text/html"}),
+        api(organizer).post("/api/v1/tracks/", text, content_type="application/json"),
+    ]
+
+    assert page.status_code == 413
+    assert "The request has more than 2 MB outside of files." in page.content.decode()
+    assert fields.status_code == 413
+    assert "The form has more than 100 fields." in fields.content.decode()
+    assert [response.status_code for response in programs] == [413, 413]
+    assert "MB" in programs[1].json()["detail"]
