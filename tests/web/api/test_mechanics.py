@@ -9,13 +9,11 @@ import pytest
 from django.db import connections
 from django.test import Client
 
-from config import api as urls
 from jobs.models import Job
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_organizer, make_track, make_user
 from tests.helpers.judging import make_project_import, make_team
 from web.api import idempotency
-from web.api.parsers import BaseJSONParser, JSONParser
 from web.models import KeptAnswer
 
 pytestmark = pytest.mark.django_db
@@ -260,16 +258,6 @@ def test_json_that_is_nested_too_deeply_is_refused(depth: int, ends: Any) -> Non
     for response in responses:
         assert response.status_code == 400
         assert response.json()["detail"].startswith("The JSON is nested too deeply")
-
-
-def test_every_endpoint_reads_json_with_the_parser_that_refuses_depth() -> None:
-    parsers = {
-        parser
-        for match in urls.urlpatterns
-        for parser in (getattr(match.callback, "initkwargs", {}).get("parser_classes") or [JSONParser])
-    }
-
-    assert {parser for parser in parsers if issubclass(parser, BaseJSONParser)} == {JSONParser}
 
 
 def test_body_that_is_too_large_is_refused_in_words_of_ours(settings: Any) -> None:
