@@ -151,22 +151,17 @@ def _discounted(hits: Hits, judged: JudgedDocuments, measure: Measure, alpha: fl
 
 def bounded(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """alpha-DCG and ERR-IA: the discounted gain of the run, divided by its bound."""
-    return _discounted(hits, judged, measure, _alpha(measure))
+    return _discounted(hits, judged, measure, measure.number("alpha") or 0.0)
 
 
 def normalized(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """alpha-nDCG and nERR-IA: the discounted gain of the run, divided by that of the best ranking."""
-    alpha = _alpha(measure)
+    alpha = measure.number("alpha") or 0.0
     best = judged.remember(
         ("best gain", measure),
         lambda: _discounted(best_ranking(judged, measure.level, alpha), judged, measure, alpha),
     )
     return share(_discounted(hits, judged, measure, alpha), best)
-
-
-def _alpha(measure: Measure) -> float:
-    """The share by which a subtopic loses worth; ERR-IA has no parameter for it."""
-    return 0.5 if "ERR" in measure.family else measure.number("alpha") or 0.0
 
 
 def novelty_and_rank_biased_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:

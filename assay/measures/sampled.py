@@ -152,10 +152,15 @@ def _ideal(judged: JudgedDocuments) -> Values:
 
 
 def estimated_average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """statAP: each relevant document counts as many as the inverse of the probability that it was sampled."""
+    """statAP: each relevant document counts as many as the inverse of the probability that it was sampled.
+
+    As in NIST's script, that of documents that the algorithms 0 and 2 chose is 1, unless the parameter says otherwise.
+    """
+    certain = (b"0", b"2") if measure.word("iprob") == "1" else ()
+    lines = (words.split() for words in judged.parts_of("probabilities"))
     inverse = judged.remember(
-        "inverse",
-        lambda: np.array([1.0 / float(words.split()[1]) for words in judged.parts_of("probabilities")]),
+        ("inverse", certain),
+        lambda: np.array([1.0 if algorithm in certain else 1.0 / float(p) for algorithm, p in lines]),
     )
     assert hits.entry is not None  # they are of a run
     is_relevant = hits.grade >= measure.level
