@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from django.db import connection, transaction
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.utils import timezone
 from numpy.typing import NDArray
 
@@ -190,7 +190,9 @@ def _store(qrels: Qrels, columns: QrelsColumns) -> Qrels:
         raise QrelsRefused(f"“{ALL}” cannot be the code of a topic: tables of scores use it for the mean.")
     versions = Qrels.objects.filter(track=qrels.track)
     qrels.sha256 = sha256_of(format_qrels(columns))
-    same = versions.filter(sha256=qrels.sha256, machine=qrels.machine).first()
+    # a top-up pool may know further near-duplicates of what is judged, which count in scoring
+    pools = Q(pool=qrels.pool) | Q(pool=None) if qrels.pool else Q()
+    same = versions.filter(pools, sha256=qrels.sha256, machine=qrels.machine).first()
     if same is not None:
         archived = ", which is archived" if same.archived_at else ""
         raise QrelsRefused(f"These qrels are identical to {same}{archived}, so no new version was created.")

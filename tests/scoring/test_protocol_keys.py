@@ -17,9 +17,9 @@ from django.urls import reverse
 from assay.protocols.loader import load_protocol
 from assessment.judgments import services as judgment_services
 from jobs import services as jobs
-from pooling.models import PoolMember
+from pooling.models import Pool, PoolEntry, PoolMember
 from scoring.leaderboards import services as leaderboard_services
-from scoring.models import Leaderboard, Qrels
+from scoring.models import Leaderboard, Qrels, Score
 from tests.helpers.judging import accept
 from tests.helpers.qrels_pages import freeze_on_page
 from tests.scoring.conftest import Scene, build_scene
@@ -171,6 +171,31 @@ def test_repeated_near_duplicate_is_a_false_alarm(duplicates: str, value: str) -
     board, [row] = scored(scene, b"A.1 0 10 3\nA.1 0 9 3\n")
 
     assert row[board.measures[1]] == value
+
+
+def test_a_near_duplicate_that_a_top_up_pool_adds_is_scored_by_a_version_of_its_own() -> None:
+    scene = build_scene()
+    change(scene, 'average = "judged"', 'average = "judged"\nduplicates_are_false_alarms = true')
+    scene.judged("high", *["not-relevant"] * 8)
+    freeze(scene)
+    made = {"track": scene.track, "protocol": scene.track.protocol, "created_by": scene.organizer, "seed": 1}
+    late = Pool.objects.create(name="Late", tops_up=scene.pool, status=Pool.Status.READY, **made)
+    entry = PoolEntry.objects.create(pool=late, topic=scene.topics["A.1"], docno="10", position=0)
+    PoolMember.objects.bulk_create(PoolMember(entry=entry, docno=docno) for docno in ("10", "10-again"))
+    scene.submit(scene.ours, "run", "10-again")
+
+    freeze_on_page(organizer(scene), late)
+    with pytest.raises(AssertionError, match="identical to version 2"):
+        freeze_on_page(organizer(scene), late)
+
+    first, second = Qrels.objects.order_by("version")
+    boards = [scene.leaderboard(qrels) for qrels in (first, second)]
+    values = [
+        Score.objects.get(evaluation__leaderboard=board, topic="A.1", measure="nDCG'").value
+        for board in boards
+    ]
+    assert first.sha256 == second.sha256
+    assert values == [0.0, 1.0]
 
 
 @pytest.mark.parametrize(
