@@ -1,8 +1,8 @@
 """Protocols, runs, pools, qrels and measures of information-retrieval evaluation, on files alone. Decision: ADR 19.
 
-The functions of `__all__` are the public interface: `assay.evaluate`, `compare`, `tiers`, `agreement`, `pool`, `fuse`
-and `measure_names`, with their results and errors. Each is imported when it is first used, so `import assay` takes no
-time. Decision: ADR 19.
+The functions of `__all__` are the public interface: `assay.evaluate`, `compare`, `tiers`, `agreement`, `pool`, `fuse`,
+`read_topics`, `read_threads`, `read_formulas`, `read_qrels` and `measure_names`, with their results and errors. Each is
+imported when it is first used, so `import assay` takes no time. Decision: ADR 19.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from assay.research.fusion import fuse as fuse
     from assay.research.pooling import Pool as Pool
     from assay.research.pooling import pool as pool
+    from assay.research.reading import read_formulas as read_formulas
+    from assay.research.reading import read_qrels as read_qrels
+    from assay.research.reading import read_threads as read_threads
+    from assay.research.reading import read_topics as read_topics
 
 PLACES = {
     "evaluate": "evaluation",
@@ -40,6 +44,7 @@ PLACES = {
     "pool": "pooling",
     "fuse": "fusion",
     "measure_names": "evaluation",
+    **dict.fromkeys(("read_topics", "read_threads", "read_formulas", "read_qrels"), "reading"),
     "Pool": "pooling",
 }
 ERRORS = ("AssayError", "InputError", "InputWarning")

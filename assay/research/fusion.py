@@ -35,8 +35,8 @@ def fuse(
     Raises:
         InputError: There are fewer than two runs, or one cannot be read, or an argument cannot be used.
 
-    >>> fuse({"a": {"1": {"x": 2.0, "y": 1.0}}, "b": {"1": {"y": 9.0, "z": 3.0}}}, method="rrf", rrf_k=1)
-    {'1': {'y': 0.8333333333333333, 'x': 0.5, 'z': 0.3333333333333333}}
+    >>> fuse({"a": {"1": {"x": 4.0, "y": 2.0}}, "b": {"1": {"y": 9.0, "x": 8.0, "z": 1.0}}})
+    {'1': {'x': 1.875, 'y': 1.0, 'z': 0.0}}
     """
     rules = protocol_of(protocol)
     if depth is not None and depth < 1:

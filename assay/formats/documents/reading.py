@@ -41,6 +41,15 @@ class Document(NamedTuple):
     score: int
 
 
+class Comment(NamedTuple):
+    """A comment on a document, the one with `docno`; the text is sanitized HTML, and the score is votes."""
+
+    docno: str
+    code: str
+    text: str
+    score: int
+
+
 def convert(data: bytes, form: str) -> Batch | Fault:
     """The rows of a chunk of documents, sanitized; or the place where it breaks its form."""
     converters = {"jsonl": jsonl.convert, FORUM: forum.convert, TREC: trec.convert}
@@ -54,16 +63,22 @@ def convert(data: bytes, form: str) -> Batch | Fault:
 
 def documents_of(batch: Batch) -> Iterator[Document]:
     """The documents of a batch, in their order."""
-    for line in batch.lines.get("document", {}).values():
-        if "\\" in line:
-            cells = [
-                _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), cell)
-                for cell in line[:-1].split("\t")
-            ]
-        else:
-            cells = line[:-1].split("\t")
-        docno, kind, thread, title, body, _, score = cells[:7]
+    for docno, kind, thread, title, body, _, score, *_ in _rows_of(batch, "document"):
         yield Document(docno, kind, thread, title, body, int(score or 0))
+
+
+def comments_of(batch: Batch) -> Iterator[Comment]:
+    """The comments of a batch, in their order."""
+    for docno, code, text, score, *_ in _rows_of(batch, "comment"):
+        yield Comment(docno, code, text, int(score or 0))
+
+
+def _rows_of(batch: Batch, table: str) -> Iterator[list[str]]:
+    for line in batch.lines.get(table, {}).values():
+        cells = line[:-1].split("\t")
+        if "\\" in line:
+            cells = [_ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), cell) for cell in cells]
+        yield cells
 
 
 def document_files(collection: Path) -> list[Path]:
