@@ -11,6 +11,7 @@ app_name = "pooling"
 urlpatterns = [
     path("tracks/<slug:slug>/runs/", runs.runs, name="runs"),
     path("tracks/<slug:slug>/runs/submit/", runs.submit, name="submit"),
+    path("tracks/<slug:slug>/runs/submit/start/", runs.read_start, name="read_start"),
     path("tracks/<slug:slug>/teams/<int:team_id>/runs/", runs.team_runs, name="team_runs"),
     path("runs/<int:run_id>/", runs.run, name="run"),
     path("runs/<int:run_id>/file/", runs.run_file, name="run_file"),

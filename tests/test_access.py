@@ -283,6 +283,7 @@ pooling:reinstate                       L333330343
 pooling:run                             L404440044
 pooling:run_file                        L404440044
 pooling:runs                            L0RR330000
+pooling:read_start                      5555555555
 pooling:submit                          L300330333
 pooling:team_runs                       L404330044
 pooling:withdraw                        L404440044

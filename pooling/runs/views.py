@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.forms import Form
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
@@ -20,9 +20,11 @@ from accounts.access import (
     login_required,
     organizer_action,
     organizer_form,
+    user_action,
     user_page,
 )
 from assay.errors import Refused
+from assay.formats.runs.reader import START, named_in
 from participation.models import Team
 from participation.teams import selectors as team_selectors
 from pooling.errors import RunRefused
@@ -116,13 +118,26 @@ def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     return redirect("pooling:team_runs", run.track.slug, run.team_id)
 
 
+def _own_track(request: AuthenticatedRequest, slug: str) -> Track:
+    """A track to which the user may submit runs."""
+    track = _track(request, slug)
+    if not team_selectors.teams_of(request.user, track).exists():
+        raise PermissionDenied
+    return track
+
+
+@user_action
+def read_start(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Read the tag and the kind in the start of a run file. Members of the track's teams, and organizers."""
+    track = _own_track(request, slug)
+    return JsonResponse(named_in(request.body[:START], track.protocol.parsed)._asdict())
+
+
 @read_and_post
 @login_required
 def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """Check, repair or submit runs. Members of the track's teams, and organizers."""
-    track = _track(request, slug)
-    if not team_selectors.teams_of(request.user, track).exists():
-        raise PermissionDenied
+    track = _own_track(request, slug)
     forms = run_forms(request, track, request.user)
     if request.method != "POST":
         if not has_accepted(request.user, track):

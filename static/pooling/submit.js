@@ -6,7 +6,7 @@ const rows = document.getElementById("run-rows");
 const add = document.getElementById("add-run");
 const bar = document.getElementById("upload-bar");
 const submission = document.getElementById("submission");
-const MAGIC = ["\u001f", "PK", "\ufffd7zXZ", "%PDF"];
+const START = 65536; // bytes of a file in which the server finds the name of the run
 let last = Math.max(...Array.from(rows.children, (row) => Number(row.dataset.row)));
 
 const fileOf = (row) => row.querySelector('input[type="file"][name$="file"]');
@@ -14,11 +14,29 @@ const fileOf = (row) => row.querySelector('input[type="file"][name$="file"]');
 async function readStart(row) {
   const chosen = fileOf(row).files[0];
   if (!chosen) return;
-  const start = (await chosen.slice(0, 4096).text()).replace(/^\ufeff/, "");
-  takeKind(row, kindOfXml(start));
-  takeTag(row, start);
+  const { tag, kind } = await namedIn(chosen);
+  if (fileOf(row).files[0] !== chosen) return;
+  takeKind(row, kind);
+  takeTag(row, tag);
   takeTeam(row, chosen.name);
   count();
+}
+
+// The tag and the kind that a file states. The server reads them by the format of the track.
+async function namedIn(file) {
+  const token = form.querySelector('input[name="csrfmiddlewaretoken"]').value;
+  const body = file.slice(0, START, "application/octet-stream");
+  try {
+    const answer = await fetch(form.dataset.start, {
+      method: "POST",
+      headers: { "X-CSRFToken": token },
+      body,
+    });
+    if (answer.ok) return await answer.json();
+  } catch {
+    // the server names the run when it is submitted
+  }
+  return { tag: "", kind: "" };
 }
 
 const wordsOf = (text) =>
@@ -55,10 +73,10 @@ function takeKind(row, kind) {
   if (Array.from(select.options, (option) => option.value).includes(kind)) select.value = kind;
 }
 
-function takeTag(row, start) {
+function takeTag(row, found) {
   const tag = row.querySelector('input[name$="tag"]');
   if (tag.value && tag.value !== tag.dataset.fromFile) return;
-  tag.value = (start.trimStart().startsWith("<") ? tagOfXml(start) : tagOfLines(start)).slice(0, 100);
+  tag.value = found.slice(0, 100);
   tag.dataset.fromFile = tag.value;
 }
 
@@ -142,25 +160,6 @@ function forgetAccepted() {
     }
   }
   count();
-}
-
-function tagOfXml(start) {
-  const match = start.match(/<(?:\w+:)?run\s(?:[^<>]*\s)?runtag\s*=\s*(["'])([^"'&]*)\1/);
-  return match ? match[2].trim() : "";
-}
-
-// The kind of run that a file of BOLT declares.
-function kindOfXml(start) {
-  const match = start.match(/<(?:\w+:)?bolt-ir-submission\s(?:[^<>]*\s)?run\s*=\s*(["'])([^"'&]*)\1/);
-  return match ? match[2].trim() : "";
-}
-
-function tagOfLines(start) {
-  const lines = start.split(/[\r\n]+/).map((line) => line.trim().split(/\s+/));
-  const columns = lines.length > 2 ? lines[1] : lines[0];
-  const isText =
-    !MAGIC.some((magic) => start.startsWith(magic)) && (columns.length === 5 || columns.length === 6);
-  return isText ? columns.at(-1) : "";
 }
 
 for (const row of Array.from(rows.children)) prepare(row);

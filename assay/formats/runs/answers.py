@@ -104,7 +104,7 @@ class AnswerReader:
     def __init__(self, forms: list[AnswerForm], expected: Expected, limits: Limits, tally: Tally) -> None:
         self.form: AnswerForm | None = None
         self.tags: dict[bytes, tuple[int, int]] = {}
-        self.kind = ""
+        self.tag = self.kind = ""
         self.answers: dict[str, ReadAnswer] = {}
         self._forms, self._expected, self._limits, self._tally = forms, expected, limits, tally
         self._kinds: dict[str, int] = {}

@@ -28,6 +28,7 @@ class Elements(ABC):
         self.expected = expected
         self.tally = tally
         self.tags: dict[bytes, tuple[int, int]] = {}
+        self.tag: str | None = ""  # that is declared for the next rows; None: it is wrong
         self.kind = ""  # of run, if the form declares it
         is_upload = limits.max_lines < math.inf
         self._most = min(expected.max_lines, MAX_ROWS) if is_upload else expected.max_lines

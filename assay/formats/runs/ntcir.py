@@ -31,7 +31,6 @@ class NtcirElements(Elements):
 
     def __init__(self, expected: Expected, limits: Limits, tally: Tally) -> None:
         super().__init__(expected, limits, tally)
-        self._tag: str | None = ""
         self._topic: str | None = None
         self._hit: Mapping[str, str] | None = None
         self._number = 0
@@ -44,7 +43,7 @@ class NtcirElements(Elements):
         if name in INSIDE and parent not in INSIDE[name]:
             self.misplaced(name, parent, number, ACCEPTED)
         elif name == "run":
-            self._tag = self.name(self.attribute(attributes, name, "runtag", number), "tag", MAX_NAME, number)
+            self.tag = self.name(self.attribute(attributes, name, "runtag", number), "tag", MAX_NAME, number)
         elif name == "result":
             self._topic = self.topic(attributes, name, "for", number)
             self._n_hits = 0
@@ -81,8 +80,8 @@ class NtcirElements(Elements):
         if self._topic is None or docno is None:
             return
         self.add(self._topic, docno, rank, score, self._number)
-        if self._tag is not None:
-            self.count_tag(self._tag, self._number)
+        if self.tag is not None:
+            self.count_tag(self.tag, self._number)
 
     def _score_and_rank(self, hit: Mapping[str, str]) -> tuple[float | None, int]:
         rank_word, score_word = hit.get("rank", "").strip(), hit.get("score", "").strip()

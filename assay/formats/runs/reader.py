@@ -19,10 +19,11 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,6 +160,33 @@ def check_run(
         answers = {topic: each.answer for topic, each in check.reader.answers.items()}
         return replace(checked, answers=answers, _cut=check.reader.cut())
     return checked
+
+
+class Named(NamedTuple):
+    """The name of a run, and its kind, as its file states them; empty where it states none."""
+
+    tag: str
+    kind: str
+
+
+START = 1 << 16  # bytes of a file in which its run is named
+
+
+def named_in(start: bytes, protocol: Protocol) -> Named:
+    """The tag and kind in the start of a file, which may be compressed."""
+    text = b""
+    try:
+        for block in unpack(BytesIO(start), Limits(max_text=4 * START)):
+            text += block
+    except Unreadable:  # the rest of the file is missing
+        pass
+    text = text[: len(text) // 2 * 2] if utf16_of(text) else text
+    check = _Check(BytesIO(text), expected_of(protocol), Limits(), forms_of(protocol), warns=False)
+    check.columns()
+    if check.reader is None:
+        return Named("", "")
+    tag = next(iter(check.reader.tags), check.reader.tag.encode())
+    return Named(tag.decode(), check.reader.kind)
 
 
 def read_answers(source: BinaryIO | Path, protocol: Protocol, *, name: str) -> Mapping[str, Answer]:

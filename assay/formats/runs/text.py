@@ -291,7 +291,7 @@ class LineReader:
     ) -> None:
         self.form: LineForm | None = None
         self.tags: dict[bytes, tuple[int, int]] = {}
-        self.kind = ""  # lines declare none
+        self.tag = self.kind = ""  # nothing but lines declares them
         self._forms = forms
         self._expected = expected
         self._limits = limits

@@ -54,6 +54,11 @@ class XmlReader:
         return self._elements.tags if self._elements else {}
 
     @property
+    def tag(self) -> str:
+        """The tag that the file declares last; empty if it declares none."""
+        return (self._elements.tag if self._elements else None) or ""
+
+    @property
     def kind(self) -> str:
         """The kind of run that the file declares; empty if its form declares none."""
         return self._elements.kind if self._elements else ""

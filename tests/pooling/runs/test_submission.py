@@ -382,3 +382,28 @@ def test_rejected_run_is_reported_with_its_errors(scene: Scene, tmp_path: Path) 
     (letter,) = mail.outbox
     assert "line 2: score “NaN” is not a finite number" in letter.body
     assert "Nothing was stored" in letter.body
+
+
+@pytest.mark.parametrize(
+    ("slug", "topic", "start", "named"),
+    [
+        ("arqmath-2020-task1", "A.1", b"A.1\t1\t1\t9.5\tours\nA.1\t2\t2\t9.", ("ours", "")),
+        ("semeval-2016-task3", "Q1", b"Q1\tQ1_R1\t1\t0.5\ttrue\n", ("", "")),  # its last column is a label
+        ("arqmath-2022-task3", "A.301", b"ours\tA.301\t17\n", ("ours", "")),
+        ("bolt-ir-p3", "T1", b'<bolt-ir-submission team="Owls" run="baseline" da', ("", "")),
+        ("bolt-ir-p3", "T1", b'<bolt-ir-submission team="Owls" run="baseline"><resp', ("", "baseline")),
+        ("trec-adhoc", "1", b"%PDF-1.7\n", ("", "")),
+    ],
+)
+def test_page_asks_the_server_for_the_name_in_the_start_of_a_file(
+    slug: str, topic: str, start: bytes, named: tuple[str, str]
+) -> None:
+    owls = desk(slug, [topic])
+    address = f"/tracks/{owls.track.slug}/runs/submit/start/"
+
+    answer = owls.client.post(address, start, content_type="application/octet-stream")
+
+    assert answer.json() == dict(zip(("tag", "kind"), named, strict=True))
+    assert f'data-start="{address}"' in owls.client.get(address.removesuffix("start/")).content.decode()
+    owls.client.force_login(make_user("stranger"))
+    assert owls.client.post(address, start, content_type="application/octet-stream").status_code in {403, 404}
