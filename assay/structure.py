@@ -49,8 +49,8 @@ class WrongStructure(Exception):
         self.problems = problems
 
 
-def strict_json(text: str) -> Any:
-    """The value in a text of JSON. `NaN` and `Infinity`, which Python reads, are not JSON.
+def strict_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """The value in a text of JSON. `NaN` and `Infinity`, which Python reads, are not JSON. `pairs` makes objects.
 
     Raises ValueError or RecursionError: it is not JSON, or nested too deeply.
     """
@@ -58,7 +58,7 @@ def strict_json(text: str) -> Any:
     def refuse(name: str) -> float:
         raise ValueError(f"{name} is not JSON")
 
-    return json.loads(text, parse_constant=refuse)
+    return json.loads(text, parse_constant=refuse, object_pairs_hook=pairs)
 
 
 def is_whole(value: object) -> TypeGuard[int]:

@@ -20,7 +20,18 @@ from typing import IO, BinaryIO, NamedTuple
 from assay.errors import BadFile, InputError
 
 STDIN = "-"
-SUFFIXES = (".gz", ".xz", ".zip", ".tsv", ".txt", ".trec", ".run", ".res", ".jsonl")  # no part of a name
+SUFFIXES = (
+    ".gz",
+    ".xz",
+    ".zip",
+    ".tsv",
+    ".txt",
+    ".trec",
+    ".run",
+    ".res",
+    ".json",
+    ".jsonl",
+)  # no part of a name
 BLOCK = 1 << 18
 XZ_MEMORY = 128 << 20
 RATIO_FROM = 16 << 20  # bytes of text from which the ratio is checked; small files of ties compress very well

@@ -119,7 +119,7 @@ def run_from(values: object, protocol: Protocol, *, name: str) -> RunColumns:
     if not forms:
         raise InputError(f"{name}: the protocol {protocol.slug} has no runs")
     form, first = forms[0], 0 if read.ranks is not None else None
-    shape = LineForm(form.name, form.title, 0, 0, 0, first, 0, None, ties=form.ties)
+    shape = LineForm("trec-6", form.title, 0, 0, 0, first, 0, None, ties=form.ties)
     tally = Tally(can_repair=False, tolerated=UNUSED_RANKS)
     rows = check_topic_documents(rows, protocol.runs.topic_documents, tally)
     check_rows(rows, expected_of(protocol), shape, tally)

@@ -73,10 +73,10 @@ function takeKind(row, kind) {
   if (Array.from(select.options, (option) => option.value).includes(kind)) select.value = kind;
 }
 
-function takeTag(row, found) {
+function takeTag(row, named) {
   const tag = row.querySelector('input[name$="tag"]');
   if (tag.value && tag.value !== tag.dataset.fromFile) return;
-  tag.value = found.slice(0, 100);
+  tag.value = named.slice(0, 100);
   tag.dataset.fromFile = tag.value;
 }
 

@@ -5,6 +5,7 @@
   checks formula ids
 - `text`: cuts a text into lines, and reads runs in lines; `rows` reads lines that are not regular, and says what counts
   as a name, a rank and a score
+- `nested`: reads runs in JSON, as ranx writes them
 - `xml`: reads runs in XML; `ntcir` and `bolt` turn their elements into rows, on the base class of `elements`
 - `columns`: the sorted arrays of a run, and the file that stores them
 - `timing`: the file of seconds per topic

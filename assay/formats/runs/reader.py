@@ -41,6 +41,7 @@ from assay.formats.runs.rules import (
     TOPIC_DOCUMENT,
     AnswerForm,
     Expected,
+    JsonForm,
     LineForm,
     NearDuplicates,
     RunForm,
@@ -63,6 +64,7 @@ from assay.protocols.schema import Protocol, RunFormat
 
 if TYPE_CHECKING:
     from assay.formats.runs.citations import PostLookup
+    from assay.formats.runs.nested import NestedReader
     from assay.formats.runs.xml import XmlReader
 
 CHECKED_ONLY = {"number", "original"}  # not stored
@@ -72,6 +74,7 @@ UNUSED_RANKS = frozenset({"rank", "rank-range"})
 NOTED = frozenset(
     {"encoding-windows", TOPIC_DOCUMENT}
 )  # the codes of other warnings that the users of commands see
+JSON_START = re.compile(rb"\s*\{\s*[\"}]")
 XML_START = re.compile(rb"\s*<(?!SYSDESC>)[A-Za-z_?!]")
 
 
@@ -261,7 +264,7 @@ class _Check:
     formulas: FormulaLookup | None = None
     posts: "PostLookup | None" = None
     warns: bool = True
-    reader: "LineReader | XmlReader | AnswerReader | None" = None
+    reader: "LineReader | XmlReader | AnswerReader | NestedReader | None" = None
     rows: RunRows = NO_ROWS
     tally: Tally = field(default_factory=Tally)
 
@@ -325,7 +328,7 @@ class _Check:
         )
         return columns
 
-    def _reader_for(self, first: bytes) -> "LineReader | XmlReader | AnswerReader":
+    def _reader_for(self, first: bytes) -> "LineReader | XmlReader | AnswerReader | NestedReader":
         """The reader for a file, detected from its first bytes."""
         if answer_forms := [form for form in self.forms if isinstance(form, AnswerForm)]:
             self.limits = self.limits._replace(max_line=MAX_LINE)
@@ -341,6 +344,12 @@ class _Check:
             from assay.formats.runs.xml import XmlReader  # noqa: PLC0415
 
             return XmlReader(xml_forms, self.expected, self.limits, self.tally)
+        if is_json(first):
+            scored = [form for form in line_forms if form.score is not None and form.post is None]
+            if scored:
+                from assay.formats.runs.nested import NestedReader  # noqa: PLC0415 -- few runs are JSON
+
+                return NestedReader(JsonForm(ties=scored[0].ties), self.expected, self.limits, self.tally)
         if not line_forms:
             if not first.strip():
                 raise Unreadable("empty", "The file is empty.", accepted)
@@ -488,12 +497,22 @@ def _warn_of_near_duplicates(
         )
 
 
+def is_json(first: bytes) -> bool:
+    """Return whether a text that begins with these bytes is an object of JSON."""
+    return JSON_START.match(_start(first)) is not None
+
+
 def is_xml(first: bytes) -> bool:
     """Return whether a text that begins with these bytes is XML."""
+    return XML_START.match(_start(first)) is not None
+
+
+def _start(first: bytes) -> bytes:
+    """The start of a text in UTF-8."""
     head = first[:4096]
     if codec := utf16_of(head):
         head = head.decode(codec, "ignore").encode()
-    return XML_START.match(head.removeprefix(codecs.BOM_UTF8)) is not None
+    return head.removeprefix(codecs.BOM_UTF8)
 
 
 def write_run(columns: RunColumns, *, form: LineForm, tag: str) -> bytes:

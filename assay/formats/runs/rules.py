@@ -123,7 +123,16 @@ class AnswerForm(NamedTuple):
         return (*filter(None, (self.tag, self.topic, self.team, self.kind)), *references, self.sentences)
 
 
-RunForm = LineForm | XmlForm | AnswerForm
+class JsonForm(NamedTuple):
+    """The form of ranx, detected from its first byte where lines with scores are accepted. `nested` reads it."""
+
+    name: str = "ranx-json"
+    title: str = "JSON: {topic: {document: score}}"
+    has_ranks: bool = False
+    ties: Ties = "docno"
+
+
+RunForm = LineForm | XmlForm | AnswerForm | JsonForm
 _OF_RUN = ("metadata.run_id", "metadata.topic_id", "metadata.team_id")
 _NARRATIVE = ("metadata.run_id", "metadata.narrative_id", "metadata.team_id", "metadata.type", "answer")
 FORMS: dict[RunFormat, RunForm] = {

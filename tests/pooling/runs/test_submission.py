@@ -407,3 +407,11 @@ def test_page_asks_the_server_for_the_name_in_the_start_of_a_file(
     assert f'data-start="{address}"' in owls.client.get(address.removesuffix("start/")).content.decode()
     owls.client.force_login(make_user("stranger"))
     assert owls.client.post(address, start, content_type="application/octet-stream").status_code in {403, 404}
+
+
+def test_run_in_json_of_ranx_is_submitted_through_the_page(folder: Path) -> None:
+    owls = desk("trec-adhoc", ["1", "2"])
+
+    assert owls.send(b'{"1":{"d1":3.5,"d2":2},"2":{"d4":2.0}}', name="ranx.json").status_code == 302
+    run = Run.objects.get()
+    assert (run.report["form"], run.n_lines, run.tag) == ("ranx-json", 3, f"{owls.team.name}-{run.kind}")
