@@ -181,6 +181,7 @@ def _runs(runs: RunRules) -> Iterator[str]:
         yield f"Teams state what a run uses: {', '.join(runs.uses.values())}."
     if runs.out_of_range_ranks == "error":
         yield "A run with a rank out of this range is refused."
+    yield from rules_of_lines(runs)
     yield from rule_of_topic_documents(runs)
     if runs.min_score is not None and runs.max_score is not None:
         yield f"Scores are between {runs.min_score:g} and {runs.max_score:g}."
@@ -209,6 +210,18 @@ def _phase(phase: Phase, runs: RunRules) -> str:
     if phase.after_closing:
         parts.append("accepted when the track is closed")
     return "; ".join(parts) + "."
+
+
+def rules_of_lines(runs: RunRules) -> Iterator[str]:
+    """Yield what tags, the second column and the topics of a run must be."""
+    if runs.max_tag is not None:
+        yield f"A tag has at most {plural(runs.max_tag, 'character')}."
+    if runs.tag_characters is not None:
+        yield f"A tag consists of {runs.characters_of_tags}."
+    if runs.second_column:
+        yield f"The second column of TREC's six columns is {runs.second_column}."
+    if runs.missing_topics == "error":
+        yield "A run without a document for each topic is refused."
 
 
 def rule_of_topic_documents(runs: RunRules) -> Iterator[str]:

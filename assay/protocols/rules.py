@@ -32,6 +32,7 @@ FREE_ATTRIBUTES = ("eval", "subtask")  # of a submission in bolt-xml, whose valu
 FORMULAS = frozenset({"formula", "visually-distinct-formula"})
 FITTING = {"pool.strategy": "answers", "judging.layout": "generated-answer"}  # generated answers
 LAYOUTS_OF_FORMULAS = frozenset({"formula", "formula-instances"})
+MAX_TAG = 100  # characters
 
 
 def complaints(protocol: Protocol) -> Iterator[str]:
@@ -119,6 +120,14 @@ def _of_lines(runs: schema.RunRules) -> Iterator[str]:
         yield "runs.out_of_range_ranks: no format of runs.formats has ranks; leave the key out"
     if needs_rank and "bolt-xml" in runs.formats:
         yield "runs.ties: bolt-xml has no ranks; use docno or file"
+    if runs.second_column and "trec-6" not in runs.formats:
+        yield "runs.second_column: runs.formats has no trec-6; leave the key out"
+    if runs.second_column and len(runs.second_column.split()) != 1:
+        yield f"runs.second_column: {shown(runs.second_column)} is not one word"
+    if runs.max_tag is not None and not 0 < runs.max_tag <= MAX_TAG:
+        yield f"runs.max_tag: {runs.max_tag} is not accepted; use 1 to {MAX_TAG}"
+    if any(character.isspace() for character in runs.tag_characters or ""):
+        yield "runs.tag_characters: white space cannot be in a tag; leave it out"
     if lines is None:
         return
     order = lines.order

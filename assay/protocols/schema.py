@@ -230,6 +230,11 @@ class RunRules:
     # How documents with equal scores are ordered: by docno, descending; as in the file; or by the rank column. Without
     # it as in trec_eval, by docno, and in bolt-xml as in the file.
     ties: Ties | None = None
+    max_tag: int | None = None  # characters of a tag
+    # The characters that a tag may have besides letters and digits of ASCII; left out: any.
+    tag_characters: str | None = None
+    second_column: str = ""  # the word in the second column of trec-6, usually Q0; empty: any
+    missing_topics: Severity = "warning"  # what a topic of the track without a line is
     out_of_range_ranks: Severity = "warning"  # what a rank below 1 or above `max_ranks` is
     # What a document with the id of its topic is, where topics are documents of the collection: a warning, an error, or
     # ignored, as if its line were not there.
@@ -301,6 +306,22 @@ class RunRules:
     def stated_use(self, uses: str) -> str:
         """Return the word for what a run uses if the protocol knows it, or else nothing."""
         return uses if uses in self.uses else ""
+
+    @property
+    def characters_of_tags(self) -> str:
+        """The characters that tags may have, in words."""
+        others = self.tag_characters or ""
+        return f"letters, digits{' and ' if others else ''}{' '.join(others)}"
+
+    def why_not_tag(self, tag: str) -> str:
+        """Return the reason why runs cannot have a tag, as the end of a sentence; empty if they can."""
+        if self.max_tag is not None and len(tag) > self.max_tag:
+            return f"has {len(tag)} characters; use at most {self.max_tag}"
+        if self.tag_characters is not None:
+            plain = tag.translate(str.maketrans("", "", self.tag_characters))
+            if plain and not (plain.isascii() and plain.isalnum()):
+                return f"has characters that are not accepted; use {self.characters_of_tags}"
+        return ""
 
     def why_not_used(self, uses: str) -> str:
         """Return the reason why a run cannot state a use, as the end of a sentence; empty if it can."""

@@ -297,6 +297,8 @@ def _tag(track: Track, team: Team, declared: Declaration, checked: CheckedRun) -
     """The tag of a run; without one, its team and kind, with a number if the team has several."""
     if tag := declared.tag or checked.report.tag:
         check_tag(tag, SubmissionRefused)
+        if reason := track.protocol.parsed.runs.why_not_tag(tag):
+            raise SubmissionRefused(f"The tag “{tag}” {reason}.")
         return tag
     taken = set(_kept(track).values_list("tag", flat=True))
     name = "-".join(team.name.split())

@@ -11,10 +11,17 @@ let last = Math.max(...Array.from(rows.children, (row) => Number(row.dataset.row
 
 const fileOf = (row) => row.querySelector('input[type="file"][name$="file"]');
 
+const asked = new Set(); // the requests about chosen files; nothing is submitted before they are answered
+
 async function readStart(row) {
   const chosen = fileOf(row).files[0];
   if (!chosen) return;
-  const { tag, kind } = await namedIn(chosen);
+  const request = namedIn(chosen);
+  asked.add(request);
+  form.setAttribute("aria-busy", "true");
+  const { tag, kind } = await request;
+  asked.delete(request);
+  if (!asked.size) form.removeAttribute("aria-busy");
   if (fileOf(row).files[0] !== chosen) return;
   takeKind(row, kind);
   takeTag(row, tag);
@@ -164,6 +171,12 @@ function forgetAccepted() {
 
 for (const row of Array.from(rows.children)) prepare(row);
 add.addEventListener("click", () => fileOf(addRow()).focus());
+form.addEventListener("htmx:confirm", (event) => {
+  if (!asked.size) return;
+  event.preventDefault();
+  // readStart waits for the same requests, and began to wait earlier
+  Promise.all(asked).then(() => event.detail.issueRequest(true));
+});
 form.addEventListener("htmx:xhr:progress", (event) => {
   if (!event.detail.lengthComputable) return;
   bar.hidden = false;

@@ -12,6 +12,8 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
+
 from assay.cli.main import add, add_format, input_path
 from assay.cli.pooling import read_formulas, read_posts, read_protocol_and_topics
 from assay.cli.site import connect, declared, print_json, print_refusal, track_of, upload
@@ -21,12 +23,14 @@ from assay.formats.compression import read_file
 from assay.formats.reports import Report, print_report
 from assay.formats.runs.answers import characters_of
 from assay.formats.runs.reader import check_run
+from assay.formats.runs.rules import ABSENT, FIT, UnitLookup
 from assay.formats.runs.timing import check_seconds
+from assay.formats.text import lines_of, read_text
 from assay.formats.topics.reader import read_labels
 from assay.protocols.schema import Protocol
 from assay.research.pooling import formula_lookup
 
-ON_FILES = ("protocol", "topics", "formulas", "seconds", "labels", "repair")
+ON_FILES = ("protocol", "topics", "formulas", "seconds", "labels", "docnos", "docno_pattern", "repair")
 ON_SITE = ("server", "kind", "team")
 
 EXAMPLE = "assay check --protocol arqmath-2020-task1 --topics topics.txt runs/abacus.tsv runs/baseline.tsv.gz"
@@ -40,6 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--labels",
         metavar="FILE",
         help="labels of topics, if the protocol has the limit of the characters of an answer in one of them",
+    )
+    parser.add_argument("--docnos", metavar="FILE", help="the ids that documents may have, one per line")
+    parser.add_argument(
+        "--docno-pattern",
+        metavar="REGEX",
+        help="a regular expression of Python that the ids of documents match as a whole",
     )
     parser.add_argument(
         "--repair", type=Path, metavar="DIR", help="write a repaired copy of each run that can be repaired"
@@ -55,7 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
     given = next((name for name in ON_FILES if getattr(arguments, name)), None)
     wrong = next((name for name in ON_SITE if getattr(arguments, name)), None)
     if arguments.track and given:
-        raise InputError(f"--{given} is for a check without a site; with --track, the site knows it")
+        raise InputError(
+            f"--{given.replace('_', '-')} is for a check without a site; with --track, the site knows it"
+        )
     if wrong and not arguments.track:
         raise InputError(f"--{wrong} is for a site; give --track too")
     if not arguments.track and not arguments.protocol:
@@ -104,17 +116,42 @@ def _characters(arguments: argparse.Namespace, protocol: Protocol) -> dict[str, 
         raise InputError(f"{arguments.labels}: {label}: {error}") from None
 
 
+def _documents(arguments: argparse.Namespace) -> UnitLookup | None:
+    """The lookup of ids in the list of documents, or by their pattern; None without either."""
+    if arguments.docnos and arguments.docno_pattern:
+        raise InputError("give --docnos or --docno-pattern, not both")
+    if arguments.docnos:
+        lines = (line.strip().encode() for line in lines_of(read_text(arguments.docnos)))
+        known = frozenset(filter(None, lines))
+        return lambda docnos: np.array(
+            [FIT if each in known else ABSENT for each in docnos.tolist()], np.uint8
+        )
+    if arguments.docno_pattern:
+        try:
+            pattern = re.compile(arguments.docno_pattern)
+        except re.error as error:
+            raise InputError(
+                f"--docno-pattern: {arguments.docno_pattern!r} is not a regular expression: {error}"
+            ) from None
+        return lambda docnos: np.array(
+            [FIT if pattern.fullmatch(each.decode()) else ABSENT for each in docnos.tolist()], np.uint8
+        )
+    return None
+
+
 def _on_files(arguments: argparse.Namespace) -> list[Report]:
     protocol, topics = read_protocol_and_topics(arguments)
     if arguments.repair:
         arguments.repair.mkdir(parents=True, exist_ok=True)
     formulas = formula_lookup(read_formulas(arguments.formulas))
     posts, reports, characters = read_posts(arguments.posts), [], _characters(arguments, protocol)
+    units = _documents(arguments)
     for path in arguments.runs:
         checked = check_run(
             path,
             protocol=protocol,
             topics=topics,
+            units=units,
             formulas=formulas,
             posts=posts,
             name=path.name,

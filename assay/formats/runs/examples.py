@@ -8,7 +8,7 @@ from lxml import etree
 
 from assay.formats.compression import Limits
 from assay.formats.runs.rules import NOUNS, AnswerForm, LineForm, RunForm, forms_of, unit_of
-from assay.protocols.description import limits_of, limits_of_answers, rule_of_topic_documents
+from assay.protocols.description import limits_of, limits_of_answers, rule_of_topic_documents, rules_of_lines
 from assay.protocols.schema import Protocol, RunRules
 
 EXAMPLES = {
@@ -116,7 +116,7 @@ def rules_of(protocol: Protocol) -> list[str]:
         sentences.append(f"Labels are {' or '.join(words)}; they do not change the order.")
     if rules.out_of_range_ranks == "error":
         sentences.append(f"Ranks are 1 to {rules.max_ranks}.")
-    sentences += rule_of_topic_documents(rules)
+    sentences += [*rules_of_lines(rules), *rule_of_topic_documents(rules)]
     if rules.min_score is not None and rules.max_score is not None:
         sentences.append(f"Scores are between {rules.min_score:g} and {rules.max_score:g}.")
     if rules.max_passage_characters is not None:

@@ -280,7 +280,7 @@ class _Check:
             is_complete = False
         if self.reader is not None:
             self.rows = self.reader.rows()
-            check_tags(self.reader.tags, self.tally)
+            check_tags(self.reader.tags, self.expected.rules, self.tally)
         if is_complete and self.formulas is not None and len(self.rows.score):
             self.rows = check_formulas(self.rows, self.formulas, self.tally)
         if not is_complete or not len(self.rows.score):
@@ -315,7 +315,7 @@ class _Check:
         if expected.units is not None:
             check_units(reader.cited_rows(), expected.units, "document", tally)
         if self.warns:
-            warn_of_missing(rows.topics, expected.topics or (), tally)
+            report_missing(rows.topics, expected, tally)
         if tally.has_unrepairable_errors:
             return None
         columns, _ = RunColumns.ordered(
@@ -436,19 +436,22 @@ def warn_of_rows(
     rises[np.delete(change, first)] = True  # a topic that continues after another
     complaint = ("order", "the line is out of order by topic or score", "Any order; the score decides.")
     report(tally.warning, complaint, rows.number, rises, is_repairable=True)
-    warn_of_missing(columns.topics.tolist(), expected.topics or (), tally)
+    report_missing(columns.topics.tolist(), expected, tally)
     _warn_of_near_duplicates(columns, number, expected.near, tally)
 
 
-def warn_of_missing(topics: Collection[str], known: Collection[str], tally: Tally) -> None:
+def report_missing(topics: Collection[str], expected: Expected, tally: Tally) -> None:
     """Report topics that a run lacks."""
+    known, is_error = expected.topics or (), expected.rules.missing_topics == "error"
     missing = sorted(set(known) - set(topics))
     if missing:
         more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-        tally.warning(
+        (tally.error if is_error else tally.warning)(
             "missing-topics",
             f"no line for {len(missing)} of {plural(len(known), 'topic')}: {', '.join(missing[:NAMED])}{more}",
-            "A topic without documents counts as 0 in every average over all topics.",
+            "A line for each topic."
+            if is_error
+            else "A topic without documents counts as 0 in every average over all topics.",
             n=len(missing),
         )
 

@@ -52,6 +52,8 @@ def read_slow_path(first: int, chunk: bytes, form: LineForm, widths: list[int], 
             continue
         if not _is_text(line, number, tally) or not _has_width(words, line, number, form, widths, tally):
             continue
+        if form.fixed and form.filler is not None and words[form.filler] != form.fixed:
+            _complain_of_filler(words[form.filler], form.fixed, number, tally)
         score = 0.0 if form.score is None else score_of(words[form.score], number, tally)
         is_relevant = _label(words, number, form, tally)
         if not _has_names(words, number, form, tally):
@@ -79,6 +81,12 @@ def read_slow_path(first: int, chunk: bytes, form: LineForm, widths: list[int], 
         None if form.post is None else byte_strings(posts),
         None if form.label is None else np.array(labels, dtype=np.bool_),
     )
+
+
+def _complain_of_filler(word: bytes, fixed: bytes, number: int, tally: Tally) -> None:
+    wanted = fixed.decode()
+    message, fault = f"the second column is {quoted(word)}", f"the second column is not {wanted}"
+    tally.error("second-column", message, f"{wanted}.", number, fault=fault)
 
 
 def _label(words: list[bytes], number: int, form: LineForm, tally: Tally) -> bool:

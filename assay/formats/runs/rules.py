@@ -33,6 +33,7 @@ class LineForm(NamedTuple):
     tag: int | None
     post: int | None = None  # of the post that contains the formula
     filler: int | None = None  # a column without meaning
+    fixed: bytes = b""  # the word that this column must have; empty: any
     label: int | None = None
     labels: tuple[tuple[bytes, bool], ...] = ()  # the words of the label: whether the document is relevant
     separator: bytes = (
@@ -225,6 +226,9 @@ def forms_of(protocol: Protocol, formats: Sequence[RunFormat] = ()) -> list[RunF
             columns=lines.order,
         )
     forms = [own.get(name) or FORMS[name] for name in formats or rules.formats]
+    if rules.second_column:
+        fixed = rules.second_column.encode()
+        forms = [form._replace(fixed=fixed) if form.name == "trec-6" else form for form in forms]  # type: ignore[call-arg]
     return forms if rules.ties is None else [form._replace(ties=rules.ties) for form in forms]
 
 
@@ -439,8 +443,15 @@ def has_equal(digest: NDArray[np.uint64]) -> bool:
     return bool((digest[1:] == digest[:-1]).any())
 
 
-def check_tags(tags: Mapping[bytes, tuple[int, int]], tally: Tally) -> None:
-    """Report a run with several tags. `tags`: for each, the count of its lines and the number of the first."""
+def check_tags(tags: Mapping[bytes, tuple[int, int]], rules: RunRules, tally: Tally) -> None:
+    """Report tags that the protocol does not accept, and a run with several tags.
+
+    `tags`: for each, the count of its lines and the number of the first.
+    """
+    for tag, (n, first) in list(tags.items())[:FIRST_LINES]:
+        if reason := rules.why_not_tag(tag.decode()):
+            message, _, accepted = reason.partition("; use ")
+            tally.error("tag", f"the tag “{tag.decode()}” {message}", f"Tags of {accepted}.", first, n=n)
     if len(tags) < 2:
         return
     named = ", ".join(f"“{tag.decode()}” ({plural(n, 'line')})" for tag, (n, _) in list(tags.items())[:5])

@@ -478,6 +478,8 @@ def read_fast_path(first: int, chunk: bytes, form: LineForm) -> Rows | None:
     tags = [] if form.tag is None else table.codes(form.tag)[0]
     if score is None or len(tags) > 1:
         return None
+    if form.fixed and form.filler is not None and table.codes(form.filler)[0] != [form.fixed]:
+        return None
     label = None
     if form.label is not None:
         (distinct, index), known = table.codes(form.label), dict(form.labels)

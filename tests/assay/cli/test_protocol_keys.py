@@ -38,6 +38,13 @@ def with_change(folder: Path, slug: str, old: str, new: str) -> str:
             FROM_0,
             "error: line 1: the rank is outside 1 to 1,000",
         ),
+        *(
+            ("trec-adhoc", "max_ranks = 1000", f"max_ranks = 1000\n{key}", TREC, message)
+            for key, message in (
+                ("max_tag = 3", "has 4 characters\n      accepted: Tags of at most 3."),
+                ('second_column = "Q1"', "the second column is “Q0”\n      accepted: Q1."),
+            )
+        ),
         ("bolt-ir-p3", "min_score = 0", "min_score = 0.75", bolt_run(), "0.7"),
         ("bolt-ir-p3", "max_score = 1", "max_score = 0.85", bolt_run(), "0.9"),
         (
@@ -66,6 +73,8 @@ def with_change(folder: Path, slug: str, old: str, new: str) -> str:
         "max_ranks",
         "formats",
         "out_of_range_ranks",
+        "max_tag",
+        "second_column",
         "min_score",
         "max_score",
         "max_passage_characters",
@@ -91,6 +100,53 @@ def test_run_is_refused_by_the_key_and_accepted_without_it(
 
     assert (accepted, refused) == (0, 1)
     assert message in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("key", "run", "message"),
+    [
+        ('tag_characters = "-_"', TREC.replace(b"ours", b"o+s"), "Tags of letters, digits and - _."),
+        ('tag_characters = ""', TREC.replace(b"ours", "\u00e9".encode()), "Tags of letters, digits."),
+        ('missing_topics = "error"', TREC, "error: no line for 1 of 2 topics: 2"),
+    ],
+)
+def test_tag_and_missing_topic_are_refused_by_the_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str, run: bytes, message: str
+) -> None:
+    (tmp_path / "run").write_bytes(run)
+    (tmp_path / "topics.txt").write_text("1\n2\n")
+    changed = with_change(tmp_path, "trec-adhoc", "max_ranks = 1000", f"max_ranks = 1000\n{key}")
+    options = ["--topics", str(tmp_path / "topics.txt"), str(tmp_path / "run")]
+
+    assert main(["check", "--protocol", "trec-adhoc", *options]) == 0
+    capsys.readouterr()
+    assert main(["check", "--protocol", changed, *options]) == 1
+    assert message in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--docnos", "docnos.txt"], "error: lines 2, 3: the document is not in the collection"),
+        (["--docno-pattern", "d[12]"], "error: line 3: the document is not in the collection"),
+        (["--docno-pattern", "d("], "--docno-pattern: 'd(' is not a regular expression"),
+        (["--docnos", "docnos.txt", "--docno-pattern", "d"], "give --docnos or --docno-pattern, not both"),
+    ],
+)
+def test_documents_are_checked_by_a_list_or_a_pattern(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").write_bytes(TREC)
+    (tmp_path / "docnos.txt").write_text("\ufeffd1\r\n\nd9\r\n")
+
+    assert main(["check", "--protocol", "trec-adhoc", *options, "run"]) in {1, 2}
+    printed = capsys.readouterr()
+    assert message in printed.out + printed.err
 
 
 @pytest.mark.parametrize(("seconds", "status"), [("600", 0), ("10", 1)])

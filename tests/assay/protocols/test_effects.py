@@ -50,6 +50,12 @@ EFFECTS = {
     "runs.formats": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
     "runs.max_ranks": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
     "runs.out_of_range_ranks": f"{CLI}run_is_refused_by_the_key_and_accepted_without_it",
+    **dict.fromkeys(
+        ("runs.max_tag", "runs.second_column"), f"{CLI}run_is_refused_by_the_key_and_accepted_without_it"
+    ),
+    **dict.fromkeys(
+        ("runs.tag_characters", "runs.missing_topics"), f"{CLI}tag_and_missing_topic_are_refused_by_the_key"
+    ),
     "runs.topic_documents": (
         "tests/assay/cli/test_odd_runs.py::"
         "test_document_that_is_the_topic_is_left_out_if_the_option_or_the_protocol_says_so"

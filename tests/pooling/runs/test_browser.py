@@ -90,6 +90,7 @@ def test_organizer_uploads_the_runs_of_all_teams_at_once(
     page.set_input_files("#id_file", sorted(tmp_path.glob("*.tsv")))
     teams = page.locator("select[name$=team]")
     expect(teams).to_have_count(3)
+    expect(page.locator("#run-form:not([aria-busy])")).to_be_visible()
     chosen = {
         row.locator("input[name$=tag]").input_value(): row.locator("select[name$=team]").input_value()
         for row in page.locator(".run-row").all()

@@ -415,3 +415,17 @@ def test_run_in_json_of_ranx_is_submitted_through_the_page(folder: Path) -> None
     assert owls.send(b'{"1":{"d1":3.5,"d2":2},"2":{"d4":2.0}}', name="ranx.json").status_code == 302
     run = Run.objects.get()
     assert (run.report["form"], run.n_lines, run.tag) == ("ranx-json", 3, f"{owls.team.name}-{run.kind}")
+
+
+def test_tag_that_the_protocol_does_not_accept_is_refused_also_if_it_is_typed(folder: Path) -> None:
+    owls = desk("trec-adhoc", ["1"])
+    text = shipped_text("trec-adhoc").replace("[runs]\n", '[runs]\nmax_tag = 4\ntag_characters = "-"\n')
+    StoredProtocol.objects.filter(pk=owls.track.protocol_id).update(
+        text=text, digest=parse_protocol(text, name="x").digest
+    )
+
+    refusals = [owls.send(b"1 Q0 d1 1 9 t\n", name="r", tag=tag).content.decode() for tag in ("a-b-c", "a_b")]
+
+    assert "The tag “a-b-c” has 5 characters; use at most 4." in refusals[0]
+    assert "The tag “a_b” has characters that are not accepted; use letters, digits and -." in refusals[1]
+    assert owls.send(b"1 Q0 d1 1 9 t\n", name="r", tag="a-b").status_code == 302
