@@ -196,7 +196,9 @@ EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if SENDS_MAIL else 'dummy'}.
 EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = environment.text("DEFAULT_FROM_EMAIL", "Assay <assay@localhost>")
 
-CELERY_BROKER_URL = environment.broker("REDIS_URL", paths.broker_url(VAR_DIR))
+CELERY_BROKER_URL = environment.broker(
+    "REDIS_URL", paths.broker_url(VAR_DIR), password=environment.text("REDIS_PASSWORD")
+)
 # Longer than any task. Redis delivers a message again after this time; while its job runs, that is harmless.
 VISIBILITY_SECONDS = 12 * 3600
 if CELERY_BROKER_URL.startswith("filesystem:"):
@@ -210,7 +212,7 @@ else:
         "max_retries": 1,
         "interval_start": 0.2,
     }
-# Values are pickled objects, so another version does not read them.
+# Another version may store other values under a key, so it does not read these.
 CACHES = {
     "default": environment.cache(CELERY_BROKER_URL, VAR_DIR / "cache" / "pages") | {"KEY_PREFIX": VERSION}
 }

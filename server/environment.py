@@ -12,7 +12,7 @@ from datetime import time
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -341,7 +341,8 @@ def database(name: str, default: str, *, password: str = "") -> dict[str, Any]:
     return config | ({"PASSWORD": password} if password else {})
 
 
-def broker(name: str, default: str) -> str:
+def broker(name: str, default: str, *, password: str = "") -> str:
+    """The address of a Redis, whose password may come separately, or of the folder of a queue."""
     url = text(name, default)
     scheme = url.partition("://")[0]
     if scheme not in BROKERS:
@@ -353,7 +354,10 @@ def broker(name: str, default: str) -> str:
             raise ImproperlyConfigured(
                 f"{name} is not a valid address: {error}; use redis://host:6379/0."
             ) from None
-    return url
+    parts = urlsplit(url)
+    if not password or scheme == "filesystem" or "@" in parts.netloc:
+        return url
+    return parts._replace(netloc=f":{quote(password, safe='')}@{parts.netloc}").geturl()
 
 
 def redis_address(broker_url: str) -> str:

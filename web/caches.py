@@ -1,5 +1,6 @@
 """The cache that all processes share. It only saves work: without it, a page computes its content again."""
 
+import json
 import logging
 import time
 from collections.abc import Callable
@@ -19,10 +20,30 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 PAUSE_SECONDS = 5.0  # for which a thread does not ask again, so that a Redis that hangs costs a page one wait
 
 
+class JSONSerializer:
+    """Writes values as JSON: Django's own serializer reads pickles, so that people who write into Redis run code here.
+
+    Whole numbers stay as they are, because Redis counts with them. A value that is not JSON counts as missing.
+    """
+
+    def dumps(self, value: Any) -> bytes | int:
+        return value if type(value) is int else json.dumps(value).encode()
+
+    def loads(self, data: bytes) -> Any:
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError):
+            return None
+
+
 class ForgivingRedisCache(RedisCache):
-    """Django's cache in Redis. While Redis does not answer, it is empty and keeps nothing."""
+    """Django's cache in Redis, with values of JSON. While Redis does not answer, it is empty and keeps nothing."""
 
     _silent_until = 0.0
+
+    def __init__(self, server: Any, params: dict[str, Any]) -> None:
+        options = {"serializer": JSONSerializer} | params.get("OPTIONS", {})
+        super().__init__(server, params | {"OPTIONS": options})
 
     def _asked(self, ask: Callable[[], T], otherwise: T) -> T:
         """The answer of Redis, or the value otherwise."""

@@ -113,6 +113,15 @@ class TestFiles:
         assert "/secrets" in (paths.ROOT / ".gitignore").read_text().split()
         assert "secrets" in (paths.ROOT / ".dockerignore").read_text().split()
 
+    def test_redis_has_a_password_and_a_network_of_its_own(self) -> None:
+        in_network = {name for name, service in SERVICES.items() if "redis" in service.get("networks", [])}
+
+        assert in_network == {*OURS, "redis"}
+        assert SERVICES["redis"]["networks"] == ["redis"]
+        assert COMPOSE["networks"]["redis"] == {"internal": True}
+        assert "requirepass" in SERVICES["redis"]["command"][-1]
+        assert environment("web")["REDIS_PASSWORD_FILE"] == "/run/secrets/redis_password"
+
     def test_every_service_has_as_few_rights_as_it_can(self) -> None:
         for name, service in {
             **SERVICES,

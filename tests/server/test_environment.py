@@ -187,6 +187,24 @@ def test_invalid_database_address_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         environment.database("DATABASE_URL", "")
 
 
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("redis://redis:6379/0", "redis://:a%2Fb%40c@redis:6379/0"),
+        ("rediss://redis:6379/0", "rediss://:a%2Fb%40c@redis:6379/0"),
+        ("redis://:own@redis:6379/0", "redis://:own@redis:6379/0"),
+        ("filesystem://", "filesystem://"),
+    ],
+)
+def test_password_of_redis_may_come_separately(
+    monkeypatch: pytest.MonkeyPatch, url: str, expected: str
+) -> None:
+    monkeypatch.setenv("REDIS_URL", url)
+
+    assert environment.broker("REDIS_URL", "", password="a/b@c") == expected
+    assert environment.broker("REDIS_URL", "") == url
+
+
 def test_another_broker_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", "amqp://rabbit")
 

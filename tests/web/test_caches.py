@@ -1,5 +1,6 @@
 """The cache that web processes and workers share."""
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,33 @@ def test_value_of_one_process_is_read_by_another() -> None:
 
     assert isinstance(other, ForgivingRedisCache)
     assert other.get("preview") == {"n": 3}
+
+
+def test_pickle_in_redis_is_not_read(tmp_path: Path) -> None:
+    """People who write into Redis must not run code in the processes of the site."""
+
+    class Attack:
+        def __reduce__(self) -> tuple[object, ...]:
+            return Path.touch, (tmp_path / "ran",)
+
+    cache.set("preview", "x", 60)
+    client = cache._cache.get_client(None, write=True)
+
+    for content in (pickle.dumps(Attack()), b"[" * 100_000, b"\xff"):
+        client.set(cache.make_key("preview"), content)
+        assert cache.get("preview", "missing") in {None, "missing"}
+
+    assert not (tmp_path / "ran").exists()
+
+
+def test_counts_and_other_values_come_back_as_they_were() -> None:
+    values = {"n": 0, "text": "Größe", "yes": True, "none": None, "times": [1.5, 2], "names": {"a": [1]}}
+
+    for key, value in values.items():
+        cache.set(key, value, 60)
+    cache.incr("n")
+
+    assert {key: cache.get(key) for key in values} == values | {"n": 1}
 
 
 def test_redis_that_does_not_answer_is_an_empty_cache(tmp_path: Path) -> None:
