@@ -33,6 +33,11 @@ def test_run_is_submitted_after_a_report_and_withdrawn(
     page = enter(scene.member)
     page.goto("/tracks/arq/runs/")
     page.click("text=Submit runs")
+    for button in ("Check only", "Submit"):  # a missing file is said, where it is missing
+        page.get_by_role("button", name=button, exact=True).click()
+        expect(page.locator("#id_file")).to_be_focused()
+        page.locator("#id_description").focus()
+    expect(page.locator("#submission")).to_be_empty()
 
     page.set_input_files("#id_file", files / "bad.tsv")
     expect(page.locator("#id_tag")).to_have_value("run-1")
@@ -57,6 +62,19 @@ def test_run_is_submitted_after_a_report_and_withdrawn(
     page.click("button:has-text('Withdraw run')")
     page.wait_for_url(f"**/tracks/arq/teams/{scene.ours.pk}/runs/")
     assert Run.objects.get().status == "withdrawn"
+
+
+def test_field_with_an_error_gets_the_focus(scene: Scene, enter: Callable[..., Page]) -> None:
+    page = enter(scene.organizer)
+    page.goto("/tracks/arq/pools/new/")
+    page.fill("#id_name", "P")
+    page.fill("#id_seed", "-1")
+    page.evaluate("document.querySelector('#id_seed').form.noValidate = true")
+
+    page.locator("#id_seed").press("Enter")
+
+    expect(page.locator("main .field-error")).to_be_visible()
+    expect(page.locator("#id_seed")).to_be_focused()
 
 
 def test_several_files_are_chosen_at_once_and_answered_one_by_one(
