@@ -87,15 +87,19 @@ def classes_table(collections: Sequence[CollectionFacts], *, label: str = "") ->
                 ]
     columns = [Column("Collection"), Column("Topics", is_number=True)]
     columns += [Column(value, label_title(label).capitalize(), is_number=True) for value in classes]
+    columns += [Column(value, "Percent", is_number=True) for value in classes]
     columns += [Column(value, "Example", is_topic=True) for value in classes]
+    if len(counted) > 1:
+        counted["All"] = [sum(column) for column in zip(*counted.values(), strict=True)]
+        examples["All"] = [""] * len(classes)
     rows = [
-        (Value(part), *map(number, numbers), *words(*examples[part])) for part, numbers in counted.items()
+        (
+            *(Value(part), *map(number, numbers)),
+            *(number(100 * n / max(numbers[0], 1), 0) for n in numbers[1:]),
+            *words(*examples[part]),
+        )
+        for part, numbers in counted.items()
     ]
-    if len(rows) > 1:
-        totals = [sum(column) for column in zip(*counted.values(), strict=True)]
-        nothing = words(*[""] * len(classes))
-        shares = [number(100 * n / max(totals[0], 1), 0) for n in totals]
-        rows += [(Value("All"), *map(number, totals), *nothing), (Value("Percent"), *shares, *nothing)]
     title = f"Topics by {label_title(label.lower()) or 'class'}"
     caption = f"{title}: those that the qrels have, or all if there are none, with an example of each class."
     return PaperTable("classes", title, caption, tuple(columns), (Group("", tuple(rows)),))
@@ -230,14 +234,14 @@ def extremes_table(collections: Sequence[CollectionFacts], *, level: int | None 
 
 
 def first_table(collections: Sequence[CollectionFacts], *, level: int | None = None) -> PaperTable:
-    """For how many topics the first document of each run is not relevant, or not judged or missing."""
+    """For how many topics the first document of each run is judged and not relevant, or not judged or missing."""
     groups = []
     for collection in collections:
         lowest = max(collection.track.units.level(level), 0)
         rows = []
         for run in collection.track.runs:
             if run.first:
-                wrong = sum(n for grade, n in run.first.items() if int(grade) < lowest)
+                wrong = sum(n for grade, n in run.first.items() if 0 <= int(grade) < lowest)
                 counts = sum(run.first.values()), wrong, run.first.get("-1", 0)
                 rows.append((Value(f"{run.team}: {run.tag}"), *map(number, counts)))
         if rows:
@@ -245,11 +249,14 @@ def first_table(collections: Sequence[CollectionFacts], *, level: int | None = N
             groups.append(Group(collection.track.name, tuple(rows)))
     columns = (
         Column("Run"),
-        *(Column(name, is_number=True) for name in ("Topics", "First is not relevant", "Of these unjudged")),
+        *(
+            Column(name, is_number=True)
+            for name in ("Topics", "First is not relevant", "First is not judged or missing")
+        ),
     )
     caption = (
-        "Topics for which the first document or formula of a run is not relevant. Where it is not judged, or the run "
-        f"lacks the topic, it counts as not relevant. {_relevance(level)}"
+        "Topics for which the first document or formula of a run is judged and not relevant, and those for which it is "
+        f"not judged, or the run lacks the topic. {_relevance(level)}"
     )
     title = "First hits that are not relevant"
     return PaperTable("first", title, caption, columns, tuple(groups), "collection")

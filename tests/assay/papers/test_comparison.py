@@ -62,11 +62,10 @@ def test_splits_have_rows_of_their_own_and_classes_an_example() -> None:
     tables = comparison_tables([replace(facts, track=replace(facts.track, topics=topics)), collection("Two")])
 
     assert rows_of(named(tables, "classes")) == [
-        ["One, test", "3", "2", "1", r"B.0: $\frac{B.0}{2}$", r"B.2: $\frac{B.2}{2}$"],
-        ["One, train", "1", "0", "1", "", r"B.3: $\frac{B.3}{2}$"],
-        ["Two", "4", "2", "2", "", ""],
-        ["All", "8", "4", "4", "", ""],
-        ["Percent", "100", "50", "50", "", ""],
+        ["One, test", "3", "2", "1", "67", "33", r"B.0: $\frac{B.0}{2}$", r"B.2: $\frac{B.2}{2}$"],
+        ["One, train", "1", "0", "1", "0", "100", "", r"B.3: $\frac{B.3}{2}$"],
+        ["Two", "4", "2", "2", "50", "50", "", ""],
+        ["All", "8", "4", "4", "50", "50", "", ""],
     ]
     assert [(row[0], row[2], row[-2]) for row in rows_of(named(tables, "units"))] == [
         ("One, test", "3", "2.3"), ("One, train", "1", "0.0"), ("Two", "4", "1.8")

@@ -123,7 +123,7 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
     ]  # of the pool, not of the protocol
     assert "Select a valid choice. color is not one of the available choices." in wrong
     first = client.get(f"{address}first.csv", {"track": "arq"}).content.decode()
-    assert [line.split(",", 2)[2] for line in first.splitlines()[1:]] == ["3,1,0", "3,3,3", "3,3,1"]
+    assert [line.split(",", 2)[2] for line in first.splitlines()[1:]] == ["3,0,3", "3,1,0", "3,2,1"]
     assert "Ensure this value is greater than or equal to 1." in none
     assert units.splitlines()[1:] == [
         '"ARQ, test",answers,2,2,2,2.0,4,1,1,1.0,2', '"ARQ, train",answers,1,2,2,2.0,2,1,1,1.0,1'
@@ -186,8 +186,8 @@ def test_a_program_compares_test_collections(page: str, scored: Scene) -> None:
     ]
 
     assert compared["tables"][0]["rows"][:2] == [
-        ["ARQ, test", "2", "0", "2", "", compared["tables"][0]["rows"][0][5]],
-        ["ARQ, train", "1", "1", "0", compared["tables"][0]["rows"][1][4], ""],
+        ["ARQ, test", "2", "0", "2", "0", "100", "", compared["tables"][0]["rows"][0][7]],
+        ["ARQ, train", "1", "1", "0", "100", "0", compared["tables"][0]["rows"][1][6], ""],
     ]
     assert [table["name"] for table in compared["tables"]] == [
         "classes", "collections", "judging", "units", "extremes", "first", "complexity", "relevant"
