@@ -16,7 +16,8 @@ from assay.errors import InputError
 
 LISTS = ("duplicates", "related")  # of which the length counts
 NUMBERS = (*COUNTS[:3], *LISTS, *COUNTS[3:])
-FIELDS = (*NUMBERS, "date", "tags", "text")
+LINKED = "linked"  # the number of duplicates and related posts together: ARQMath asked for one of either
+FIELDS = (*NUMBERS, LINKED, "date", "tags", "text")
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 _NEXT = re.compile(r",\s*(?=[\w-]+=)")
 Labels = Mapping[str, Mapping[str, str]]  # of the candidates that have some, by id
@@ -64,6 +65,8 @@ def value_of(candidate: Candidate, name: str) -> int | str:
     """The number of a field, or the day of the date; empty without a date."""
     if name == "date":
         return candidate.date[:10]
+    if name == LINKED:
+        return len(candidate.duplicates) + len(candidate.related)
     value = getattr(candidate, name)
     return len(value) if name in LISTS else value
 
@@ -86,7 +89,7 @@ def _condition(text: str, labels: list[str] | None) -> Condition:
     if not equals or (labels is not None and name not in (*FIELDS, *labels)):
         accepted = ", ".join((*FIELDS, *(labels or ())))
         raise InputError(f"“{text[:80]}” is not a condition; write NAME=VALUE, with a name of {accepted}")
-    if name in NUMBERS or name == "date":
+    if name in NUMBERS or name in {LINKED, "date"}:
         first, dots, last = value.partition("..")
         low, high = (_end(name, end.strip()) for end in (first, last if dots else first))
         if low is None and high is None:

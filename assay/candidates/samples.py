@@ -87,7 +87,7 @@ def conditions_text(conditions: Iterable[Condition]) -> str:
 
 
 def parse_stratum(text: str, labels: Iterable[str] = ()) -> Stratum:
-    """A quota and its conditions: `89: duplicates=1..`, or only a number for all others.
+    """A quota and its conditions: `89: linked=1..`, or only a number for all others.
 
     Raises:
         InputError: The text cannot be read; what is accepted.
@@ -96,7 +96,7 @@ def parse_stratum(text: str, labels: Iterable[str] = ()) -> Stratum:
     if not number.isascii() or not number.isdigit() or not 1 <= int(number[:9]) <= MOST or len(number) > 9:
         raise InputError(
             f"“{text[:80]}” is not a quota; write a number from 1 to {MOST:,}, and conditions after a colon, such as "
-            "89: duplicates=1.."
+            "89: linked=1.."
         )
     return Stratum(int(number), parse_conditions(conditions, labels))
 

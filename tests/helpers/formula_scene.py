@@ -73,10 +73,30 @@ def build_formula_scene(
         )
         for i in range(n)
     )
+    _make_namesakes(n)
     track = make_track("formulas", protocol=protocol, collection=collection)
     topic, other = (make_topic(track, f"B.{i}", formula_id=f"q_{i}", latex=SHAPES[0]) for i in (1, 2))
     teams = [team_services.create(track=track, name=name) for name in ("Abacus", "Base")]
     return FormulaScene(track, collection, topic, other, make_organizer("olga"), teams)
+
+
+def _make_namesakes(n: int) -> None:
+    """Another collection with the same ids of formulas and posts: nothing of it belongs to the track."""
+    other = make_collection("namesakes")
+    for i in range(n):
+        make_document(other, str(1000 + i), body="<p>A namesake.</p>")
+    Formula.objects.bulk_create(
+        Formula(
+            collection=other,
+            code=str(i),
+            post=str(1000 + i),
+            thread=str(1000 + i),
+            place=Formula.Place.QUESTION,
+            visual=f"v{(i + 1) % 4}",
+            latex=r"\text{namesake}",
+        )
+        for i in range(n)
+    )
 
 
 def _post(collection: Collection, i: int, question: Document | None = None) -> Document:

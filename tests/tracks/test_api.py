@@ -21,6 +21,7 @@ from tests.helpers.factories import (
     make_track,
     make_user,
 )
+from tests.helpers.row_scenes import make_row_track
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +46,18 @@ def test_everyone_reads_an_open_track_and_nobody_else_a_draft() -> None:
     }
     assert call(api(make_user()), "GET", "track", "draft").status_code == 404
     assert call(api(make_organizer()), "GET", "track", "draft").status_code == 200
+
+
+def test_track_of_rows_has_nothing_to_open() -> None:
+    make_row_track()
+    Track.objects.update(status=Track.Status.DRAFT)
+    track = Track.objects.get()
+
+    refused = call(api(make_organizer()), "POST", "open_track", track.slug)
+
+    assert refused.json()["detail"] == (
+        f"{track} takes no runs, so there is nothing to open: open a batch, in which people judge."
+    )
 
 
 def test_organizer_opens_and_closes_a_track() -> None:

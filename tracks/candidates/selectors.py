@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
 from django.shortcuts import get_object_or_404
 from django.utils.safestring import SafeString
 
 from accounts.access import AnyUser
 from accounts.models import User
 from assay import plots
-from assay.candidates.conditions import LISTS, NUMBERS, Condition
+from assay.candidates.conditions import LINKED, LISTS, NUMBERS, Condition
 from assay.candidates.distributions import SHOWN_TAGS, bins
 from assay.formats.spreadsheet import as_csv
 from corpus.threads.selectors import addresses, resolve_links, safe_html
@@ -110,6 +111,10 @@ def _met(condition: Condition) -> Q:
     if condition.name == "date":
         low = _midnight(low) if low else None
         high = _midnight(high) + (timedelta(days=1) - timedelta(microseconds=1)) if high else None
+    if condition.name == LINKED:
+        total = F("n_duplicates") + F("n_related")
+        met = Q(GreaterThanOrEqual(total, low or 0))
+        return met & Q(LessThanOrEqual(total, high)) if high is not None else met
     met = Q(**{f"{column}__gte": low}) if low is not None else Q(**{f"{column}__isnull": False})
     return met & Q(**{f"{column}__lte": high}) if high is not None else met
 

@@ -112,8 +112,12 @@ def check_opening(track: Track) -> None:
     """Refuse to open a track, now or at a set time.
 
     Raises:
-        Refused: The track has no topics, or an app above this one refuses.
+        Refused: The track takes no runs or has no topics, or an app above this one refuses.
     """
+    if not track.protocol.parsed.takes_runs:
+        raise TrackRefused(
+            f"{track} takes no runs, so there is nothing to open: open a batch, in which people judge."
+        )
     if not track.topics.exists():
         raise TrackRefused(f"{track} has no topics yet. Import its topic file first.")
     splits = set(track.topics.values_list("split", flat=True))
@@ -132,7 +136,7 @@ def open_for_runs(*, track: Track) -> Track:
     """Let teams submit runs.
 
     Raises:
-        Refused: The track has no topics, its closing time has passed, or a leaderboard is released.
+        Refused: The track takes no runs or has no topics, its closing time has passed, or a leaderboard is released.
     """
     current = lock(track.pk)
     check_opening(current)

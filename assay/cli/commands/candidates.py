@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="N:CONDITIONS",
-        help="topics wanted of the candidates that meet the conditions, such as 89:duplicates=1.. or 11 for the "
+        help="topics wanted of the candidates that meet the conditions, such as 89:linked=1.. or 11 for the "
         "others; repeat it for each stratum. A candidate belongs to the first stratum that it fits",
     )
     sample.add_argument(

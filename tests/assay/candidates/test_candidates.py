@@ -41,6 +41,8 @@ def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         ("formulas=4..", lambda row: row["formulas"] >= 4),
         ("duplicates=0", lambda row: not row["duplicates"]),
         ("related=1..", lambda row: row["related"]),
+        ("linked=1..", lambda row: row["duplicates"] or row["related"]),
+        ("linked=..1", lambda row: len(row["duplicates"]) + len(row["related"]) <= 1),
         ("reputation=100..", lambda row: row["reputation"] >= 100),
         ("length=20..", lambda row: row["length"] >= 20),
         ("date=2020-02-02..2020-03-01", lambda row: "2020-02-02" <= row["date"][:10] <= "2020-03-01"),

@@ -9,13 +9,13 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from corpus.models import Document, Formula
 from jobs import services as jobs
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
 from pooling.pools import exports as pool_exports
 from pooling.pools import services as pool_services
+from pooling.pools.entries import shown_documents
 from pooling.runs import services as run_services
-from tests.helpers.formula_scene import FormulaScene, build_formula_scene
+from tests.helpers.formula_scene import SHAPES, FormulaScene, build_formula_scene
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("folder")]
 
@@ -105,7 +105,7 @@ def test_members_record_their_posts_and_contributing_runs(formulas: FormulaScene
 
     member = PoolMember.objects.get(entry__pool=pool, entry__topic=formulas.topic, docno="4")
     assert (member.post, member.thread) == ("1004", "1003")
-    assert member.document == Document.objects.get(docno="1004")
+    assert member.document == formulas.collection.documents.get(docno="1004")
     of_member = MemberContribution.objects.filter(member=member).order_by("run").values_list("run", "rank")
     assert list(of_member) == [(first.pk, 1), (second.pk, 3)]
     of_unit = Contribution.objects.filter(entry=member.entry).order_by("run").values_list("run", "rank")
@@ -157,7 +157,7 @@ def test_submitted_instances_are_clustered_if_the_protocol_says_so() -> None:
     assert pool.status == "ready", pool.job and pool.job.error
     sizes = [entry.members.count() for entry in PoolEntry.objects.filter(pool=pool, topic=scene.topic)]
     assert sorted(sizes) == [1, 2]
-    clustered = Formula.objects.exclude(visual="").values_list("code", flat=True)
+    clustered = scene.collection.formulas.exclude(visual="").values_list("code", flat=True)
     assert sorted(clustered) == ["0", "1", "4"], "only the submitted formulas"
 
 
@@ -216,3 +216,12 @@ def test_command_tops_up_a_pool_in_another_order(formulas: FormulaScene) -> None
     assert (pool.order, pool.statistics["n"]) == ("by-run-votes", 2)
     with pytest.raises(CommandError, match="has no pool named Pool 9"):
         call_command("build_pool", formulas.track.slug, name="Pool 3", top_up="Pool 9", **options)
+
+
+def test_formula_on_a_page_is_that_of_the_collection_of_the_track(formulas: FormulaScene) -> None:
+    shown = shown_documents(formulas.collection, ["4", "5"])
+
+    assert {docno: each.latex for docno, each in shown.items()} == {"4": SHAPES[0], "5": SHAPES[1]}
+    assert {each.address for each in shown.values()} == {
+        f"/collections/posts/threads/1003/#post-{1000 + n}" for n in (4, 5)
+    }

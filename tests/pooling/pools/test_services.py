@@ -14,7 +14,7 @@ from assay.formulas import PLACES
 from assay.pools import files as pool_files
 from assay.pools.order import ORDERS
 from assay.protocols.schema import JudgingOrder
-from corpus.models import Collection, Formula
+from corpus.models import Collection
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.errors import PoolRefused
@@ -299,7 +299,7 @@ def folder_of_files(tmp_path: Path, settings: LazySettings) -> None:
 def test_pool_of_formulas_has_the_bytes_of_the_pool_on_the_site(tmp_path: Path) -> None:
     scene = build_formula_scene()
     runs = [scene.submit("a", [4 * i for i in range(12)]), scene.submit("b", [12, 0, 3, 8], team=1)]
-    rows = Formula.objects.values_list("code", "post", "thread", "place", "visual", "latex")
+    rows = scene.collection.formulas.values_list("code", "post", "thread", "place", "visual", "latex")
     index = (
         f"{code}\t{post}\t{thread}\t{PLACES[place]}\t{visual}\t{latex}\n"
         for code, post, thread, place, visual, latex in rows

@@ -246,7 +246,7 @@ def test_visual_ids_of_submitted_formulas_are_made_on_demand(folder: object, org
     text = preview_page(organizer, scene.track.slug)
     assert "3 of the submitted formulas have no visual id yet" in text
     assert "Make visual ids" in text
-    assert not Formula.objects.exclude(visual="").exists(), "a preview stores nothing"
+    assert not scene.collection.formulas.exclude(visual="").exists(), "a preview stores nothing"
 
     # other work on the same track is no job that makes ids
     Job.objects.create(kind="tests.work", title="Work", arguments={"track_id": scene.track.pk})
@@ -307,7 +307,7 @@ def test_page_of_an_entry_lists_its_hidden_members(formulas: FormulaScene, organ
     text = page(organizer, "pool_entry", pool.pk, entry.pk)
 
     hidden = entry.members.filter(position=0).values_list("docno", flat=True)
-    latex = dict(Formula.objects.filter(code__in=hidden).values_list("code", "latex"))
+    latex = dict(formulas.collection.formulas.filter(code__in=hidden).values_list("code", "latex"))
     rows = {docno: text.partition(f'class="mono">{docno}</th>')[2].partition("</td>")[0] for docno in hidden}
     assert len(hidden) == 7
     assert all(f">{escape(latex[docno])}</span>" in row for docno, row in rows.items())
