@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from numpy.typing import NDArray
 
 from assay.formats.runs.citations import PostLookup
-from assay.formats.runs.examples import N_UNITS, Unit, placeholders, sample_run
+from assay.formats.runs.examples import N_UNITS, PASSAGE, Unit, placeholders, sample_run
 from assay.formats.runs.formulas import FormulaLookup
 from assay.formats.runs.rules import ABSENT, FIT, OTHER_UNIT, UnitLookup
 from assay.measures.characters import CITATION
@@ -163,6 +163,12 @@ def sample(track: Track) -> Item | None:
         if kinds := KINDS[protocol.unit]:
             documents = documents.filter(kind__in=kinds)
         units = [Unit(docno) for docno in documents.values_list("docno", flat=True)[:N_UNITS]]
+    elif collection is not None and protocol.cites_posts:
+        cited = collection.documents.filter(kind=Document.Kind.POST).exclude(source="").order_by("docno")
+        units = [
+            Unit(f"{docno}:0:{min(len(source), len(PASSAGE))}")
+            for docno, source in cited.values_list("docno", "source")[:N_UNITS]
+        ]
     elif collection is not None and has_formulas(track, protocol):
         posts = [Formula.Place.TITLE, Formula.Place.QUESTION, Formula.Place.ANSWER]
         formulas = collection.formulas.filter(place__in=posts).order_by("code")

@@ -23,7 +23,7 @@ EXAMPLES = {
  </run>
 </results>""",
     "bolt-xml": """<bolt-ir-submission team="Owls"
-  date="2026-11-20" eval="P3" subtask="main"
+  date="2026-11-20" eval="P3" subtask="citations"
   run="evaluation" contact="owls@example.org">
  <response number="T1">
   <cite score="0.9531" thread="harbor-17"
@@ -211,7 +211,7 @@ def _ntcir(topics: Sequence[str], units: Sequence[Unit], scores: Sequence[float]
 def _bolt(
     rules: RunRules, topics: Sequence[str], units: Sequence[Unit], scores: Sequence[float]
 ) -> "etree._Element":
-    described = {"team": "Sample", "date": "2026-01-01", "eval": "P3", "subtask": "main"}
+    described = {"team": "Sample", "date": "2026-01-01", "eval": "P3", "subtask": "citations"}
     described |= {name: values[0] for name, values in rules.attributes.items()}
     contact = "you@example.org"
     root = etree.Element("bolt-ir-submission", described | {"run": rules.keys[0], "contact": contact})

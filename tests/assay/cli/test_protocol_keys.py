@@ -63,10 +63,10 @@ def with_change(folder: Path, slug: str, old: str, new: str) -> str:
         ),
         (
             "bolt-ir-p3",
-            'forbidden_fields = ["rel", "chksrc", "trans", "dialect"]',
+            'attributes = { subtask = ["citations"] }',
             'attributes = { eval = ["P3"], subtask = ["IR", "IR-E"] }',
             bolt_run(),
-            "line 2: subtask “main” is not accepted by the protocol",
+            "line 2: subtask “citations” is not accepted by the protocol",
         ),
     ],
     ids=[

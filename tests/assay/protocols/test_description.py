@@ -47,7 +47,8 @@ WORDS = {
     "A team submits at most one evaluation run, one phase 2 run, 10 baseline runs and one post-interaction run. "
     "Each team also owes: Description of the preprocessing. "
     "Scores are between 0 and 1. "
-    "Passages have at most 250 characters. A topic takes at most 600 seconds.",
+    "Passages have at most 250 characters. The attribute subtask of a file is citations. "
+    "A topic takes at most 600 seconds.",
     ("bolt-ir-p3", "Pool"): "The units with the highest scores are pooled: 100 of every run. "
     "Of passages that share 95% of their word pairs, only the best is judged. Units are judged in random order.",
     (

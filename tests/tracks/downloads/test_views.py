@@ -19,6 +19,7 @@ from accounts.models import User
 from assay.formats.topics.reader import read_topics
 from pooling.runs import services as run_services
 from tests.helpers.api import api, call
+from tests.helpers.bolt_campaign import build_campaign
 from tests.helpers.factories import (
     make_answer,
     make_assessor,
@@ -146,6 +147,18 @@ def test_sample_run_is_accepted_when_it_is_submitted(track: Track) -> None:
 
     assert checked.report.is_acceptable
     assert (checked.report.n_lines, checked.report.warnings) == (3, ())
+
+
+def test_sample_run_of_citations_cites_posts_of_the_collection(settings: Any, tmp_path: Path) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    campaign = build_campaign()
+    name = f"{campaign.track.slug}-sample-run.xml"
+    content = fetch(browser(), campaign.track, name).getvalue()
+
+    checked = run_services.check(track=campaign.track, file=BytesIO(content), file_name=name)
+
+    assert b'subtask="citations"' in content
+    assert (checked.report.is_acceptable, checked.report.errors) == (True, ())
 
 
 def test_checksums_are_accepted_by_sha256sum(track: Track, tmp_path: Path) -> None:
