@@ -73,8 +73,10 @@ def bolt_run(old: str = "", new: str = "") -> bytes:
     """The good run, one element per line; the first occurrence of `old` is replaced by `new`."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        '<bolt-ir-submission team="Owls" date="2014-5-1" eval="P3" subtask="citations" run="evaluation" '
-        'contact="o@o.org">',
+        (
+            '<bolt-ir-submission team="Owls" date="2014-5-1" eval="P3" subtask="citations" run="evaluation" '
+            'contact="o@o.org">'
+        ),
     ]
     for topic in BOLT_TOPICS:
         lines.append(f'<response number="{topic}">')
