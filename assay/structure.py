@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 SCALARS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
 # Values that are meant by other words.
-MEANT = {"tab": "white-space", "\t": "white-space", " ": "white-space", ",": "comma", ";": "semicolon"}
+MEANT = {"\t": "white-space", " ": "white-space", ",": "comma", ";": "semicolon"}
 MAX_PROBLEMS = 20  # that a message lists
 _PATHS = re.compile(r"\('[^()]*\)")  # as tomllib writes keys
 _PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)

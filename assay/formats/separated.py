@@ -1,8 +1,9 @@
-"""Turns lines whose columns are separated by commas or semicolons into lines with tabs, for the readers of words.
+"""Turns lines whose columns are separated by commas, semicolons or only tabs into lines of words, for their readers.
 
-A column may be in quotation marks, as in RFC 4180: then it may contain the separator, line ends, and quotation marks,
-which are doubled. White space around a column does not count. A line keeps its number: one that ends inside quotation
-marks is joined with the next ones, which stay as empty lines.
+Between commas or semicolons, a column may be in quotation marks, as in RFC 4180: then it may contain the separator,
+line ends, and quotation marks, which are doubled. With tabs, quotation marks have no meaning. White space around a
+column does not count. A line keeps its number: one that ends inside quotation marks is joined with the next ones, which
+stay as empty lines.
 """
 
 import re
@@ -11,6 +12,7 @@ from collections.abc import Callable, Sequence
 MOST_HELD = 1_000_000  # bytes between a quotation mark and the end of its column
 EMPTY = b"-"  # in place of a column that has no meaning, or that nothing reads because its line is wrong
 SKIP = "skip"
+TAB = b"\t"
 
 Complain = Callable[[int, str, str], None]  # number of the line, what is wrong, what is accepted
 
@@ -40,6 +42,8 @@ class SeparatedLines:
         self._pattern = _pattern(separator)
         # If a separator is not simply the end of a word: white space, empty columns, quotation marks.
         parts = rb'[" \t\v\f]|\r(?!\n)|(?:^|[SEP])(?=[SEP])|[SEP]\r?$|^[SEP]'.replace(b"SEP", separator)
+        if separator == TAB:
+            parts = parts.replace(rb'[" \t\v\f]', rb"[ \v\f]")
         self._special = re.compile(parts, re.MULTILINE)
         self._held = b""
         self._held_number = 1
@@ -126,4 +130,6 @@ def _pattern(separator: bytes) -> re.Pattern[bytes]:
         rb'[ \t]*+(?:(?P<open>")(?:(?P<word>[^"]*+(?:""[^"]*+)*+)"(?!"))?)?'
         rb"(?P<bare>[^SEP\n]*+)(?P<end>[SEP]|\n|\Z)"
     )
+    if separator == TAB:
+        parts = rb" *+(?P<open>(?!))?(?P<word>(?!))?(?P<bare>[^\t\n]*+)(?P<end>\t|\n|\Z)"
     return re.compile(parts.replace(b"SEP", separator))

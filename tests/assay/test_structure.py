@@ -53,7 +53,7 @@ def test_data_becomes_a_dataclass() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"word": "tab"}, "word: 'tab' is not allowed; did you mean white-space? Use comma, white-space"),
+        ({"word": " "}, "word: ' ' is not allowed; did you mean white-space? Use comma, white-space"),
         ({"word": 1}, "word: 1 is not allowed; use comma, white-space"),
         ({"item": {"name": "a"}}, "item: expected a list of tables; write [[item]] with double brackets"),
         ({"item": "a"}, "item: expected a list, such as [...], got 'a'"),

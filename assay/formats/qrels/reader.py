@@ -88,6 +88,7 @@ class QrelsForm(NamedTuple):
     columns: tuple[str, ...] = ()  # the names of all columns, for lines that are not separated by white space
     kind: QrelsKind = "grades"
     parts: tuple[int, ...] = ()  # of the kind
+    only_tabs: bool = False  # separate columns, which may be empty or contain spaces
 
     @classmethod
     def of_kind(cls, kind: QrelsKind) -> Self:
@@ -121,11 +122,17 @@ class QrelsForm(NamedTuple):
         title = ", ".join("-" if name == "skip" else name for name in lines.order)
         separator = SEPARATORS[lines.separator]
         width, (topic, docno, grade) = len(lines.order), (place[name] for name in ("topic", "docno", "grade"))
-        return cls(width, topic, docno, grade, separator, words, title, lines.order)
+        has_tabs = lines.separator == "tab"
+        return cls(width, topic, docno, grade, separator, words, title, lines.order, only_tabs=has_tabs)
 
     def n_columns(self, line: bytes) -> int:
         """The number of columns of a line."""
-        return len(line.split()) if self.separator == b"\t" else n_columns(line, self.separator)
+        return len(line.split()) if self.is_of_words else n_columns(line, self.separator)
+
+    @property
+    def is_of_words(self) -> bool:
+        """Return whether any white space separates columns."""
+        return self.separator == b"\t" and not self.only_tabs
 
     def write(self, columns: QrelsColumns) -> bytes:
         """Qrels in these columns: the first word of each grade, 0 in columns without meaning, LF."""
@@ -346,7 +353,7 @@ class _Reading:
     def with_tabs(self, data: bytes) -> bytes:
         """The file with white space between columns. Comments are left empty."""
         form = self.form
-        if form.separator == b"\t":
+        if form.is_of_words:
             return data
         data = b"\n".join(b"" if line.startswith(b"#") else line for line in data.splitlines())
         lines = SeparatedLines(

@@ -371,7 +371,7 @@ class LineReader:
             if not chunk.strip():
                 return
             self.form = form = _detect_form(chunk, self._forms)
-            if form.separator != b"\t":
+            if not form.is_of_words:
                 self._separated = SeparatedLines(
                     form.separator,
                     form.columns,

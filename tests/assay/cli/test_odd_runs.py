@@ -124,6 +124,8 @@ def test_document_that_is_the_topic_is_left_out_if_the_option_or_the_protocol_sa
     assert main(["check", "--protocol", "trec-adhoc", str(folder / "run")]) == 0
     assert "warning: line 1: the document has the id of its topic" in capsys.readouterr().out
     assert main(["check", "--protocol", str(folder / "error.toml"), str(folder / "run")]) == 1
+    by_chance = run + "".join(f"{n} Q0 d1 1 1 t\n" for n in range(3, 20))
+    assert score(folder, capsys, by_chance) == (False, "")
     of_memory = {"1": {"1": 9, "d1": 2}, "2": {"d3": 2, "d2": 1}}
     with pytest.warns(assay.InputWarning, match="is left out"):
         result = assay.evaluate(

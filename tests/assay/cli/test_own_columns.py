@@ -134,6 +134,28 @@ def test_columns_are_separated_as_the_protocol_says(folder: Path, separator: str
     assert check(folder, RUN.replace(" ", sign).replace("Q1_C1", ""), *changes) == 1
 
 
+def test_only_tabs_separate_columns_if_the_protocol_says_so(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in gold files with a text: it has spaces and quotation marks, or is empty."""
+    run = 'Q1\tQ1_C1\ta "b\t0.5\ttrue\nQ1\tQ1_C2\t\t0.5\tfalse\nQ1\tQ1_C3\tc d\t0.9\tfalse\n'
+    gold = "Q1\tQ1_C1\tit's \"so\ttext\tGood\nQ1\tQ1_C2\t\t\tBad\nQ1\tQ1_C3\tx\ty z\tBad\n"
+    (folder / "run.txt").write_text(run)
+    (folder / "gold.txt").write_text(gold)
+    changes = (
+        ('"rank", "score", "label"]', '"skip", "score", "label"]\nseparator = "tab"'),
+        ('"skip", "skip", "grade"]', '"skip", "skip", "grade"]\nseparator = "tab"'),
+    )
+
+    values = scores(folder, capsys, *changes)
+
+    assert (values["RR"], values["labelAcc"]) == (0.5, 1.0)
+    assert check(folder, run.replace("Q1_C1", "Q1 C1"), *changes) == 1
+    assert "line 1: the column docno contains white space" in capsys.readouterr().out
+    assert check(folder, run.replace("\t0.9", " 0.9"), *changes) == 1
+    assert "separated by tabs." in capsys.readouterr().out
+
+
 QUOTED = (
     '"Q1","Gauß,_""Carl"":0",0,0.9,"true"',
     'Q1, Q1_C2 , 1,0.5,"false"',

@@ -98,8 +98,8 @@ WRONG = {
     ),
     "tab": (
         '"rank"]',
-        '"rank"]\nseparator = "tab"',
-        "line 12: runs.columns.separator: 'tab' is not allowed; did you mean white-space? Use white-space, comma",
+        '"rank"]\nseparator = " "',
+        "line 12: runs.columns.separator: ' ' is not allowed; did you mean white-space? Use white-space, tab",
     ),
     "column": (
         '"topic", "docno"',
