@@ -4,6 +4,7 @@ All files are in one folder. `SHA256SUMS`, the last of them, has the digest of e
 file is at its end, so a file that was cut off cannot be opened.
 """
 
+import errno
 import math
 import re
 import struct
@@ -28,21 +29,10 @@ MAX_LINE = 1 << 24
 PIECE = 1 << 20
 SUM = re.compile(r"([0-9a-f]{64})  (\S.*)")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
-# What the reader of ZIP files raises if bytes are wrong.
-BROKEN = (
-    AttributeError,
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    KeyError,
-    MemoryError,
-    NotImplementedError,
-    OverflowError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
+# What the reader of ZIP files raises if bytes are wrong; `_checked_members` leaves it stored and deflated files.
+BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, ValueError)
+METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+IS_ENCRYPTED = 1  # the bit of its flags
 
 Advance = Callable[[int], object]  # called with the number of further bytes
 
@@ -234,6 +224,8 @@ class SealedZip:
                 raise BadArchive(
                     f"{self.name}: the name {info.filename[:100]!r} does not belong in an archive."
                 )
+            if info.compress_type not in METHODS or info.flag_bits & IS_ENCRYPTED:
+                raise BadArchive(f"{self.name}: {name} is encrypted, or not compressed by deflate.")
             if info.file_size > max(RATIO_FROM, self.max_ratio * info.compress_size):
                 raise BadArchive(
                     f"{self.name}: {name} decompresses to more than {self.max_ratio} times its size, "
@@ -249,5 +241,7 @@ class SealedZip:
     def _reporting(self, problem: str) -> Iterator[None]:
         try:
             yield
-        except BROKEN as error:
+        except (*BROKEN, OSError) as error:
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:  # of a place before the file
+                raise
             raise BadArchive(f"{self.name} is damaged: {problem} ({error}).") from error

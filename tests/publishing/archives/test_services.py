@@ -358,6 +358,42 @@ def test_other_files_are_refused(content: bytes, tmp_path: Path, capsys: pytest.
     assert "x.zip: The file is not a zip archive." in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [(10, zipfile.ZIP_LZMA), (10, zipfile.ZIP_BZIP2), (8, 1)],
+    ids=["lzma", "bzip2", "encrypted"],
+)
+def test_archive_with_another_compression_or_a_password_is_refused(
+    place: int, value: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = zip_of(tmp_path / "x.zip", {"t/archive.json": b"{}", "t/SHA256SUMS": b""})
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\1\2") + place] = value  # of the first file, in the list of files
+    path.write_bytes(content)
+
+    assert main(["archive", "verify", "--quiet", str(path)]) == 2
+    assert "archive.json is encrypted, or not compressed by deflate." in capsys.readouterr().err
+
+
+def test_archive_with_any_wrong_byte_is_refused_and_a_fault_of_ours_is_not_called_damage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = zip_of(tmp_path / "x.zip", {"t/archive.json": b"{}", "t/SHA256SUMS": b""})
+    content = path.read_bytes()
+
+    for place in range(len(content)):
+        path.write_bytes(content[:place] + b"\xff" + content[place + 1 :])
+        assert main(["archive", "verify", "--quiet", str(path)]) == 2, place
+    capsys.readouterr()
+
+    path.write_bytes(content)
+    for fault in (AttributeError, TypeError, MemoryError, KeyError):
+        with monkeypatch.context() as broken:
+            broken.setattr(zipfile.ZipFile, "open", lambda *_, of=fault: (_ for _ in ()).throw(of("ours")))
+            with pytest.raises(fault):
+                main(["archive", "verify", "--quiet", str(path)])
+
+
 def zip_of(path: Path, names: dict[str, bytes]) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in names.items():
