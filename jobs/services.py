@@ -33,6 +33,7 @@ from jobs.models import Job
 from jobs.selectors import is_claim_void, lost_before, offered_places, this_host
 from jobs.watchdog import TimeIsUp, in_thread
 from web import logs
+from web.models import storable
 
 logger = logging.getLogger(__name__)
 
@@ -361,7 +362,7 @@ def _finish_failed(progress: Progress, registered: RegisteredHandler | None, job
 
 def _mark_failed(job: Job, registered: RegisteredHandler | None, reason: str) -> None:
     job.state = Job.State.FAILED
-    job.error = reason
+    job.error = storable(reason)  # it may quote a file
     job.finished_at = Now()
     job.save()
     if registered is not None and registered.failed is not None:

@@ -49,13 +49,22 @@ MAGIC = (
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
     (b"\x28\xb5\x2f\xfd", "a zstd archive"),
     (b"Rar!", "a RAR archive"),
-    (b"\xd0\xcf\x11\xe0", "an Office document"),
+    (b"\xd0\xcf\x11\xe0", "an Office document, such as a workbook, which can be saved as CSV"),
     (b"\x7fELF", "a program"),
     (b"SQLite format 3", "a database"),
     (b"{\\rtf", "an RTF document"),
     (b"<!DOCTYPE html", "a web page"),
     (b"<html", "a web page"),
 )
+CONTENTS = {  # of a zip that is a document, by a file in it
+    "xl/workbook.xml": "an Excel workbook",
+    "xl/workbook.bin": "an Excel workbook",
+    "word/document.xml": "a Word document",
+    "ppt/presentation.xml": "a PowerPoint presentation",
+    "META-INF/manifest.xml": "an OpenDocument file",
+    "Index/Document.iwa": "a Numbers or Pages document",
+}
+DESKTOP = frozenset({".ds_store", "desktop.ini", "thumbs.db", "ehthumbs.db", ".directory"})
 GZIP, XZ, ZIP, EMPTY_ZIP = b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04", b"PK\x05\x06"
 ARCHIVES = ((GZIP, "gz"), (XZ, "xz"), (ZIP, "zip"), (EMPTY_ZIP, "zip"))
 TEXT = "A plain text file in UTF-8, or one such file compressed with gz, xz or zip."
@@ -118,7 +127,7 @@ def read_file(path: str) -> bytes:
     """
     try:
         with opened(path, ANY_SIZE) as file:
-            return b"".join(unpack(file, ANY_SIZE))
+            return text_of(file, limits=ANY_SIZE)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     except Unreadable as error:
@@ -135,6 +144,11 @@ def names_of_files(paths: Sequence[str]) -> dict[str, str]:
         stems[path] = name.name if path != STDIN else "stdin"
     n_runs = Counter(stems.values())
     return {path: path if n_runs[stem] > 1 else stem for path, stem in stems.items()}
+
+
+def text_of(source: BinaryIO, name: str = "", limits: Limits | None = None) -> bytes:
+    """The text of a seekable file, decompressed, in memory; the arguments and errors are those of `unpack`."""
+    return b"".join(unpack(source, limits or Limits(), name=name))
 
 
 def is_packed(data: bytes) -> bool:
@@ -320,8 +334,12 @@ def _zip(source: BinaryIO) -> Iterator[bytes]:
     check_directory(source, ZIP_DIRECTORY)
     try:
         with zipfile.ZipFile(source) as archive:
-            infos = (info for info in archive.infolist() if not info.is_dir())
-            files = [info for info in infos if not info.filename.startswith("__MACOSX/")]
+            names = archive.namelist()
+            if content := next((CONTENTS[name] for name in CONTENTS if name in names), ""):
+                raise Unreadable("workbook", f"This is {content}; save it as CSV.", TEXT)
+            files = [
+                info for info in archive.infolist() if not (info.is_dir() or _is_of_desktop(info.filename))
+            ]
             if len(files) != 1:
                 raise Unreadable(
                     "zip-files", f"The zip contains {len(files)} files.", "A zip of exactly one file."
@@ -336,6 +354,12 @@ def _zip(source: BinaryIO) -> Iterator[bytes]:
                 yield from _blocks(file)
     except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, ValueError) as error:
         raise damaged("zip", error) from None
+
+
+def _is_of_desktop(path: str) -> bool:
+    """Return whether Finder or Windows added a file to a folder, and so to its zip."""
+    name = path.replace("\\", "/").rpartition("/")[2]
+    return "__MACOSX/" in path or name.startswith("._") or name.lower() in DESKTOP
 
 
 def check_directory(source: BinaryIO, limit: int) -> None:

@@ -6,8 +6,7 @@ The last four are optional; pooled_as is for kinds that the protocol pools as an
 a run (made, uses, description) does not change a pool; the site stores it when runs are imported.
 """
 
-import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
@@ -15,6 +14,8 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.formats.declaration import COLUMNS, MADE, STATEMENTS, Declaration
+from assay.formats.names import normal
+from assay.formats.sheets import read_sheet
 from assay.formats.spreadsheet import original
 from assay.formats.text import decoded
 from assay.protocols.questions import WrongAnswer
@@ -63,26 +64,20 @@ def parse_manifest(
         ManifestError: The manifest has errors; each complaint names its line.
     """
     text = decoded(data, name).text
-    reader = csv.DictReader(StringIO(text, newline=""), strict=True)
-    try:
-        header = [column.strip() for column in reader.fieldnames or []]
-        unknown = [column for column in header if column not in ALLOWED]
-        if unknown or not set(NEEDED) <= set(header) or len(set(header)) != len(header):
-            raise ManifestError(
-                f"{name}: line 1: expected the columns {', '.join(NEEDED)} and optionally "
-                f"{', '.join(ALLOWED[len(NEEDED) :])}; got {', '.join(header) or 'nothing'}"
-            )
-        reader.fieldnames = header
-        rows = [(reader.line_num, row) for row in reader]
-    except csv.Error as error:
-        # The reader counts the lines before the error.
-        line = min(reader.line_num + 1, text.count("\n") + 1)
-        raise ManifestError(f"{name}: line {line}: {error}") from None
+    sheet = read_sheet(StringIO(text, newline=""))
+    header = [normal(column) for column in sheet.header]
+    unknown = [column for column in header if column not in ALLOWED]
+    if unknown or not set(NEEDED) <= set(header) or len(set(header)) != len(header):
+        raise ManifestError(
+            f"{name}: line {sheet.number or 1}: expected the columns {', '.join(NEEDED)} and optionally "
+            f"{', '.join(ALLOWED[len(NEEDED) :])}; got {', '.join(sheet.header) or 'nothing'}"
+        )
     complaints: list[str] = []
+    rows = list(sheet.rows)
     runs = [
         run
-        for line, row in rows
-        if (run := _run(row, f"{name}: line {line}", protocol, has_file, complaints))
+        for line, cells in rows
+        if (run := _run(header, cells, f"{name}: line {line}", protocol, has_file, complaints))
     ]
     seen: set[str] = set()
     for run in runs:
@@ -97,16 +92,20 @@ def parse_manifest(
 
 
 def _run(
-    row: dict[str, str | None],
+    header: Sequence[str],
+    row: Sequence[str] | str,
     place: str,
     protocol: Protocol,
     has_file: Callable[[str], bool],
     complaints: list[str],
 ) -> ManifestRun | None:
-    if None in row or any(row[column] is None for column in NEEDED):
-        complaints.append(f"{place}: the number of columns differs from the header's")
+    if isinstance(row, str):
+        complaints.append(f"{place}: {row}")
         return None
-    cells = {column: original((row.get(column) or "").strip()) for column in ALLOWED}
+    given = dict(zip(header, row, strict=True))
+    cells = {column: original(given.get(column, "").strip()) for column in ALLOWED}
+    if not has_file(cells["file"]) and has_file(cells["file"].replace("\\", "/")):
+        cells["file"] = cells["file"].replace("\\", "/")  # written on Windows
     wrong = [f"{column} is empty" for column in NEEDED if not cells[column]]
     wrong += _wrong_values(cells, protocol)
     if cells["file"] and not has_file(cells["file"]):

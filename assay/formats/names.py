@@ -30,7 +30,7 @@ QRELS: Fields = MappingProxyType(
     {
         "topic": Usual(_TOPIC),
         "docno": Usual((*_DOCUMENT, "post_id", "formula_id", "visual_id"), "id"),
-        "grade": Usual(("grade", "relevance", "rel", "score", "label")),
+        "grade": Usual(("grade", "relevance", "rel", "score", "rating", "judgment", "label")),
     }
 )
 SUBTOPICS: Fields = MappingProxyType(

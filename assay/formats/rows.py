@@ -4,15 +4,16 @@ The columns topic and docno name the row. A table without the column topic has o
 are numbered from 1, as tasks of Turkle are. All other columns are the fields that the protocol lists, in any order.
 """
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import NamedTuple
 
-from assay.errors import BadFile, plural
+from assay.errors import BadFile
 from assay.formats.documents.batch import MAX_NAME
+from assay.formats.sheets import Row, read_sheet
 from assay.formats.spreadsheet import long_cells, original
+from assay.formats.text import Undecodable, decoded
 from assay.html.sanitize import without_controls
 from assay.protocols.form_rules import ROW_COLUMNS
 
@@ -65,34 +66,19 @@ def read_rows(data: bytes, name: str, *, fields: Sequence[str]) -> list[TableRow
     if len(data) > MAX_SIZE:
         raise BadRows(name, [(1, f"{len(data):,} bytes; a table has at most {MAX_SIZE:,}")])
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise BadRows(name, [(line, f"not UTF-8 (byte {error.start + 1}); save the file as UTF-8")]) from None
+        text = decoded(data, name).text
+    except Undecodable as error:
+        raise BadRows(name, [(1, error.reason)]) from None
     with long_cells(MAX_CELL):
-        lines = list(_lines(text, name))
-    if not lines:
+        sheet = read_sheet(StringIO(text, newline=""))
+        lines = list(sheet.rows)
+    if not sheet.header and not lines:
         raise BadRows(name, [(1, "no header; the first line names the columns")])
-    header = [cell.strip() for cell in lines[0][1]]
-    if complaints := list(_of_header(header, fields)):
-        raise BadRows(name, [(lines[0][0], complaint) for complaint in complaints])
-    if len(lines) - 1 > MAX_ROWS:
-        raise BadRows(name, [(1, f"{len(lines) - 1:,} rows; a table has at most {MAX_ROWS:,}")])
-    return _checked(name, header, lines[1:])
-
-
-def _lines(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not empty, each with its first line."""
-    first = text.partition("\n")[0]
-    try:
-        reader = csv.reader(StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True)
-        line = 1
-        for cells in reader:
-            if any(cells):
-                yield line, [original(cell) for cell in cells]
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise BadRows(name, [(reader.line_num or 1, f"not a row of a table: {error}")]) from None
+    if complaints := list(_of_header(sheet.header, fields)):
+        raise BadRows(name, [(sheet.number, complaint) for complaint in complaints])
+    if len(lines) > MAX_ROWS:
+        raise BadRows(name, [(1, f"{len(lines):,} rows; a table has at most {MAX_ROWS:,}")])
+    return _checked(name, sheet.header, lines)
 
 
 def _of_header(header: Sequence[str], fields: Iterable[str]) -> Iterator[str]:
@@ -107,12 +93,12 @@ def _of_header(header: Sequence[str], fields: Iterable[str]) -> Iterator[str]:
             yield f"the column {column} is missing, which the form shows; {accepted}"
 
 
-def _checked(name: str, header: Sequence[str], lines: Sequence[tuple[int, list[str]]]) -> list[TableRow]:
+def _checked(name: str, header: Sequence[str], lines: Sequence[Row]) -> list[TableRow]:
     complaints: list[tuple[int, str]] = []
     rows: list[TableRow] = []
     line_of: dict[tuple[str, str], int] = {}
     for number, (line, cells) in enumerate(lines, 1):
-        row = _row(header, cells, number, line)
+        row = cells if isinstance(cells, str) else _row(header, cells, number, line)
         if isinstance(row, str):
             complaints.append((line, row))
         elif (other := line_of.setdefault((row.topic, row.docno), line)) != line:
@@ -129,9 +115,7 @@ def _checked(name: str, header: Sequence[str], lines: Sequence[tuple[int, list[s
 
 
 def _row(header: Sequence[str], cells: list[str], number: int, line: int) -> TableRow | str:
-    if len(cells) != len(header):
-        return f"expected {plural(len(header), 'column')} as in the header, got {len(cells)}"
-    values = {column: without_controls(cell) for column, cell in zip(header, cells, strict=True)}
+    values = {column: without_controls(original(cell)) for column, cell in zip(header, cells, strict=True)}
     topic = values.pop("topic", ONE_TOPIC).strip()
     docno = values.pop("docno", str(number)).strip()
     for column, word in (("topic", topic), ("docno", docno)):

@@ -79,14 +79,19 @@ def decoded(data: bytes, name: str = "") -> Decoded:
 
 
 def read_text(path: str) -> str:
-    """The text of a file of the user, decompressed and decoded; `-` is standard input. Notes become warnings.
+    """The text of a file of the user, as `read_data` reads it."""
+    return read_data(path).decode()
+
+
+def read_data(path: str) -> bytes:
+    """A file of the user in UTF-8, decompressed and decoded; `-` is standard input. Notes become warnings.
 
     Raises `InputError` or `Unreadable` if it cannot be read.
     """
     data, notes = decoded(read_file(path), path)
     for note in notes:
         warnings.warn(f"{path}: {note}", InputWarning, stacklevel=2)
-    return data.decode()
+    return data
 
 
 def lines_of(text: str) -> list[str]:

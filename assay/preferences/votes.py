@@ -2,7 +2,8 @@
 
 The lines are those of `prefj` (Clarke, github.com/claclark/preferences): topic, the document on the left, the document
 on the right, and the preferred one. Instead of it, `tie` says that both are equally good, and `bad` that both are
-useless. A fifth column names the assessor. trec_eval and Greedy PGC read files of their own.
+useless. A fifth column names the assessor; without it, the votes on a pair are those of assessors 1, 2 and so on.
+trec_eval and Greedy PGC read files of their own.
 """
 
 from collections import Counter, defaultdict
@@ -23,7 +24,7 @@ WINNERS = {
     "tie": TIE,
     "bad": BAD,
 }
-SOMEBODY = "1"  # the assessor of a file that names none
+SOMEBODY = "1"  # the first assessor of a pair in a file that names none
 
 
 class Vote(NamedTuple):
@@ -94,6 +95,7 @@ def parse_votes(text: str, name: str) -> list[Vote]:
     votes: list[Vote] = []
     errors: list[str] = []
     seen: dict[Vote, int] = {}
+    n_votes: Counter[tuple[str, tuple[str, str]]] = Counter()
     for number, line in enumerate(lines_of(text), 1):
         words = line.split()
         if not words or line.startswith("#"):
@@ -101,6 +103,9 @@ def parse_votes(text: str, name: str) -> list[Vote]:
         problem = _problem(words)
         if not problem:
             vote = Vote(*words)
+            if len(words) == 4:  # nobody is named: the votes of a pair are of different people
+                n_votes[vote.topic, vote.pair] += 1
+                vote = vote._replace(assessor=str(n_votes[vote.topic, vote.pair]))
             first = seen.setdefault(vote._replace(winner=""), number)
             if first == number:
                 votes.append(vote)

@@ -216,7 +216,8 @@ def _read(judgments: Values, rules: JudgingRules | None, columns: Mapping[str, s
         if isinstance(values, (str, Path)):
             path = str(values)
             read = parse_judgments(read_file(path), path, judge=str(judge), columns=columns)
-            is_named = read.form == "turkle" or (read.form == "assay-csv" and "grade" not in read.columns)
+            is_own = read.form == "assay-csv"
+            is_named = read.form == "turkle" or (is_own and not {"grade", "choice"} <= read.columns.keys())
             rows += _graded([row for row in read.rows if row.is_current], rules, path, is_named=is_named)
         else:
             of_judge = judgments_from(values, judge=str(judge), name=str(judge))

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
+from assay.formats.compression import Limits, Unreadable, text_of
 from assay.formats.judgments.cells import choice_of
 from assay.formats.judgments.reader import JudgmentsError, parse_judgments
 from assay.formats.qrels.columns import Row
@@ -16,6 +17,7 @@ from assay.formats.qrels.reader import (
     columns_from,
     parse_qrels,
 )
+from assay.formats.text import decoded
 from assay.formats.topics.subtopics import labels_of
 from assay.protocols.questions import Answers, WrongAnswer, check_answers, questions_for
 from assay.protocols.schema import Grade
@@ -23,13 +25,15 @@ from assessment.checks.selectors import unknown_units
 from assessment.models import Batch
 from assessment.models.batches import MOST_CHECKS
 from tracks.models import Track
-from web.forms import StyledForm
+from web.forms import StyledForm, bytes_of
 from web.pages import counted
 
 MAX_MB = 1
+MAX_TEXT = 16 << 20  # bytes, decompressed
 MAX_ERRORS = 20
 MAX_HEADER = 1 << 12  # bytes in which a header is looked for
 MOST_AFTER = 10_000
+COLUMN_ENDS = bytes.maketrans(b"\t,;", b"   ")
 
 
 class ChecksForm(StyledForm):
@@ -78,15 +82,17 @@ class GoldForm(StyledForm):
             raise forms.ValidationError(
                 f"The file has {(upload.size or 0) / (1 << 20):.1f} MB; at most {MAX_MB} MB is accepted."
             )
-        content = upload.read()
         self.answers: dict[tuple[str, str], Answers] = {}
         try:
+            content = decoded(text_of(bytes_of(upload), limits=Limits(max_text=MAX_TEXT))).data
             self.columns = self._read(content, upload.name or "file")
         except (QrelsError, JudgmentsError) as error:
             self.complaints, self.n_complaints = error.complaints, error.n_complaints
             raise forms.ValidationError(_lines(error.complaints, error.n_complaints)) from None
+        except Unreadable as error:
+            raise forms.ValidationError(str(error)) from None
         # Complaints about units, each with the first line that names it
-        lines = [line.replace(b"\t", b" ").replace(b",", b" ").split() for line in content.splitlines()]
+        lines = [line.translate(COLUMN_ENDS).split() for line in content.splitlines()]
         complaints = []
         for code, docno, message in unknown_units(self.track, self.columns):
             number = next(

@@ -7,16 +7,18 @@ from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.core.files.uploadedfile import UploadedFile
 
+from assay.formats.compression import Limits, Unreadable, text_of
 from assay.formats.qrels.exports import forms_of
 from assay.formats.qrels.reader import GradeScale, QrelsColumns, QrelsError, QrelsForm, parse_qrels
 from pooling.models import Pool
 from scoring.models import Qrels
 from tracks.models import Machine, Track
-from web.forms import StyledForm
+from web.forms import StyledForm, bytes_of
 from web.pages import counted
 
 MAX_MB = 16  # a million lines; reading them takes about half a gigabyte of memory
 MAX_BYTES = MAX_MB << 20
+MAX_TEXT = 4 * MAX_BYTES  # decompressed
 MAX_ERRORS = 20
 
 
@@ -104,7 +106,8 @@ class ImportForm(StyledForm):
     """A qrels file. Every error is shown with its line number."""
 
     file = forms.FileField(
-        help_text=f"Topic, 0, docno, grade; or TSV or CSV with a header. UTF-8, at most {MAX_MB} MB."
+        help_text=f"Topic, 0, docno, grade; or TSV or CSV with a header. Plain or compressed; at most "
+        f"{MAX_MB} MB."
     )
     name = _name()
 
@@ -113,7 +116,7 @@ class ImportForm(StyledForm):
         self.grades = GradeScale.of(track.protocol.parsed)
         self.form = QrelsForm.of(track.protocol.parsed)
         if self.form.kind != "grades":
-            self.fields["file"].help_text = f"Columns: {self.form.title}. UTF-8, at most {MAX_MB} MB."
+            self.fields["file"].help_text = f"Columns: {self.form.title}. At most {MAX_MB} MB."
         elif track.protocol.parsed.qrels.columns is not None:
             self.fields["file"].help_text = f"Columns: {self.form.title}. Or: {self.fields['file'].help_text}"
 
@@ -125,7 +128,10 @@ class ImportForm(StyledForm):
                 f"The file has {(upload.size or 0) >> 20} MB; at most {MAX_MB} MB are accepted."
             )
         try:
-            self.columns: QrelsColumns = parse_qrels(upload.read(), grades=self.grades, form=self.form)
+            content = text_of(bytes_of(upload), limits=Limits(max_text=MAX_TEXT))
+            self.columns: QrelsColumns = parse_qrels(content, grades=self.grades, form=self.form)
+        except Unreadable as error:
+            raise forms.ValidationError(str(error)) from None
         except QrelsError as error:
             self.complaints, self.n_complaints = error.complaints, error.n_complaints
             lines = [str(complaint) for complaint in error.complaints[:MAX_ERRORS]]

@@ -158,7 +158,7 @@ BROKEN: dict[str, Broken] = {
     "zip with a huge directory": Broken("zip-files", zip_with_huge_directory, "run.zip"),
     "zip of a bomb": Broken("ratio", lambda: zipped(("a.tsv", b"x" * (32 << 20))), "run.zip"),
     "spreadsheet": Broken(
-        "zip-files",
+        "workbook",
         lambda: zipped(("[Content_Types].xml", b"<x/>"), ("xl/workbook.xml", b"<x/>")),
         "run.xlsx",
     ),

@@ -1,5 +1,6 @@
 """A campaign from judging to the leaderboard through the API, by an organizer, a person and a machine."""
 
+import gzip
 from typing import Any
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from jobs import services as jobs
 from scoring.leaderboards import releases
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_track
+from tests.helpers.runs import zipped
 from tests.scoring.conftest import Scene
 from web.models import Scope
 
@@ -242,6 +244,25 @@ def test_a_topic_outside_the_track_is_named_with_its_invisible_characters(scene:
     assert (by_program.status_code, by_program.json()["detail"]) == (409, message)
     assert (by_page.status_code, message in by_page.content.decode()) == (200, True)
     assert not scene.track.qrels.exists()
+
+
+def test_qrels_are_imported_compressed_and_from_a_zip_of_finder_or_windows(
+    scene: Scene, organizer: Client
+) -> None:
+    lines = [b"A.1 0 10 %d\n" % grade for grade in (1, 2, 3)]
+    packed = [
+        gzip.compress(lines[0]),
+        zipped(("run/q.txt", lines[1]), ("run/.DS_Store", b"\0"), ("__MACOSX/run/._q.txt", b"\0")),
+        zipped(("q\\q.txt", lines[2]), ("q\\desktop.ini", b"[x]")),
+    ]
+    book = zipped(("[Content_Types].xml", b"<a/>"), ("xl/workbook.xml", b"<a/>"))
+
+    answers = [upload(organizer, "import_qrels", scene.track.slug, content=content) for content in packed]
+    refused = upload(organizer, "import_qrels", scene.track.slug, content=book)
+
+    assert [answer.status_code for answer in answers] == [201, 201, 201]
+    assert refused.status_code in {400, 422}
+    assert "This is an Excel workbook; save it as CSV." in refused.content.decode()
 
 
 def test_release_of_older_qrels_names_topics_outside_the_track(scene: Scene) -> None:

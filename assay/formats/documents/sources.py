@@ -8,6 +8,7 @@ from typing import NamedTuple
 from assay.errors import BadFile
 from assay.formats.documents import indexes, tables
 from assay.formats.documents.batch import Unusable
+from assay.formats.text import visible
 
 BOM = b"\xef\xbb\xbf"
 DUMPS = ("posts", "users", "tags", "comments", "postlinks", "votes")  # in the order of import
@@ -70,7 +71,7 @@ def form_of(head: bytes, name: str) -> Form:
     prolog = _PROLOG.match(text)
     if prolog is None:
         words = " ".join(text[:40].decode(errors="replace").split())
-        begin = f"begins with “{words}”" if words else "is empty"
+        begin = f"begins with “{visible(words)}”" if words else "is empty"
         raise BadFile(
             f"{name} is neither XML nor one JSON object per line nor a formula index nor a table of documents; it "
             f"{begin}. A table has a header with docno and text, or two columns separated by a tab."

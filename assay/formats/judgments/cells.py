@@ -41,7 +41,8 @@ def row_of(cells: Mapping[str, str], form: str) -> JudgmentRow | Wrong:
             raise _Refused("expected a topic, a docno and an assessor")
         if len(topic.split()) > 1 or len(docno.split()) > 1:
             raise _Refused(f"topic {topic!r} and docno {docno!r} must not contain white space")
-        choice, grade = _answer(cells, is_turkle=is_turkle)
+        has_words = form == "assay-csv" and "choice" not in cells
+        choice, grade = _answer(cells, is_turkle=is_turkle, has_words=has_words)
         return JudgmentRow(
             topic=topic,
             docno=docno,
@@ -78,8 +79,8 @@ def _word(cells: Mapping[str, str], name: str) -> str:
     return sys.intern(cells.get(name, "").strip())
 
 
-def _answer(cells: Mapping[str, str], *, is_turkle: bool) -> tuple[str, int | None]:
-    """Key and grade. Turkle has one answer, which is a number or a word."""
+def _answer(cells: Mapping[str, str], *, is_turkle: bool, has_words: bool) -> tuple[str, int | None]:
+    """Key and grade. Turkle, and a table that `has_words`, have one answer, which is a number or a word."""
     text = cells.get("grade", "").strip()
     if WHOLE.fullmatch(text):
         return _word(cells, "choice"), int(float(text))
@@ -87,9 +88,9 @@ def _answer(cells: Mapping[str, str], *, is_turkle: bool) -> tuple[str, int | No
         if not text:
             raise _Refused("the row has no answer")
         return text, None
-    if text:
+    if text and not (has_words and text[0].isalpha()):
         raise _Refused(f"grade {text!r} is not a whole number; leave it empty for a non-answer")
-    return _word(cells, "choice"), None
+    return _word(cells, "choice") or sys.intern(text), None
 
 
 def _count(cells: Mapping[str, str], name: str) -> int | None:
@@ -176,7 +177,7 @@ def grade_of(row: JudgmentRow, rules: JudgingRules | None, *, is_named: bool) ->
     """
     if row.grade is not None:
         return row.grade if rules is None or not isinstance(_of_number(row.grade, rules), NonAnswer) else None
-    if not is_named:
+    if not is_named or not row.choice:
         return None
     if rules is None:
         raise ValueError(

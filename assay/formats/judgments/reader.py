@@ -6,24 +6,26 @@ of the form as `Answer.*`. Their names depend on the project: usual ones are rec
 name no assessor, so the caller names one. A file with an error is refused as a whole, with every wrong line.
 """
 
-import csv
 import json
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from io import BytesIO, TextIOWrapper
 from typing import BinaryIO
 
-from assay.errors import InputError, plural
+from assay.errors import InputError
 from assay.formats import names as usual_names
+from assay.formats.compression import BLOCK
 from assay.formats.judgments.cells import ANSWER_TO, Wrong, row_of
 from assay.formats.judgments.rows import COLUMNS, JudgmentFile, JudgmentRow, JudgmentStream, cell_of
 from assay.formats.qrels.reader import COMPLAINTS_KEPT, LINES_SHOWN, Complaint, QrelsError, parse_qrels
 from assay.formats.qrels.tables import header_of
+from assay.formats.sheets import read_sheet
 from assay.formats.spreadsheet import long_cells
+from assay.formats.text import Undecodable, decoded
 
-SEPARATORS = (",", ";", "\t")
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # half of a pair, as JSON escapes it
 MAX_HEADER = 1 << 16
 LONGEST_CELL = 16 << 20  # characters; Turkle repeats the text of a document in each row
@@ -84,54 +86,44 @@ def open_judgments(
 
     The rows end with a `JudgmentsError` if some line is wrong. The arguments and errors are those of `parse_judgments`.
     """
-    columns = columns or {}
-    try:
-        if _is_json(file):
-            stream = JudgmentStream(name, "assay-jsonl", _rows(name, "assay-jsonl", _json_cells(file)))
-        else:
-            separator, header = _header(file)
-            if not columns and not _is_turkle(header) and _is_qrels(file, header):
-                stream = JudgmentStream(name, "qrels", _qrels(file, name, judge or name))
-            else:
-                form, places = _columns(name, header, columns)
-                cells = _csv_cells(file, separator, header, places)
-                stream = JudgmentStream(name, form, _rows(name, form, cells), places)
-    except UnicodeDecodeError:
-        raise _not_utf_8(file, name) from None
-
-    def decoded() -> Iterator[JudgmentRow]:
-        try:
-            yield from stream.rows
-        except UnicodeDecodeError:
-            raise _not_utf_8(file, name) from None
-
-    return replace(stream, rows=decoded())
+    columns, file = columns or {}, _in_utf8(file, name)
+    if _is_json(file):
+        return JudgmentStream(name, "assay-jsonl", _rows(name, "assay-jsonl", _json_cells(file)))
+    header = _header(file)
+    if not columns and not _is_turkle(header) and _is_qrels(file, header):
+        return JudgmentStream(name, "qrels", _qrels(file, name, judge or name))
+    form, places = _columns(name, header, columns)
+    return JudgmentStream(name, form, _rows(name, form, _csv_cells(file, header, places)), places)
 
 
 def header_of_judgments(file: BinaryIO) -> list[str]:
-    """The columns of a CSV file, for a choice of them; empty for lines of JSON and text that is not UTF-8."""
-    start = BytesIO(_head(file).decode("utf-8-sig", errors="ignore").encode())
-    return [] if _is_json(start) else [name for name in _header(start)[1] if name]
+    """The columns of a CSV file, for a choice of them; empty for lines of JSON and what is not text."""
+    try:
+        text = _in_utf8(file, "")
+    except JudgmentsError:
+        return []
+    return [] if _is_json(text) else [name for name in _header(text) if name]
 
 
-def _head(file: BinaryIO) -> bytes:
+def _in_utf8(file: BinaryIO, name: str) -> BinaryIO:
+    """The file, or its text in memory if it is not plain UTF-8 with at most one byte-order mark, at its start."""
     file.seek(0)
-    return file.read(MAX_HEADER)
-
-
-def _not_utf_8(file: BinaryIO, name: str) -> JudgmentsError:
-    """The error of a file of which some byte cannot be decoded."""
-    file.seek(0)
-    line, place = 1, 0
-    for line, content in enumerate(file, 1):  # noqa: B007  # the last line is the wrong one
+    decoder = getincrementaldecoder("utf-8")()
+    block, is_plain = b"", True
+    while is_plain and (more := file.read(BLOCK)):
         try:
-            content.decode()
-        except UnicodeDecodeError as error:
-            place += error.start
-            break
-        place += len(content)
-    message = f"not UTF-8 (byte {place + 1}); save the file as UTF-8"
-    return JudgmentsError(name, [Complaint(line, message)])
+            decoder.decode(more)
+        except UnicodeDecodeError:
+            is_plain = False
+        seam, block = block[-4:] + more, more
+        is_plain = is_plain and not any(odd in seam for odd in (b"\n\xef\xbb\xbf", b"\x1a", b"\0"))
+    if is_plain and not decoder.getstate()[0]:
+        return file
+    file.seek(0)
+    try:
+        return BytesIO(decoded(file.read(), name).data)
+    except Undecodable as error:
+        raise JudgmentsError(name, [Complaint(0, error.reason)]) from None
 
 
 def _lines(file: BinaryIO, newline: str = "") -> Generator[str, None, None]:
@@ -150,24 +142,19 @@ def _is_json(file: BinaryIO) -> bool:
         return next((line.lstrip()[:1] for line in lines if line.strip()), "") == "{"
 
 
-def _header(file: BinaryIO) -> tuple[str, list[str]]:
-    """Separator and names of the first line."""
-    with closing(_lines(file)) as lines:
-        line = next((line for line in lines if line.strip("\r\n")), "")
-    separator = max(SEPARATORS, key=line.count)
-    with long_cells(LONGEST_CELL):
-        try:
-            names = next(csv.reader([line], delimiter=separator), [])
-        except csv.Error:
-            names = []
-    return separator, [name.strip() for name in names]
+def _header(file: BinaryIO) -> list[str]:
+    with long_cells(LONGEST_CELL), closing(_lines(file)) as lines:
+        return read_sheet(lines).header
 
 
 def _is_qrels(file: BinaryIO, header: Sequence[str]) -> bool:
     """Four columns, or a table of grades without an assessor."""
-    head = _head(file).removeprefix(b"\xef\xbb\xbf")
+    file.seek(0)
+    head = file.read(MAX_HEADER).removeprefix(b"\xef\xbb\xbf")
+    if header_of(head) is not None:
+        return "assessor" not in usual_names.places(header, "judgments")
     if set(header) & {*NEEDED, *ANSWERS}:
-        return header_of(head) is not None and "assessor" not in header
+        return False
     line = head.lstrip()[:1000].split(b"\n", 1)[0]
     return line.startswith(b"#") or len(line.split()) == 4
 
@@ -195,7 +182,7 @@ def _columns(name: str, header: Sequence[str], given: Mapping[str, str]) -> tupl
     if _is_turkle(header):
         form, places = "turkle", _turkle_columns(header) | dict(given)
     else:
-        form, places = "assay-csv", {column: column for column in COLUMNS if column in header} | dict(given)
+        form, places = "assay-csv", _own_columns(header) | dict(given)
     missing = [column for column in NEEDED if column not in places]
     if not any(answer in places for answer in ANSWERS):
         missing.append("grade")
@@ -211,6 +198,13 @@ def _columns(name: str, header: Sequence[str], given: Mapping[str, str]) -> tupl
         message = f"{needed}; {' and '.join(missing)} missing: got {named}; {ACCEPTED}"
         raise JudgmentsError(name, [Complaint(1, message)])
     return form, places
+
+
+def _own_columns(header: Sequence[str]) -> dict[str, str]:
+    """The column of each field of our own files, in any case of letters; the main ones may have any usual name."""
+    own = {usual_names.normal(name): name for name in reversed(header)}
+    usual = {field: header[place] for field, place in usual_names.places(header, "judgments").items()}
+    return usual | {column: own[column] for column in COLUMNS if column in own}
 
 
 def _is_turkle(header: Sequence[str]) -> bool:
@@ -234,31 +228,12 @@ def _turkle_columns(header: Sequence[str]) -> dict[str, str]:
 Cells = tuple[int, dict[str, str] | Wrong]  # line, and the cells by field or what is wrong
 
 
-def _csv_cells(
-    file: BinaryIO, separator: str, header: list[str], places: Mapping[str, str]
-) -> Iterator[Cells]:
+def _csv_cells(file: BinaryIO, header: list[str], places: Mapping[str, str]) -> Iterator[Cells]:
     at = {of_field: header.index(column) for of_field, column in places.items()}
-    line, is_header = 0, True
     with long_cells(LONGEST_CELL), closing(_lines(file)) as lines:
-        reader = csv.reader(lines, delimiter=separator, strict=True)
-        while True:
-            line = reader.line_num + 1
-            try:
-                cells = next(reader, None)
-            except csv.Error as error:
-                yield min(line, reader.line_num), Wrong(f"not a row of a CSV file: {error}")
-                return
-            if cells is None:
-                return
-            if not any(cells):
-                continue
-            if is_header:
-                is_header = False
-            elif len(cells) != len(header):
-                yield (
-                    line,
-                    Wrong(f"expected {plural(len(header), 'column')} as in the header, got {len(cells)}"),
-                )
+        for line, cells in read_sheet(lines).rows:
+            if isinstance(cells, str):
+                yield line, Wrong(cells)
             else:
                 yield line, {of_field: cells[place] for of_field, place in at.items()}
 

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.formats.compression import read_file
 from assay.formats.qrels.columns import LAYOUTS, REPEATS, PartRow, columns_of, lines_of
 from assay.formats.qrels.columns import QrelsColumns as QrelsColumns
 from assay.formats.qrels.columns import columns_from as columns_from
@@ -27,10 +26,11 @@ from assay.formats.runs.columns import byte_keys, sorted_topics
 from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME
 from assay.formats.runs.rules import SEPARATORS
 from assay.formats.separated import SeparatedLines, n_columns, quoted
+from assay.formats.text import Undecodable, decoded, read_data
 from assay.formats.tokens import Table
 from assay.protocols.measures import QrelsKind
 from assay.protocols.qrels import kind_in, kind_of
-from assay.protocols.schema import Protocol
+from assay.protocols.schema import Grade, Protocol
 
 # 3, +1, 03 and 3.0; a fraction has a message of its own.
 GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
@@ -160,6 +160,9 @@ class GradeScale(NamedTuple):
     grades: tuple[int, ...]
     codes: tuple[int, ...] = ()
     keys: Mapping[bytes, bytes] = MappingProxyType({})  # grades by their key, where documents are citations
+    words: Mapping[bytes, bytes] = MappingProxyType(
+        {}
+    )  # grades by their key and their label, in small letters
 
     @classmethod
     def of(cls, protocol: Protocol, scale: int = 1) -> Self:
@@ -174,7 +177,13 @@ class GradeScale(NamedTuple):
         codes = (code * scale for code in given if code is not None)
         kept = tuple(code for code in codes if code not in grades)
         levels = protocol.judging.grades if protocol.cites_posts else ()
-        return cls(protocol.slug, grades, kept, {each.key.encode(): b"%d" % each.value for each in levels})
+        words = {
+            word.casefold().encode(): b"%d" % (each.value if isinstance(each, Grade) else POOLED)
+            for each in protocol.judging.choices
+            for word in (each.label, each.key)
+        }
+        keys = {each.key.encode(): b"%d" % each.value for each in levels}
+        return cls(protocol.slug, grades, kept, keys, words)
 
     def contains(self, grade: NDArray[np.int32]) -> bool:
         """Return whether all grades are in the scale, codes, or negative."""
@@ -208,7 +217,7 @@ def read_qrels(
     Raises `InputError` if it cannot be read, or it has errors, such as a grade that the protocol does not have; the
     message has the first ones.
     """
-    grades, form, data = GradeScale.of(protocol, scale), QrelsForm.of(protocol, kind), read_file(path)
+    grades, form, data = GradeScale.of(protocol, scale), QrelsForm.of(protocol, kind), read_data(path)
     if form.kind == "grades" and protocol.pool.strategy == "known-item":
         data = KNOWN_ITEM.sub(rb"\1 0 \2 %d" % max(grades.grades), data)
     try:
@@ -243,9 +252,10 @@ def parse_qrels(
     Raises `QrelsError` with a complaint for every wrong line and every repeated document of a topic, or one
     complaint without a line for a file without qrels.
     """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise QrelsError([Complaint(1, "the file is UTF-16; qrels are UTF-8")], n_complaints=1)
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        data = decoded(data).data
+    except Undecodable as error:
+        raise QrelsError([Complaint(0, error.reason)], n_complaints=1) from None
     if form.kind == "grades" and form != USUAL:
         # The usual four columns are accepted too, if the first line has them.
         lines = data.split(b"\n", 100)
@@ -298,11 +308,11 @@ def read_slow_path(
     has_grades = form.kind == "grades"
     is_xml = has_grades and grades is not None and bool(grades.keys) and data.lstrip().startswith(b"<")
     reading = _Reading(scale, grades, form._replace(words=grades.keys) if grades and is_xml else form)
-    header = header_of(data) if has_grades else None
+    has_header = has_grades and header_of(data) is not None
     if is_xml:
         reading.take_rows(cited_rows(data))
-    elif header is not None:
-        reading.take_table(data, *header)
+    elif has_header:
+        reading.take_rows(table_rows(data.decode()))
     else:
         for number, line in enumerate(reading.with_tabs(data).splitlines(), 1):
             reading.take(number, line)
@@ -376,22 +386,15 @@ class _Reading:
         if is_wrong_start and len(columns) > 2 and WORDS.fullmatch(line):
             self.complaints[-1] = Complaint(1, NO_HEADER)
 
-    def take_table(self, data: bytes, separator: str, header: list[str]) -> None:
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            self.complain(line, "the line is not UTF-8")
-            return
-        self.take_rows(table_rows(text, separator, header))
-
     def take_rows(self, rows: Iterable[tuple[int, tuple[str, str, str] | str]]) -> None:
         """Take topic, docno and grade of each line, or what is wrong with it."""
         for number, row in rows:
             if isinstance(row, str):
                 self.complain(number, row)
-            elif any(len(word.split()) != 1 for word in row):
-                self.complain(number, "topic, docno and grade must be words: not empty, without white space")
+            elif any(len(word.split()) != 1 for word in row[:2]) or not row[2]:
+                self.complain(
+                    number, "topic and docno must be words, without white space, and grade not empty"
+                )
             else:
                 topic, docno, grade = (word.encode() for word in row)
                 self._take_row(number, topic, docno, grade)
@@ -402,6 +405,8 @@ class _Reading:
         words = self.form.words
         match = GRADE.fullmatch(grade_word)
         key = match[1] if match and grade_word not in words else grade_word  # `3.0` is the word `3`
+        if self.grades is not None and match is None and key not in words:
+            key = grade_word = self.grades.words.get(grade_word.decode().casefold().encode(), grade_word)
         grade = _grade(words.get(key, grade_word), self.scale)
         is_fraction = isinstance(grade, str) and FRACTION.fullmatch(grade_word) is not None
         if is_fraction and len(self.fractions) < FRACTIONS_KEPT and len(grade_word) <= 40:

@@ -3,63 +3,42 @@
 Or as BOLT's XML of citations, a pool or a submission, in which assessors filled in `rel`.
 """
 
+import re
 from collections.abc import Iterator
 from io import StringIO
 from typing import cast
 
-from assay.errors import plural
 from assay.formats import names
+from assay.formats.sheets import is_before_header, names_in, read_sheet
+from assay.formats.spreadsheet import original
+from assay.formats.text import lines_of
 
-MAX_HEADER = 1000  # bytes; a longer first line is not a header
+MAX_HEADER = 1000  # characters; a longer first line is not a header
+DECIMAL_COMMA = re.compile(r"([+-]?\d+),(\d+)")  # as spreadsheets of most of Europe write numbers
 
 
-def header_of(data: bytes) -> tuple[str, list[str]] | None:
-    """Separator and column names, if the first line names topic, docno and grade; otherwise None."""
-    line = data[: MAX_HEADER + 1].lstrip(b"\r\n").splitlines()[:1]
-    if not line or len(line[0]) > MAX_HEADER or not line[0].isascii():
+def header_of(data: bytes) -> list[str] | None:
+    """Column names, if the first line that is not a comment names topic, docno and grade; otherwise None."""
+    start = data[: 64 * MAX_HEADER].decode(errors="replace")
+    line = next((line for line in lines_of(start) if line.strip() and not is_before_header(line)), "")
+    if len(line) > MAX_HEADER:
         return None
-    text = line[0].decode()
-    separator = "\t" if "\t" in text else ","
-    words = text.split(separator)
-    return (separator, words) if len(names.places(words, "qrels")) == len(names.QRELS) else None
+    words = names_in(line)
+    return words if len(names.places(words, "qrels")) == len(names.QRELS) else None
 
 
-def table_rows(
-    text: str, separator: str, header: list[str]
-) -> Iterator[tuple[int, tuple[str, str, str] | str]]:
+def table_rows(text: str) -> Iterator[tuple[int, tuple[str, str, str] | str]]:
     """For each row its line number, and either topic, docno and grade or what is wrong with it."""
-    # Slow to import, and most qrels have no header.
-    import csv  # noqa: PLC0415
-
-    from assay.formats.spreadsheet import original  # noqa: PLC0415
-
-    known = names.places(header, "qrels")
+    sheet = read_sheet(StringIO(text, newline=""), is_plain_tsv=True)
+    known = names.places(sheet.header, "qrels")
     places = [known[field] for field in names.QRELS]
-    reader = csv.reader(
-        StringIO(text, newline=""),
-        delimiter=separator,
-        quoting=csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL,
-        strict=True,
-    )
-    undo = original if separator == "," else str
-    is_header = True
-    while True:
-        number = reader.line_num + 1  # of the first line of the row
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            yield number, f"not a row of a table: {error}"
-            return
-        if cells is None:
-            return
-        if not any(cell.strip() for cell in cells):
-            continue
-        if is_header:
-            is_header = False
-        elif len(cells) != len(header):
-            yield number, f"expected {plural(len(header), 'column')} as in the header, got {len(cells)}"
+    undo = str if sheet.separator == "\t" else original
+    for number, cells in sheet.rows:
+        if isinstance(cells, str):
+            yield number, cells
         else:
             topic, docno, grade = (undo(cells[place].strip()) for place in places)
+            grade = DECIMAL_COMMA.sub(r"\1.\2", grade) if sheet.separator != "," else grade
             yield number, (topic, docno, grade)
 
 

@@ -14,7 +14,6 @@ of objects: `{"A.9": {"category": "proof"}}`; or topics in XML or JSON lines. Up
 labels and values.
 """
 
-import csv
 import io
 import json
 import re
@@ -29,6 +28,7 @@ from assay.formats import names
 from assay.formats.compression import Limits, is_packed, unpack
 from assay.formats.documents.batch import MAX_NAME, Malformed, Unusable, limited
 from assay.formats.documents.jsonl import docno_of, tags_of, text_of
+from assay.formats.sheets import read_sheet
 from assay.formats.text import decoded, lines_of, named, visible
 from assay.formats.topics import bolt, lines, objects, tables, trec, xml
 from assay.formats.topics.subtopics import Subtopics, subtopics_of
@@ -372,23 +372,17 @@ def _checked(labels: Mapping[str, object], name: str) -> dict[str, dict[str, str
 
 
 def _labels_of_csv(text: str, name: str) -> dict[str, dict[str, str]]:
-    try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), skipinitialspace=True) if any(row)]
-    except csv.Error as error:
-        raise BadFile(f"{name} is not a CSV file: {error}.") from None
-    if len(rows) < 2 or len(rows[0]) < 2:
+    sheet = read_sheet(io.StringIO(text, newline=""))
+    rows = list(sheet.rows)
+    if not rows or len(sheet.header) < 2:
         raise BadFile(
             f"{name} needs a header with the topic and at least one label, and a line for each topic."
         )
-    header, *lines = rows
-    complaints = [
-        f"line {number}: expected {len(header)} columns, got {len(row)}"
-        for number, row in enumerate(lines, 2)
-        if len(row) != len(header)
-    ]
+    complaints = [f"line {number}: {row}" for number, row in rows if isinstance(row, str)]
     if complaints:
         raise BadTopics(name, complaints)
-    return {row[0].strip(): dict(zip(header[1:], row[1:], strict=True)) for row in lines}
+    words = ([cell.strip() for cell in row] for _, row in rows)
+    return {code: dict(zip(sheet.header[1:], labels, strict=True)) for code, *labels in words}
 
 
 def read_known_items(data: bytes, name: str) -> dict[str, str]:

@@ -65,7 +65,10 @@ def test_only_judgments_of_a_kind_are_compared(tmp_path: Path, capsys: pytest.Ca
             b"topic,docno,choice\n",
             "line 1: expected the columns topic, docno, assessor, grade; assessor missing: got topic, docno, choice",
         ),
-        (b"topic,docno,assessor,grade\nA.1,10,ada,good\n", "line 2: grade 'good' is not a whole number"),
+        (
+            b"topic,docno,assessor,grade\nA.1,10,ada,good\n",
+            "line 2: the answer 'good' is not a whole number; with",
+        ),
         (
             b"topic,docno,assessor,grade\nA.1,10,ada,1\nA.1,,ada,1\n",
             "line 3: expected a topic, a docno and an assessor",
@@ -80,7 +83,7 @@ def test_only_judgments_of_a_kind_are_compared(tmp_path: Path, capsys: pytest.Ca
         ),
         (
             b"topic,docno,assessor,grade\nA.1,10,ada,y\nA.1,11,ada,x\n",
-            "line 2: grade 'y' is not a whole number; leave it empty for a non-answer; line 3: grade 'x'",
+            "line 2: the answer 'y' is not a whole number; with --protocol, keys and labels",
         ),
         (
             b"topic,docno,assessor,grade,is_current\nA.1,10,ada,1,maybe\n",
@@ -95,7 +98,7 @@ def test_only_judgments_of_a_kind_are_compared(tmp_path: Path, capsys: pytest.Ca
             "line 1: expected a topic, a docno and an assessor; line 2: expected an object",
         ),
         (b'topic,docno,assessor,grade\nA.1,"10"0,ada,1\n', "line 2"),
-        (b"topic,docno,assessor,grade\nA.1,\xff,ada,1\n", "not UTF-8 (byte 32)"),
+        (b"topic,docno,assessor,grade\nA.1,\x81,ada,1\n", "Line 2 is neither UTF-8 nor Windows-1252"),
         (b"", "line 1: expected the columns"),
         (b"A.1 0 10 high\n", "line 1: grade 'high'"),
     ],

@@ -215,7 +215,7 @@ def test_quiet_prints_nothing_on_standard_error(samples: Path, capsys: pytest.Ca
     for words in (
         ["pool", *manifest, "--seed", "7"],
         ["preview", *manifest],
-        ["evaluate", *QRELS, "runs/lemma.tsv"],
+        ["evaluate", *QRELS, "runs/abacus.tsv"],
         ["tiers", *QRELS, "runs/abacus.tsv", "runs/lemma.tsv"],
         ["slt", "--input", "formulas-slt.tsv"],
         ["cluster", "formulas-latex.tsv"],

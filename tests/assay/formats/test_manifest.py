@@ -41,8 +41,8 @@ HEADER = "file,team,tag,kind,pooled_as\n"
             HEADER + "good.tsv,t,r,primary,alternate\n",
             "line 2: pooled_as 'alternate': use primary or alternate, and only for baseline runs",
         ),
-        (HEADER + "good.tsv,t,r,primary,,,\n", "line 2: the number of columns differs"),
-        (HEADER + "good.tsv,t\n", "line 2: the number of columns differs"),
+        (HEADER + "good.tsv,t,r,primary,,,x\n", "line 2: expected 5 columns as in the header, got 7"),
+        (HEADER + "good.tsv,t\n", "line 2: expected 5 columns as in the header, got 2"),
         (HEADER + 'good.tsv,"t"x,r,primary,\n', "line 2: "),
         (HEADER + "good.tsv,t,r,primary,\nother.tsv,t,r,primary,\n", "two runs have the tag r"),
     ],
@@ -54,6 +54,24 @@ def test_errors_of_a_manifest_name_the_line(files: Path, text: str, complaint: s
         read_manifest(files / "m.csv", PROTOCOL)
 
     assert complaint in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "File,Team,Tag,Kind\r\nsub\\good.tsv,Owls,r,primary\r\n",
+        "sep=;\r\n File ; Team ; Tag ; Kind \r\nsub/good.tsv;Owls;r;primary\r\n",
+        "# runs of 2026\nfile\tteam\ttag\tkind\t\t\nsub/good.tsv\tOwls\tr\tprimary\t\t\n\t\t\t\n",
+    ],
+)
+def test_manifests_of_spreadsheets_are_read(files: Path, text: str) -> None:
+    (files / "sub").mkdir()
+    (files / "sub" / "good.tsv").write_bytes((files / "good.tsv").read_bytes())
+    (files / "m.csv").write_text(text)
+
+    [run] = read_manifest(files / "m.csv", PROTOCOL)
+
+    assert (run.file, run.team, run.tag, run.kind) == (files / "sub" / "good.tsv", "Owls", "r", "primary")
 
 
 def test_manifest_with_a_byte_order_mark_and_spaces_is_read(files: Path) -> None:

@@ -34,7 +34,7 @@ def test_columns_come_in_any_order_and_names_are_made_if_there_are_none() -> Non
         (b"text,topic\na,\n", "line 2: topic '' is not one word"),
         (b"text,docno\na\n", "line 2: expected 2 columns as in the header, got 1"),
         (b'text\na\n"b\n', "not a row of a table"),
-        (b"text\n\xe9\n", "line 2: not UTF-8"),
+        (b"text\n\x81\n", "Line 2 is neither UTF-8 nor Windows-1252"),
     ],
 )
 def test_wrong_table_is_refused_with_its_lines(data: bytes, message: str) -> None:

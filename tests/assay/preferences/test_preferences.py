@@ -35,7 +35,7 @@ def judged(pairs: list[tuple[str, str]], topic: str = "1") -> list[Vote]:
 
 class TestVotes:
     def test_each_wrong_line_is_named(self) -> None:
-        text = "1 a b a\n1 a a a\n1 a b c\n1 a\n\n# a note\n1 tie b b\n1 a b b\n"
+        text = "1 a b a\n1 a a a\n1 a b c\n1 a\n\n# a note\n1 tie b b\n1 a b b ann\n1 a b a ann\n"
 
         with pytest.raises(InputError) as error:
             parse_votes(text, "votes.txt")
@@ -45,8 +45,13 @@ class TestVotes:
             "votes.txt, line 3: c is not preferred to anything: use a, b, tie or bad",
             "votes.txt, line 4: expected topic, left, right, preferred document and perhaps assessor, got 2 columns",
             "votes.txt, line 7: tie and bad cannot be names of documents",
-            "votes.txt, line 8: 1 voted on a and b in line 1 already",
+            "votes.txt, line 9: ann voted on a and b in line 8 already",
         ]
+
+    def test_several_votes_on_a_pair_without_assessors_are_those_of_several_people(self) -> None:
+        votes = parse_votes("1 a b a\n1 b a a\n1 a b b\n1 a c a\n2 a b a\n", "votes.txt")
+
+        assert [vote.assessor for vote in votes] == ["1", "2", "3", "1", "1"]
 
     def test_a_file_without_votes_is_refused(self) -> None:
         with pytest.raises(InputError, match="it has no votes"):

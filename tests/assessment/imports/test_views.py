@@ -470,6 +470,16 @@ def start(client: Client, scene: Scene, content: bytes) -> Any:
     )
 
 
+def test_text_of_excel_is_read_and_a_nul_in_a_header_is_an_error(scene: Scene) -> None:
+    client = api(make_organizer())
+
+    made = start(client, scene, "sep=;\ntopic;docno;assessor;grade\nA.1;1;bob;high\n".encode("utf-16"))
+    refused = start(client, scene, b"topic,docno,ass\0essor,grade\nA.1,1,bob,3\n")
+
+    assert (made.status_code, refused.status_code) == (201, 422)
+    assert JudgmentImport.objects.get().report["header"] == ["topic", "docno", "assessor", "grade"]
+
+
 def test_file_is_checked_mapped_and_imported(scene: Scene) -> None:
     client = api(make_organizer())
     docno = scene.pool.entries.filter(topic=scene.first).earliest("position").docno

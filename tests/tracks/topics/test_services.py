@@ -237,7 +237,7 @@ def test_labels_are_read_from_a_topic_file_whose_topics_are_not_imported() -> No
         ('{"A.1": {"length": "9"}}', "no column is a label; use "),
         ('{"A.1": "proof"}', "must contain an object"),
         ('{"A.1": ', "not JSON"),
-        ("topic,category\nA.1,proof,hard\n", "line 2: expected 2 columns, got 3"),
+        ("topic,category\nA.1,proof,hard\n", "line 2: expected 2 columns as in the header, got 3"),
         ("topic\nA.1\n", "needs a header"),
         ("", "needs a header"),
     ],

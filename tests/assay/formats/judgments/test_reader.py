@@ -77,7 +77,7 @@ def test_separators_and_long_cells_of_spreadsheets_are_read(separator: str) -> N
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("topic,docno,assessor,grade,comment\nA.1,1,ada,1,a\n\nA.1,2,ada,1,Zürich\n", "line 4: not UTF-8"),
+        ("topic,docno,assessor,grade\nA.1,1,ada,1\n\nA.1,\x81,ada,1\n", "Line 4 is neither UTF-8 nor"),
         (
             '{"topic": "1", "docno": "2", "assessor": "a", "grade": 1, "comment": "\\ud83d"}',
             "half of a surrogate pair",
@@ -86,13 +86,13 @@ def test_separators_and_long_cells_of_spreadsheets_are_read(separator: str) -> N
             '{"topic": "1", "docno": "2", "assessor": "a", "grade": 1, "comment": "\\u0000"}',
             "comment contains a NUL",
         ),
-        ('topic,docno,assessor,grade,comment\nA.1,1,ada,1,"a\nb"\nA.1,2,ada,x,\n', "line 4: grade 'x'"),
+        ('topic,docno,assessor,grade,comment\nA.1,1,ada,1,"a\nb"\nA.1,2,ada,1.5,\n', "line 4: grade '1.5'"),
         ("topic,docno,assessor,grade,seconds\nA.1,1,ada,1,long\n", "line 2: seconds 'long' is not a number"),
         (
             "topic,docno,assessor,grade,answers\nA.1,1,ada,1,[1]\n",
             "line 2: answers '[1]' is not an object",
         ),
-        ("topic,docno,assessor,grade\n" + "A.1,1,ada,x\n" * 300, "and 295 more"),
+        ("topic,docno,assessor,grade\n" + "A.1,1,ada,?\n" * 300, "and 295 more"),
     ],
 )
 def test_errors_name_the_line(text: str, message: str) -> None:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.formats.qrels.reader import (
+    GradeScale,
     QrelsColumns,
     QrelsError,
     columns_from,
@@ -84,7 +85,7 @@ def test_any_other_grade_is_refused(written: str, complaint: str) -> None:
 
 def test_every_complaint_has_its_line() -> None:
     text = (
-        b"A.1 0 x 1\nA.1 0 1\nA.1 0 y 1 2\nA.1 0 x 2\n\xff 0 x 1\nA.1 0 \xff 1\nA.1 0 a\0b 1\n"
+        b"A.1 0 x 1\nA.1 0 1\nA.1 0 y 1 2\nA.1 0 x 2\nA.1 0 a\0b 1\n"
         + b"t" * 101
         + b" 0 x 1\nA.1 0 "
         + b"d" * 401
@@ -95,11 +96,9 @@ def test_every_complaint_has_its_line() -> None:
         "line 2: expected 4 columns (topic, 0, docno, grade), got 3",
         "line 3: expected 4 columns (topic, 0, docno, grade), got 5",
         "line 4: document x of topic A.1 is already in line 1",
-        "line 5: the topic is not UTF-8",
-        "line 6: the docno is not UTF-8",
-        "line 7: the docno contains a NUL byte",
-        "line 8: the topic has 101 bytes; at most 100 are accepted",
-        "line 9: the docno has 401 bytes; at most 400 are accepted",
+        "line 5: the docno contains a NUL byte",
+        "line 6: the topic has 101 bytes; at most 100 are accepted",
+        "line 7: the docno has 401 bytes; at most 400 are accepted",
     ]
 
 
@@ -117,8 +116,20 @@ def test_a_file_without_lines_is_refused(text: bytes) -> None:
     assert complaints(text) == ["the file contains no qrels; expected lines of topic, 0, docno, grade"]
 
 
-def test_a_file_in_utf_16_is_refused_as_such() -> None:
-    assert complaints("A.1 0 x 1\n".encode("utf-16")) == ["line 1: the file is UTF-16; qrels are UTF-8"]
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "windows-1252", "utf-8-sig"])
+def test_other_encodings_are_read(encoding: str) -> None:
+    text = "".join(f"A.1 0 {docno} 1\n" for docno in ("é", "x", "y"))
+
+    assert rows(parse_qrels(text.encode(encoding))) == [
+        ("A.1", docno.encode(), 1) for docno in ("x", "y", "é")
+    ]
+
+
+def test_marks_of_joined_files_and_ctrl_z_are_left_out() -> None:
+    assert rows(parse_qrels("\ufeff1 0 a 1\n\ufeff2 0 a 1\n\x1a".encode())) == [
+        ("1", b"a", 1),
+        ("2", b"a", 1),
+    ]
 
 
 def test_docnos_are_text_even_if_they_look_like_numbers() -> None:
@@ -229,14 +240,43 @@ def test_tables_with_a_header_are_read(text: str) -> None:
     assert rows(parse_qrels(text.encode())) == rows(parse_qrels(SMALL))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "topic;docno;grade\r\n1;d1;1\r\n1;d3;2\r\n",
+        "sep=;\r\ntopic;docno;grade\r\n1;d1;1\r\n1;d3;2\r\n",
+        "\ufeffTopic;Docno;Grade\n1;d1;1,0\n1;d3;2,00\n",
+        "# made by hand\n\ntopic,docno,grade\n1,d1,1\n1,d3,2\n",
+        "topic,docno,grade,,\n1,d1,1,,\n1,d3,2,,\n,,,,\n",
+        "query,docid,rating\n1,d1,1\n1,d3,2\n",
+        ",qid,docno,label\n0,1,d1,1\n1,1,d3,2\n",
+        "query-id\tcorpus-id\tscore\n1\td1\t1\n1\td3\t2\n",
+        '"sep=\t"\n"qid"\t"doc id"\t"relevance"\n1\td1\t1\n1\td3\t2\n',
+    ],
+)
+def test_tables_of_spreadsheets_and_programs_are_read(text: str) -> None:
+    assert rows(parse_qrels(text.encode())) == [("1", b"d1", 1), ("1", b"d3", 2)]
+
+
+def test_grades_may_be_words_of_the_protocol() -> None:
+    scale = GradeScale.of(load_protocol("arqmath-2020-task1"))
+    text = b"topic,docno,grade\nA.1,a,High\nA.1,b,not relevant\nA.1,c,2\nA.1,d,unknown word\n"
+
+    with pytest.raises(QrelsError, match=r"^line 5: grade 'unknown word' is not a whole number$"):
+        parse_qrels(text, grades=scale)
+    assert rows(parse_qrels(text.replace(b"unknown word", b"LOW"), grades=scale)) == [
+        ("A.1", b"a", 3), ("A.1", b"b", 0), ("A.1", b"c", 2), ("A.1", b"d", 1)
+    ]  # fmt: skip
+
+
 def test_wrong_lines_of_a_table_are_reported() -> None:
     text = 'topic,docno,grade\nA.1,9,3\nA.1,9,2\nA.1,10\nA.1,"a b",1\nA.1,,1\nA.1,12,1.5\nA.1,13,high\n'
 
     assert complaints(text.encode()) == [
         "line 3: document 9 of topic A.1 is already in line 2",
         "line 4: expected 3 columns as in the header, got 2",
-        "line 5: topic, docno and grade must be words: not empty, without white space",
-        "line 6: topic, docno and grade must be words: not empty, without white space",
+        "line 5: topic and docno must be words, without white space, and grade not empty",
+        "line 6: topic and docno must be words, without white space, and grade not empty",
         "line 7: grade 1.5 is a fraction; grades are whole numbers",
         "line 8: grade 'high' is not a whole number",
     ]
@@ -245,7 +285,7 @@ def test_wrong_lines_of_a_table_are_reported() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (b"topic,docno,grade\nA.1,\xff,1\n", "line 2: the line is not UTF-8"),
+        (b"topic,docno,grade\nA.1,\x81,1\n", "Line 2 is neither UTF-8 nor Windows-1252 (byte 0x81)."),
         (b'topic,docno,grade\nA.1,"x,1\n', "line 2: not a row of a table: unexpected end of data"),
         (b"topic,docno,grade\n", "the file contains no qrels; expected lines of topic, 0, docno, grade"),
         (b"topic,docno,grade\nA.1,a\0b,1\n", "line 2: the docno contains a NUL byte"),
