@@ -13,6 +13,7 @@ from assay.protocols.schema import Grade, Protocol, QrelsRules
 from assay.structure import decoded, read_toml
 
 DIRECTORY = Path(__file__).parent / "shipped"
+STARTERS = Path(__file__).parent / "starters"
 MAX_SIZE = 250_000  # characters, of which a template takes most
 # tomllib needs time that grows with the square of the length of a dotted key, which is on one line: 12 s for the
 # longest file of one line, and for the longest file of long lines. Texts may have lines of any length.
@@ -38,6 +39,15 @@ def shipped_text(slug: str) -> str:
     if slug not in shipped_slugs():
         raise ProtocolError(f"no protocol {slug!r}; use one of {', '.join(shipped_slugs())}")
     return (DIRECTORY / f"{slug}.toml").read_bytes().decode()
+
+
+def starter_guidelines(slug: str) -> str:
+    """Guidelines for assessors to begin with, in Markdown; empty for a protocol that does not ship.
+
+    Protocols of several years of one task share them: `arqmath-2020-task1` has those of `arqmath-task1`.
+    """
+    path = STARTERS / f"{re.sub('-20[0-9]{2}(?=-|$)', '', slug)}.md"
+    return path.read_text(encoding="utf-8") if slug in shipped_slugs() and path.is_file() else ""
 
 
 def load_protocol(name: str) -> Protocol:

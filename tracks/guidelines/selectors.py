@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.safestring import SafeString, mark_safe
 
 from accounts.models import User
+from assay.protocols.loader import starter_guidelines
 from assay.protocols.schema import JudgingRules
 from tracks.assessors.selectors import tracks_judged_by
 from tracks.guidelines.differences import Hunk
@@ -138,7 +139,10 @@ class ChangesPage:
 
 
 def draft_of(track: Track) -> GuidelinesDraft:
-    """The text that organizers are writing; not stored if nobody has saved one."""
+    """The text that organizers are writing; not stored if nobody has saved one.
+
+    The first one begins with the starter of the protocol.
+    """
     draft = GuidelinesDraft.objects.select_related("edited_by").filter(track=track).first()
-    text = track.guidelines.text if track.guidelines else ""
+    text = track.guidelines.text if track.guidelines else starter_guidelines(track.protocol.slug)
     return draft or GuidelinesDraft(track=track, text=text)

@@ -96,6 +96,7 @@ def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "heading": "Edit the guidelines",
         "crumbs": [("Guidelines", reverse("tracks:guidelines", args=[track.slug]))],
         "draft": draft,
+        "is_starter": bool(draft.text) and not (draft.pk or track.guidelines),
         "choices": track.protocol.parsed.judging.choices,
         "tab": "guidelines",
     }

@@ -169,6 +169,14 @@ def test_broken_protocol_is_refused_with_file_and_key(name: str) -> None:
     assert str(expected) in str(refusal.value)
 
 
+def test_shipped_protocols_have_starter_guidelines_where_people_judge() -> None:
+    without = {slug for slug in loader.shipped_slugs() if not loader.starter_guidelines(slug)}
+
+    assert without == {"ntcir-11-math"}  # the known item is the only relevant one
+    assert loader.starter_guidelines("arqmath-2022-task1") == loader.starter_guidelines("arqmath-2020-task1")
+    assert loader.starter_guidelines("lab") == ""
+
+
 def test_empty_source_is_refused() -> None:
     start, _, rest = GOOD.partition('source = """')
     _, _, end = rest.partition('"""')

@@ -56,6 +56,20 @@ def page_of(user: User, name: str, *arguments: object) -> str:
 EXAMPLE = "# Rules\n\n::: example A.1 11 high\nIt answers $x$ **completely**.\n:::\n"
 
 
+def test_first_draft_begins_with_the_starter_of_the_protocol(track: Track) -> None:
+    organizer = make_organizer()
+
+    page = page_of(organizer, "edit_guidelines", track.slug)
+    post(track, "save", "Our own.", client=as_user(organizer))
+    later = page_of(organizer, "edit_guidelines", track.slug)
+
+    assert "Read the question completely first" in page
+    assert "The text is a starter for this protocol" in page
+    assert "Our own." in later
+    assert "Read the question completely first" not in later
+    assert "starter" not in page_of(make_assessor(track), "guidelines", track.slug)
+
+
 def test_publication_makes_a_version_that_assessors_read(track: Track) -> None:
     page = post(track, "publish", EXAMPLE, summary="First rules").content.decode()
 
