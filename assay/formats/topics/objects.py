@@ -114,6 +114,8 @@ def _inner(whole: dict[str, Any], text: str) -> Iterator[tuple[int, dict[str, An
     ]
     if len(arrays) == 1:
         rows = [each if isinstance(each, dict) else {} for each in arrays[0]]
+    elif names.places(keys, "topics"):  # a topic without a code
+        rows = [whole]
     else:
         rows = [
             {"code": key} | (value if isinstance(value, dict) else {"title": value})
