@@ -35,6 +35,7 @@ from assay.formats.documents.batch import (
     limited,
     moment,
 )
+from assay.formats.text import BOM
 from assay.html.forum import to_html
 from assay.html.sanitize import clean_body, clean_comment, clean_text, clean_title, without_controls
 from assay.structure import strict_json
@@ -57,10 +58,10 @@ def convert(data: bytes) -> Batch:
     offset = 0
     for number, line in enumerate(data.split(b"\n")):
         begin, offset = offset, offset + len(line) + 1
-        if not line.strip():
+        if not line.strip(b"\x1a \t\r"):  # Ctrl-Z may end a file
             continue
         try:
-            content = strict_json(decoded_line(line, batch))
+            content = strict_json(decoded_line(line.removeprefix(BOM), batch))
             if not isinstance(content, dict):
                 raise ValueError("a value that is not an object")
             add_document(with_usual_names(content), batch)

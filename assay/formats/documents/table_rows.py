@@ -79,8 +79,9 @@ def _comma_rows(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _decoded(data: bytes, batch: Batch) -> str:
-    """The text of rows; the batch counts the lines that are not UTF-8."""
+    """The text of rows, without byte-order marks; the batch counts the lines that are not UTF-8."""
     try:
-        return data.decode()
+        text = data.decode()
     except UnicodeDecodeError:
-        return "\n".join(decoded_line(line, batch) for line in data.split(b"\n"))
+        text = "\n".join(decoded_line(line, batch) for line in data.split(b"\n"))
+    return text.replace("\n\ufeff", "\n").rstrip("\x1a")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.formats.documents import jsonl, stackexchange
+from assay.formats.documents import jsonl, stackexchange, table_rows
 from assay.formats.documents.batch import AGAIN, REPLACED, WINDOWS_1252, Batch, Malformed
 from assay.html.tidy import MAX_DEPTH
 from tests.helpers.dumps import answer, question, row
@@ -276,6 +276,15 @@ def test_characters_that_the_database_cannot_store_are_replaced_and_counted(key:
     lines = batch.lines["comment" if key == "comments" else "document"]
     assert "a b" in "".join(lines.values())
     assert (batch.skipped, batch.counts[REPLACED]) == ({}, 1)
+
+
+def test_marks_of_joined_files_and_the_end_of_old_ones_are_left_out() -> None:
+    batch = jsonl.convert('{"docno": "1"}\n\ufeff{"docno": "2"}\n\x1a'.encode())
+    table = table_rows.convert("1\ta\n\ufeff2\tb\n\x1a".encode(), "tsv docno=1 text=2 of=2")
+
+    for each in (batch, table):
+        assert [fields[0] for fields in rows_of(each, "document")] == ["1", "2"]
+        assert each.skipped == {}
 
 
 def test_line_that_is_not_utf8_is_read_as_windows_1252() -> None:
