@@ -9,7 +9,7 @@ from django.core import mail
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import User
+from accounts.models import Event, User
 from participation.models import Team
 from participation.teams import services as team_services
 from pooling import tasks
@@ -73,6 +73,9 @@ def test_team_without_a_run_that_it_owes_is_named_and_reminded(client: Client, t
     assert "1 of 2 teams complete" in overview
     assert "Owls: phase 2, baseline, Description of the preprocessing." in overview
     assert "Reminded: Owls." in response.content.decode()
+    event = Event.objects.get(action="teams.reminded")
+    assert (event.by, event.track_slug) == (User.objects.get(is_staff=True), "forum")
+    assert event.details == {"Owls": "phase 2, baseline, Description of the preprocessing"}
     [letter] = mail.outbox
     assert letter.to == ["olive@example.org"]
     assert "Missing: phase 2, baseline, Description of the preprocessing." in letter.body

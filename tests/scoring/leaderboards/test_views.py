@@ -217,12 +217,13 @@ def test_release_of_grades_of_a_machine_needs_a_reason(scored: Scene) -> None:
 def test_release_page_counts_the_teams_without_members_apart(scored: Scene) -> None:
     board = scored.leaderboard()
     scored.theirs.members.clear()
+    team_services.add_member(team=scored.ours, user=scored.stranger)
 
     page = client_of(scored, "organizer").get(
         reverse("scoring:release", args=[board.pk]), {"level": "participants"}
     )
 
-    assert "What 1 member of 1 team (1 team has no member) will see" in page.content.decode()
+    assert "What 2 members of 1 team (1 team has no member) will see" in page.content.decode()
 
 
 def test_track_with_a_released_leaderboard_is_not_opened_for_runs(scored: Scene) -> None:

@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from accounts.models import Event
 from corpus.models import Collection
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_assessor, make_collection, make_document, make_track, make_user
@@ -66,4 +67,11 @@ def test_program_shows_and_hides_examples(scene: Scene, track: Track) -> None:
     shown = track.training_qrels.count()
     call(client, "POST", "train_with_qrels", qrels.pk, data={"track": "arq-2", "is_shown": False})
 
+    call(client, "POST", "train_with_qrels", qrels.pk, data={"track": "arq-2", "is_shown": False})
+
     assert (shown, track.training_qrels.count()) == (1, 0)
+    events = Event.objects.filter(action__startswith="training-qrels.").order_by("pk")
+    assert [(event.action, event.by, event.track_slug, event.details) for event in events] == [
+        (f"training-qrels.{word}", scene.organizer, "arq-2", {"qrels of": "arq"})
+        for word in ("shown", "hidden")
+    ]
