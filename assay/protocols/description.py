@@ -220,6 +220,8 @@ def rules_of_lines(runs: RunRules) -> Iterator[str]:
         yield f"A tag consists of {runs.characters_of_tags}."
     if runs.second_column:
         yield f"The second column of TREC's six columns is {runs.second_column}."
+    if runs.columns is not None and runs.columns.topic:
+        yield f"Each line is of the topic {runs.columns.topic}."
     if runs.missing_topics == "error":
         yield "A run without a document for each topic is refused."
 

@@ -120,18 +120,15 @@ def _of_lines(runs: schema.RunRules) -> Iterator[str]:
         yield "runs.out_of_range_ranks: no format of runs.formats has ranks; leave the key out"
     if needs_rank and "bolt-xml" in runs.formats:
         yield "runs.ties: bolt-xml has no ranks; use docno or file"
-    if runs.second_column and "trec-6" not in runs.formats:
-        yield "runs.second_column: runs.formats has no trec-6; leave the key out"
-    if runs.second_column and len(runs.second_column.split()) != 1:
-        yield f"runs.second_column: {shown(runs.second_column)} is not one word"
-    if runs.max_tag is not None and not 0 < runs.max_tag <= MAX_TAG:
-        yield f"runs.max_tag: {runs.max_tag} is not accepted; use 1 to {MAX_TAG}"
-    if any(character.isspace() for character in runs.tag_characters or ""):
-        yield "runs.tag_characters: white space cannot be in a tag; leave it out"
+    yield from _of_tags(runs)
     if lines is None:
         return
     order = lines.order
-    yield from _of_order("runs.columns.order", order)
+    if lines.topic and (len(lines.topic.split()) != 1 or len(lines.topic.encode()) > MAX_TAG):
+        yield f"runs.columns.topic: {shown(lines.topic)} is not one word of at most {MAX_TAG} bytes"
+    if lines.topic and "topic" in order:
+        yield "runs.columns.topic: runs.columns.order has a column with the topic; use one of them"
+    yield from _of_order("runs.columns.order", ("topic", *order) if lines.topic else order)
     if not {"score", "rank"} & set(order) and runs.max_ranks != 1:
         yield (
             "runs.columns.order: names neither score nor rank, which order the documents; add one of them, or set "
@@ -142,6 +139,18 @@ def _of_lines(runs: schema.RunRules) -> Iterator[str]:
     if ("label" in order) != bool(lines.labels):
         yield "runs.columns.labels: name the words of the column label, or use neither"
     yield from _of_words("runs.columns.labels", lines.labels)
+
+
+def _of_tags(runs: schema.RunRules) -> Iterator[str]:
+    """Complaints about the rules for tags and for the second column."""
+    if runs.second_column and "trec-6" not in runs.formats:
+        yield "runs.second_column: runs.formats has no trec-6; leave the key out"
+    if runs.second_column and len(runs.second_column.split()) != 1:
+        yield f"runs.second_column: {shown(runs.second_column)} is not one word"
+    if runs.max_tag is not None and not 0 < runs.max_tag <= MAX_TAG:
+        yield f"runs.max_tag: {runs.max_tag} is not accepted; use 1 to {MAX_TAG}"
+    if any(character.isspace() for character in runs.tag_characters or ""):
+        yield "runs.tag_characters: white space cannot be in a tag; leave it out"
 
 
 def _of_order(key: str, order: tuple[str, ...]) -> Iterator[str]:

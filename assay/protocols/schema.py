@@ -187,6 +187,7 @@ class RunLines:
 
     order: tuple[RunColumn, ...]  # from left to right; a column `skip` has no meaning
     separator: Separator = "white-space"
+    topic: str = ""  # the code of the only topic, where `order` has no column with it
     # The words of the column `label`: whether each says that the document is relevant.
     labels: Mapping[str, bool] = field(default_factory=_nothing)
 

@@ -131,6 +131,8 @@ def _has_width(
         message = f"expected {form.width} columns as in most of the file, got {got}"
         tally.error("mixed", message, "One format in one file.", number)
         return False
+    if form.only_topic:  # which is not in the file
+        got, widths = got - 1, [width - 1 for width in widths]
     hint = ""  # the probable reason
     marks = ((b",", "commas"), (b";", "semicolons"), (b"|", "bars"), (b"\\t", "the letters \\t"))
     if b"\xc2\xa0" in line:

@@ -42,6 +42,9 @@ class LineForm(NamedTuple):
     ties: Ties = "docno"
     columns: tuple[str, ...] = ()  # the names of all columns, for lines that are not separated by white space
     only_tabs: bool = False  # separate columns, which may be empty or contain spaces
+    only_topic: bytes = (
+        b""  # that is read as the first column of each line; empty: the lines name their topics
+    )
 
     @property
     def has_ranks(self) -> bool:
@@ -64,7 +67,8 @@ class LineForm(NamedTuple):
 
     def n_columns(self, line: bytes) -> int:
         """The number of columns of a line."""
-        return len(line.split()) if self.is_of_words else n_columns(line, self.separator)
+        n = len(line.split()) if self.is_of_words else n_columns(line, self.separator)
+        return n + 1 if n and self.only_topic else n
 
     def line(
         self,
@@ -92,7 +96,7 @@ class LineForm(NamedTuple):
         ):
             if column is not None:
                 words[column] = quoted(word, self.separator)
-        return self.separator.join(words) + b"\n"
+        return self.separator.join(words[1:] if self.only_topic else words) + b"\n"
 
 
 class XmlForm(NamedTuple):
@@ -216,11 +220,12 @@ def forms_of(protocol: Protocol, formats: Sequence[RunFormat] = ()) -> list[RunF
     rules = protocol.runs
     own: dict[RunFormat, RunForm] = {}
     if (lines := rules.columns) is not None:
-        place = {name: column for column, name in enumerate(lines.order)}
+        order = ("topic", *lines.order) if lines.topic else lines.order
+        place = {name: column for column, name in enumerate(order)}
         own["columns"] = LineForm(
             "columns",
             " ".join("-" if name == "skip" else name for name in lines.order),
-            len(lines.order),
+            len(order),
             place["topic"],
             place["docno"],
             place.get("rank"),
@@ -232,6 +237,7 @@ def forms_of(protocol: Protocol, formats: Sequence[RunFormat] = ()) -> list[RunF
             separator=SEPARATORS[lines.separator],
             columns=lines.order,
             only_tabs=lines.separator == "tab",
+            only_topic=lines.topic.encode(),
         )
     forms = [own.get(name) or FORMS[name] for name in formats or rules.formats]
     if rules.second_column:

@@ -36,6 +36,7 @@ from assay.formats.tokens import Table
 UTF32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
 BOMS = re.compile(rb"^[ \t]*(?:\xef\xbb\xbf[ \t]*)+", re.MULTILINE)
 CTRL_Z = re.compile(rb"\x1a[\x1a\0\s]*\Z")  # the end of the text in files of CP/M and DOS
+FILLED = re.compile(rb"^(?=[^\n]*\S)", re.MULTILINE)  # the starts of lines with words
 CUT = 160
 SAMPLE = 50  # lines from which the form is detected
 HEADER_WORDS = frozenset(b"rank score run_number query_id topic_id docno post_id formula_id".split())
@@ -383,12 +384,14 @@ class LineReader:
 
     def _take_words(self, number: int, chunk: bytes) -> None:
         assert self.form is not None
+        if self.form.only_topic:
+            chunk = FILLED.sub(self.form.only_topic.replace(b"\\", rb"\\") + b"\t", chunk)
         if not self._is_begun and chunk.strip():
             number, chunk = self._without_header(number, chunk)
             self._is_begun = True
         rows = read_fast_path(number, chunk, self.form) if chunk else None
         if rows is None:
-            widths = sorted({form.width for form in self._forms})
+            widths = sorted({form.width for form in self._forms})  # with the only topic
             rows = read_slow_path(number, chunk, self.form, widths, self._tally)
         self._parts.append(rows)
         self._n_rows += len(rows.score)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
-from assay.protocols.loader import shipped_text
+from assay.protocols.loader import ProtocolError, load_protocol, shipped_text
 
 COLUMNS = """
 [runs.columns]
@@ -154,6 +154,27 @@ def test_only_tabs_separate_columns_if_the_protocol_says_so(
     assert "line 1: the column docno contains white space" in capsys.readouterr().out
     assert check(folder, run.replace("\t0.9", " 0.9"), *changes) == 1
     assert "separated by tabs." in capsys.readouterr().out
+
+
+def test_run_without_a_column_of_topics_has_the_topic_of_the_protocol(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "run.txt").write_text("Q1_C1 0.5 true\n\nQ1_C2 0.5 false\nQ1_C3 0.9 false\n")
+    changes = (('order = ["topic", "docno", "rank", "score",', 'topic = "Q1"\norder = ["docno", "score",'),)
+
+    values = scores(folder, capsys, *changes)
+
+    assert (values["RR"], values["labelAcc"]) == (0.5, 1.0)
+    assert check(folder, "Q1_C1 0.5\n", *changes) == 1
+    assert "line 1: expected 3 columns, got 2" in capsys.readouterr().out
+    assert (
+        check(folder, "Q1_C1,0.5,true\n", *changes, ('topic = "Q1"', 'topic = "Q1"\nseparator = "comma"'))
+        == 0
+    )
+    with pytest.raises(ProtocolError, match=r"runs\.columns\.topic: .* has a column with the topic"):
+        load_protocol(
+            protocol(folder, ('order = ["topic", "docno", "rank"', 'topic = "Q1"\norder = ["topic", "docno"'))
+        )
 
 
 QUOTED = (

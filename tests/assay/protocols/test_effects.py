@@ -62,6 +62,7 @@ EFFECTS = {
     ),
     "runs.columns.order": f"{OWN}rank_orders_a_run_without_scores",
     "runs.columns.separator": f"{OWN}columns_are_separated_as_the_protocol_says",
+    "runs.columns.topic": f"{OWN}run_without_a_column_of_topics_has_the_topic_of_the_protocol",
     "runs.columns.labels": f"{OWN}wrong_line_is_named",
     **dict.fromkeys(
         [f"runs.answers.{key}" for key in ("max_words", "max_characters", "max_references", "max_run_id")],

@@ -115,7 +115,7 @@ def test_elements_inside_formulas_rank_the_formula_once(monkeypatch: pytest.Monk
 
 def test_lines_left_out_do_not_count_toward_the_ranks() -> None:
     lines = [f"B.1\t12\t6\t{rank}\t{9000 - rank}\trun" for rank in range(1, 2)]
-    many = [f"B.1\t{i}\t6\t{i}\t{5000 - i}\trun" for i in range(100, 1100)]
+    many = [f"B.1\t{i}\t6\t{i - 99}\t{5000 - i}\trun" for i in range(100, 1100)]
     formulas = Formulas.of([*INDEX, *((str(i), "6", "4", "answer", "v") for i in range(100, 1100))])
 
     checked = check("\n".join([*lines, *many]) + "\n", formulas=lambda _: formulas)
