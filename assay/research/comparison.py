@@ -32,7 +32,7 @@ from assay.research.evaluation import (
 )
 from assay.research.results import Figure, Result
 from assay.statistics.intervals import METHODS, coverage, intervals_of_means
-from assay.statistics.leaderboard import possible_range
+from assay.statistics.leaderboard import NOT_COMPARABLE, possible_range
 from assay.statistics.rank_correlation import overlap_of_runs, ranks
 from assay.statistics.significance import (
     PairTest,
@@ -432,7 +432,7 @@ class Tiers(Result):
                 numbers = (float(column[n]) for column in (intervals.means, intervals.low, intervals.high))
                 rows.append((str(measure), rank, inputs.names[n], *numbers, tier_of.get(n, "")))
             rows += [
-                (str(measure), None, name, float(intervals.means[n]), None, None, "not comparable")
+                (str(measure), None, name, float(intervals.means[n]), None, None, NOT_COMPARABLE)
                 for n, name in enumerate(inputs.names)
                 if n not in inputs.comparable
             ]

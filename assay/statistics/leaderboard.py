@@ -30,6 +30,7 @@ from assay.statistics.significance import PairTest, Progress, Scores, silent
 from assay.statistics.tukey import letters, tiers, tukey_hsd
 
 JUDGED_AT_10 = Measure("judged", k=10)
+NOT_COMPARABLE = "not comparable"  # in place of the tier of a run without a judged document
 
 
 def counted(

@@ -13,6 +13,7 @@ from assay import plots
 from assay.protocols.measures import FAMILIES, parse_measure
 from assay.protocols.run_answers import public_questions
 from assay.protocols.schema import RunQuestion, RunRules
+from assay.statistics.leaderboard import NOT_COMPARABLE
 from assay.tables import shown
 from participation.models import Team
 from pooling.models import Run
@@ -270,6 +271,7 @@ def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatis
     if isinstance(user, User):
         own = set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
     sees_all = oversees(user, board.track_id) or board.release == Leaderboard.Release.PUBLIC
+    tells_method = "intervals" in board.statistics
     best = [shown(max((of_run[name] for of_run in means.values()), default=0.0)) for name in board.measures]
     evaluations = board.evaluations.select_related("run__team").defer("run__report")
     rows = []
@@ -285,6 +287,10 @@ def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatis
                 ends = (tested.low, tested.high) if board.qrels.n_topics > 1 else ()
                 low, high = (each[position] for each in ends) if ends else (None, None)
                 interval = _shown(low), _shown(high), tested.tier[position]
+                if (
+                    tells_method and evaluation.mismatch
+                ):  # as `assay tiers` says it; older ones stay as they were
+                    interval = "", "", NOT_COMPARABLE
             cells.append(Cell(value, shown(value), shown(value) == highest, *interval))
         is_own = evaluation.run.team_id in own
         rows.append(BoardRow(evaluation, evaluation.run, cells, is_own, sees_all or is_own))

@@ -166,5 +166,7 @@ def _discrimination_table(inputs: Inputs, arguments: argparse.Namespace) -> Tabl
             seed=arguments.seed,
             progress=steps(str(measure), is_quiet=arguments.quiet),
         )
-        table.rows.append((str(measure), n_pairs, test.share_significant(arguments.alpha), test.critical))
+        is_tested = len(inputs.topics) > 1  # a single topic does not show how much values vary
+        numbers = (test.share_significant(arguments.alpha), test.critical) if is_tested else (None, None)
+        table.rows.append((str(measure), n_pairs, *numbers))
     return table

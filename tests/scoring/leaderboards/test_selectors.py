@@ -95,6 +95,18 @@ def test_interval_contains_its_mean_and_equal_values_have_none(scene: Scene, boa
     assert (third.low, third.high) == ("", "")
 
 
+def test_a_run_without_a_judged_document_is_not_comparable(scene: Scene, board: Leaderboard) -> None:
+    scene.submit(scene.ours, "alien", "unknown")
+    client = Client()
+    client.force_login(scene.organizer)
+
+    board = scene.leaderboard(board.qrels)
+
+    cells = row_of(scene, board, "alien").cells
+    assert {(cell.low, cell.high, cell.tier) for cell in cells} == {("", "", "not comparable")}
+    assert '<td class="tier">not comparable</td>' in client.get(board.get_absolute_url()).content.decode()
+
+
 def test_page_plot_api_and_file_state_the_method_of_the_intervals_and_what_they_are_worth(
     scene: Scene, board: Leaderboard
 ) -> None:
