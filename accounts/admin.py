@@ -26,7 +26,15 @@ class AssayUserAdmin(Undeletable, UserAdmin[User]):
     list_filter = ["is_staff", "is_active"]
     fieldsets = (
         (None, {"fields": ("username", "password")}),
-        ("Person", {"fields": ("first_name", "last_name", "email", "uses_shortcuts", "accepts_next")}),
+        (
+            "Person",
+            {
+                "fields": (
+                    *("first_name", "last_name", "email", "uses_shortcuts", "accepts_next"),
+                    *("grade_submits", "shows_time_left"),
+                )
+            },
+        ),
         (
             "Role",
             {

@@ -42,6 +42,18 @@ class User(AbstractUser):
         default=True,
         help_text="After a submission, take the next task at once. Off: first ask whether to go on.",
     )
+    grade_submits = models.BooleanField(
+        "a grade submits",
+        default=False,
+        db_default=False,
+        help_text="A grade submits, where nothing else is asked.",
+    )
+    shows_time_left = models.BooleanField(
+        "time left",
+        default=True,
+        db_default=True,
+        help_text="The judging page shows the time left for a task.",
+    )
     judging_keys = JsonField(
         default=dict, editable=False, help_text="The user's own keys on the judging page, by action."
     )

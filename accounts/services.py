@@ -45,8 +45,15 @@ def path_of_link(user: User) -> str:
     return reverse("login_link", args=[user.pk, tokens.make_token(user)])
 
 
-def set_judging(*, user: User, uses_shortcuts: bool, accepts_next: bool) -> None:
-    User.objects.filter(pk=user.pk).update(uses_shortcuts=uses_shortcuts, accepts_next=accepts_next)
+def set_judging(
+    *, user: User, uses_shortcuts: bool, accepts_next: bool, grade_submits: bool, shows_time_left: bool
+) -> None:
+    User.objects.filter(pk=user.pk).update(
+        uses_shortcuts=uses_shortcuts,
+        accepts_next=accepts_next,
+        grade_submits=grade_submits,
+        shows_time_left=shows_time_left,
+    )
 
 
 def set_language(*, user: User, language: str) -> None:

@@ -26,6 +26,7 @@ from accounts.models import User
 from assessment.batches.selectors import batch_or_404, batches_to_join
 from assessment.joining import selectors, services
 from assessment.joining.forms import ExcludeForm, LinkForm, StartForm
+from assessment.judging.services import accept_next
 from assessment.judging.views import template_of
 from assessment.models import Batch
 from assessment.planning import services as assignments
@@ -88,11 +89,12 @@ def unit_frame(request: HttpRequest, batch: Batch, number: int = 1) -> HttpRespo
 
 @user_action
 def join(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """Join a batch that is open to join. Assessors of its track who may join it."""
+    """Join a batch that is open to join, and open the first task. Assessors of its track who may join it."""
     user: User = request.user
     batch = get_object_or_404(batches_to_join(user), pk=batch_id)
     assignments.join(batch=batch, assessor=user)
-    return redirect("assessment:mine")
+    task = accept_next(batch=batch, assessor=user)
+    return redirect(task or reverse("assessment:done", args=[batch.pk]))
 
 
 # --- Links, for organizers

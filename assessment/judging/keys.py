@@ -31,6 +31,7 @@ ACTIONS = (
     Action("comment", gettext_noop("Write a comment"), "c"),
     Action("guidelines", gettext_noop("Open the guidelines"), "g"),
     Action("highlight", gettext_noop("Highlight the words of the topic"), "h"),
+    Action("posts", gettext_noop("Open or close all posts of a formula"), "p"),
     Action("next", gettext_noop("Take the next task"), "n"),
     Action("help", gettext_noop("Show the choices and the keys"), "?"),
 )
@@ -50,6 +51,7 @@ class Keys:
     comment: str = ""
     guidelines: str = ""
     highlight: str = ""
+    posts: str = ""
     next: str = ""
     help: str = ""
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 
 from assay.html import highlight
@@ -16,6 +17,8 @@ from corpus.models import Collection, Document
 from corpus.threads.selectors import address, comment_with, resolve_links, safe_html
 from pooling.models import PoolMember
 from pooling.pools.entries import excerpt, latex_of
+
+MAX_OPEN = 1_200  # characters of a post that is shown at once
 
 
 class ShownMember(NamedTuple):
@@ -39,6 +42,11 @@ class ShownMember(NamedTuple):
     answers: Mapping[str, Any] = MappingProxyType({})
     earlier: Sequence[EarlierJudgment] = ()
     questions: Sequence[ShownQuestion] = ()
+
+    @property
+    def is_short(self) -> bool:
+        """True if the page shows the post at once, in place of the part with the formula."""
+        return 0 < len(strip_tags(self.body)) <= MAX_OPEN
 
 
 def shown_members(task: Task, *, in_context: bool) -> list[ShownMember]:

@@ -55,20 +55,27 @@ class DeskBatch:
         return self.judged >= self.total
 
     @property
+    def is_begun(self) -> bool:
+        """True if the user holds a task, or has judged one."""
+        return self.open_task is not None or self.judged > 0
+
+    @property
     def hours(self) -> float | None:
         """The hours left for all that the desk counts, hidden checks included: without them, it would reveal these."""
         return self.rates.hours(self.user_id, self.total - self.judged) if self.rates else None
 
 
 def desk(user: User, *, track: Track | None = None) -> list[DeskBatch]:
-    """The open batches of a user: training that is not done above all others, then newest first."""
+    """The open batches of a user: training first, then those in progress, then the newest; what is done comes last."""
     batches = batches_of(user).filter(status=Batch.Status.OPEN)
     if track is not None:
         batches = batches.filter(pool__track=track)
     shown = list(batches)
     rates = rates_of(shown)
     items = [replace(item, rates=rates.get(item.batch.pk)) for item in _desk_batches(shown, user)]
-    return sorted(items, key=lambda item: item.batch.kind != Batch.Kind.TRAINING or item.is_done)
+    return sorted(
+        items, key=lambda item: (item.is_done, item.batch.kind != Batch.Kind.TRAINING, not item.is_begun)
+    )
 
 
 def closed_batches(user: User) -> QuerySet[Batch]:

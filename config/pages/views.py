@@ -47,6 +47,8 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
             user=request.user,
             uses_shortcuts="uses_shortcuts" in request.POST,
             accepts_next="accepts_next" in request.POST,
+            grade_submits="grade_submits" in request.POST,
+            shows_time_left="shows_time_left" in request.POST,
         )
         account_services.set_mails(
             user=request.user,

@@ -8,13 +8,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from html import escape
+from html import escape, unescape
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from django.db.models import Case, F, Q, QuerySet, When
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, strip_tags
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
@@ -46,6 +46,12 @@ class RenderedText(NamedTuple):
     criteria: SafeString = SafeString("")
     narrative_name: str = "Narrative"
     subtopics: Sequence[tuple[str, str]] = ()  # number and words
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing of it would be seen."""
+        body = unescape(strip_tags(self.body)).strip()
+        return not (self.title or body or "<img" in self.body or "image-placeholder" in self.body)
 
 
 class RenderedComment(NamedTuple):

@@ -12,7 +12,9 @@ window.assay.eachTask((main, signal) => {
   const meaning = document.getElementById("meaning");
   const hasKeys = main.dataset.shortcuts !== undefined && !matchMedia("(pointer: coarse)").matches;
   const hasKeyOfChoice = hasKeys && main.querySelector("[data-key]") !== null; // a protocol may have no shortcuts
-  const hint = hasKeyOfChoice ? meaning.dataset.withKeys : meaning.textContent.trim();
+  const gradeSubmits = main.dataset.gradeSubmits !== undefined; // one key or click, if nothing else is asked
+  const keyHint = hasKeyOfChoice ? meaning.dataset.withKeys : meaning.textContent.trim();
+  const hint = gradeSubmits ? meaning.dataset.submits : keyHint;
   const enterKey = button.querySelector("kbd");
   const { task } = main.dataset;
   const isPreview = main.dataset.preview !== undefined; // try the form and its keys; nothing is kept
@@ -135,6 +137,8 @@ window.assay.eachTask((main, signal) => {
       radio.addEventListener("change", () => changed(answer));
       radio.addEventListener("focus", () => makeCurrent(answer));
       if (hasInstances) radio.addEventListener("focus", showDefinition);
+      // A click on the radio itself may be a screen reader's, or an arrow key's.
+      label.addEventListener("click", () => setTimeout(() => submitGrade(answer)));
       label.addEventListener("mouseenter", showDefinition);
       label.addEventListener("mouseleave", showMeaning);
     }
@@ -160,11 +164,18 @@ window.assay.eachTask((main, signal) => {
   const isCommand = (event) =>
     event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing;
   function pressed(event) {
-    if (isCommand(event) || isTyping(event.target)) return;
+    if (isCommand(event)) return;
     const isElsewhere = !event.target.closest("a, button, summary, form");
-    const isEnter = event.key === "Enter" && (isElsewhere || event.target.matches(".question button"));
-    if (isEnter) form.requestSubmit();
+    const isAnswer = event.target.matches(".question :is(button, input), .choices input");
+    const isEnter = event.key === "Enter" && (isElsewhere || isAnswer) && !event.target.matches("textarea");
+    if (isTyping(event.target) && !isEnter) return;
+    if (isEnter && !goesOn()) form.requestSubmit();
     if (isEnter || takes(event.key.toLowerCase())) event.preventDefault();
+  }
+  // Enter goes on to an answer that is missing elsewhere; it submits if there is none, or to say that this one is missing.
+  function goesOn() {
+    const answer = current ?? answers[0];
+    return !frame && Boolean(chosen(answer)) && answer.questions.goToMissing();
   }
   // True if the key chooses a grade or answers a question.
   function takes(key) {
@@ -185,6 +196,10 @@ window.assay.eachTask((main, signal) => {
     else if (answer.questions.goToOpen()) return;
     else if (hasInstances) goToNextOpen();
     else radio.focus({ preventScroll: true });
+    submitGrade(answer);
+  }
+  function submitGrade(answer) {
+    if (gradeSubmits && chosen(answer) && !lacksComment(answer)) form.requestSubmit();
   }
 
   // -- restoring what was entered before

@@ -1,8 +1,8 @@
 // The questions about a document: which are asked after its choice, what was answered, and the keys.
 //
-// A question gets its keys when it is the current one: the question with the focus, or the first that is open. Its
-// choices have the first characters of KEYS that nothing else on the page uses, and show them. A choice with a key of
-// its own can be chosen while its question is asked.
+// Each question has keys of its own, shown from the start: the first characters of KEYS that nothing else on the page
+// uses. They work while the question is asked. If too few are left, the question shares keys, which are shown and work
+// while it is the current one: the question with the focus, or the first that is open.
 (() => {
   "use strict";
   window.assay ??= {};
@@ -100,24 +100,36 @@
       isSeen: false, // whether "No answer" was chosen on purpose
     };
   }
+  function showKey(main, option, key, isOwn) {
+    const badge =
+      option.querySelector("kbd") ?? main.querySelector(`label[for="${CSS.escape(option.id)}"] kbd`);
+    if (!key || !badge) return;
+    option.dataset.answerKey = key.toLowerCase();
+    option.setAttribute("aria-keyshortcuts", key);
+    badge.textContent = key.toUpperCase();
+    option.toggleAttribute("data-own-key", isOwn || option.dataset.key !== undefined);
+    badge.classList.toggle("is-own", option.dataset.ownKey !== undefined);
+    badge.hidden = false;
+  }
   // Give the options of a question their keys: their own, the digit by which they are known, or the first free ones.
-  function giveKeys(main, question, free) {
+  // What clears the answer comes last. Returns the keys that are left for other questions.
+  function giveKeys(main, question, keys, left) {
     const unkeyed = question.shown.filter(({ dataset }) => !dataset.key);
+    const isOwn = unkeyed.length <= left.length;
+    const free = isOwn ? left : keys;
     const named = unkeyed
       .map(({ value }) => value)
       .filter((value) => /^\d$/.test(value) && free.includes(value));
     const others = free.filter((key) => !named.includes(key));
-    for (const option of question.shown) {
-      const key = option.dataset.key ?? (named.includes(option.value) ? option.value : others.shift());
-      const badge =
-        option.querySelector("kbd") ?? main.querySelector(`label[for="${CSS.escape(option.id)}"] kbd`);
-      if (!key || !badge) continue;
-      option.dataset.answerKey = key.toLowerCase();
-      option.setAttribute("aria-keyshortcuts", key);
-      badge.textContent = key.toUpperCase();
-      badge.classList.toggle("is-own", option.dataset.key !== undefined);
-      badge.hidden = false;
-    }
+    const inOrder = [...question.shown].sort((a, b) => Number(!a.value) - Number(!b.value));
+    for (const option of inOrder)
+      showKey(
+        main,
+        option,
+        option.dataset.key ?? (named.includes(option.value) ? option.value : others.shift()),
+        isOwn,
+      );
+    return isOwn ? others : left;
   }
 
   // `answer` has its `suffix` and `radios`, the choices; `changed` is called when an answer to a question changes.
@@ -157,8 +169,9 @@
       question.fieldset.scrollIntoView({ block: "nearest" });
     };
 
+    let left = free;
     for (const question of questions) {
-      if (main.dataset.shortcuts !== undefined) giveKeys(main, question, free);
+      if (main.dataset.shortcuts !== undefined) left = giveKeys(main, question, free, left);
       for (const option of question.options) {
         const isButton = option.type === "button";
         option.addEventListener(isButton ? "click" : "change", () => {
@@ -200,10 +213,12 @@
     }
     // The question and the option that a key chooses.
     function chosenBy(key) {
+      const those = asked();
       const current = currentOne();
-      for (const question of asked()) {
+      for (const question of current ? [current, ...those] : those) {
         const option = question.shown.find(
-          ({ dataset }) => dataset.answerKey === key && (dataset.key || question === current),
+          ({ dataset }) =>
+            dataset.answerKey === key && (dataset.ownKey !== undefined || question === current),
         );
         if (option) return [question, option];
       }
@@ -217,7 +232,7 @@
       if (!question.control.keepsFocus) option.focus({ preventScroll: true });
       question.isSeen = true;
       changed();
-      if (question.control.isWhole() || !option.value) goToOpen();
+      if (question.control.isWhole() || (!option.value && !question.control.text())) goToOpen();
       return true;
     }
     // True if there was an open question to go to.
@@ -227,10 +242,19 @@
       return Boolean(question);
     }
 
+    // True if a question other than the one with the focus needs an answer: that one has the focus now.
+    function goToMissing() {
+      const question = missing();
+      if (!question || question.fieldset.contains(document.activeElement)) return false;
+      focus(question);
+      return true;
+    }
+
     return {
       show,
       press,
       goToOpen,
+      goToMissing,
       hasOpen: () => Boolean(missing()),
       // Nothing, or what is missing and the element to go to.
       complaint() {

@@ -28,6 +28,7 @@
   const ENDING =
     /(?:ization|isation|ational|ation|ating|ative|ated|ate|izing|ized|ize|ising|ised|ise|ingly|ing|edly|ed|ence|ent|ance|ant|ment|ness|able|ible|ally|al|ically|ical|ic|ity|ly|ion|ive|or|er|e|y)$/;
   const MIN_STEM = 4;
+  const MIN_SEEN = 96; // pixels of the document that are in sight when a task opens
 
   function stem(word) {
     const singular = word.replace(PLURAL, (_, kept, i) => kept ?? (i ? "y" : ""));
@@ -137,18 +138,28 @@
   // What is above it grows while formulas are rendered, so the panel follows it until the assessor moves.
   function opener(_, signal) {
     const panel = document.getElementById("document-panel");
-    for (const details of panel.querySelectorAll("details.instance-post"))
-      details.addEventListener("toggle", () => {
-        const formula = details.open && details.querySelector(".is-marked");
-        if (formula) formula.scrollIntoView({ block: "nearest" });
+    const posts = [...panel.querySelectorAll("details.instance-post")];
+    for (const details of posts)
+      details.querySelector("summary").addEventListener("click", () => {
+        if (!details.open) details.addEventListener("toggle", () => showFormula(details), { once: true });
       });
+    const all = document.getElementById("all-posts");
+    all?.toggleAttribute("hidden", !posts.length);
+    all?.addEventListener("click", () => {
+      const isOpen = posts.some((details) => !details.open);
+      for (const details of posts) details.open = isOpen;
+    });
     for (const excerpt of panel.querySelectorAll(".instance-excerpt")) openAtFormula(excerpt, signal);
     const target = panel.querySelector(".panel-body > .marked-post .is-marked, .panel-body > .citation mark");
     const body = panel.querySelector(".panel-body");
     const head = panel.querySelector(".panel-head");
     const button = document.getElementById("to-retrieved");
-    const sizer = new ResizeObserver(() => panel.style.setProperty("--panel-head", `${head.offsetHeight}px`));
+    const sizer = new ResizeObserver(() => {
+      panel.style.setProperty("--panel-head", `${head.offsetHeight}px`);
+      panel.style.setProperty("--panel-height", `${panel.clientHeight}px`);
+    });
     sizer.observe(head);
+    sizer.observe(panel);
     signal.addEventListener("abort", () => sizer.disconnect());
     if (!target || !body) return;
     const watcher = new ResizeObserver(() => isScrolling(panel) && reveal(panel, target));
@@ -167,6 +178,7 @@
     button.hidden = false;
     button.addEventListener("click", go, { signal });
   }
+  const showFormula = (details) => details.querySelector(".is-marked")?.scrollIntoView({ block: "nearest" });
   // A long paragraph scrolls, with its formula in view until the assessor scrolls.
   function openAtFormula(excerpt, signal) {
     const formula = excerpt.querySelector(".is-marked");
@@ -210,6 +222,16 @@
     document.addEventListener("keydown", go, { signal });
   }
 
+  // -- a small window, or a large zoom: the page begins at the document if the bar would cover it
+  function bringIntoSight() {
+    const panel = document.getElementById("document-panel");
+    if (isScrolling(panel)) return;
+    const seen =
+      document.getElementById("judgment").getBoundingClientRect().top - panel.getBoundingClientRect().top;
+    if (seen < MIN_SEEN) panel.scrollIntoView({ block: "start" });
+  }
+
+  window.assay.eachTask(bringIntoSight);
   window.assay.eachTask(highlighter);
   window.assay.eachTask(sides);
   window.assay.eachTask(opener);

@@ -210,6 +210,7 @@
     const { field = "" } = fieldset.dataset;
     const [list, state] = [".parts", ".parts-state"].map((name) => fieldset.querySelector(name));
     const cursor = fieldset.querySelector(".by-keys");
+    let isAsked = false; // whether to remove all parts
     const labelOf = (choice) =>
       choices.find(({ value }) => value === choice)?.querySelector("span").textContent ?? choice;
     const control = {
@@ -234,10 +235,21 @@
         list.replaceChildren(...control.parts().map(shown));
         paint();
       },
+      // All parts are removed only if that is chosen twice.
+      clear() {
+        const n = control.parts().length;
+        if (n && !isAsked) control.tell(gettext("Choose it again to remove all {n} parts.", { n }));
+        else control.set("");
+        isAsked = n > 0 && !isAsked;
+      },
       pick({ value }) {
         follow();
-        if (!value) control.set("");
-        else if (selected?.field === field) mark({ ...selected, choice: value });
+        if (!value) {
+          control.clear();
+          return;
+        }
+        isAsked = false;
+        if (selected?.field === field) mark({ ...selected, choice: value });
         else if (field) control.tell(gettext("First select words of {field}.", { field }));
         else control.tell(gettext("First select words of the text."));
       },

@@ -20,7 +20,10 @@ from tracks.models import Assessor, Track
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("setting", ["uses_shortcuts", "accepts_next", "is_mailed_about_runs"])
+@pytest.mark.parametrize(
+    "setting",
+    ["uses_shortcuts", "accepts_next", "grade_submits", "shows_time_left", "is_mailed_about_runs"],
+)
 def test_user_switches_a_setting_off_and_on(client: Client, setting: str) -> None:
     user = make_user()
     client.force_login(user)

@@ -50,7 +50,8 @@ def test_preview_can_be_tried_with_keys_and_stores_nothing(
     assert page.evaluate("() => localStorage.length") == 0
     assert not Task.objects.filter(batch=batch).exists()
     page.get_by_role("button", name="Accept and start").click()
-    expect(page.get_by_role("heading", name="Crowd")).to_be_visible()
+    page.wait_for_url("**/judge/tasks/*/")
+    expect(page.locator("#submit")).to_be_enabled()
 
 
 def test_phone_marks_parts_of_a_field_in_a_preview_and_has_no_help_for_keys(

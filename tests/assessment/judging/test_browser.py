@@ -1,11 +1,13 @@
 """The judging page in Chromium: keys, and no loss if the network or the session fails."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.sessions.models import Session
+from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
 from accounts.models import User
@@ -104,6 +106,51 @@ def test_everything_is_judged_with_the_keyboard_alone(desk: Callable[..., Page])
     expect(page.get_by_role("heading", level=1)).to_have_text("All judged")
     assert stored() == ["high", "medium", "low", "not-relevant", "high", "medium"]
     assert all(seconds is not None for seconds in Judgment.objects.values_list("seconds", flat=True))
+
+
+def test_submit_is_near_the_grades_on_a_wide_screen_and_the_document_is_in_sight_at_a_large_zoom(
+    desk: Callable[..., Page],
+) -> None:
+    page = desk(viewport={"width": 1920, "height": 1080})
+    last, submit = (page.locator(name).last.bounding_box() for name in (".choices label", "#submit"))
+    assert last is not None
+    assert submit is not None
+    assert 0 < submit["x"] - last["x"] - last["width"] < 40
+
+    page.set_viewport_size({"width": 640, "height": 360})  # 1280 × 720 at 200 %
+    page.goto(page.url)
+    ready(page)
+    tops = [
+        page.locator(name).evaluate("e => e.getBoundingClientRect().top")
+        for name in ("#document-panel", "#judgment")
+    ]
+    assert 0 <= tops[0] < tops[1] - 90
+
+
+def test_grade_submits_by_one_key_or_click_if_the_assessor_wants_that_and_the_time_is_hidden(
+    live_scene: Scene, desk: Callable[..., Page]
+) -> None:
+    ada = User.objects.filter(pk=live_scene.ada.pk)
+    ada.update(grade_submits=True, shows_time_left=False)
+    page = desk()
+    expect(page.get_by_text("A key or a click on a choice submits.")).to_be_visible()
+    expect(page.locator("#time-left")).to_be_hidden()
+
+    for act in (lambda: page.keyboard.press("3"), lambda: page.locator("label[for=choice-low]").click()):
+        address = page.url
+        act()
+        left(page, address)
+        ready(page)
+    address = page.url
+    page.get_by_label("High").focus()
+    page.keyboard.press("ArrowRight")  # moves in the group; a screen reader reads each choice
+    page.keyboard.press("z")
+    left(page, address)
+    ready(page)
+    assert stored() == ["high", "low"]
+    Task.objects.filter(status=Task.Status.ACCEPTED).update(expires_at=timezone.now() + timedelta(minutes=5))
+    page.reload()
+    expect(page.locator("#time-left")).to_contain_text("5 min left")
 
 
 def test_double_click_on_submit_stores_one_judgment(desk: Callable[..., Page]) -> None:

@@ -247,12 +247,26 @@ def test_page_shows_the_query_and_each_member_in_its_post(scene: Scene, ada: Cli
     assert text.count('<article class="instance"') == 3
     assert "<article" not in ahead
     assert "Topic formula" in text
-    assert text.count("math-container is-marked") == 1 + 3 * 3, (
-        "in its heading, its paragraph and its complete post"
+    assert text.count("Retrieved formula:") == 1
+    assert text.count("math-container is-marked") == 2 + 2 + 3, (
+        "of the topic and the unit, of members that are written otherwise, and in each post"
     )
+    assert "Complete post" not in text  # it is short, so it is shown at once
     assert "x_14" not in text
     assert "/threads/811/?formula=11#post-911" in text
     assert "Abacus" not in text
+
+
+def test_long_post_of_a_member_is_closed_and_a_key_opens_all(scene: Scene, ada: Client) -> None:
+    for document in Document.objects.all():
+        document.body += "<p>More words.</p>" * 200
+        document.save(update_fields=["body"])
+
+    page = ada.get(accept(scene.batch, scene.ada).get_absolute_url()).content.decode()
+    text = page.partition('<template id="ahead">')[0]
+
+    assert text.count('<details class="instance-post">') == 3
+    assert re.search(r'id="all-posts"[^>]* data-press="p"', " ".join(text.split()))
 
 
 def test_member_is_shown_without_its_post_if_the_protocol_says_so(scene: Scene, ada: Client) -> None:

@@ -48,17 +48,19 @@ def test_questions_are_answered_with_the_keyboard_also_offline(desk: Callable[..
     page.keyboard.press("y")
     expect(trans).to_be_visible()
     expect(trans.get_by_text("1 Acceptable")).to_be_visible()
+    keys = page.locator(".question kbd").filter(visible=True)
+    expect(keys).to_have_text(list("1234567890"))  # each question has its own, before its turn
     page.keyboard.press("2")
     page.keyboard.press("Enter")
     expect(state(page)).to_have_text("Answer “Did you consult the source text?”")
-    page.keyboard.press("1")
-    page.keyboard.press("2")
+    page.keyboard.press("5")
+    page.keyboard.press("8")
     page.keyboard.press("n")
     expect(trans).to_be_hidden()
     page.keyboard.press("m")
     expect(page.get_by_role("radio", name="Problematic")).to_be_checked()
     page.context.set_offline(True)
-    page.keyboard.press("1")
+    page.keyboard.press("9")
     page.keyboard.press("Enter")
     expect(state(page)).to_contain_text("Not saved yet: no connection.")
     page.context.set_offline(False)
@@ -139,11 +141,14 @@ def test_every_kind_of_question_has_keys_and_survives_a_reload(
     page.keyboard.press("1")
     expect(question(page, "Which errors?")).to_be_hidden()
     page.keyboard.press("3")  # the free key of Con; the key of Pro is its own
-    for key in "4435":  # B is taken back
+    for key in "5546":  # B is taken back
         page.keyboard.press(key)
     page.keyboard.press("Enter")
+    expect(question(page, "Best first").get_by_role("button", name="X")).to_be_focused()
+    expect(state(page)).to_have_text("")  # Enter goes on; nothing is wrong yet
+    page.keyboard.press("Enter")
     expect(state(page)).to_have_text("Answer “Best first”")
-    for key in "5354":  # Z is taken back
+    for key in "b9ba":  # Z is taken back
         page.keyboard.press(key)
     expect(page.get_by_role("textbox", name="Best first")).to_have_value("x > y")
     page.get_by_role("textbox", name="How long?").fill("61")

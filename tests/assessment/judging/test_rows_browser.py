@@ -79,7 +79,7 @@ def test_form_is_answered_with_the_keyboard_and_goes_to_the_next_row(desk: Calla
 
     page.keyboard.press("2")
     expect(page.get_by_role("group", name="Which errors?")).to_be_visible()
-    page.keyboard.press("1")
+    page.keyboard.press("4")
     page.get_by_role("group", name="Is it fluent?").get_by_text("Yes").click()
     assert_accessible(page)
     page.get_by_role("button", name="Submit").click()
@@ -234,8 +234,10 @@ def test_parts_of_a_field_are_marked_with_the_pointer_and_with_keys(desk: Callab
     page = desk(build_rows(MARKED, rows))
     address = page.url
     question = page.get_by_role("group", name="Mark the wrong words")
+    page.keyboard.press("Enter")  # goes on to what is missing
+    expect(state(page)).to_have_text("")
     page.keyboard.press("2")
-    page.keyboard.press("1")
+    page.keyboard.press("4")
     page.get_by_role("group", name="Is it fluent?").get_by_text("Yes").click()
 
     page.locator(".panel-body h3").select_text()
@@ -247,6 +249,11 @@ def test_parts_of_a_field_are_marked_with_the_pointer_and_with_keys(desk: Callab
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Shift+ArrowRight"):
         page.keyboard.press(key)
     question.get_by_role("button", name="Omitted").click()
+    nothing = question.get_by_role("button", name="No answer")
+    expect(nothing.locator("kbd")).to_have_text("8")  # after the choices
+    page.keyboard.press("8")
+    expect(question.locator(".parts button")).to_have_count(2)
+    expect(question.get_by_role("status")).to_have_text("Choose it again to remove all 2 parts.")
     assert_accessible(page)
     page.get_by_role("button", name="Submit").click()
 

@@ -16,6 +16,7 @@ from accounts.models import User
 from assessment.batches import services as batch_services
 from assessment.models import Judgment, Task
 from assessment.planning import services as assignment_services
+from corpus.models import Document
 from pooling.models import PoolEntry
 from tests.assessment.conftest import Scene
 from tests.helpers.factories import (
@@ -71,6 +72,29 @@ def test_desk_offers_to_resume_an_open_task(scene: Scene) -> None:
     accept(scene.batch, scene.ada)
 
     assert "Resume topic A.1" in as_user(scene.ada).get(reverse("assessment:mine")).content.decode()
+
+
+def test_desk_begins_with_the_batch_in_progress(scene: Scene) -> None:
+    newer = make_batch(scene.pool, {scene.ada: [scene.second]}, name="Newer")
+    ada = as_user(scene.ada)
+    address = reverse("assessment:mine")
+    names = [newer.name, scene.batch.name]
+
+    before = re.findall(r'<h2 class="h5" id="batch-\d+">([^<]*)', ada.get(address).content.decode())
+    accept(scene.batch, scene.ada)
+    after = re.findall(r'<h2 class="h5" id="batch-\d+">([^<]*)', ada.get(address).content.decode())
+
+    assert (before, after) == (names, names[::-1])
+
+
+def test_empty_document_says_that_it_is_empty(scene: Scene) -> None:
+    Document.objects.update(title="", body="<p> </p>")
+    page = as_user(scene.ada).get(accept(scene.batch, scene.ada).get_absolute_url()).content.decode()
+    assert "The document is empty: the collection has no text for it." in page
+
+    Document.objects.update(body="<p>Words</p>")
+    page = as_user(scene.ada).get(Task.objects.get().get_absolute_url()).content.decode()
+    assert "The document is empty" not in page
 
 
 def test_empty_desk_explains_what_will_appear(scene: Scene) -> None:
