@@ -1,5 +1,6 @@
 """Stores the contents of a verified archive as a new track. The caller opens the transaction."""
 
+import logging
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -64,6 +65,8 @@ from tracks.deadlines.services import MAX_REMINDER_DAYS
 from tracks.guidelines.rendering import rendered
 from tracks.models import Assessor, GuidelinesVersion, Machine, Organizer, Row, StoredProtocol, Topic, Track
 from tracks.protocols import services as protocol_services
+
+logger = logging.getLogger(__name__)
 
 PLAIN = ("scenario", "criteria", "split", "formula_id", "latex")  # plain texts of topics
 AT_ONCE = 5_000
@@ -366,6 +369,7 @@ def _run(load: Loading, record: RunRecord, files: StoredRun) -> Run:
     try:
         report = Report.from_json(record.report).as_json()
     except (KeyError, TypeError, ValueError, AttributeError) as error:
+        logger.warning("a report of a run cannot be read", exc_info=error)
         raise LoadRefused(f"The report of the run {record.tag} cannot be read: {error}.") from None
     run = row_of(
         Run,
@@ -539,6 +543,7 @@ def _check_pages(load: Loading) -> None:
             leaderboard_page(load.by, board)
             reports_page(load.by, board)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
+        logger.warning("a page of a loaded track cannot be shown", exc_info=error)  # or it is a fault of ours
         raise LoadRefused(
             f"A report in the archive is not of the form that Assay writes: {error!r}."
         ) from error

@@ -532,6 +532,7 @@ def test_letter_to_an_assessor_that_is_not_tested_above_does_not_exist() -> None
         *(
             "participation.request_decided",
             "participation.requests",
+            "participation.team_requests",
             "interaction.planned",
             "interaction.held",
         ),
