@@ -60,7 +60,10 @@ def read_slow_path(first: int, chunk: bytes, form: LineForm, widths: list[int], 
             continue
         rank = form.usual_rank
         if form.rank is not None:
-            rank = rank_of(words[form.rank], number, tally, decides=form.score is None or form.ties == "rank")
+            # A document Q0, or a no-break space, is of a line that lacks a column.
+            is_odd = words[form.docno] == b"Q0" or not words[form.rank].isascii()
+            decides = form.score is None or form.ties == "rank" or is_odd
+            rank = rank_of(words[form.rank], number, tally, decides=decides)
         score = -float(rank) if form.score is None else score
         index = codes.setdefault(words[form.topic], len(codes))
         if form.tag is not None:

@@ -65,6 +65,16 @@ def test_rank_that_nothing_uses_may_be_anything(
         assert warning in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("line", ["1 Q0 d1 3.5 t\n", "1 Q0 d1\u00a01 3.5 t\n"])
+def test_rank_of_a_line_that_lacks_a_column_is_an_error(
+    folder: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    (folder / "run").write_text(line)
+
+    assert main([*EVALUATE, "--qrels", str(folder / "qrels"), str(folder / "run")]) == 2
+    assert "line 1: rank “d1" in capsys.readouterr().err
+
+
 def test_rank_that_decides_must_be_a_number(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = shipped_text("trec-adhoc").replace('formats = ["trec-6"]', 'formats = ["columns"]')
     text = text.replace("[pool]", '[runs.columns]\norder = ["topic", "docno", "rank"]\n\n[pool]')
