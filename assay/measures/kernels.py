@@ -9,11 +9,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import InputError
 from assay.measures.matching import Hits, JudgedDocuments, count_above, position_in_topic
 from assay.protocols.measures import Measure
 
 Values = NDArray[np.float64]
 
+MOST_EXPONENT = 999  # sums of 2^grade are finite up to here
 EPSILON = 1e-5  # of inferred average precision, as in trec_eval
 
 
@@ -87,6 +89,8 @@ def dcg(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
     retrieved = top(hits, measure.k)
     gains: NDArray[np.float64] | NDArray[np.int64] = _mapped(retrieved.grade, measure)
     if measure.word("dcg") == "exp-log2":
+        if np.max(gains, initial=0) > MOST_EXPONENT:
+            raise InputError(f"{measure}: the gain 2^grade is too large for grades above {MOST_EXPONENT}")
         gains = np.exp2(gains) - 1.0
     return sums(retrieved, gains / discounts(int(np.max(retrieved.rank, initial=1)))[retrieved.rank])
 
@@ -232,7 +236,7 @@ def _stops(retrieved: Hits, judged: JudgedDocuments, measure: Measure) -> Values
     else:
         highest = np.full(len(retrieved.topic), fixed or float(np.max(judged.grade, initial=1)))
     if measure.word("stop") == "exp":
-        satisfied = np.minimum((np.exp2(retrieved.grade) - 1.0) / np.exp2(highest), 1.0)
+        satisfied: Values = np.minimum(np.exp2(retrieved.grade - highest) - np.exp2(-highest), 1.0)
     else:
         satisfied = np.minimum(retrieved.grade / (highest + 1.0), 1.0)
     reached = np.ones(len(satisfied))  # the probability that the reader reaches this hit

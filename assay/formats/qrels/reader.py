@@ -29,7 +29,7 @@ from assay.formats.separated import SeparatedLines, n_columns, quoted
 from assay.formats.text import Undecodable, decoded, read_data
 from assay.formats.tokens import Table
 from assay.protocols.measures import QrelsKind
-from assay.protocols.qrels import kind_in, kind_of
+from assay.protocols.qrels import HIGHEST_GRADE, kind_in, kind_of
 from assay.protocols.schema import Grade, Protocol
 
 # 3, +1, 03 and 3.0; a fraction has a message of its own.
@@ -41,7 +41,7 @@ NO_HEADER = (
     "the line looks like a header, but does not name topic, docno and grade; name them so, with a tab or comma "
     "between, or delete the line"
 )
-HIGHEST = 999
+HIGHEST = 999_999_999  # nine digits; the grades of a protocol, and so of a site, are smaller
 LOWEST = -999
 POOLED = -1  # the grade of a unit that was pooled and has no grade
 COMPLAINTS_KEPT = 100  # a file in another format has one for each line
@@ -168,7 +168,7 @@ class GradeScale(NamedTuple):
     def of(cls, protocol: Protocol, scale: int = 1) -> Self:
         """The scale of a protocol, for qrels whose grades are multiplied by `scale`."""
         if protocol.judging.judges_pairs:  # the choices are about pairs; the qrels have documents
-            return cls(protocol.slug, tuple(range((HIGHEST + 1) * scale)))
+            return cls(protocol.slug, tuple(range((HIGHEST_GRADE + 1) * scale)))
         grades = tuple(sorted(grade.value for grade in protocol.judging.grades))
         judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
         if judges * scale > 1:  # sums of several judges, and fractions, are between the grades of the scale
@@ -281,7 +281,7 @@ def read_fast_path(data: bytes) -> QrelsColumns | None:
         return None
     table = Table.read(data if data.endswith(b"\n") else data + b"\n", 4)
     grade = table.grades(3) if table is not None else None
-    if table is None or grade is None or grade.max() > HIGHEST:
+    if table is None or grade is None or grade.max() > HIGHEST or grade.min() < LOWEST:
         return None
     codes, topic_index = table.codes(0)
     return sorted_columns([code.decode() for code in codes], topic_index, table.words(2), grade)
@@ -331,6 +331,9 @@ class _Reading:
     n_complaints: int = 0
     first_lines: dict[tuple[bytes, ...], int] = field(default_factory=dict)
     fractions: set[bytes] = field(default_factory=set)
+    second_words: set[bytes] = field(
+        default_factory=set
+    )  # of the column without meaning, in lines that repeat
 
     def checked(self, if_empty: str) -> QrelsColumns:
         """The rows as arrays; an error if any row is wrong, or if there are none."""
@@ -343,7 +346,12 @@ class _Reading:
         return columns_from((row.topic, row.docno, row.grade) for row in self.rows)
 
     def _advice(self) -> str:
-        """Say what to do with a file whose grades are fractions, such as the means of several judges."""
+        """Say what to do with qrels of subtopics, and with fractions, such as the means of several judges."""
+        if len(self.second_words) > 1:
+            return (
+                "The second column differs between lines of a document, as in qrels of subtopics: name a measure of "
+                "subtopics, such as alpha_nDCG@10."
+            )
         words = [word.decode() for word in self.fractions if not word.startswith(b"-")]
         if not words or self.scale != 1:
             return ""
@@ -382,6 +390,9 @@ class _Reading:
             grade = b"1" if form.grade is None else columns[form.grade]
             parts = [columns[place] for place in form.parts]
             self._take_row(number, columns[form.topic], columns[form.docno], grade, parts)
+            is_repeated = self.first_lines.get((columns[form.topic], columns[form.docno]), number) != number
+            if form == USUAL and is_repeated and len(self.second_words) < COMPLAINTS_KEPT:
+                self.second_words.add(columns[1])
         is_wrong_start = number == 1 and self.n_complaints > n_complaints and form.kind == "grades"
         if is_wrong_start and len(columns) > 2 and WORDS.fullmatch(line):
             self.complaints[-1] = Complaint(1, NO_HEADER)

@@ -1,6 +1,7 @@
 """Functions of `import assay`: they do what the commands do, with files and with values in memory."""
 
 import json
+import math
 import subprocess
 import sys
 import warnings
@@ -158,6 +159,17 @@ class Arrow:
 
     def __getitem__(self, name: str) -> Any:
         return self._table[name].to_numpy()
+
+
+def test_large_grades_are_scored_where_their_gains_are_finite() -> None:
+    qrels, run = {"1": {"a": 2_000_000, "b": 1_000_000}}, {"1": {"b": 2.0, "a": 1.0}}
+
+    scores = assay.evaluate(qrels, run, ["nDCG", "ERR", "AP"]).means[0].tolist()
+
+    gain = [(first + second / math.log2(3)) for first, second in ((1, 2), (2, 1))]
+    assert scores == pytest.approx([gain[0] / gain[1], 0.5, 1.0])
+    with pytest.raises(assay.InputError, match=r"too large for grades above 999"):
+        assay.evaluate(qrels, run, "nDCG(dcg=exp-log2)")
 
 
 def test_topics_of_the_qrels_that_no_run_has_are_named(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_a_grade_may_be_written_in_several_ways(written: str, grade: int) -> Non
         ("high", "line 1: grade 'high' is not a whole number"),
         ("nan", "line 1: grade 'nan' is not a whole number"),
         ("1e2", "line 1: grade '1e2' is not a whole number"),
-        ("40000", "line 1: grade 40000 is out of range; grades from -999 to 999 are accepted"),
+        ("-40000", "line 1: grade -40000 is out of range; grades from -999 to 999999999 are accepted"),
         ("99999999999999999999", "line 1: grade '99999999999999999999' is not a whole number"),
         ("٣", "line 1: grade '٣' is not a whole number"),
     ],
@@ -258,6 +258,11 @@ def test_tables_of_spreadsheets_and_programs_are_read(text: str) -> None:
     assert rows(parse_qrels(text.encode())) == [("1", b"d1", 1), ("1", b"d3", 2)]
 
 
+def test_qrels_of_subtopics_are_recognized_without_a_measure_of_them() -> None:
+    with pytest.raises(QrelsError, match="as in qrels of subtopics: name a measure of subtopics"):
+        parse_qrels(b"1 1 a 1\n1 2 a 0\n1 3 a 1\n")
+
+
 def test_grades_may_be_words_of_the_protocol() -> None:
     scale = GradeScale.of(load_protocol("arqmath-2020-task1"))
     text = b"topic,docno,grade\nA.1,a,High\nA.1,b,not relevant\nA.1,c,2\nA.1,d,unknown word\n"
@@ -317,9 +322,12 @@ def test_fractions_are_multiplied_by_the_scale(written: str, scale: int, grade: 
         ("0.5", "grade 0.5 times 3 is 1.5, not a whole number"),
         ("0.7", "grade 0.7 times 3 is 2.1, not a whole number"),
         ("-0.5", "grade -0.5 times 3 is -1.5, not a whole number"),
-        ("400", "grade 400 is out of range; grades from -999 to 999 are accepted"),
+        ("400000000", "grade 400000000 is out of range; grades from -999 to 999999999 are accepted"),
         ("400.5", "grade 400.5 times 3 is 1201.5, not a whole number"),
-        ("400.33333", "grade 400.33333 times 3 is out of range; grades up to 999 are accepted"),
+        (
+            "400000000.33333",
+            "grade 400000000.33333 times 3 is out of range; grades up to 999999999 are accepted",
+        ),
         ("1e2", "grade '1e2' is not a whole number"),
     ],
 )
