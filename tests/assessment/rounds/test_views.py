@@ -246,9 +246,9 @@ def test_plans_of_rounds_name_topics_by_their_titles(judged: Scene, organizer: C
     training = organizer.get(address("training", judged)).content.decode()
     dual = organizer.get(address("dual", judged)).content.decode()
 
-    assert re.search(r'<label for="id_topics_0">\s*Sum of <b>cubes</b>\s*</label>', training)
+    assert re.search(r'<label for="id_topics_0">\s*<bdi>Sum of <b>cubes</b></bdi>\s*</label>', training)
     assert f'<td class="num">{judged.pool.entries.filter(topic=judged.first).count()}</td>' in training
-    assert re.search(r'data-label="Title">\s*Sum of <b>cubes</b>', dual)
+    assert re.search(r'data-label="Title">\s*<bdi>Sum of <b>cubes</b>', dual)
 
 
 @pytest.mark.parametrize("name", ["dual", "training"])
