@@ -30,7 +30,7 @@ RUN python server/assets.py && rm -rf node_modules && python -m compileall -q . 
     && SECRET_KEY=only-to-collect-the-static-files-at-build-time python manage.py collectstatic --noinput --verbosity 0
 
 FROM packages
-RUN useradd --system --user-group --no-create-home assay \
+RUN useradd --system --uid 999 --user-group --no-create-home assay \
     && mkdir -p /var/lib/assay/tmp /backups && chown -R assay:assay /var/lib/assay /backups
 COPY --from=site /assay ./
 # Large uploads go to the volume, because /tmp of a container is in memory

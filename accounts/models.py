@@ -7,6 +7,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -14,7 +15,7 @@ from django.urls import get_script_prefix
 from django.utils import timezone
 
 from web.models import JsonField, Scope
-from web.names import NameField
+from web.names import NameField, mixes_alphabets, problem_of, shape_of
 
 
 class Role(NamedTuple):
@@ -31,6 +32,8 @@ class User(AbstractUser):
     it belongs to somebody who judges by a link until then: it has no password, and no page but those of its batch.
     """
 
+    first_name = NameField("first name", max_length=150, blank=True)
+    last_name = NameField("last name", max_length=150, blank=True)
     uses_shortcuts = models.BooleanField(
         "single-key shortcuts",
         default=True,
@@ -113,6 +116,28 @@ class User(AbstractUser):
 
     known_roles: Mapping[int, Role] | None = None  # of the user of a request, who is asked more than once
     lacks_second_factor = False  # of the user of a request: an administrator who must set one up first
+
+    def clean(self) -> None:
+        """Refuse a user name that looks like another one: the admin asks."""
+        super().clean()
+        if self.has_misleading_name(self.username, but=self.pk or 0):
+            raise ValidationError({"username": "This user name looks like another one, or mixes alphabets."})
+
+    @classmethod
+    def has_misleading_name(cls, username: str, *, but: int = 0) -> bool:
+        """Return whether a user name mixes alphabets, cannot be seen, or looks like that of another account.
+
+        Names of ASCII letters take one query, and a second one if accounts have others.
+        """
+        if problem_of(username) or mixes_alphabets(username):
+            return True
+        others = cls._default_manager.exclude(pk=but)
+        if others.filter(username__iexact=username).exists():
+            return True
+        if username.isascii():
+            others = others.exclude(username__regex=r"^[ -~]*$")
+        shape = shape_of(username)
+        return any(shape_of(name) == shape for name in others.values_list("username", flat=True))
 
     def get_session_auth_hash(self) -> str:
         """The hash that a session must have: another password or version ends it."""

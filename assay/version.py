@@ -1,3 +1,3 @@
 """The version of Assay: the one place that states it."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0.dev0"

@@ -17,6 +17,8 @@ from typing import Any
 from celery.beat import Scheduler
 from django.conf import settings
 
+from jobs import liveness
+
 
 class TimeIsUp(BaseException):
     """A job reached its time limit. No handler of errors catches it."""
@@ -72,11 +74,15 @@ def _restart(seconds: float) -> None:
 
 
 class WatchedScheduler(Scheduler):
-    """Touches a file in every round, for the health check. Without history: every task is safe to repeat."""
+    """Notes in every round that it is alive, in a file and in the cache, for the health checks.
+
+    It has no history: every task is safe to repeat.
+    """
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         file = Path(settings.BEAT_FILE)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
+        liveness.note(liveness.CLOCK)
         delay: float = super().tick(*args, **kwargs)
         return delay

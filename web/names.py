@@ -14,6 +14,14 @@ from django.utils.translation import gettext
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})  # controls, formats, half surrogates, ends of lines
 JOINERS = "\u200c\u200d"  # which Persian and the scripts of India need
 BREAKS = frozenset("\n\r\v\f\x85\u2028\u2029")
+# Letters that look like those of ASCII: of the Cyrillic, Greek and Latin alphabets, and digits
+_LIKE = {
+    "АВЕКМНОРСТУХІЈЅаеорсухіјѕһԁԛԝкмт": "ABEKMHOPCTYXlJSaeopcyxijshdqwkmt",
+    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧονακρικυγχ": "ABEZHlKMNOPTYXovakpikuyx",
+    "ıɑɡ01I": "iagoll",
+}
+LOOKALIKES = str.maketrans("".join(_LIKE), "".join(_LIKE.values()))
+EAST_ASIAN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "KATAKANA-HIRAGANA", "IDEOGRAPHIC", "BOPOMOFO"}
 BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and symbols without ink
 
 
@@ -34,6 +42,26 @@ def _is_hidden(character: str) -> bool:
     return unicodedata.category(character) in HIDDEN and character not in JOINERS
 
 
+def shape_of(name: str) -> str:
+    """The look of a name: two names of one shape look the same.
+
+    >>> shape_of("Аdа1") == shape_of("Adal")  # the first has two letters of the Cyrillic alphabet, and a digit
+    True
+    """
+    return unicodedata.normalize("NFKC", name).translate(LOOKALIKES).casefold()
+
+
+def mixes_alphabets(name: str) -> bool:
+    """Return whether the letters of a name are of more than one alphabet, as a Cyrillic one among Latin ones.
+
+    >>> mixes_alphabets("аda"), mixes_alphabets("ада_3"), mixes_alphabets("山田たろう")
+    (True, False, False)
+    """
+    letters = filter(str.isalpha, unicodedata.normalize("NFKC", name))
+    alphabets = {unicodedata.name(letter, "").split(" ")[0] for letter in letters}
+    return len(alphabets - EAST_ASIAN) + bool(alphabets & EAST_ASIAN) > 1
+
+
 def check_line(text: Any) -> None:
     """Validate a text of one line, for forms, the API and models.
 
@@ -42,6 +70,11 @@ def check_line(text: Any) -> None:
     """
     if problem := problem_of(str(text)):
         raise ValidationError(problem, code="not-a-line")
+
+
+def in_isolation(name: object) -> str:
+    """A name whose direction does not turn the text around it, where no HTML can be: in options and labels."""
+    return f"\u2068{name}\u2069"
 
 
 def in_one_line(text: str) -> str:

@@ -136,6 +136,13 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         sociallogin.user.email = address  # one that is not verified would be somebody else's, perhaps
         sociallogin.email_addresses.clear()
 
+    def populate_user(self, request: HttpRequest, sociallogin: SocialLogin, data: dict[str, Any]) -> User:
+        """As the service names somebody, but no user name that looks like another one: then one is made."""
+        user: User = super().populate_user(request, sociallogin, data)
+        if User.has_misleading_name(user.username or ""):
+            user.username = ""
+        return user
+
     @transaction.atomic
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
         user: User = super().save_user(request, sociallogin, form)

@@ -12,6 +12,7 @@ from assessment.planning import proposals
 from assessment.planning.grid import Grid, unpacked
 from assessment.planning.rules import Change
 from web.forms import StyledForm
+from web.names import in_isolation
 from web.pages import counted
 
 NOBODY = "Nobody"
@@ -46,7 +47,7 @@ class PlanForm(StyledForm):
         """Assessors with their group and what they still have to judge."""
         columns = {column.assessor.pk: column for column in self.grid.columns}
         return [
-            (str(user.pk), f"{user}{f' ({group})' if group else ''}: {n_left} left")
+            (str(user.pk), f"{in_isolation(user)}{f' ({group})' if group else ''}: {n_left} left")
             for user in assessors
             for group, n_left in [(columns[user.pk].group, columns[user.pk].to_do)]
         ]

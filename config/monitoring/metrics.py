@@ -29,6 +29,7 @@ from config.monitoring.requests import method_of
 from config.pages.health import health
 from jobs import selectors
 from jobs.backups.schedule import last_backup
+from jobs.liveness import liveness
 from web.throttling import parsed_address
 
 PATH = "/metrics"
@@ -148,6 +149,14 @@ class SiteFigures:
         yield _gauge(
             "assay_healthy", "1 if the database can write and files can be stored, otherwise 0.", not problem
         )
+        there = liveness()
+        yield _gauge("assay_redis_answers", "1 if Redis answers, otherwise 0.", there.has_cache)
+        if there.clock is not None:
+            yield _gauge("assay_clock_seconds", "Time since the clock (beat) was last alive.", there.clock)
+        if there.worker is not None:
+            yield _gauge(
+                "assay_worker_seconds", "Time since any worker took a task of the clock.", there.worker
+            )
         yield _labeled("assay_info", "The version, as a label.", ["version"], [((VERSION,), 1)])
         if not problem:
             queue = selectors.queue_figures()

@@ -12,6 +12,7 @@ from django.db import Error, ProgrammingError, connection, transaction
 
 from accounts.models import User
 from jobs.backups import schedule
+from jobs.liveness import liveness
 
 logger = logging.getLogger(__name__)
 
@@ -31,10 +32,15 @@ class Health:
         self._lock = Lock()
         self._until = 0.0
         self._problem = self._backups = ""
+        self._others: dict[str, str] = {}
 
     def backups(self) -> str:
         """The problem with the scheduled backups, as of the last `problem`; empty if nothing is."""
         return self._backups
+
+    def others(self) -> dict[str, str]:
+        """The problems of Redis, the clock and the workers by their names, as of the last `problem`."""
+        return self._others
 
     def problem(self) -> str:
         """The problem in a sentence; empty if there is none."""
@@ -44,6 +50,7 @@ class Health:
                 if problem != self._problem:
                     logger.error("health: %s", problem or "The problem is over.")
                 self._problem, self._until = problem, time.monotonic() + SECONDS
+                self._others = liveness().problems
                 self._backups = schedule.problem() if settings.BACKUP_DIR and not problem else ""
             return self._problem
 

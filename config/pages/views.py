@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from accounts import services as account_services
 from accounts.access import AuthenticatedRequest, login_required, user_page
 from accounts.selectors import lockouts_of
+from assay.version import VERSION
 from config.languages import use_language
 from config.pages.health import health
 from config.pages.landing import landing_page, start_of
@@ -82,9 +83,11 @@ def api_docs(request: HttpRequest) -> HttpResponse:
 def health_check(request: HttpRequest) -> JsonResponse:
     """Respond with 200 if the web process runs and its database can write, otherwise with 503. Everyone."""
     problem = health.problem()
-    answer = {"status": problem or "ok"}
+    answer = {"status": problem or "ok", "version": VERSION}
+    # as for the rest, the process itself works: no reason to restart it
+    answer |= {part: other or "ok" for part, other in health.others().items()}
     if settings.BACKUP_DIR:
-        answer["backups"] = health.backups() or "ok"  # the process itself works: no reason to restart it
+        answer["backups"] = health.backups() or "ok"
     response = JsonResponse(answer, status=503 if problem else 200)
     response._has_been_logged = True  # type: ignore[attr-defined]  # Django logs each 503; `Health` logs the change
     return response

@@ -8,7 +8,8 @@ from django import template
 from django.template.base import FilterExpression, Node, NodeList, Parser, Token
 from django.template.loader_tags import BlockNode
 from django.templatetags.i18n import do_translate
-from django.utils.html import conditional_escape
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 register = template.Library()
@@ -42,6 +43,12 @@ def translate(parser: Parser, token: Token) -> Node:
     if options or "%" in text:
         return node
     return Text(text[1:-1]) if is_literal else Value(parser.compile_filter(text))
+
+
+@register.filter
+def isolated(name: object) -> SafeString:
+    """A name whose direction does not turn the text around it."""
+    return format_html("<bdi>{}</bdi>", name)
 
 
 @register.simple_tag(takes_context=True)

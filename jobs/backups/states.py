@@ -16,7 +16,7 @@ from assay.version import VERSION
 
 UNCLAIMED = "jobs_unclaimedfile"
 # Sessions belong to browsers: after a restore, people log in again. Unclaimed files belong to the storage.
-WITHOUT_ROWS = {"django_session", UNCLAIMED}
+WITHOUT_ROWS = {"django_session", "accounts_login", UNCLAIMED}
 # Columns with names of uploads that exist only until their import is complete. Each name has a prefix.
 UPLOADS = {("corpus_import", "location"): "upload:"}
 

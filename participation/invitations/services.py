@@ -196,7 +196,7 @@ def register(
 ) -> User:
     """Create the account of an invited person, and accept the invitation. If it has an address, the account gets it."""
     invitation = _locked(digest)
-    if User.objects.filter(username__iexact=username).exists():
+    if User.has_misleading_name(username):
         message = gettext("The user name {name} cannot be used. Choose another one.")
         raise InvitationRefused(message.format(name=username))
     user = User.objects.create_user(

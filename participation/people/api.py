@@ -145,6 +145,12 @@ class NewRoleSerializer(Strict):
     """A new role of somebody."""
 
     role = serializers.ChoiceField(organizers.ROLES)
+    reason = serializers.CharField(
+        max_length=300,
+        default="",
+        allow_blank=True,
+        help_text="Needed for a member of a team of the track. The audit log keeps it.",
+    )
 
 
 class CloneSerializer(Strict):
@@ -191,9 +197,9 @@ class People(Endpoints):
     )
     def appoint_organizer(self, request: Request, slug: str, username: str) -> Any:
         """Make a person an organizer or a chair of a track, or change between the two."""
-        track, role = track_of(request, slug), self.validated(request)["role"]
+        track, data = track_of(request, slug), self.validated(request)
         user = get_object_or_404(people_named([username]))
-        return organizers.appoint(track=track, user=user, role=role, by=person_of(request))
+        return organizers.appoint(track=track, user=user, by=person_of(request), **data)
 
     @delete("tracks/<slug:slug>/organizers/<str:username>/", "organizer")
     def dismiss_organizer(self, request: Request, slug: str, username: str) -> None:

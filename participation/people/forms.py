@@ -40,6 +40,13 @@ class OrganizerForm(StyledForm):
             ("none", "no role"),
         ],
     )
+    reason = forms.CharField(
+        required=False,
+        max_length=300,
+        label="Reason",
+        help_text="Only for a member of a team of this track, who then sees the runs and scores of all teams. "
+        "The audit log keeps it.",
+    )
 
     def clean_username(self) -> User:
         name: str = self.cleaned_data["username"]

@@ -15,6 +15,8 @@ from typing import NamedTuple
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
+from web.names import problem_of
+
 MAX_LINES = 2000
 MAX_CELL = 300  # characters
 SEPARATORS = "\t;,"
@@ -148,10 +150,9 @@ def _complaints(line: int, cells: Sequence[str], header: Sequence[str] | None) -
     if len(cells) > len(columns):
         yield Problem(line, "columns", f"expected at most {len(columns)} columns, got {len(cells)}.")
         return
-    if any(len(cell) > MAX_CELL or not cell.isprintable() for cell in cells):
-        yield Problem(
-            line, "columns", f"a column has more than {MAX_CELL} characters, or control characters."
-        )
+    hidden = next(filter(None, (problem_of(cell) for cell in cells if cell)), "")
+    if hidden or any(len(cell) > MAX_CELL for cell in cells):
+        yield Problem(line, "columns", hidden or f"a column has more than {MAX_CELL} characters.")
         return
     values = _values(cells, columns)
     try:

@@ -141,6 +141,8 @@ def _check(track: Track, row: Row, user: User | None, team: Team | None) -> None
                     f"{user} is in the group {assessor.group or 'without a name'}; "
                     "change it among the people of the track."
                 )
+    elif row.role in ORGANIZING and user is not None and not _has_place(track, row, user, team):
+        organizers.check_teams(track=track, user=user)
     elif row.role in IN_TEAMS:
         if user is not None:
             team_services.check_members(track=track, members=[user])

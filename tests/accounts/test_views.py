@@ -166,6 +166,23 @@ def test_organizer_creates_users_but_no_superuser(client: Client, organizer: Use
     assert not User.objects.get(username="emmy").is_superuser
 
 
+def test_admin_refuses_user_names_that_mislead(client: Client, organizer: User) -> None:
+    emmy = make_user("emmy")
+    address = reverse("admin:accounts_user_change", args=[make_user("eva").pk])
+    form = {"is_active": "on", "date_joined_0": "2026-01-01", "date_joined_1": "0:00"}
+
+    pages = [
+        client.post(address, form | {"username": name, "first_name": first})
+        for name, first in (("еmmy", ""), ("EMMY", ""), ("емму", ""), ("eva", "E\u202eva"))
+    ]
+    own = client.post(reverse("admin:accounts_user_change", args=[emmy.pk]), form | {"username": "emmy"})
+
+    assert [page.status_code for page in pages] == [200] * 4
+    assert all("looks like another one" in page.content.decode() for page in pages[:3])
+    assert "U+202E" in pages[3].content.decode()
+    assert own.status_code == 302
+
+
 def test_users_are_not_deleted(client: Client, organizer: User) -> None:
     judge = make_assessor(make_track())
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from assay.version import VERSION
 from maintenance import audit
@@ -149,8 +150,11 @@ def test_pins_are_exact_and_in_the_ranges_of_the_library() -> None:
 
 
 def test_changelog_describes_the_version() -> None:
+    """A version of development is above the latest one of the changelog, and its changes are not released."""
     versions = re.findall(
         r"^## (\d+\.\d+\.\d+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
     )
 
-    assert versions[0] == VERSION
+    text = (ROOT / "CHANGELOG.md").read_text()
+    assert Version(VERSION) >= Version(versions[0])
+    assert Version(VERSION).is_devrelease == ("## Unreleased" in text)

@@ -12,12 +12,14 @@ ROLES = ("organizer", "chair")
 
 
 @transaction.atomic
-def appoint(*, track: Track, user: User, role: str, by: User | None = None) -> Organizer:
+def appoint(*, track: Track, user: User, role: str, by: User | None = None, reason: str = "") -> Organizer:
     """Make a user an organizer or a chair of a track, or change between the two. Repeated, it changes nothing.
 
+    The audit log keeps the `reason`, which somebody in a team of the track needs.
+
     Raises:
-        TrackRefused: There is no such role, the user is a machine or deactivated, or the last organizer would become a
-            chair.
+        TrackRefused: There is no such role, the user is a machine or deactivated, there is no reason for a member of a
+            team, or the last organizer would become a chair.
     """
     current = track_services.lock(track.pk)
     if role not in ROLES:
@@ -28,12 +30,13 @@ def appoint(*, track: Track, user: User, role: str, by: User | None = None) -> O
         return row
     before = row.role if row is not None else ""
     if row is None:
+        check_teams(track=current, user=user, reason=reason)
         row = Organizer(track=current, user=user)
     elif not row.is_chair:
         _check_others(current, user)
     row.is_chair = role == "chair"
     row.save()
-    details = {"role": {"from": before, "to": role}}
+    details = {"role": {"from": before, "to": role}} | ({"reason": reason.strip()} if reason.strip() else {})
     audit.record(action="organizer.appointed", subject=user, track=current, details=details, by=by)
     return row
 
@@ -63,6 +66,20 @@ def check(*, user: User) -> None:
     """
     if user.is_machine or not user.is_active:
         raise TrackRefused(f"{user} cannot log in, and so can neither organize nor chair a track.")
+
+
+def check_teams(*, track: Track, user: User, reason: str = "") -> None:
+    """Refuse members of teams of the track without a reason: with the role, they see the runs and scores of all teams.
+
+    Raises:
+        TrackRefused: There is no reason.
+    """
+    team = user.teams.filter(track=track).first()
+    if team is not None and not reason.strip():
+        raise TrackRefused(
+            f"{user} is a member of the team {team}, and would see the runs and scores of all teams of {track}. "
+            "Give a reason, which the audit log keeps."
+        )
 
 
 def _check_others(track: Track, user: User) -> None:

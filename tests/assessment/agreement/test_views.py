@@ -124,7 +124,7 @@ def test_disagreements_show_both_judgments_with_comments(dual: Scene, organizer:
     html = page(organizer, "disagreements", dual.track, rule="steps", steps=3)
 
     assert "Ada finds it high." in html
-    assert "by bob" in html
+    assert "by <bdi>bob</bdi>" in html
     assert "It is in Russian." not in html
 
 

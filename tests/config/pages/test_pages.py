@@ -1,23 +1,31 @@
 """The frame of every page: the link to the documentation, error pages, the look of the admin, the home page."""
 
 import logging
+import math
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.core.cache import cache
 from django.db import connection
 from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 
+from assay.version import VERSION
+from config.celery import app
 from config.pages import documentation
 from config.pages.health import NO_STORAGE, NO_TABLES, READ_ONLY, UNREACHABLE, health
+from jobs import liveness
+from jobs.watchdog import WatchedScheduler
 from server.paths import ROOT
 from tests.helpers.factories import make_organizer, make_track, make_user
+from web.caches import ForgivingRedisCache
 
 
 @pytest.mark.django_db
@@ -144,8 +152,38 @@ def _no_earlier_result(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.django_db
 def test_web_process_with_a_database_is_healthy_and_leaves_nothing_in_it(client: Client) -> None:
-    assert client.get("/health/").json() == {"status": "ok"}
+    assert client.get("/health/").json()["status"] == "ok"
     assert "health_probe" not in connection.introspection.table_names()
+
+
+@pytest.mark.django_db
+def test_health_names_the_version_and_what_is_away_while_pages_work(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.clear()
+    silent = client.get("/health/")
+    WatchedScheduler(app=app).tick()
+    app.loader.import_default_modules()
+    app.tasks["jobs.tasks.relaunch_lost_jobs"].run()
+    health._until = 0.0
+    alive = client.get("/health/").json()
+    for part, seconds in (
+        (liveness.CLOCK, liveness.CLOCK_SECONDS),
+        (liveness.WORKER, liveness.WORKER_SECONDS),
+    ):
+        cache.set(part, time.time() - seconds - 1)
+    health._until = 0.0
+    dead = client.get("/health/").json()
+    monkeypatch.setattr(ForgivingRedisCache, "_silent_until", math.inf)
+    health._until = 0.0
+    away = client.get("/health/").json()
+
+    assert (silent.status_code, silent.json()["version"]) == (200, VERSION)
+    assert alive == {"status": "ok", "version": VERSION, "redis": "ok", "clock": "ok", "worker": "ok"}
+    for answer in (silent.json(), dead):
+        assert answer["redis"] == "ok"
+        assert (answer["clock"], answer["worker"]) == (liveness.NO_CLOCK, liveness.NO_WORKER)
+    assert away["redis"] == liveness.NO_CACHE
 
 
 @pytest.fixture
@@ -181,7 +219,7 @@ def test_database_without_tables_is_reported(client: Client) -> None:
 @pytest.mark.django_db
 def test_storage_that_is_gone_is_reported(client: Client, settings: LazySettings, tmp_path: Path) -> None:
     settings.MEDIA_ROOT = str(tmp_path / "files")
-    assert client.get("/health/").json() == {"status": "ok"}
+    assert client.get("/health/").json()["status"] == "ok"
     shutil.rmtree(tmp_path / "files")
     (tmp_path / "files").write_bytes(b"a file where the folder was")
     health._until = 0.0

@@ -137,7 +137,10 @@ def test_an_old_backup_is_reported_once_a_day_and_by_the_health_check(
     assert "The last good backup is 60 hours old." in mail.outbox[0].body
     answer = client.get("/health/")
     assert answer.status_code == 200
-    assert answer.json() == {"status": "ok", "backups": "The last good backup is 60 hours old."}
+    assert (answer.json()["status"], answer.json()["backups"]) == (
+        "ok",
+        "The last good backup is 60 hours old.",
+    )
 
 
 @pytest.mark.django_db
@@ -148,12 +151,12 @@ def test_a_good_backup_ends_the_alarm(folder: Path, client: Client, monkeypatch:
     monkeypatch.setattr("config.pages.views.health", Health())
 
     assert sent() == []
-    assert client.get("/health/").json() == {"status": "ok", "backups": "ok"}
+    assert client.get("/health/").json()["backups"] == "ok"
 
 
 @pytest.mark.django_db
 def test_without_a_schedule_the_health_check_knows_no_backups(client: Client) -> None:
-    assert client.get("/health/").json().keys() == {"status"}
+    assert "backups" not in client.get("/health/").json()
     assert health.backups() == ""
 
 

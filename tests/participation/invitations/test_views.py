@@ -131,6 +131,15 @@ def test_link_for_an_address_is_for_an_account_with_it(scene: Scene) -> None:
     ("change", "message"),
     [
         ({"username": "ADA"}, "The user name ADA cannot be used."),
+        ({"username": "аda"}, "The user name аda cannot be used."),  # the first letter is Cyrillic
+        ({"username": "мia"}, "The user name мia cannot be used."),
+        ({"username": "𝐚𝐝𝐚"}, "The user name 𝐚𝐝𝐚 cannot be used."),
+        ({"username": "\u3164"}, "Use at least one character that can be seen."),
+        ({"username": "b\u202eob"}, "Enter a valid username."),
+        ({"first_name": "Eve\u202e"}, "Remove the character U+202E RIGHT-TO-LEFT OVERRIDE"),
+        ({"first_name": "\u3164"}, "Use at least one character that can be seen."),
+        ({"last_name": "Ray\x07"}, "Remove the character U+0007"),
+        ({"last_name": " "}, "This field is required."),
         ({"password": "12345678"}, "This password is too common."),
         ({"username": "no spaces"}, "Enter a valid username."),
     ],

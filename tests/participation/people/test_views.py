@@ -9,7 +9,7 @@ import pytest
 from django.core import mail
 from django.test import Client
 
-from accounts.models import User
+from accounts.models import Event, User
 from assay.errors import Refused
 from participation.invitations.selectors import link_of
 from participation.models import Invitation, Team
@@ -17,6 +17,7 @@ from participation.people import services
 from participation.people.pasted import read
 from participation.people.services import Sender
 from participation.teams import services as team_services
+from tests.helpers.api import api, call
 from tests.helpers.factories import make_track, make_user
 from tests.helpers.letters import deliver_at_once
 from tests.pooling.conftest import Scene
@@ -270,3 +271,32 @@ def test_page_takes_a_fixed_number_of_queries(scene: Scene, django_assert_num_qu
         team_services.create(track=scene.track, name=f"Empty {n_people}")
         with django_assert_num_queries(13):
             client.get("/tracks/arq/people/")
+
+
+def test_member_of_a_team_gets_a_role_in_the_track_only_with_a_reason(scene: Scene) -> None:
+    """With the role, they see the runs and scores of all teams: on the page, from a list and by the API."""
+    client, address = as_user(scene.organizer), f"/tracks/{scene.track.slug}/people/organizers/"
+    User.objects.filter(pk=scene.member.pk).update(email="mia@example.org")
+    form = {"username": scene.member.username, "role": "chair"}
+    program = api(scene.organizer)
+
+    page = client.post(address, form)
+    listed = services.plan(scene.track, read("Mia\tmia@example.org\torganizer"))
+    refused = call(
+        program, "PUT", "organizer", scene.track.slug, scene.member.username, data={"role": "chair"}
+    )
+    assert "Give a reason, which the audit log keeps." in page.content.decode()
+    assert "is a member of the team Ours" in listed.problems[0].message
+    assert refused.status_code == 409
+    assert not scene.track.organizers.filter(user=scene.member).exists()
+
+    client.post(address, form | {"reason": "She left the team's university."})
+    again = {"role": "organizer", "reason": "She organizes from now on."}
+    accepted = call(program, "PUT", "organizer", scene.track.slug, scene.member.username, data=again)
+
+    assert accepted.status_code == 200
+    reasons = Event.objects.filter(action="organizer.appointed").order_by("pk")
+    assert [each.details["reason"] for each in reasons] == [
+        "She left the team's university.",
+        "She organizes from now on.",
+    ]
