@@ -387,3 +387,16 @@ def test_without_built_documentation_the_page_says_how_to_build_it(
 
 def test_post_is_not_allowed(site: Path) -> None:
     assert documentation.documentation(RequestFactory().post("/help/")).status_code == 405
+
+
+def test_each_promise_of_security_has_its_test() -> None:
+    rows = re.findall(
+        r"^\|([^|]*)\|[^|]*\| (?:test|`([^`]*)`) \|$", (ROOT / "SECURITY.md").read_text(), re.MULTILINE
+    )
+    named = [test.split("::") for _, test in rows if test]
+
+    lost = [(path, name) for path, *_, name in named if f"def {name}(" not in (ROOT / path).read_text()]
+
+    chapters = {chapter.split()[0] for chapter, _ in rows if chapter.strip().startswith("V")}
+    assert lost == []
+    assert chapters == {f"V{n}" for n in range(1, 17)}
