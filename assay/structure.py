@@ -224,7 +224,7 @@ class _Reader:
 def decoded(data: bytes, name: str, error: type[InputError] = InputError) -> str:
     """The text of a TOML file."""
     try:
-        return data.decode()
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
         raise error(f"{name}: not UTF-8 (byte {wrong.start + 1}); TOML files are UTF-8") from None
 

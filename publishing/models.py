@@ -8,6 +8,7 @@ from django.urls import reverse
 from accounts.models import User
 from assay.archive.description import author
 from assay.exchange.registry import FORMS
+from assay.formats.text import lines_of
 from jobs.models import Job
 from participation.models import Team
 from tracks.models import StoredProtocol, Track
@@ -27,7 +28,7 @@ def forms() -> list[tuple[str, str]]:
 
 def check_authors(text: str) -> None:
     """Refuse an ORCID iD that cannot be one."""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines_of(text), 1):
         try:
             author(line)
         except ValueError as error:

@@ -23,6 +23,7 @@ from assay.building.shingles import fingerprint, shingles
 from assay.building.shingles import words as words_of_html
 from assay.building.store import HEADS, KEPT, Store
 from assay.formats.spreadsheet import tsv_lines
+from assay.formats.text import lines_of
 from assay.formats.topics.reader import TopicRow
 from assay.html import links
 from assay.html.images import without_placeholders
@@ -220,7 +221,7 @@ def decisions(text: str, name: str) -> list[tuple[int, str]]:
         NotBuilt: The file has a header without that column, or names nothing.
     """
     lines = [
-        (n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")
+        (n, line) for n, line in enumerate(lines_of(text), 1) if line.strip() and not line.startswith("#")
     ]
     column = 0
     if lines and "\t" in lines[0][1]:

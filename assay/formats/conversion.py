@@ -206,7 +206,7 @@ def _rows(path: Path) -> Iterator[list[str]]:
 
 
 def _header(reader: Iterable[Sequence[str]], name: str) -> list[str]:
-    header = [word.removeprefix(BOM.decode()).lower() for word in next(iter(reader), ())]
+    header = [word.lower() for word in next(iter(reader), ())]
     if len(header) < 2 or header[0] not in {"id", "formula_id"} or header[-1] not in {"formula", "latex"}:
         raise BadFile(
             f"{name} is not a formula index in LaTeX: its first line is {' '.join(header)[:200]!r}; the first column "

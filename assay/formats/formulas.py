@@ -262,10 +262,10 @@ def lines_of(content: Readable, name: str) -> Iterator[str]:
                 raise BadFile(f"{name}, line {n + len(lines) + 1:,}: longer than {MAX_ROW:,} bytes.")
             for line in lines:
                 n += 1
-                yield f"{line.decode()}\n"
+                yield f"{line.removeprefix(BOM).decode()}\n"
         if rest:
             n += 1
-            yield rest.decode()
+            yield rest.removeprefix(BOM).decode()
     except UnicodeDecodeError:
         raise BadFile(f"{name}, line {n:,}: not UTF-8.") from None
 

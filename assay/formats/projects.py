@@ -25,6 +25,7 @@ from assay.formats.judgments.reader import JudgmentsError, open_judgments
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.moving import JUDGMENTS_FILE, LAB_FILE, ROWS_FILE, judgments_csv, rows_csv
 from assay.formats.rows import TableRow, read_rows
+from assay.formats.text import decoded
 from assay.formats.turkle import INPUT, Line, Table, move, read_table
 from assay.protocols.loader import parse_protocol
 from assay.protocols.questions import WrongAnswer, check_answers, questions_for
@@ -197,13 +198,7 @@ def _path(folder: str, name: str) -> str:
 
 
 def _text(data: bytes, name: str) -> str:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise InputError(
-            f"{name}: line {line}: not UTF-8 (byte {error.start + 1}); save it as UTF-8"
-        ) from None
+    text = decoded(data, name).text
     if (place := text.find("\0")) >= 0:
         line = text.count("\n", 0, place) + 1
         raise InputError(f"{name}: line {line}: a NUL character; save it as plain text in UTF-8")

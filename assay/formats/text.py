@@ -104,6 +104,11 @@ def lines_of(text: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
+def without_marks(data: bytes) -> bytes:
+    """Data without the byte-order marks at the start of its lines; for readers that keep bytes as they are."""
+    return _INNER_MARK.sub(b"", data.removeprefix(BOM)) if BOM in data else data
+
+
 def visible(text: str) -> str:
     """A text for a message: invisible characters and all spaces but the usual one and the tab are escaped.
 

@@ -15,6 +15,7 @@ from lxml import etree
 from assay.errors import InputError
 from assay.formats.markup import xml_root
 from assay.formats.moving import choices_of
+from assay.formats.text import decoded
 from assay.preferences.votes import BAD, TIE
 from assay.protocols.form_rules import KEY, ROW_COLUMNS
 from assay.protocols.questions import NUMBER
@@ -89,7 +90,7 @@ def read_config(data: bytes, name: str) -> Config:
     if len(data) > MAX_TEMPLATE:
         raise InputError(f"{name}: {len(data):,} bytes; a configuration has at most {MAX_TEMPLATE:,}")
     try:
-        root = xml_root(data)
+        root = xml_root(decoded(data, name).data)
     except etree.XMLSyntaxError as error:
         raise InputError(f"{name}: line {error.lineno or 1}: not XML: {error.msg}") from None
     info: Any = root.getroottree().docinfo

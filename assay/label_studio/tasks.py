@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from assay.errors import InputError
-from assay.formats.documents.sources import BOM
+from assay.formats.text import decoded
 from assay.formats.topics.objects import elements
 from assay.html.sanitize import without_controls
 from assay.label_studio.config import TYPES, Config, Control
@@ -77,9 +77,10 @@ def read_tasks(data: bytes, name: str, config: Config) -> TaskFile:
         InputError: It is not JSON, or tasks are wrong, each with its line and key.
     """
     file, errors = TaskFile(), []
-    if not data.removeprefix(BOM).lstrip().startswith(b"["):
+    text = decoded(data, name).text
+    if not text.lstrip().startswith("["):
         raise InputError(f"{name}: line 1: {ACCEPTED}")
-    values = elements(data, wrong=lambda line, problem: InputError(f"{name}: line {line}: {problem}"))
+    values = elements(text, wrong=lambda line, problem: InputError(f"{name}: line {line}: {problem}"))
     for n, (line, value) in enumerate(values):
         try:
             file.tasks.append(_task(value, f"line {line}: [{n}]", config, file))

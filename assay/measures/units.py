@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.formats.qrels.columns import QrelsColumns, columns_from
 from assay.formats.runs.columns import RunColumns
+from assay.formats.text import decoded
 from assay.formulas.columns import Formulas
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def parse_duplicates(data: bytes) -> list[tuple[bytes, bytes, bytes]]:
     Raises DuplicatesError: a line does not have three columns, or repeats a near-duplicate.
     """
     rows: dict[tuple[bytes, bytes], bytes] = {}
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
+    for number, line in enumerate(decoded(data).data.splitlines(), 1):
         words = line.split()
         if not words or (number == 1 and words[0].lower() == b"topic"):
             continue

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from assay.formats.compression import ANY_SIZE, Unreadable, is_packed, unpack
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import RunColumns, byte_keys, trec_order
+from assay.formats.text import without_marks
 from assay.formats.tokens import Places, Text, as_bytes, decimals, spans, whole_numbers
 from assay.trec_eval.options import NOT_COMPUTED, UNREADABLE, TrecEvalError
 
@@ -68,7 +69,7 @@ class Lines(NamedTuple):
         Raises FileError: the file cannot be read, has no lines, or a line has the wrong number of columns.
         """
         data = read_file(path)
-        data = data.removeprefix(b"\xef\xbb\xbf")
+        data = without_marks(data)
         data = data if b"\n" in data else data.replace(b"\r", b"\n")
         data = data if data.endswith(b"\n") else data + b"\n"
         if b"\r" in data:

@@ -10,6 +10,7 @@ from django import forms
 from django.forms import BoundField
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
+from assay.formats.text import lines_of
 from assay.protocols.questions import from_given, from_text
 from assay.protocols.schema import JudgingRules, Question
 from assessment.errors import AnswerRefused
@@ -304,7 +305,7 @@ class ExampleForm(forms.Form):
     def clean_explanation(self) -> str:
         """A line of colons would end the example."""
         text = str(self.cleaned_data["explanation"]).replace("\r\n", "\n")
-        if any(line.lstrip().startswith(":::") for line in text.splitlines()):
+        if any(line.lstrip().startswith(":::") for line in lines_of(text)):
             raise forms.ValidationError(
                 "A line of the explanation begins with “:::”, which would end the example."
             )

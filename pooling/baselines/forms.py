@@ -12,6 +12,7 @@ from assay.baselines.linked_posts import KINDS as LINK_KINDS
 from assay.baselines.linked_posts import parse_links
 from assay.errors import InputError
 from assay.formats.runs.rows import MAX_NAME
+from assay.formats.text import decoded
 from pooling.baselines.selectors import (
     TEAM,
     links_of_candidates,
@@ -140,9 +141,8 @@ class BaselineForm(MadeRunForm):
         elif file:
             threads = set(self.track.topics.exclude(thread="").values_list("thread", flat=True))
             try:
-                links = parse_links(
-                    bytes_of(file).read().decode(errors="replace"), file.name or "links", self._kinds
-                )
+                name = file.name or "links"
+                links = parse_links(decoded(bytes_of(file).read(), name).text, name, self._kinds)
             except InputError as error:
                 self.add_error("links", f"{error}.")
             else:

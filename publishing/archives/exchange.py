@@ -16,6 +16,7 @@ from assay.exchange import parquet
 from assay.exchange.content import SPLIT, Document, TestCollection, Topic, Zipped, json_lines
 from assay.exchange.library import topic_of
 from assay.exchange.registry import FORMS, Form, form_of
+from assay.formats.text import lines_of
 from assay.html.sanitize import plain
 from corpus.imports import services as import_services
 from corpus.imports.jobs import import_files, record
@@ -93,7 +94,7 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> dict[str, int]:
         title=track.name,
         license=archive.license,
         url=archive.url,
-        authors=[line.strip() for line in archive.authors.splitlines() if line.strip()],
+        authors=[line.strip() for line in lines_of(archive.authors) if line.strip()],
         notes=[f"The qrels are {qrels} of the track, SHA-256 `{qrels.sha256}`."],
     )
     writer = Writer(file, track.slug)

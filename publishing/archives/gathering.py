@@ -54,6 +54,7 @@ from assay.archive.records import (
 from assay.archive.verify import SCORES_HEADER, score_line
 from assay.formats.qrels.reader import QrelsForm
 from assay.formats.runs.reader import check_run
+from assay.formats.text import lines_of as lines_in
 from assay.qrels.derived import renumbered
 from assay.statistics.significance import above_diagonal, unpacked_pairs
 from assay.version import VERSION
@@ -223,7 +224,7 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
         n_topics=track.topics.count(),
         n_nugget_lists=NuggetVersion.objects.filter(topic__track=track).count(),
         n_judgments=judgments.count(),
-        authors=[line.strip() for line in archive.authors.splitlines() if line.strip()],
+        authors=[line.strip() for line in lines_in(archive.authors) if line.strip()],
         license=archive.license,
         url=archive.url,
         doi=archive.doi,

@@ -10,6 +10,7 @@ from accounts.models import User
 from assay.candidates.conditions import FIELDS, Condition, parse_conditions
 from assay.candidates.samples import MOST_PER_TOPIC, Settings, Stratum, parse_stratum
 from assay.errors import InputError
+from assay.formats.text import lines_of
 from corpus.imports.selectors import import_dir, offered_paths
 from corpus.models import BuildFile, Collection
 from tracks.candidates.from_collection import collections_with_questions
@@ -162,13 +163,13 @@ class SampleForm(StyledForm):
             self.fields[name].queryset = people_who_may_choose(track)  # type: ignore[attr-defined]
 
     def clean_quotas(self) -> tuple[Stratum, ...]:
-        lines = [line for line in self.cleaned_data["quotas"].splitlines() if line.strip()]
+        lines = [line for line in lines_of(self.cleaned_data["quotas"]) if line.strip()]
         strata: tuple[Stratum, ...] = _read(lambda: tuple(parse_stratum(line, self.names) for line in lines))
         return strata
 
     def clean_labels(self) -> Mapping[str, list[str]]:
         labels: dict[str, list[str]] = {}
-        for line in filter(str.strip, self.cleaned_data["labels"].splitlines()):
+        for line in filter(str.strip, lines_of(self.cleaned_data["labels"])):
             name, colon, values = (part.strip().lower() for part in line.partition(":"))
             own = list(dict.fromkeys(value.strip() for value in values.split(",") if value.strip()))
             if not colon or not name or not own or name in (*FIELDS, DECISION):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from django import forms
 
+from assay.formats.text import lines_of
 from tracks.deadlines.services import MAX_GRACE_MINUTES, MAX_REMINDER_DAYS, NewMilestone, Window
 from tracks.models import Deadline, Milestone, Track
 from web import times
@@ -136,7 +137,7 @@ class MilestonesForm(StyledForm):
         super().__init__(*args, **kwargs)
 
     def clean_milestones(self) -> list[NewMilestone]:
-        lines = enumerate(self.cleaned_data["milestones"].splitlines(), start=1)
+        lines = enumerate(lines_of(self.cleaned_data["milestones"]), start=1)
         return [_milestone(number, line.strip()) for number, line in lines if line.strip()]
 
 

@@ -27,6 +27,7 @@ from assay.client.files import Sent, save, write_whole
 from assay.client.operations import Description, Field, Operation, Request
 from assay.client.server import NOT_MODIFIED, UPLOAD_SECONDS, Server, ServerError
 from assay.errors import InputError, plural
+from assay.formats.text import read_text
 
 EXAMPLE = "assay site request_pool slug=arqmath-2020 name=Pool seed=7 depth='{\"primary\": 45}' --wait"
 OPERATIONS = "operations"
@@ -140,7 +141,7 @@ def _values(operation: Operation, arguments: argparse.Namespace) -> dict[str, An
         if operation.field(key).is_file:
             values[key] = [Path(path) for path in paths]
         else:
-            values[key] = operation.read(key, [input_path(path).read_text() for path in paths])
+            values[key] = operation.read(key, [read_text(str(input_path(path))) for path in paths])
     texts: dict[str, list[str]] = {}
     for key, text in map(_pair, arguments.fields):
         texts.setdefault(key, []).append(text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from assay.formats.text import FALLBACK
+from assay.formats.text import BOM, FALLBACK
 
 MAX_TEXT = 1_000_000  # characters of one body: ten times the longest that Stack Exchange accepts
 FIRST_LINES = 3  # of the rows skipped for the same reason, so many are named
@@ -98,7 +98,8 @@ class Packed:
 
 
 def decoded_line(line: bytes, batch: Batch) -> str:
-    """The text of a line or row: Windows-1252 if it is not UTF-8, which the batch counts."""
+    """The text of a line or row, without U+FEFF before it: Windows-1252 if it is not UTF-8, which the batch counts."""
+    line = line.removeprefix(BOM)
     try:
         return line.decode()
     except UnicodeDecodeError:

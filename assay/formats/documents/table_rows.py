@@ -12,6 +12,7 @@ from io import StringIO
 from assay.formats.documents.batch import MAX_TEXT, Batch, Malformed, Unusable, decoded_line
 from assay.formats.documents.jsonl import add_document
 from assay.formats.documents.tables import TAB
+from assay.formats.text import without_marks
 
 _DOUBLED = re.compile(r'"(?>(?:[^"]|"")*)"')
 
@@ -80,8 +81,9 @@ def _comma_rows(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 def _decoded(data: bytes, batch: Batch) -> str:
     """The text of rows, without byte-order marks; the batch counts the lines that are not UTF-8."""
+    data = without_marks(data)
     try:
         text = data.decode()
     except UnicodeDecodeError:
         text = "\n".join(decoded_line(line, batch) for line in data.split(b"\n"))
-    return text.replace("\n\ufeff", "\n").rstrip("\x1a")
+    return text.rstrip("\x1a")

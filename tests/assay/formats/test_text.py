@@ -1,12 +1,20 @@
 """Decoding whole text files, and their lines."""
 
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from assay.cli.main import main
 from assay.errors import InputError, InputWarning
 from assay.formats.compression import utf16_of
+from assay.formats.documents import reading
 from assay.formats.text import Undecodable, decoded, lines_of, read_text
+from assay.formats.topics.reader import read_known_items, read_labels, read_topic_file, read_topics
+from assay.measures.boards import read_board
+from assay.measures.units import parse_duplicates
+from assay.nuggets.files import read_nuggets
 
 BOM = "\ufeff"
 
@@ -85,3 +93,39 @@ def test_reading_a_file_of_the_user_warns_of_its_encoding(tmp_path: Path) -> Non
 
     with pytest.warns(InputWarning, match=r"links.tsv: line 1 is not UTF-8 and is read as Windows-1252"):
         assert read_text(str(path)) == "café\n"
+
+
+def documents(form: str) -> Callable[[bytes], object]:
+    return lambda data: reading.convert(data, form).pack().tables
+
+
+READERS: dict[str, tuple[Callable[[bytes], object], str]] = {  # lines that each reader takes
+    "topics": (lambda data: read_topic_file(data, "t", is_formula=False).topics, "1\towls\n2\ttides\n"),
+    "topics in JSON": (lambda data: read_topics(data, "t"), '{"qid": "1", "query": "a"}\n{"qid": "2", "query": "b"}\n'),
+    "known items": (lambda data: read_known_items(data, "t"), "1 d1\n2 d2\n"),
+    "labels": (lambda data: read_labels(data, "t.csv"), "topic,kind\n1,a\n2,b\n"),
+    "near-duplicates": (parse_duplicates, "1 d1 d2\n2 d1 d2\n"),
+    "nuggets": (lambda data: read_nuggets(data, "t"), '{"qid": "1", "nuggets": []}\n{"qid": "2", "nuggets": []}\n'),
+    "scores of tools": (lambda data: read_board(data, "tot", name="t"), "owls V 1 0.5\nowls V 2 0.5\n"),
+    "documents in JSON lines": (documents("jsonl"), '{"docno": "1", "text": "a"}\n{"docno": "2", "text": "b"}\n'),
+    "documents in a table": (documents("tsv of=2 docno=1 text=2"), "1\ta\n2\tb\n"),
+    "documents in CSV": (documents("csv of=2 docno=1 text=2"), "1,a\n2,b\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("reader", "text"), READERS.values(), ids=READERS)
+def test_no_reader_takes_a_mark_as_a_part_of_a_name(reader: Callable[[bytes], object], text: str) -> None:
+    joined = BOM + f"\n{BOM}".join(text.splitlines()) + "\n"
+
+    with warnings.catch_warnings(action="ignore"):
+        assert reader(joined.encode()) == reader(text.encode())
+
+
+def test_trec_eval_takes_no_mark_as_a_part_of_a_topic(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "qrels").write_text(f"1 0 d1 1\n{BOM}2 0 d1 1\n")
+    (tmp_path / "run").write_text(f"{BOM}1 Q0 d1 1 1 a\n{BOM}2 Q0 d1 1 1 a\n")
+
+    assert main(["trec_eval", "-m", "num_q", str(tmp_path / "qrels"), str(tmp_path / "run")]) == 0
+    assert capsys.readouterr().out.split() == ["num_q", "all", "2"]
