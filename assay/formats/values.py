@@ -35,7 +35,7 @@ from assay.formats.qrels.reader import (
 from assay.formats.reports import Tally
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import UNUSED_RANKS, expected_of
-from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME, byte_strings
+from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME, MAX_TOPIC, byte_strings
 from assay.formats.runs.rules import (
     TOPIC_DOCUMENT,
     LineForm,
@@ -312,7 +312,7 @@ def _ids(column: Column, field: str, name: str) -> list[str]:
         words[n - 1] = (
             str(int(word)) if is_number else str(word)
         )  # also of a class of strings, such as NumPy's
-    text, most = " ".join(words), MAX_DOCNO if field == "docno" else MAX_NAME
+    text, most = " ".join(words), {"docno": MAX_DOCNO, "topic": MAX_TOPIC}.get(field, MAX_NAME)
     is_usual = len(text.split()) == len(words) and "\0" not in text
     if is_usual and max(map(len, words), default=0) * 4 <= most:  # a character has at most four bytes
         return words

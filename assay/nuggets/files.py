@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, cast
 from assay.answers import normal
 from assay.errors import InputError
 from assay.formats.runs.answers import MAX_CITED, is_word
-from assay.formats.runs.rows import MAX_NAME
+from assay.formats.runs.rows import MAX_TOPIC
 from assay.formats.text import decoded, lines_of
 from assay.nuggets.lists import GoldAnswer, Importance, Nugget, NuggetList
 from assay.structure import is_whole
@@ -44,7 +44,7 @@ class Record(NamedTuple):
 
     def topic(self, value: Any, key: str) -> str:
         value = str(value) if is_whole(value) else value
-        if not isinstance(value, str) or not is_word(value, MAX_NAME):
+        if not isinstance(value, str) or not is_word(value, MAX_TOPIC):
             raise self.wrong(key, "the code of a topic")
         return value
 

@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from accounts.models import User
+from assay.formats.runs.rows import MAX_TOPIC
 from jobs.models import Job
 from pooling.models import Run
 from scoring.models.leaderboards import Leaderboard
@@ -61,7 +62,7 @@ class Score(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     evaluation = models.ForeignKey(Evaluation, models.PROTECT, related_name="scores")
-    topic = models.CharField(max_length=100, db_collation="C")
+    topic = models.CharField(max_length=MAX_TOPIC, db_collation="C")
     measure = models.CharField(max_length=50)
     value = models.FloatField()
 

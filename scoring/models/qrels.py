@@ -4,6 +4,7 @@ from django.db import models
 from django.urls import reverse
 
 from accounts.models import User
+from assay.formats.runs.rows import MAX_TOPIC
 from pooling.models import Pool
 from tracks.models import Machine, StoredProtocol, Track
 from web.models import JsonField
@@ -73,7 +74,7 @@ class QrelsEntry(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     qrels = models.ForeignKey(Qrels, models.PROTECT, related_name="entries")
-    topic = models.CharField(max_length=100, db_collation="C")
+    topic = models.CharField(max_length=MAX_TOPIC, db_collation="C")
     docno = models.TextField(db_collation="C")
     grade = models.SmallIntegerField()
     parts = models.TextField(

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import User
+from assay.formats.runs.rows import MAX_TOPIC
 from jobs.models import Job
 from tracks.models.tracks import Track
 from web.models import JsonField
@@ -29,7 +30,7 @@ class Topic(models.Model):
     """
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="topics")
-    code = models.CharField(max_length=100, db_collation="C")
+    code = models.CharField(max_length=MAX_TOPIC, db_collation="C")
     natural_code = models.GeneratedField(
         expression=models.Func("code", template=NATURAL),
         output_field=models.TextField(db_collation="C"),

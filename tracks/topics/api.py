@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from accounts.access import person_of, user_of
 from assay.formats.documents.batch import MAX_NAME, Unusable
-from assay.formats.topics.reader import MAX_CODE, split_of
+from assay.formats.topics.reader import MAX_CODE, MAX_FORMULA_ID, split_of
 from assay.formats.topics.subtopics import MAX_CHARACTERS, NUMBER, subtopics_of
 from tracks.models import Topic
 from tracks.topics import selectors, services
@@ -93,7 +93,7 @@ class TopicContentSerializer(TopicTextSerializer):
     )
     tags = serializers.ListField(child=serializers.CharField(max_length=MAX_NAME), required=False)
     latex = serializers.CharField(required=False, allow_blank=True, max_length=MAX_TEXT)
-    formula_id = serializers.CharField(required=False, allow_blank=True, max_length=MAX_CODE)
+    formula_id = serializers.CharField(required=False, allow_blank=True, max_length=MAX_FORMULA_ID)
 
 
 class NewTopicSerializer(TopicContentSerializer):

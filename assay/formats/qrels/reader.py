@@ -23,7 +23,7 @@ from assay.formats.qrels.columns import QrelsColumns as QrelsColumns
 from assay.formats.qrels.columns import columns_from as columns_from
 from assay.formats.qrels.tables import cited_rows, header_of, table_rows
 from assay.formats.runs.columns import byte_keys, sorted_topics
-from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME
+from assay.formats.runs.rows import MAX_DOCNO, MAX_TOPIC
 from assay.formats.runs.rules import SEPARATORS
 from assay.formats.separated import SeparatedLines, n_columns, quoted
 from assay.formats.text import Undecodable, decoded, read_data
@@ -444,7 +444,7 @@ class _Reading:
 
 
 def _id_problem(topic: bytes, docno: bytes) -> str:
-    for kind, name, most in (("topic", topic, MAX_NAME), ("docno", docno, MAX_DOCNO)):
+    for kind, name, most in (("topic", topic, MAX_TOPIC), ("docno", docno, MAX_DOCNO)):
         if not name.isascii():
             try:
                 name.decode()

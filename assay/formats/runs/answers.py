@@ -25,7 +25,7 @@ from assay.answers import Answer, Sentence, normal
 from assay.errors import InputError
 from assay.formats.compression import Limits
 from assay.formats.reports import Tally
-from assay.formats.runs.rows import CONTROL, MAX_NAME, byte_strings
+from assay.formats.runs.rows import CONTROL, MAX_NAME, MAX_TOPIC, byte_strings
 from assay.formats.runs.rules import NO_ROWS, AnswerForm, Expected, RunRows
 from assay.formats.runs.text import Lines, complain_of_long_lines, warn_of_lines
 from assay.protocols.schema import AnswerRules
@@ -57,12 +57,12 @@ class _Line:
         self.is_usable &= more.get("is_repairable", False)
         self.tally.error(code, message, accepted, self.number, note=note, **more)
 
-    def name(self, place: str, most: int | None = None) -> str | None:
+    def name(self, place: str, most: int | None = None, *, n_bytes: int = MAX_NAME) -> str | None:
         """The word at a place, such as the code of a topic; None if it is wrong."""
         value = self.at(place)
         value = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-        accepted = f"A name without white space, of at most {MAX_NAME} bytes."
-        if not isinstance(value, str) or not is_word(value, MAX_NAME):
+        accepted = f"A name without white space, of at most {n_bytes} bytes."
+        if not isinstance(value, str) or not is_word(value, n_bytes):
             given = "missing" if value is None else json.dumps(value, ensure_ascii=False)[:60]
             self.error("name", f"{place} is not a name", accepted, f"{place}: {given}")
             return None
@@ -148,7 +148,7 @@ class AnswerReader:
                 self._forms, key=lambda form: sum(of_line.at(place) is not None for place in form.places)
             )
         form, rules = self.form, self._expected.rules.answers
-        topic, tag = of_line.name(form.topic), of_line.name(form.tag, rules.max_run_id)
+        topic, tag = of_line.name(form.topic, n_bytes=MAX_TOPIC), of_line.name(form.tag, rules.max_run_id)
         self._note_manner(of_line, form)
         references = _references(of_line, form, rules)
         answer = Answer(topic or "", tuple(_sentences(of_line, form, references)))

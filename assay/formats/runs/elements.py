@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.formats.compression import Limits
 from assay.formats.reports import Tally
-from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME, byte_strings
+from assay.formats.runs.rows import MAX_DOCNO, MAX_TOPIC, byte_strings
 from assay.formats.runs.rules import NO_ROWS, Expected, RunRows
 from assay.formats.tokens import INVISIBLE
 
@@ -135,7 +135,7 @@ class Elements(ABC):
         return value
 
     def topic(self, attributes: Mapping[str, str], element: str, key: str, number: int) -> str | None:
-        return self.name(self.attribute(attributes, element, key, number), "topic", MAX_NAME, number)
+        return self.name(self.attribute(attributes, element, key, number), "topic", MAX_TOPIC, number)
 
     def docno(self, value: str | None, number: int) -> str | None:
         return self.name(value, f"{self.expected.noun[0]} id", MAX_DOCNO, number)

@@ -13,7 +13,8 @@ from assay.formats.runs.rules import LineForm
 from assay.formats.tokens import INVISIBLE
 
 MAX_DOCNO = 400  # bytes
-MAX_NAME = 100  # bytes of a topic's code or a tag
+MAX_TOPIC = 400  # bytes of a topic's code; those of TREC CAR are titles of sections, of up to 202
+MAX_NAME = 100  # bytes of a tag
 RANK = re.compile(rb"[+-]?[0-9]{1,9}")
 SCORE = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
@@ -153,7 +154,7 @@ def _has_names(words: list[bytes], number: int, form: LineForm, tally: Tally) ->
     limits = (
         (form.docno, "docno", MAX_DOCNO),
         (form.docno if form.post is None else form.post, "post id", MAX_DOCNO),
-        (form.topic, "topic", MAX_NAME),
+        (form.topic, "topic", MAX_TOPIC),
         (form.tag, "tag", MAX_NAME),
     )
     for column, field, limit in limits:

@@ -17,7 +17,7 @@ from assay.digests import sha256_of_file
 from assay.errors import InputError, plural
 from assay.formats.compression import Limits, Unreadable, opened, unpack
 from assay.formats.reports import Complaint, Report, Tally
-from assay.formats.runs.rows import MAX_NAME, SCORE, quoted
+from assay.formats.runs.rows import MAX_TOPIC, SCORE, quoted
 from assay.formats.runs.text import Lines, shown
 from assay.protocols.schema import Protocol
 
@@ -131,7 +131,7 @@ class _Seconds:
         if len(words) != 2:
             self.tally.error("columns", f"expected 2 columns, got {len(words)}", f"{TITLE}.", number)
             return
-        topic = words[0][:MAX_NAME].decode("utf-8", "replace")
+        topic = words[0][:MAX_TOPIC].decode("utf-8", "replace")
         if topic in self.first_of:
             note = f"{topic} is first in line {self.first_of[topic]}"
             message = "the topic already has a line"

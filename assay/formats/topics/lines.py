@@ -29,7 +29,6 @@ _SPACE = re.compile(r"([^\s<{\"']++) +(\S.*)")
 _DIGIT = re.compile("[0-9]")
 _QRELS = frozenset({"0", "q0", "iter"})  # second columns of qrels and runs
 _HEADING = re.compile(r"(?:Topic|Number)[ \t]*:[ \t]*(\S+)[ \t]*", re.IGNORECASE)
-_FIELD = re.compile(r"([A-Z][A-Za-z][A-Za-z ]{0,28}?)[ \t]*:[ \t]*(.*)")
 _TURN = re.compile(r"(\d+(?:[-_]\d+)?)[.)]?[ \t]+(\S.*)")
 _DOCUMENTS = "pids"  # of a topic of CLEF TAR: the documents to be screened
 _FIELDS = frozenset(
@@ -128,9 +127,9 @@ def _sections(lines: Sequence[Line]) -> list[trec.Section]:
     """The sections of a block: a line such as `Title: Owls` begins one, and others go on with it."""
     sections: list[trec.Section] = []
     for n, line in lines:
-        match = _FIELD.fullmatch(line)
-        if match and match[1].lower() in _FIELDS:
-            sections.append(trec.Section(match[1].lower(), match[2], n))
+        name, colon, text = line.partition(":")
+        if colon and name.strip().lower() in _FIELDS:
+            sections.append(trec.Section(name.strip().lower(), text.strip(), n))
         elif sections and not (_TURN.fullmatch(line) and sections[-1].tag == "description"):
             sections[-1] = sections[-1]._replace(text=f"{sections[-1].text}\n{line}".strip())
     return sections

@@ -28,6 +28,7 @@ from assay.formats import names
 from assay.formats.compression import Limits, is_packed, unpack
 from assay.formats.documents.batch import MAX_NAME, Malformed, Unusable, limited
 from assay.formats.documents.jsonl import docno_of, tags_of, text_of
+from assay.formats.runs.rows import MAX_TOPIC
 from assay.formats.sheets import read_sheet
 from assay.formats.text import decoded, lines_of, named, visible
 from assay.formats.topics import bolt, lines, objects, tables, trec, xml
@@ -36,7 +37,8 @@ from assay.html.latex import unescaped
 from assay.html.sanitize import clean_body, clean_text, clean_title, without_controls
 
 MAX_SIZE = 50 * 2**20  # bytes of a topic file
-MAX_CODE = 100  # bytes, as in runs and qrels
+MAX_CODE = MAX_TOPIC
+MAX_FORMULA_ID = 100  # characters
 _NUMBER = re.compile(r"(?<![0-9])[0-9]+$")
 MEAN = "all"  # the name of the mean in tables of scores, in the column of topics
 MAX_COMPLAINTS = 20  # in a message for people
@@ -257,8 +259,10 @@ def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
         name: without_controls(text_of(row.get(name), name)).strip()
         for name in ("scenario", "criteria", "formula_id", "latex")
     }
-    if len(texts["formula_id"]) > MAX_CODE:
-        raise Unusable(f"a formula id has at most {MAX_CODE} characters, got {texts['formula_id'][:40]!r}")
+    if len(texts["formula_id"]) > MAX_FORMULA_ID:
+        raise Unusable(
+            f"a formula id has at most {MAX_FORMULA_ID} characters, got {texts['formula_id'][:40]!r}"
+        )
     source = text_of(row.get("source"), "source")
     if source:
         bolt.parsed_source(source)

@@ -66,7 +66,7 @@ def test_json_topics_are_read() -> None:
         (xml("A.1", "A.2", "A.1"), "topic A.1 is already in line 3"),
         (xml("A 1"), "without white space"),
         (xml(""), "without white space"),
-        (xml("é" * 51), "1 to 100 bytes"),
+        (xml("é" * 201), "1 to 400 bytes"),
         (xml("all"), "line 3: a topic cannot be named 'all'"),
         (XML.replace("%s", "").encode(), "there are no topics in the file"),
         (xml("A.1")[:-3], "not well-formed XML"),

@@ -13,6 +13,7 @@ from assay import samples
 from assay.cli.main import main
 from assay.errors import BadFile
 from assay.formats.topics.reader import read_topic_file
+from scoring.models import QrelsEntry
 from tests.helpers.factories import make_assessor, make_organizer, make_track, make_user
 from tests.helpers.judging import make_batch, make_pool
 from tracks.models import StoredProtocol, Track
@@ -257,3 +258,21 @@ def test_page_imports_forms_of_the_field_and_says_what_it_left_out(
 
     assert dict(track.topics.values_list("code", "title")) == titles
     assert note in page
+
+
+CAR = "enwiki:Owl/" + "Food%20web/" * 35  # titles of sections, as in TREC CAR
+
+
+def test_codes_of_400_bytes_are_imported_shown_and_scored(track: Track) -> None:
+    code = CAR + "a" * (400 - len(CAR))
+    page = posted(track, f"{code}\tOwls at sea\n".encode(), "car.tsv")
+    Track.objects.update(status=Track.Status.OPEN)
+    organizer = signed_in(make_organizer())
+    qrels = SimpleUploadedFile("q.txt", f"{code} 0 d1 1\n".encode())
+
+    shown = organizer.get(reverse("tracks:topic", args=[track.slug, code]))
+    organizer.post(reverse("scoring:import_qrels", args=[track.slug]), {"file": qrels}, follow=True)
+
+    assert "1 topic: 1 new" in page
+    assert "Owls at sea" in shown.content.decode()
+    assert QrelsEntry.objects.get().topic == code

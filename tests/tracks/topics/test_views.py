@@ -306,7 +306,7 @@ def test_topics_under_usual_names_are_imported(
     if b"url" in content and code:
         assert "unknown columns or keys were left out: url" in page
     if not code:
-        assert "line 2: a topic&#x27;s code has 1 to 100 bytes without white space" in page
+        assert "line 2: a topic&#x27;s code has 1 to 400 bytes without white space" in page
 
 
 @pytest.mark.parametrize(("start", "end"), [("", ""), ("[", "]")])

@@ -76,7 +76,7 @@ def test_preview_stores_nothing(organizer: Client, track: Track) -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"code": "A 1"}, "A topic&#x27;s code has 1 to 100 bytes without white space"),
+        ({"code": "A 1"}, "A topic&#x27;s code has 1 to 400 bytes without white space"),
         ({"code": "all"}, "A topic cannot be named &#x27;all&#x27;"),
         ({"code": "A.9"}, "lab has a topic A.9 already; choose another code."),
         ({"title": "", "body": ""}, "Enter a title or a body."),

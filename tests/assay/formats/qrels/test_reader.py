@@ -86,7 +86,7 @@ def test_any_other_grade_is_refused(written: str, complaint: str) -> None:
 def test_every_complaint_has_its_line() -> None:
     text = (
         b"A.1 0 x 1\nA.1 0 1\nA.1 0 y 1 2\nA.1 0 x 2\nA.1 0 a\0b 1\n"
-        + b"t" * 101
+        + b"t" * 401
         + b" 0 x 1\nA.1 0 "
         + b"d" * 401
         + b" 1\n"
@@ -97,7 +97,7 @@ def test_every_complaint_has_its_line() -> None:
         "line 3: expected 4 columns (topic, 0, docno, grade), got 5",
         "line 4: document x of topic A.1 is already in line 1",
         "line 5: the docno contains a NUL byte",
-        "line 6: the topic has 101 bytes; at most 100 are accepted",
+        "line 6: the topic has 401 bytes; at most 400 are accepted",
         "line 7: the docno has 401 bytes; at most 400 are accepted",
     ]
 

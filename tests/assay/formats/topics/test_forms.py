@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import assay
 from assay.cli.main import main
 from assay.errors import BadFile, InputError, InputWarning
 from assay.formats.topics.codes import TopicListError, read_topic_codes
@@ -292,3 +293,14 @@ def test_text_in_no_encoding_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="neither UTF-8 nor Windows-1252"):
         read_topic_codes(tmp_path / "t")
+
+
+def test_codes_of_trec_car_are_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = "enwiki:Owl/" + "Food%20web/" * 17
+    qrels, run = tmp_path / "q.txt", tmp_path / "r.txt"
+    qrels.write_text(f"{code} 0 d1 1\n")
+    run.write_text(f"{code} Q0 d2 1 2 owls\n{code} Q0 d1 2 1 owls\n")
+
+    assert main(["evaluate", "--qrels", str(qrels), "--measure", "RR", str(run)]) == 0
+    assert "0.5000" in capsys.readouterr().out
+    assert assay.evaluate({code: {"d1": 1}}, {"owls": {code: {"d1": 1.0}}}, ["RR"]).means[0, 0] == 1
