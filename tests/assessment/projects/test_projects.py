@@ -197,7 +197,7 @@ def test_errors_name_file_and_line_and_nothing_is_imported(
         ),
         ({**FILES, "other.html": "<p>"}, "a second template; the first is other.html"),
         ({**FILES, "notes.docx": "x"}, "notes.docx: not a file of a project"),
-        ({**FILES, "batch.csv": b"a\n\xff\n"}, "batch.csv: line 2: not UTF-8"),
+        ({**FILES, "batch.csv": b"a\n\x81\n"}, "batch.csv: Line 2 is neither UTF-8"),
         ({"lab.toml": "x", "rows.csv": "x", "x.txt": "x"}, "x.txt: not a file of a lab"),
         ({"project.json": "[]", "batch.csv": "a\n1\n"}, "project.json: line 1: expected one project"),
         (
