@@ -190,12 +190,8 @@ def set_organizer(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return _page(request, track, organizer_form=form)
     user, role = form.cleaned_data["username"], form.cleaned_data["role"]
     if role != "none":
-        with refusals_in(form):
-            organizers.appoint(
-                track=track, user=user, role=role, by=request.user, reason=form.cleaned_data["reason"]
-            )
-        if form.errors:
-            return _page(request, track, organizer_form=form)
+        reason = form.cleaned_data["reason"]
+        organizers.appoint(track=track, user=user, role=role, by=request.user, reason=reason)
         messages.success(request, f"{user} is {'a chair' if role == 'chair' else 'an organizer'} of {track}.")
     else:
         organizers.dismiss(track=track, user=user, by=request.user)
