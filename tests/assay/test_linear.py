@@ -14,6 +14,7 @@ import json
 import pkgutil
 import re
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import chain
@@ -30,10 +31,12 @@ from assay.formats.documents import jsonl, stackexchange, trec
 from assay.formats.documents.batch import Batch, Malformed, Unusable
 from assay.formats.documents.dump import Reader
 from assay.formats.qrels.reader import QrelsError
+from assay.formats.qrels.tables import table_rows
 from assay.formats.runs.reader import check_run
 from assay.formats.separated import SeparatedLines
 from assay.formats.topics.reader import read_topics
 from assay.formats.turkle import Table
+from assay.formulas.mathml import read_html
 from assay.formulas.slt import slt
 from assay.html import forum, highlight, links
 from assay.html.sanitize import clean_body, clean_title
@@ -80,6 +83,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "highlight": lambda text: highlight.around(f"{text}{highlight._opening('1')}", "1"),
     "MathML": lambda text: slt(f"{MATH}{text}</math>"),
     "row of MathML": lambda text: slt(f"{MATH}<mrow>{text}</mrow></math>"),
+    # libxml2 compares an end tag with all open elements, of which it takes at most 2,048: the longer text has more.
+    "formula that is not XML": lambda text: read_html(3 * text),
     "tokens": lambda text: tokenize(f'{text}<span class="math-container">{text}</span>', "english-latex"),
     "tree of a formula": lambda text: parse(f"[x{text}", "slt"),
     "broken JSONL": lambda text: jsonl.convert(f'{{"docno": {text}'.encode()),
@@ -91,6 +96,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "topics in XML": lambda text: read_topics(f"<Topics>{text}</Topics>".encode(), "topics.xml"),
     "topics of NTCIR": lambda text: read_topics(f"<topics>{text}</topics>".encode(), "topics.xml"),
     "measure": parse_measure,
+    "qrels in a table": lambda text: table_rows(f"topic,docno,grade\n{text}"),
     "run": lambda text: check_run(io.BytesIO(text.encode()), protocol=PROTOCOL, name="run.txt"),
     "attributes of a post": lambda text: forum.to_html(f"<a {text}>x</a>"),
     "posts in JSON lines": lambda text: jsonl.convert(json.dumps({"docno": "1", "source": text}).encode()),
@@ -117,6 +123,7 @@ NO_TEXT = {"path", "name", "slug", "form", "kind", "packing", "measure", "delimi
 # The further arguments that a function needs; None if it is a step of another function of this list.
 # fmt: off
 ARGUMENTS: dict[str, dict[str, object] | None] = {
+    "formats.documents.batch.decoded_line": {"batch": Batch()},
     "formats.documents.batch.limited": {"name": "body"},
     "formats.documents.index_rows.convert": {"form": "formulas-latex-v1"},
     "formats.documents.index_rows.names_of": None,
@@ -131,9 +138,10 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "label_studio.config.read_config": {"name": "x.xml"},
     "label_studio.tasks.read_tasks": {"name": "x.json", "config": STARS},
     "formats.manifest.parse_manifest": {"name": "x.csv", "protocol": PROTOCOL, "has_file": bool},
-    "formats.qrels.tables.table_rows": {"separator": ",", "header": ["topic", "docno", "grade"]},
+    "formats.qrels.tables.table_rows": None,
     "formats.rows.read_rows": {"name": "x.csv", "fields": ["a"]},
     "formats.runs.answers.is_word": {"most": 10},
+    "formats.runs.reader.named_in": {"protocol": PROTOCOL},
     "formats.runs.rows.score_of": None,
     "formats.runs.rows.rank_of": None,
     "formats.separated.quoted": {"separator": b","},
@@ -159,6 +167,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formulas.extraction.mark": {"first_id": 1},
     "formulas.grouping.presentation_of": None,  # of prepared formulas, which are short: it is another library's
     "formulas.mathml.read_content": None,
+    "formulas.mathml.read_html": None,
     "formulas.mathml.read_xml": None,
     "html.form.form_parts": {"values": {}},
     "html.frame.frame_body": {"values": {}},
@@ -218,10 +227,12 @@ def opened(name: str) -> Callable[[str], object]:
 
 
 def seconds(function: Callable[[str], object], text: str) -> float:
-    """Processor time; a refusal counts like a result, and any other exception fails the test."""
+    """Processor time, also of what a generator yields; a refusal counts as a result, any other exception fails."""
     start = time.process_time()
     with suppress(*REFUSALS):
-        function(text)
+        result = function(text)
+        if isinstance(result, Iterator):
+            deque(result, maxlen=0)
     return time.process_time() - start
 
 

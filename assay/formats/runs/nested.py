@@ -24,7 +24,7 @@ from assay.structure import is_number, strict_json
 MAX_UPLOAD = 64 << 20  # bytes of text; objects of JSON take many times as much memory
 ACCEPTED = "{topic: {document: score}}, with each topic and document once."
 # In a file of the form, these are all topics and documents in their order.
-KEY = re.compile(r'"(?:[^"\\]|\\.)*+"\s*+:')
+KEY = re.compile(r'"(?>(?:[^"\\]|\\.)*)"\s*+:')
 
 
 class Pairs(list[tuple[str, Any]]):
