@@ -15,7 +15,7 @@ from django.urls import NoReverseMatch, resolve, reverse
 from django.utils import translation
 
 from accounts import letters
-from accounts.models import User
+from accounts.models import Login, User
 from accounts.tasks import send_letters
 from assay.errors import say
 from assay.protocols.description import label_title
@@ -460,6 +460,12 @@ LETTERS: list[tuple[str, Callable[[User, Track], dict[str, Any]], str, str]] = [
         lambda ada, _: {"user": ada.pk, "address": None},
         "Falsche Passwörter für Ihr Konto",
         "von einer unbekannten Adresse",
+    ),
+    (
+        "accounts.login",
+        lambda ada, _: {"login": Login.objects.create(user=ada).pk},
+        "Eine Anmeldung bei Ihrem Konto",
+        "mit einem unbekannten Browser von einer unbekannten Adresse bei Ihrem Konto",
     ),
     (
         "participation.added",
