@@ -173,9 +173,21 @@ def start_import_elsewhere(
     )
 
 
+ImportCheck = Callable[..., None]  # (collection): refuses to import into it
+_import_checks: list[ImportCheck] = []
+
+
+def checks_import(check_with: ImportCheck) -> ImportCheck:
+    """Register a function that refuses an import into a collection for a reason of an app above this one."""
+    _import_checks.append(check_with)
+    return check_with
+
+
 def _lock_idle(collection: Collection) -> Collection:
     """Lock a collection, which becomes one that is being imported."""
     current = Collection.objects.select_for_update().get(pk=collection.pk)
+    for check_with in _import_checks:
+        check_with(collection=current)
     if unfinished_import(current) is not None:
         raise ImportRefused(f"An import into {current} is running. Wait until it is finished.")
     if unfinished_clustering(current) is not None:

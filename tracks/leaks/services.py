@@ -1,10 +1,13 @@
 """Request checks for leaks, and accept what one found."""
 
 from django.db import transaction
+from django.db.models import Q
 
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
+from corpus.imports.services import checks_import
+from corpus.models import Collection
 from jobs import services as jobs
 from jobs.models import Job
 from tracks.leaks.jobs import KIND
@@ -58,6 +61,15 @@ def accept(*, track: Track, reason: str, by: User) -> LeakCheck:
     details = {"leaks": check.n_forbidden, "reason": reason}
     audit.record(action="leaks.accepted", subject=current, track=current, details=details, by=by)
     return check
+
+
+@checks_import
+def check_import(*, collection: Collection) -> None:
+    """Refuse to import into a collection of a checked draft that opens by itself."""
+    for track in Track.objects.filter(Q(collection=collection) | Q(topic_collection=collection)).order_by(
+        "pk"
+    ):
+        track_services.check_not_settled(track)
 
 
 @track_services.checks_opening

@@ -257,6 +257,14 @@ def test_checked_topics_do_not_change_before_a_set_opening_time(client: Client, 
     fields = {"name": "lab", "slug": "lab", "protocol": track.protocol_id, "collection": ""}
     edited = client.post(reverse("tracks:edit_track", args=["lab"]), fields)
 
+    assert track.collection is not None
+    documents = SimpleUploadedFile("more.jsonl", b'{"docno": "77", "text": "The answer."}\n')
+    more = client.post(
+        reverse("corpus:start_import"), {"collection": track.collection.pk, "upload": documents}
+    )
+
+    assert "Remove its opening time, make the change, check again" in more.content.decode()
+    assert not Job.objects.filter(kind=Import.JOB, state__in=Job.UNFINISHED).exists()
     assert "Remove its opening time, make the change, check again" in imported.content.decode()
     assert "Remove its opening time, make the change, check again" in edited.content.decode()
     assert track.topics.get().title == "Why bounded?"
