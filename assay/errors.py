@@ -37,6 +37,15 @@ def plural(n: int, noun: str) -> str:
     return f"{n:,} {singular if n == 1 else several or singular + 's'}"
 
 
+def kebab(name: str) -> str:
+    """Return the name of a class as programs read it.
+
+    >>> kebab("TagTaken")
+    'tag-taken'
+    """
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
+
+
 class InputError(AssayError, ValueError):
     """A file, option or name cannot be used: where, what is wrong, and what is accepted."""
 
@@ -58,7 +67,7 @@ class Refused(AssayError):
 
     def __init__(self, message: str, *, code: str = "", title: str = "") -> None:
         super().__init__(message)
-        self.message, self.code, self.title = message, code, title or self.title
+        self.message, self.code, self.title = message, code or kebab(type(self).__name__), title or self.title
 
 
 class BadFile(Refused):

@@ -17,7 +17,7 @@ from functools import cache, lru_cache, partial
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from assay.errors import InputError
+from assay.errors import InputError, plural
 
 T = TypeVar("T")
 
@@ -286,7 +286,7 @@ def _with_lines(error: type[InputError], text: str, name: str, problems: Iterabl
     placed.sort(key=lambda pair: (not pair[0], pair[0]))
     lines = [f"line {line}: {problem}" if line else problem for line, problem in placed]
     more = [f"and {len(lines) - MAX_PROBLEMS} more"] if len(lines) > MAX_PROBLEMS else []
-    all_lines = "\n".join([f"{name}: {len(lines)} errors", *lines[:MAX_PROBLEMS], *more])
+    all_lines = "\n".join([f"{name}: {plural(len(lines), 'error')}", *lines[:MAX_PROBLEMS], *more])
     made = error(f"{name}: {lines[0]}" if len(lines) == 1 else all_lines)
     made.errors = [{"line": line or None, "code": "line", "message": problem} for line, problem in placed]
     return made

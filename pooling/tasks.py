@@ -20,7 +20,7 @@ from pooling.runs.services import ACCEPTED, OWED, REJECTED
 def accepted(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     """A run was accepted."""
     user, run = user_by_id(data["user"]), run_by_id(data["run"])
-    context = {"user": user.username, "run": run, "n_warnings": len(run.report.get("warnings", []))}
+    context = {**data, "user": user.username, "run": run, "n_warnings": len(run.report.get("warnings", []))}
     yield Mail(user.email, f"run {run.tag} accepted", "pooling/runs/mail_accepted.txt", context)
 
 

@@ -6,6 +6,8 @@ the place of a worker.
 
 import csv
 import json
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +114,16 @@ def by_api(site: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Files:
         assert [person.assay(*words), person.assay(*words)] == [0, 0], (
             "a repeated command submits nothing twice"
         )
+    row = manifest()[0]
+    person = {"Abacus": pat, "Lemma": lee, "Organizers": olga}[row["team"]]
+    tag = Run.objects.get(file_name=Path(row["file"]).name, track__slug="api").tag
+    again = ["submit", "api", samples.path(row["file"]), "--kind", row["kind"], "--team", row["team"]]
+    again += ["--pooled-as", row["pooled_as"]] if row["pooled_as"] else []
+    assert [person.assay(*again, "--replaces", each) for each in ("nothing", tag)] == [1, 0]
+    assert list(Run.objects.filter(tag=tag).order_by("pk").values_list("status", flat=True)) == [
+        "withdrawn",
+        "submitted",
+    ]
     olga.run("close_track", "slug=api")
     pool = olga.run("request_pool", "slug=api", "name=Pool", f"seed={POOL_SEED}")
     work()
@@ -130,9 +142,14 @@ def by_api(site: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Files:
     assert olga.assay("watch", board["url"]) == 0
     assert pat.assay("results", "api") == 1, "not released"
     olga.run("release_leaderboard", f"board_id={board['id']}", "level=participants")
-    run = Run.objects.get(track__slug="api", tag="abacus")
+    run = Run.objects.get(track__slug="api", tag="abacus", status="submitted")
     assert pat.assay("watch", f"runs/{run.pk}") == 0, "scored, and released to its team"
-    assert [pat.assay("results", "api"), pat.assay("results", "api", "--by-topic")] == [0, 0]
+    with redirect_stdout(StringIO()) as printed:
+        assert pat.assay("results", "api") == 0
+    values = [float(line.split("\t")[3]) for line in printed.getvalue().splitlines()[1:]]
+    assert len(values) > 1
+    assert values == sorted(values, reverse=True), "the best run in the main measure is first"
+    assert pat.assay("results", "api", "--by-topic") == 0
     assert pat.assay("download", "api", "qrels", "leaderboard", "--to", folder) == 0
     resume(pat, folder / "api-topics.tsv")
     take_away(olga, folder / "track.zip")
@@ -228,4 +245,4 @@ def test_campaign_by_assay_over_http_equals_that_by_commands(
     assert from_api == from_commands
     assert from_api[0].count(b"\n") == 27, "28 units, of which ines could not read one"
     assert Judgment.objects.filter(is_current=True).count() == 2 * 28
-    assert Run.objects.count() == 2 * len(manifest())
+    assert Run.objects.filter(status="submitted").count() == 2 * len(manifest())

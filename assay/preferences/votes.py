@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.formats.text import lines_of, read_text
 from assay.tables import natural
 
@@ -121,9 +121,8 @@ def parse_votes(text: str, name: str) -> list[Vote]:
 def _problem(words: Sequence[str]) -> str:
     """The reason why the words of a line are no vote; empty if they are one."""
     if len(words) not in {4, 5}:
-        return (
-            f"expected topic, left, right, preferred document and perhaps assessor, got {len(words)} columns"
-        )
+        got = plural(len(words), "column")
+        return f"expected topic, left, right, preferred document and perhaps assessor, got {got}"
     _, left, right, winner = words[:4]
     if left == right:
         return f"{left} is on both sides"

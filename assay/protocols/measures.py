@@ -14,7 +14,7 @@ from math import inf
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from assay.errors import InputError
+from assay.errors import InputError, plural
 
 Use = Literal["never", "optional", "required", "share"]
 Summary = Literal["mean", "geometric mean", "sum", "ratio of sums"]
@@ -298,7 +298,7 @@ class Measure(NamedTuple):
         recall = _written(dict(self.parameters).get("recall", 0.0))
         title = family.title.format(k=self.k, recall=recall)
         if self.k is not None and family.cutoff == "optional" and "{k}" not in family.title:
-            title += f" over the top {self.k} ranks"
+            title += f" over the top {plural(self.k, 'rank')}"
         if family.has_level and self.level:
             title += f", relevant from grade {self.level}"
         for name, value in self.parameters:

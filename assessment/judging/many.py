@@ -18,6 +18,7 @@ from assessment.judging import queue
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from pooling.models import PoolEntry
 from web.api.problems import of_refusal
+from web.pages import counted
 
 MOST = 500  # judgments of one request: it takes some seconds, and holds the row of the assessor
 
@@ -47,7 +48,7 @@ class SomeRefused(Refused):
     def __init__(self, refusals: Mapping[int, Refused], n: int) -> None:
         first = min(refusals)
         super().__init__(
-            f"{len(refusals)} of {n} judgments cannot be stored, so none was. "
+            f"{len(refusals)} of {counted(n, 'judgment')} cannot be stored, so none was. "
             f"The first is judgments.{first}: {refusals[first].message}"
         )
         self.errors = [

@@ -156,6 +156,9 @@ class ReportSerializer(serializers.Serializer[Report]):
     warnings = ComplaintSerializer(many=True)
 
 
+REPLACES = "The tag of a submitted run of the team. It is withdrawn when this one is stored."
+
+
 class RunSubmissionSerializer(Strict):
     """A run and what its team declares about it."""
 
@@ -166,6 +169,7 @@ class RunSubmissionSerializer(Strict):
     seconds = serializers.FileField(
         required=False, help_text="A file with one line for each topic: the topic and its seconds."
     )
+    replaces = serializers.CharField(required=False, default="", help_text=REPLACES)
 
     def get_fields(self) -> dict[str, Any]:
         """The files and the team, and what `Declaration` asks for."""
@@ -184,7 +188,7 @@ def _declared(field: "Field[Any]") -> "serializers.Field[Any, Any, Any, Any]":
     return serializers.CharField(**options)
 
 
-DECLARED = ("team", *STATEMENTS)
+DECLARED = ("team", "replaces", *STATEMENTS)
 AS_PARAMETERS = [
     OpenApiParameter(name, OpenApiTypes.STR, description="If the body is the file itself: see the field.")
     for name in DECLARED
@@ -307,7 +311,7 @@ class Runs(Endpoints):
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
         file, seconds = data.pop("file"), data.pop("seconds", None)
-        team = _team(list(teams), data.pop("team", None))
+        team, replaces = _team(list(teams), data.pop("team", None)), data.pop("replaces")
         return {
             "track": track,
             "team": team,
@@ -315,6 +319,7 @@ class Runs(Endpoints):
             "file": bytes_of(file),
             "file_name": file.name or "run",
             "declared": Declaration(**data),
+            "replaces": replaces,
             "seconds": bytes_of(seconds) if seconds else None,
             "arrived_at": arrived_at(request._request),
         }
@@ -361,7 +366,9 @@ class Runs(Endpoints):
 
         Send a form (`multipart/form-data`), or the file itself as the body (`application/octet-stream`) with the other
         fields as parameters of the address. A file with errors is refused with 422, and nothing is stored. `errors`
-        then lists each distinct error with its first line.
+        then lists each distinct error with its first line, and what else is wrong, such as a taken tag.
+
+        With `replaces`, an earlier run of the team is withdrawn in the same step, or nothing changes.
         """
         submission = self.submission(request, slug)
         return _submitted(
@@ -380,13 +387,13 @@ class Runs(Endpoints):
     def check_run(self, request: Request, slug: str) -> Any:
         """Check a run as if it were submitted, and store nothing.
 
-        The answer has a report also if the file has errors: see `is_acceptable`. What else would refuse the run, such
-        as a taken tag, is answered as for a submission.
+        The answer has a report also if the file has errors: see `is_acceptable`. What else is wrong, such as a taken
+        tag, is among these errors; if nothing else is, it is answered as for a submission.
         """
         try:
             report = services.check_submission(**self.submission(request, slug)).report
         except RunRefused as refusal:
-            report = refusal.checked.report
+            report = refusal.report
         return report
 
     @get("tracks/<slug:slug>/owed-runs/", "owed_runs", OwingSerializer(many=True), who=[Organizer])

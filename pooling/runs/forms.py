@@ -16,6 +16,7 @@ from assay.protocols.schema import RunQuestion, RunRules
 from participation.models import Team
 from participation.teams import selectors as team_selectors
 from pooling.models import Run
+from pooling.runs.selectors import submitted_runs
 from tracks.models import Track
 from web.forms import StyledForm, bytes_of
 
@@ -41,6 +42,10 @@ class RunForm(StyledForm):
         help_text="A file with one line for each topic: the topic and its seconds.",
     )
 
+    replaces = forms.ChoiceField(
+        required=False, help_text="An earlier run of the team, which is withdrawn when this one is stored."
+    )
+
     def __init__(self, *args: Any, track: Track, user: User, row: str = "1", **kwargs: Any) -> None:
         kwargs["prefix"] = None if row == "1" else row
         super().__init__(*args, **kwargs)
@@ -52,6 +57,12 @@ class RunForm(StyledForm):
         elif row != "1":
             del self.fields["team"]
         team.queryset = teams
+        earlier = [(run.tag, f"{run.tag} ({run.team})") for run in submitted_runs(teams)]
+        if earlier:
+            replaces = cast(forms.ChoiceField, self.fields["replaces"])
+            replaces.choices = [("", "no run"), *earlier]
+        else:
+            del self.fields["replaces"]
         if rules.max_seconds_per_topic is None:
             del self.fields["seconds"]
         for name, statement in STATEMENTS.items():
@@ -92,6 +103,7 @@ class RunForm(StyledForm):
                 **stated | {"is_manual": stated["is_manual"] == "manual", "answers": answers_in(data)}
             ),
             "seconds": bytes_of(seconds) if seconds else None,
+            "replaces": data.get("replaces", ""),
         }
 
 
@@ -162,7 +174,7 @@ def run_forms(request: HttpRequest, track: Track, user: User) -> list[RunForm]:
         return [RunForm(data, request.FILES, row=row, **options) for row in rows]
     wanted = request.GET.get("rows", "")
     n_rows = min(int(wanted), MAX_RUNS) if ROW.fullmatch(wanted) else 1
-    initial = {"team": request.GET.get("team") or None}
+    initial = {"team": request.GET.get("team") or None, "replaces": request.GET.get("replaces")}
     return [RunForm(row=str(n), initial=initial, **options) for n in range(1, n_rows + 1)]
 
 

@@ -146,7 +146,8 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers) -> RunsPage:
 class Answer:
     """The outcome for one file of a submission: accepted as `run`, only checked, or refused with its report.
 
-    `problems` are refusals that are not about a line of the file; `row` is the row of the form.
+    `problems` are refusals that are not about a line of the file; `row` is the row of the form. `earlier` is a run of
+    the team that the file can replace.
     """
 
     row: str
@@ -155,6 +156,7 @@ class Answer:
     report: Report | None = None
     is_only_checked: bool = False
     problems: Sequence[str] = ()
+    earlier: Run | None = None
 
 
 class Today(NamedTuple):
@@ -244,6 +246,12 @@ def runs_for(user: AnyUser) -> QuerySet[Run]:
     runs = Run.objects.select_related("track__protocol", "team", "submitted_by", "withdrawn_by")
     own = Q(team__in=Team.objects.filter(members=user), track__in=tracks_for(user))
     return runs.filter(own | Q(track__in=[*user.roles]))
+
+
+def submitted_runs(teams: QuerySet[Team]) -> QuerySet[Run]:
+    """The submitted runs of some teams, by team and tag."""
+    runs = Run.objects.filter(team__in=teams, status=Run.Status.SUBMITTED).select_related("team")
+    return runs.order_by("team__name", "tag").defer("report")
 
 
 def run_by_id(run_id: int) -> Run:

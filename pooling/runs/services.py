@@ -2,12 +2,12 @@
 
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain, count
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from django.conf import settings
 from django.core.files import File
@@ -117,14 +117,75 @@ def check_submission(
     declared: Declaration,
     seconds: BinaryIO | None = None,
     arrived_at: datetime | None = None,
+    replaces: str = "",
 ) -> CheckedRun:
     """Check everything that `submit` checks, with the same refusals, and store nothing."""
-    _check_allowed(track=track, team=team, by=by, declared=declared, at=arrived_at)
-    checked = _check_files(track, team, file, file_name, declared, seconds)
-    _answers(track, declared.answers, checked)
-    _tag_with_room(track, team, declared, checked, n_bytes=file.seek(0, os.SEEK_END))
-    _check_today(track, team, by, declared, arrived_at or times.now())
-    return checked
+    at = arrived_at or times.now()
+    return _check(track, team, by, file, file_name, declared, seconds, at=at, replaces=replaces).checked
+
+
+class _Checked(NamedTuple):
+    checked: CheckedRun
+    packed: bytes  # its columns
+    n_bytes: int  # of both files
+
+
+def _check(
+    track: Track,
+    team: Team,
+    by: User,
+    file: BinaryIO,
+    file_name: str,
+    declared: Declaration,
+    seconds: BinaryIO | None,
+    *,
+    at: datetime,
+    replaces: str,
+) -> _Checked:
+    """Check a submission. Everything that is wrong is refused together."""
+    _check_allowed(track=track, team=team, by=by, declared=declared, at=at)
+    refused = None
+    try:
+        checked = _check_files(track, team, file, file_name, declared, seconds)
+    except RunRefused as refusal:
+        refused, checked = refusal, refusal.checked
+    packed = columns.save(checked.columns) if checked.columns is not None else b""
+    n_bytes = file.seek(0, os.SEEK_END) + len(packed)
+    others = list(_refusals(track, team, by, declared, checked, n_bytes=n_bytes, at=at, replaces=replaces))
+    if refused is None and len(others) == 1:
+        raise others[0]
+    if refused or others:
+        raise RunRefused(checked, others)
+    return _Checked(checked, packed, n_bytes)
+
+
+def _refusals(
+    track: Track,
+    team: Team,
+    by: User,
+    declared: Declaration,
+    checked: CheckedRun,
+    *,
+    n_bytes: int,
+    at: datetime,
+    replaces: str,
+) -> Iterator[SubmissionRefused]:
+    """Yield what refuses a run, except for the errors of its file."""
+    earlier = None
+    try:
+        earlier = _to_replace(track, team, by, replaces, at)
+    except SubmissionRefused as refusal:
+        yield refusal
+    checks = (
+        lambda: _answers(track, declared.answers, checked),
+        lambda: _tag_with_room(track, team, declared, checked, n_bytes=n_bytes, earlier=earlier),
+        lambda: _check_today(track, team, by, declared, at),
+    )
+    for each in checks:
+        try:
+            each()
+        except SubmissionRefused as refusal:
+            yield refusal
 
 
 def _check_files(
@@ -169,9 +230,13 @@ def submit(
     declared: Declaration,
     seconds: BinaryIO | None = None,
     arrived_at: datetime | None = None,
+    replaces: str = "",
     on_stored: Callable[[Run], None] = lambda run: None,
 ) -> Run:
     """Store a run of a team: its original bytes and its columns. A refused run leaves no row and no file.
+
+    `replaces` is the tag of a submitted run of the team, which is withdrawn in the same transaction; the new run takes
+    its place in the team's order, and limits count as after the replacement.
 
     The file is checked and stored before the track is locked, so that a large file does not block other teams. The lock
     then covers whether the track is open, the tag is free and the file is new. `on_stored` is called in the transaction
@@ -183,13 +248,15 @@ def submit(
     Raises:
         RunRefused: The file has errors.
         SubmissionRefused: The track is not open, the user may not submit this run, the tag is taken (`TagTaken`), the
-            team has already submitted the file (`SameBytes`), or has no room for it (`DiskLimitReached`).
+            team has already submitted the file (`SameBytes`), has no room for it (`DiskLimitReached`), or cannot
+            replace the run.
         NotStored: The storage is full or does not answer.
     """
     arrived_at = arrived_at or times.now()
-    _check_allowed(track=track, team=team, by=by, declared=declared, at=arrived_at)
     try:
-        checked = _check_files(track, team, file, file_name, declared, seconds)
+        checked, packed, n_bytes = _check(
+            track, team, by, file, file_name, declared, seconds, at=arrived_at, replaces=replaces
+        )
     except RunRefused as refusal:
         data = {
             "team": team.pk,
@@ -200,21 +267,21 @@ def submit(
         }
         team_services.notify_members(team=team, kind=REJECTED, data=data)
         raise
-    assert checked.columns is not None
     with ExitStack() as stack:
         store = stack.enter_context(storage.storing())
-        packed = columns.save(checked.columns)
-        n_bytes = file.seek(0, os.SEEK_END) + len(packed)
         file.seek(0)
         original = store("runs/original", File(file))
         stored_columns = store("runs/columns", ContentFile(packed))
         stack.enter_context(transaction.atomic())
         track = track_services.lock(track.pk)
         state = _check_open(track, by, declared, arrived_at)
-        tag = _tag_with_room(track, team, declared, checked, n_bytes=n_bytes)
+        earlier = _to_replace(track, team, by, replaces, arrived_at)
+        tag = _tag_with_room(track, team, declared, checked, n_bytes=n_bytes, earlier=earlier)
         _check_today(track, team, by, declared, arrived_at)
         storage.claim(original, stored_columns)
         usual, answers = track.protocol.parsed.runs.usual_use, _answers(track, declared.answers, checked)
+        if earlier is not None:
+            _withdraw(earlier, track, by, replaced_by=tag)
         run = Run.objects.create(
             **values_of(declared) | {"tag": tag, "uses": declared.uses or usual, "answers": answers},
             track=track,
@@ -228,11 +295,13 @@ def submit(
             n_topics=checked.report.n_topics,
             report=checked.report.as_json(),
             is_late=state.is_late,
-            priority=1 + (team.runs.aggregate(last=Max("priority"))["last"] or 0),
+            priority=earlier.priority
+            if earlier
+            else 1 + (team.runs.aggregate(last=Max("priority"))["last"] or 0),
             submitted_by=by,
             submitted_at=arrived_at,
         )
-        team_services.notify_members(team=run.team, kind=ACCEPTED, data={"run": run.pk})
+        team_services.notify_members(team=run.team, kind=ACCEPTED, data={"run": run.pk, "replaced": replaces})
         for hook in _submitted_hooks:
             hook(run=run)
         announce(event="run.submitted", track_id=track.pk, subject=run)
@@ -322,19 +391,40 @@ def _kept(track: Track) -> QuerySet[Run]:
     return Run.objects.filter(track=track).exclude(status=Run.Status.WITHDRAWN)
 
 
+def _to_replace(track: Track, team: Team, by: User, tag: str, at: datetime) -> Run | None:
+    """The team's submitted run with a tag, which may be withdrawn; None without a tag."""
+    if not tag:
+        return None
+    run = team.runs.filter(tag=tag, status=Run.Status.SUBMITTED).first()
+    if run is None:
+        raise SubmissionRefused(f"{team} has no submitted run “{tag[:120]}” to replace.")
+    if reason := _why_not_withdrawn(run, by, track, at):
+        raise SubmissionRefused(reason)
+    return run
+
+
 def _tag_with_room(
-    track: Track, team: Team, declared: Declaration, checked: CheckedRun, *, n_bytes: int
+    track: Track,
+    team: Team,
+    declared: Declaration,
+    checked: CheckedRun,
+    *,
+    n_bytes: int,
+    earlier: Run | None = None,
 ) -> str:
-    """The tag of a run. A file or a tag that is there is refused, and a run beyond the limits of its team."""
-    tag = _tag(track, team, declared, checked)
-    earlier = _kept(track).filter(team=team, sha256=checked.report.sha256).first()
-    if earlier is not None:
-        raise SameBytes(earlier)
-    if _kept(track).filter(tag=tag).exists():
-        raise TagTaken(tag)
+    """The tag of a run. A file or a tag that is there is refused, and a run beyond the limits of its team.
+
+    A run that it replaces is not there any more, but uses the disk.
+    """
+    tag, kept = _tag(track, team, declared, checked), _kept(track)
+    kept = kept.exclude(pk=earlier.pk) if earlier else kept
+    if same := kept.filter(team=team, sha256=checked.report.sha256).first():
+        raise SameBytes(same)
+    if taken := kept.filter(tag=tag).first():
+        raise TagTaken(tag, own=taken if taken.team_id == team.pk else None)
     rule = track.protocol.parsed.runs.kind(declared.kind)
-    most = rule.max_per_team
-    if most is not None and n_of_kinds(team)[declared.kind] >= most:
+    most, is_of_kind = rule.max_per_team, earlier is not None and earlier.kind == declared.kind
+    if most is not None and n_of_kinds(team)[declared.kind] - is_of_kind >= most:
         raise SubmissionRefused(
             f"{team} already has {counted(most, f'{rule.name} run')}, and {track} accepts no more. "
             f"Withdraw {'it' if most == 1 else 'one of them'} first."
@@ -410,16 +500,26 @@ def withdraw(*, run: Run, by: User) -> Run:
     """Withdraw a run. Its row, files and report are kept; its team and organizers see them."""
     track = track_services.lock(run.track_id)
     run = Run.objects.select_for_update(of=("self",)).select_related("team").get(pk=run.pk)
+    if reason := _why_not_withdrawn(run, by, track, times.now()):
+        raise WithdrawalRefused(reason)
+    return _withdraw(run, track, by)
+
+
+def _why_not_withdrawn(run: Run, by: User, track: Track, at: datetime) -> str:
+    """The reason why a user cannot withdraw a run at an instant; empty if it is possible."""
     if not may_submit_for(by, run.team):
-        raise WithdrawalRefused(f"{by} is not a member of {run.team} with the right to submit runs.")
+        return f"{by} is not a member of {run.team} with the right to submit runs."
     if run.status != Run.Status.SUBMITTED:
-        raise WithdrawalRefused(f"{run.tag} is already {run.get_status_display()}.")
-    state = acceptance.state(track, run.kind)
-    if not state.is_accepting:
-        raise WithdrawalRefused(f"Runs of {track} can no longer be withdrawn: {state.reason}.")
+        return f"{run.tag} is already {run.get_status_display()}."
+    state = acceptance.state(track, run.kind, at)
+    return "" if state.is_accepting else f"Runs of {track} can no longer be withdrawn: {state.reason}."
+
+
+def _withdraw(run: Run, track: Track, by: User, *, replaced_by: str = "") -> Run:
     run.status = Run.Status.WITHDRAWN
     run.withdrawn_by = by
     run.withdrawn_at = timezone.now()
     run.save(update_fields=["status", "withdrawn_by", "withdrawn_at"])
-    audit.record(action="run.withdrawn", subject=run, track=track, details={"team": run.team.name}, by=by)
+    details = {"team": run.team.name} | ({"replaced_by": replaced_by} if replaced_by else {})
+    audit.record(action="run.withdrawn", subject=run, track=track, details=details, by=by)
     return run

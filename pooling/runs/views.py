@@ -27,7 +27,7 @@ from assay.errors import Refused
 from assay.formats.runs.reader import START, named_in
 from participation.models import Team
 from participation.teams import selectors as team_selectors
-from pooling.errors import RunRefused
+from pooling.errors import RunRefused, SameBytes, TagTaken
 from pooling.models import Run
 from pooling.runs import changes, comparisons, selectors, services
 from pooling.runs.answers import chosen_answers
@@ -147,11 +147,18 @@ def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     action, _, row = request.POST.get("action", "").partition("-")
     if action == "repair":
         return _repair(request, track, forms, row or "1")
+    replaces = ""
+    if action == "replace":  # one row, and the run that its answer offered to replace
+        row, _, replaces = row.partition("-")
+        forms = [form for form in forms if form.row in {"1", row}]
     forms[0].is_valid()
     # Each file is answered on its own. Rows without a file are skipped, unless no row has one.
-    chosen = [form for form in forms if form.has_file] or forms[:1]
+    chosen = [form for form in forms if form.has_file and (not replaces or form.row == row)] or forms[:1]
     only: Team | None = forms[0].cleaned_data.get("team")
-    answers = [_answer(request, track, only, form, is_only_checked=action == "check") for form in chosen]
+    answers = [
+        _answer(request, track, only, form, is_only_checked=action == "check", replaces=replaces)
+        for form in chosen
+    ]
     run = answers[0].run
     if len(answers) > 1 or run is None:
         return _page(request, track, forms, answers)
@@ -174,24 +181,40 @@ def _page(
 
 
 def _answer(
-    request: AuthenticatedRequest, track: Track, only: Team | None, form: RunForm, *, is_only_checked: bool
+    request: AuthenticatedRequest,
+    track: Track,
+    only: Team | None,
+    form: RunForm,
+    *,
+    is_only_checked: bool,
+    replaces: str,
 ) -> Answer:
-    """The answer for a row. `only` is the team of a row that does not ask for one."""
+    """The answer for a row. `only` is the team of a row that does not ask for one. `replaces` is the tag of a run."""
     is_valid = form.is_valid()
     team = form.cleaned_data.get("team", only)
     if team is None or not is_valid:
         return Answer(form.row, _name(form), problems=_problems(form))
     submission: dict[str, Any] = {"track": track, "team": team, "by": request.user} | form.submission
     submission["arrived_at"] = arrived_at(request)
+    submission["replaces"] = replaces or submission["replaces"]
     try:
         if is_only_checked:
             report = services.check_submission(**submission).report
             return Answer(form.row, _name(form), report=report, is_only_checked=True)
         return Answer(form.row, _name(form), run=services.submit(**submission))
     except RunRefused as refusal:
-        return Answer(form.row, _name(form), report=refusal.checked.report)
+        report = refusal.checked.report
+        answer = Answer(form.row, _name(form), report=report if report.errors else None)
+        return _with_problems(answer, refusal.others)
     except Refused as refusal:
-        return Answer(form.row, _name(form), problems=[refusal.message])
+        return _with_problems(Answer(form.row, _name(form)), [refusal])
+
+
+def _with_problems(answer: Answer, refusals: Sequence[Refused]) -> Answer:
+    """The answer with refusals that are not about the file, and the run that it can replace."""
+    runs = [each.earlier for each in refusals if isinstance(each, SameBytes | TagTaken) and each.earlier]
+    earlier = next((run for run in runs if run.is_submitted), None)
+    return replace(answer, problems=[each.message for each in refusals], earlier=earlier)
 
 
 def _name(form: RunForm) -> str:

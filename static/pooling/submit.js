@@ -95,6 +95,7 @@ function addRow() {
   const before = row.previousElementSibling;
   for (const control of row.querySelectorAll("select")) {
     const name = control.name.replace(/^\d+-/, "");
+    if (name === "replaces") continue; // a run is replaced once
     const same = before.querySelector(`select[name$="${name}"]`);
     if (same) control.value = same.value;
   }

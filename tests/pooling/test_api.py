@@ -155,6 +155,24 @@ def test_refusals_name_the_reason(scene: Scene) -> None:
     assert unknown_field["errors"][0]["field"] == "rank"
 
 
+def test_taken_tag_is_an_error_next_to_those_of_the_file_and_its_run_can_be_replaced(scene: Scene) -> None:
+    client = api(scene.member)
+    submit_raw(client, LINES)
+
+    refused = submit_raw(client, BROKEN, query="kind=primary&tag=good").json()
+    checked = submit_raw(client, BROKEN, query="kind=primary&tag=good", name="check_run").json()
+    new = submit_raw(client, LINES.replace(b"9.5", b"9.6"), query="kind=primary&replaces=good")
+    none = submit_raw(client, LINES, query="kind=primary&tag=new&replaces=missing").json()
+
+    assert [each["code"] for each in refused["errors"]][-1] == "tag-taken"
+    assert refused["errors"][0]["line"] == 4
+    assert checked["errors"][-1]["code"] == "tag-taken"
+    assert checked["errors"][0]["lines"][0]["number"] == 4
+    assert new.status_code == 201, new.json()
+    assert list(Run.objects.order_by("pk").values_list("status", flat=True)) == ["withdrawn", "submitted"]
+    assert (none["status"], "no submitted run “missing” to replace" in none["detail"]) == (409, True)
+
+
 def test_lost_answer_of_a_submission_is_given_again(scene: Scene) -> None:
     client = api(scene.member)
 

@@ -18,7 +18,7 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from assay.errors import BadFile, InputError, Refused
+from assay.errors import BadFile, InputError, Refused, kebab
 
 logger = logging.getLogger(__name__)
 
@@ -143,7 +143,7 @@ def _members(exception: Exception) -> tuple[dict[str, Any] | None, dict[str, str
     if sentence := too_large(exception):
         return problem(status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, detail=sentence, code="too-large"), {}
     if isinstance(exception, InputError):
-        code = _kebab(type(exception).__name__)
+        code = kebab(type(exception).__name__)
         problem_of = problem(
             status.HTTP_422_UNPROCESSABLE_ENTITY, detail=str(exception), code=code, errors=exception.errors
         )
@@ -193,13 +193,9 @@ def of_refusal(refusal: Refused) -> dict[str, Any]:
         status.HTTP_422_UNPROCESSABLE_ENTITY if is_about_content else status.HTTP_409_CONFLICT,
         title=refusal.title,
         detail=refusal.message,
-        code=refusal.code or _kebab(type(refusal).__name__),
+        code=refusal.code,
         errors=refusal.errors,
     )
-
-
-def _kebab(name: str) -> str:
-    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
 
 
 def _field_errors(detail: Any, field: str = "") -> Iterable[dict[str, str]]:

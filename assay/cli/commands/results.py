@@ -1,7 +1,8 @@
 """Show the newest leaderboard of a track of a site that is released to you.
 
 One row for each run, with the mean of each measure, its 95 % interval, and its tier: runs that share a letter do not
-differ significantly. With --by-topic, the values of each topic, of the runs that you may open.
+differ significantly. The rows are sorted by the main measure, which is the first, with the best run on top. With
+--by-topic, the values of each topic, of the runs that you may open.
 
 Exit status: 0 success, 1 nothing is released to you, 2 an option is wrong, 3 you are not logged in, 4 the site cannot
 be reached.
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
                 row["kind"],
                 *(score[name] for score in row["scores"] for name in CELLS),
             ]
-            for row in board["runs"]
+            for row in sorted(board["runs"], key=lambda row: -row["scores"][0]["value"])
         )
         print_table(header, rows)
     return 0

@@ -2,8 +2,9 @@
 
 The site checks each file before it stores it. A file with errors is refused, with its lines, and nothing of it is
 stored; the other files are submitted. If the command is interrupted, repeat it: a file that is already there is not
-submitted again. Without --kind, the runs are of the only kind that the track accepts. --tag and --seconds are for a
-single run.
+submitted again. Without --kind, the runs are of the only kind that the track accepts. --tag, --replaces and --seconds
+are for a single run. --replaces withdraws an earlier run of the team and submits the new one in its place, in one step:
+if the new one is refused, the earlier one stays.
 
 Exit status: 0 all runs are submitted, 1 one was refused, 2 a file or an option cannot be used, 3 you may not submit or
 are not logged in, 4 the site cannot be reached.
@@ -30,18 +31,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(parser, "runs", type=input_path, help="run file: plain, gz, xz or zip")
     add(parser, "--server", "--team")
     add_statements(parser)
+    parser.add_argument(
+        "--replaces", default="", metavar="TAG", help="tag of a submitted run of the team, which is withdrawn"
+    )
     add(parser, "--seconds")
     parser.add_argument("--json", action="store_true", help="print the runs as the site answers, as JSON")
     add(parser, "--quiet")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    single = next((name for name in ("tag", "seconds") if getattr(arguments, name)), "")
+    single = next((name for name in ("tag", "replaces", "seconds") if getattr(arguments, name)), "")
     if single and len(arguments.runs) > 1:
         raise InputError(f"--{single} is for a single run; submit each run with its own")
     stored, is_refused = [], False
     with connect(arguments) as server:
         fields = declared(arguments, track_of(server, arguments.track))
+        if arguments.replaces:
+            fields["replaces"] = arguments.replaces
         for path in arguments.runs:
             try:
                 run, is_old = _submit(server, arguments, path, fields)

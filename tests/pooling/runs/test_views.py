@@ -11,6 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploaded
 from django.test import Client
 from django.urls import reverse
 
+from accounts.models import Event
 from jobs import services as jobs
 from participation.models import Team
 from participation.teams import services as team_services
@@ -18,7 +19,7 @@ from pooling.models import Pool, Run
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
 from pooling.runs.forms import RunForm, bytes_of
-from tests.helpers.factories import make_user
+from tests.helpers.factories import make_deadline, make_user
 from tests.helpers.runs import BROKEN, GOOD, run_bytes
 from tests.pooling.conftest import Scene
 from tracks.models import StoredProtocol, Track
@@ -270,6 +271,78 @@ def test_check_only_stores_nothing(scene: Scene, as_: Any) -> None:
 
     assert "can be submitted" in page
     assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize("action", ["check", "submit"])
+def test_taken_tag_is_named_with_the_errors_of_the_file_and_not_its_owner(
+    scene: Scene, run: Run, as_: Any, action: str
+) -> None:
+    bad = BROKEN["score NaN"].make()
+    options: dict[str, Any] = {"action": action, "tag": "run-1"}
+
+    theirs = upload(as_(scene.other), scene, bad, team=scene.theirs.pk, **options).content.decode()
+    ours = upload(as_(scene.member), scene, bad, **options).content.decode()
+    good = upload(as_(scene.member), scene, run_bytes(n=3), **options).content.decode()
+
+    assert "The track already has a run with the tag run-1; choose another tag." in theirs
+    assert "NaN" in theirs
+    assert "Ours" not in theirs
+    assert "Replace run-1" not in theirs
+    for page in (ours, good):
+        assert "Your team (Ours) already has a run with the tag run-1, submitted 20" in page
+        assert "Replace run-1 with this file" in page
+    assert "NaN" in ours
+    assert Run.objects.count() == 1
+
+
+def test_offered_replacement_stores_the_run_in_the_place_of_the_earlier_one(
+    scene: Scene, run: Run, as_: Any
+) -> None:
+    client, file = as_(scene.member), run_bytes(n=3, tag="run-1")
+    more = {"row": ["2"], "2-kind": "primary", "2-file": SimpleUploadedFile("2", run_bytes(tag="c"))}
+
+    page = client.get(run.get_absolute_url()).content.decode()
+    form = client.get(reverse("pooling:submit", args=["arq"]), {"replaces": "run-1"}).content.decode()
+    upload(client, scene, file, action="replace-1-run-1", **more)
+
+    run.refresh_from_db()
+    new = Run.objects.get(status="submitted")
+    assert (run.status, run.withdrawn_by, new.tag) == ("withdrawn", scene.member, "run-1")
+    assert new.priority == run.priority
+    [event] = Event.objects.filter(action="run.withdrawn")
+    assert event.details == {"team": "Ours", "replaced_by": "run-1"}
+    assert "&amp;replaces=run-1" in page
+    assert '<option value="run-1" selected>run-1 (Ours)</option>' in form
+
+
+def test_run_is_replaced_or_nothing_changes(scene: Scene, run: Run, as_: Any) -> None:
+    """The limits are those after the replacement."""
+    protocol = StoredProtocol.objects.get(pk=scene.track.protocol_id)
+    text = protocol.text.replace("depth = 50\n", "depth = 50\nmax_per_team = 1\n")
+    StoredProtocol.objects.filter(pk=protocol.pk).update(text=text, digest="f" * 64)
+    client, other = as_(scene.member), run_bytes(n=3, tag="other")
+
+    beyond = upload(client, scene, other).content.decode()
+    unknown = upload(client, scene, other, replaces="nothing").content.decode()
+    bad = upload(client, scene, BROKEN["score NaN"].make(), replaces="run-1").content.decode()
+    theirs = upload(as_(scene.other), scene, other, team=scene.theirs.pk, action="replace-1-run-1")
+    run.refresh_from_db()
+    is_kept = run.is_submitted
+    accepted = upload(client, scene, other, replaces="run-1")
+    make_deadline(scene.track, closes_at=-60)
+    scene.track.refresh_from_db()
+    late = upload(client, scene, GOOD, replaces="other").content.decode()
+
+    assert "Ours already has 1 primary run, and ARQ accepts no more. Withdraw it first." in beyond
+    assert "Replaces: Select a valid choice." in unknown
+    assert "NaN" in bad
+    assert "already has 1 primary run" not in bad
+    assert "Theirs has no submitted run “run-1” to replace." in theirs.content.decode()
+    assert is_kept
+    assert accepted.status_code == 302
+    run.refresh_from_db()
+    assert (run.status, Run.objects.get(status="submitted").tag) == ("withdrawn", "other")
+    assert "does not accept runs" in late
 
 
 @pytest.mark.parametrize("action", ["check", "submit"])
