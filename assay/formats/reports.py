@@ -72,7 +72,7 @@ class Report:
     n_topics: int = 0
     topic_lines: Mapping[str, int] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)  # by topic, if the protocol limits them
-    metadata: Mapping[str, str] = field(default_factory=dict)  # of a header of ir_metadata, by path
+    metadata: Mapping[str, str] = field(default_factory=dict)  # what the file says about itself, by path
     errors: tuple[Complaint, ...] = ()
     warnings: tuple[Complaint, ...] = ()
 

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 from assay.digests import sha256_of
-from assay.html.sanitize import without_controls
+from assay.formats.qrels.cites import WrittenCite, as_cites
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
 from pooling.pools import recounts
 from pooling.pools.selectors import chain, current_statistics
@@ -26,24 +25,16 @@ def citation_lines(pool: Pool) -> Iterator[bytes]:
 
     With `rel` filled in, the file is qrels (`assay.formats.qrels`).
     """
-    yield b'<?xml version="1.0" encoding="UTF-8"?>\n<bolt-ir-pool>\n'
     entries = PoolEntry.objects.filter(pool=pool).order_by("topic__code", "position")
     fields = ("topic__code", "position", "docno", "passage")
     rows = entries.values_list(*fields).iterator(chunk_size=CHUNK)
-    for topic, cites in groupby(rows, key=lambda row: row[0]):
-        yield f" <response number={_quoted(topic)}>\n".encode()
-        for _, position, docno, passage in cites:
-            names = ("thread", "post", "offset", "length")
-            place = dict(zip(names, docno.rsplit(":", 3), strict=False))
-            words = {"key": f"{topic}.{position + 1}", **place}
-            attributes = " ".join(f"{name}={_quoted(value)}" for name, value in words.items())
-            yield f"  <cite {attributes}>{escape(without_controls(passage))}</cite>\n".encode()
-        yield b" </response>\n"
-    yield b"</bolt-ir-pool>\n"
-
-
-def _quoted(text: str) -> str:
-    return quoteattr(without_controls(text))
+    return as_cites(
+        "bolt-ir-pool",
+        (
+            WrittenCite(topic, docno, {"key": f"{topic}.{position + 1}"}, passage)
+            for topic, position, docno, passage in rows
+        ),
+    )
 
 
 def contribution_lines(pool: Pool) -> Iterator[bytes]:

@@ -150,7 +150,7 @@ class ReportSerializer(serializers.Serializer[Report]):
     )
     metadata = serializers.DictField(
         child=serializers.CharField(allow_blank=True),
-        help_text="The fields of a header of ir_metadata in the file, by their path.",
+        help_text="What the file says about itself: a header of ir_metadata, by path, or attributes of XML.",
     )
     errors = ComplaintSerializer(many=True)  # type: ignore[assignment]  # a field, not those of the serializer
     warnings = ComplaintSerializer(many=True)

@@ -347,7 +347,7 @@ def _answers(track: Track, text: str, checked: CheckedRun | None = None) -> dict
     header = None
     if checked is not None:
         lines = checked.header_lines
-        header = {path: Stated(value, lines[path]) for path, value in checked.report.metadata.items()}
+        header = {path: Stated(value, lines.get(path, 0)) for path, value in checked.report.metadata.items()}
     try:
         return answers_of_run(track.protocol.parsed.runs, text, header)
     except WrongAnswer as error:

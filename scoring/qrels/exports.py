@@ -1,12 +1,16 @@
 """Qrels and their judgments as packages for others, each with a README and checksums."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import cast
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from assay.errors import plural
-from assay.formats.qrels.exports import Part, forms_of, package, sealed, split_at_random, zipped
+from assay.formats.judgments.rows import cell_of
+from assay.formats.qrels.cites import is_answer
+from assay.formats.qrels.columns import Cited, QrelsColumns
+from assay.formats.qrels.exports import CITES, Part, forms_of, package, sealed, split_at_random, zipped
 from assay.formats.spreadsheet import as_csv
 from assay.formats.topics import writer
 from assay.formats.topics.writer import TopicFields
@@ -18,7 +22,11 @@ from tracks.assessors.selectors import code_names
 from tracks.models import Track
 
 DEFAULT_SEED = 1
-JUDGMENTS = ("topic", "docno", "assessor", "round", "choice", "grade", "seconds")
+JUDGMENTS = ("topic", "docno", "assessor", "round", "choice", "grade", "seconds", "answers")
+ONE_WORD = {"one-of", "yes-no", "number"}  # kinds of questions whose answers XML has as attributes
+ROUNDS = [
+    kind.value for kind in (Batch.Kind.TRAINING, Batch.Kind.DUAL, Batch.Kind.MAIN, Batch.Kind.ADJUDICATION)
+]
 
 
 def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int | None) -> bytes:
@@ -27,7 +35,10 @@ def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int 
     Raises:
         SplitError: One of the parts would be empty.
     """
-    columns, title = qrels_columns(qrels), f"Qrels of {qrels.track}, {qrels}"
+    columns = qrels_columns(qrels)
+    if to == CITES:
+        columns = replace(columns, cited=_answers(qrels, columns))
+    title = f"Qrels of {qrels.track}, {qrels}"
     notes = [
         f"Protocol {qrels.protocol.slug}, sha256 {qrels.protocol_digest}.",
         f"sha256 of the version: {qrels.sha256}.",
@@ -49,6 +60,28 @@ def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int 
     )
 
 
+def _answers(qrels: Qrels, columns: QrelsColumns) -> dict[tuple[bytes, bytes], Cited]:
+    """The answers that go with the grades of citations, by topic and docno; those of the last round count.
+
+    A text that an assessor wrote is left out, as a comment is. So are answers that go with another grade.
+    """
+    grades = {(topic.encode(), docno): grade for topic, docno, grade in columns.rows()}
+    questions = qrels.protocol.parsed.judging.questions
+    keys = [each.key for each in questions if each.kind in ONE_WORD and is_answer(each.key)]
+    judgments = _judgments(qrels).exclude(answers={}).order_by("pk")
+    rows = list(judgments.values_list("topic__code", "docno", "batch__kind", "grade", "answers"))
+    cited = {}
+    for topic, docno, _, grade, answers in sorted(rows, key=lambda row: _place(row[2])):
+        unit = topic.encode(), docno.encode()
+        if grades.get(unit) == grade:
+            cited[unit] = Cited({key: str(answers[key]) for key in keys if key in answers}, "")
+    return cited
+
+
+def _place(kind: str) -> int:
+    return ROUNDS.index(kind) if kind in ROUNDS else 0
+
+
 def complete_topics(track: Track) -> Iterator[tuple[str, bytes]]:
     """Names and contents of the topics with the parts that participants did not see: BOLT's XML, and JSON lines."""
     topics = cast("list[TopicFields]", list(track.topics.order_by("code")))
@@ -67,23 +100,26 @@ def noted_package(qrels: Qrels) -> tuple[bytes, str]:
     return judgments_package(qrels), f"judgments.{qrels.track.slug}.v{qrels.version}.zip"
 
 
-def judgments_package(qrels: Qrels) -> bytes:
-    """A zip of the current judgments of the version's track, with code names of assessors and without comments.
-
-    The judgments are those of people, or of the machine whose version it is. The code names are those of every export
-    of the track; a machine keeps its name.
-    """
+def _judgments(qrels: Qrels) -> QuerySet[Judgment]:
+    """The current judgments of the version's track: of people, or of the machine whose version it is."""
     judgments = Judgment.objects.filter(track=qrels.track, is_current=True)
     by_machine = Q(batch__kind=Batch.Kind.MACHINE)
     if qrels.machine is None:
-        judgments = judgments.exclude(by_machine)
-    else:
-        judgments = judgments.filter(by_machine, assessor=qrels.machine.assessor.user_id)
-    fields = ("topic__code", "docno", "assessor_id", "batch__kind", "choice", "grade", "seconds")
-    rows = list(judgments.order_by("topic__code", "docno", "pk").values_list(*fields))
+        return judgments.exclude(by_machine)
+    return judgments.filter(by_machine, assessor=qrels.machine.assessor.user_id)
+
+
+def judgments_package(qrels: Qrels) -> bytes:
+    """A zip of the current judgments of the version's track, with code names of assessors and without comments.
+
+    The code names are those of every export
+    of the track; a machine keeps its name.
+    """
+    fields = ("topic__code", "docno", "assessor_id", "batch__kind", "choice", "grade", "seconds", "answers")
+    rows = list(_judgments(qrels).order_by("topic__code", "docno", "pk").values_list(*fields))
     names = code_names(qrels.track)
     n_assessors = len({row[2] for row in rows})
-    table = as_csv(JUDGMENTS, ((*row[:2], names[row[2]], *row[3:]) for row in rows))
+    table = as_csv(JUDGMENTS, ((*row[:2], names[row[2]], *row[3:-1], cell_of(row[-1])) for row in rows))
     size = f"{plural(len(rows), 'current judgment')} by {plural(n_assessors, 'assessor')}"
     readme = "\n".join(
         [
@@ -92,7 +128,8 @@ def judgments_package(qrels: Qrels) -> bytes:
             f"{size}. Codes replace names; there are no comments.",
             "",
             "`judgments.csv` has a line per judgment: topic, docno, assessor, round (training, main, dual,",
-            "adjudication or machine), choice, grade (empty for a non-answer), seconds on the page.",
+            "adjudication or machine), choice, grade (empty for a non-answer), seconds on the page,",
+            "and the answers to the questions of the protocol, as JSON.",
             "",
         ]
     )

@@ -14,6 +14,7 @@ from assay.errors import InputError, plural
 from assay.formats.compression import names_of_files, read_file
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.exports import (
+    CITES,
     FORMS,
     Part,
     code_names,
@@ -23,7 +24,7 @@ from assay.formats.qrels.exports import (
     split_given,
     zipped,
 )
-from assay.formats.qrels.reader import QrelsError, QrelsForm, parse_qrels
+from assay.formats.qrels.reader import GradeScale, QrelsError, QrelsForm, parse_qrels
 from assay.formats.spreadsheet import as_csv, original
 from assay.formats.text import read_text
 from assay.formats.topics.codes import read_topic_codes
@@ -88,10 +89,10 @@ def _add_qrels_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--to",
-        choices=[*FORMS, PROTOCOL],
+        choices=[*FORMS, PROTOCOL, CITES],
         default="trec",
-        help="format to write; units is topic and docno without grades, protocol the columns of --protocol "
-        "(default: trec)",
+        help="format to write; units is topic and docno without grades, protocol the columns of --protocol, "
+        "bolt XML of judged citations with their answers (default: trec)",
     )
     add(parser, "--protocol", required=False)
     add(parser, "--scale")
@@ -166,9 +167,11 @@ def _anonymize(arguments: argparse.Namespace) -> None:
 def _read(arguments: argparse.Namespace) -> QrelsColumns:
     if arguments.scale < 1:
         raise InputError(f"--scale {arguments.scale}: use a whole number from 1")
-    form = QrelsForm.of(load_protocol(arguments.protocol)) if arguments.protocol else QrelsForm()
+    protocol = load_protocol(arguments.protocol) if arguments.protocol else None
+    form = QrelsForm.of(protocol) if protocol else QrelsForm()
+    grades = GradeScale.of(protocol, arguments.scale) if protocol and protocol.cites_posts else None
     try:
-        return parse_qrels(read_file(arguments.qrels), scale=arguments.scale, form=form)
+        return parse_qrels(read_file(arguments.qrels), scale=arguments.scale, grades=grades, form=form)
     except QrelsError as error:
         raise InputError(f"{arguments.qrels}: {error}") from None
 
@@ -182,11 +185,8 @@ def _write(parts: Sequence[Part], arguments: argparse.Namespace, notes: Sequence
         )
     forms = forms_of(load_protocol(arguments.protocol)) if arguments.protocol else FORMS
     if arguments.to not in forms:
-        how = (
-            f"; {PROTOCOL} needs a protocol that describes columns of qrels"
-            if arguments.to == PROTOCOL
-            else ""
-        )
+        needs = {PROTOCOL: "that describes columns of qrels", CITES: "whose runs cite posts"}
+        how = f"; {arguments.to} needs a protocol {needs[arguments.to]}" if arguments.to in needs else ""
         raise InputError(f"--to {arguments.to}: these qrels are written as {' or '.join(forms)}{how}")
     files = package(parts, forms[arguments.to], title=f"Qrels {source}", notes=notes)
     output: Path = arguments.output

@@ -1,9 +1,10 @@
-"""Reads judgments: Assay's own files (CSV and lines of JSON), Turkle's results, and qrels.
+"""Reads judgments: Assay's own files (CSV and lines of JSON), Turkle's results, BOLT's XML, and qrels.
 
 The content decides which of them a file is. Our own CSV needs the columns topic, docno, assessor and grade or choice;
 Turkle's results (and Mechanical Turk's, which look the same) have the columns of the tasks as `Input.*` and the fields
-of the form as `Answer.*`. Their names depend on the project: usual ones are recognized, others have to be named. Qrels
-name no assessor, so the caller names one. A file with an error is refused as a whole, with every wrong line.
+of the form as `Answer.*`. Their names depend on the project: usual ones are recognized, others have to be named. BOLT's
+XML is a pool or a submission in which assessors filled in `rel`. It names no assessor, like qrels, so the caller does.
+A file with an error is refused as a whole, with every wrong line.
 """
 
 import json
@@ -20,7 +21,15 @@ from assay.formats import names as usual_names
 from assay.formats.compression import BLOCK
 from assay.formats.judgments.cells import ANSWER_TO, Wrong, row_of
 from assay.formats.judgments.rows import COLUMNS, JudgmentFile, JudgmentRow, JudgmentStream, cell_of
-from assay.formats.qrels.reader import COMPLAINTS_KEPT, LINES_SHOWN, Complaint, QrelsError, parse_qrels
+from assay.formats.qrels.cites import judged_cites
+from assay.formats.qrels.reader import (
+    COMPLAINTS_KEPT,
+    LINES_SHOWN,
+    NO_CITES,
+    Complaint,
+    QrelsError,
+    parse_qrels,
+)
 from assay.formats.qrels.tables import header_of
 from assay.formats.sheets import read_sheet
 from assay.formats.spreadsheet import long_cells
@@ -34,7 +43,7 @@ ANSWERS = ("choice", "grade")
 MAPPED = (*NEEDED, "grade", "comment")  # fields whose column the user can name; and `answers.QUESTION`
 ACCEPTED = (
     "accepted: CSV with the columns topic, docno, assessor and grade or choice; Assay's lines of JSON; Turkle's "
-    "results; qrels"
+    "results; BOLT's XML of judged citations; qrels"
 )
 INPUT, ANSWER = "input.", "answer."
 USERNAME, WORKER = "Turkle.Username", "WorkerId"
@@ -87,8 +96,10 @@ def open_judgments(
     The rows end with a `JudgmentsError` if some line is wrong. The arguments and errors are those of `parse_judgments`.
     """
     columns, file = columns or {}, _in_utf8(file, name)
-    if _is_json(file):
+    if _starts_with(file, "{"):
         return JudgmentStream(name, "assay-jsonl", _rows(name, "assay-jsonl", _json_cells(file)))
+    if _starts_with(file, "<"):
+        return JudgmentStream(name, "bolt-xml", _cites(file, name, judge or name))
     header = _header(file)
     if not columns and not _is_turkle(header) and _is_qrels(file, header):
         return JudgmentStream(name, "qrels", _qrels(file, name, judge or name))
@@ -97,12 +108,14 @@ def open_judgments(
 
 
 def header_of_judgments(file: BinaryIO) -> list[str]:
-    """The columns of a CSV file, for a choice of them; empty for lines of JSON and what is not text."""
+    """The columns of a CSV file, for a choice of them; empty for lines of JSON, XML, and what is not text."""
     try:
         text = _in_utf8(file, "")
     except JudgmentsError:
         return []
-    return [] if _is_json(text) else [name for name in _header(text) if name]
+    return (
+        [] if _starts_with(text, "{") or _starts_with(text, "<") else [name for name in _header(text) if name]
+    )
 
 
 def _in_utf8(file: BinaryIO, name: str) -> BinaryIO:
@@ -137,9 +150,9 @@ def _lines(file: BinaryIO, newline: str = "") -> Generator[str, None, None]:
         text.detach()
 
 
-def _is_json(file: BinaryIO) -> bool:
+def _starts_with(file: BinaryIO, first: str) -> bool:
     with closing(_lines(file)) as lines:
-        return next((line.lstrip()[:1] for line in lines if line.strip()), "") == "{"
+        return next((line.lstrip()[:1] for line in lines if line.strip()), "") == first
 
 
 def _header(file: BinaryIO) -> list[str]:
@@ -167,6 +180,26 @@ def _qrels(file: BinaryIO, name: str, judge: str) -> Iterator[JudgmentRow]:
         raise JudgmentsError(name, error.complaints, n_complaints=error.n_complaints) from None
     for topic, docno, grade in columns.rows():
         yield JudgmentRow(topic, docno.decode(), judge, grade=grade if grade >= 0 else None)
+
+
+def _cites(file: BinaryIO, name: str, judge: str) -> Iterator[JudgmentRow]:
+    """The judged citations of BOLT's XML; their other attributes are answers."""
+    file.seek(0)
+    complaints, rows = [], []
+    for line, cite in judged_cites(file.read()):
+        if isinstance(cite, str):
+            complaints.append(Complaint(line, cite))
+        elif len(cite.topic.split()) != 1 or len(cite.docno.split()) != 1:
+            complaints.append(Complaint(line, "topic and docno must be words, without white space"))
+        else:
+            answers = cite.cited.answers
+            rows.append(
+                JudgmentRow(cite.topic, cite.docno, judge, line=line, choice=cite.rel, answers=answers)
+            )
+    if complaints or not rows:
+        complaints = complaints or [Complaint(0, NO_CITES)]
+        raise JudgmentsError(name, complaints[:COMPLAINTS_KEPT], n_complaints=len(complaints))
+    yield from rows
 
 
 def _columns(name: str, header: Sequence[str], given: Mapping[str, str]) -> tuple[str, dict[str, str]]:

@@ -72,7 +72,7 @@ class JudgmentFile:
     """The judgments of a file, in its order.
 
     Args:
-        form: `assay-csv`, `assay-jsonl`, `turkle` or `qrels`.
+        form: `assay-csv`, `assay-jsonl`, `turkle`, `bolt-xml` or `qrels`.
         columns: for each field that was read, the column of the file; empty for JSON and qrels.
     """
 

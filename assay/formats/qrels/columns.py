@@ -7,11 +7,13 @@ A row of `QrelsColumns` is a document of a topic. Its parts are words in one pie
 `probabilities`  the algorithm that chose the document, and the probability that it is in the sample
 `nuggets`        `vital` or `okay`, of a nugget in an answer; the grade of `nugget:-:KEY`, of the list, has no meaning
 `preferences`    the documents that it is preferred to; the grade of the row is 1, or 0 if there are none
+
+A citation of BOLT's XML may also have answers to the follow-up questions and its passage (`Cited`).
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -26,6 +28,13 @@ from assay.protocols.measures import QrelsKind
 Row = tuple[bytes, bytes, int]  # topic, docno, grade
 
 
+class Cited(NamedTuple):
+    """Answers about a judged citation, and its passage, in BOLT's XML."""
+
+    answers: Mapping[str, str]  # by question
+    passage: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class QrelsColumns:
     """Qrels as arrays, sorted by topic, then docno. A negative grade means: pooled, but not judged.
@@ -37,6 +46,7 @@ class QrelsColumns:
         grade: (rows,)
         kind: what lines of the file have besides these.
         parts: (rows,) that, as bytes (see above); None if kind is "grades".
+        cited: by topic and docno, for citations with answers or a passage.
     """
 
     topics: NDArray[np.str_]
@@ -45,6 +55,7 @@ class QrelsColumns:
     grade: NDArray[np.int32]
     kind: QrelsKind = "grades"
     parts: NDArray[np.object_] | None = None
+    cited: Mapping[tuple[bytes, bytes], Cited] = field(default_factory=dict)
 
     def rows(self) -> Iterator[tuple[str, bytes, int]]:
         """Topic, docno and grade of each row."""

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from assay.digests import sha256_of
 from assay.errors import InputError, plural
-from assay.formats.qrels.columns import LAYOUTS, QrelsColumns
+from assay.formats.qrels.cites import WrittenCite, as_cites
+from assay.formats.qrels.columns import LAYOUTS, Cited, QrelsColumns
 from assay.formats.qrels.reader import QrelsForm, format_qrels
 from assay.formats.spreadsheet import as_csv
 from assay.protocols.qrels import kind_of
@@ -22,6 +23,7 @@ from assay.protocols.schema import Protocol
 README, CHECKSUMS = "README.md", "SHA256SUMS"
 NO_DATE = (1980, 1, 1, 0, 0, 0)
 COLUMNS = ("topic", "docno", "grade")
+CITES = "bolt"  # the form of judged citations
 
 
 class Form(NamedTuple):
@@ -77,6 +79,22 @@ FORMS = {
 }
 
 
+def _cites(protocol: Protocol) -> Form:
+    """BOLT's XML with the keys of the grades. A unit that was pooled and has no grade has no `rel`."""
+    keys = {grade.value: grade.key for grade in protocol.judging.grades}
+
+    def write(columns: QrelsColumns) -> bytes:
+        cites = []
+        for topic, docno, grade in columns.rows():
+            cited = columns.cited.get((topic.encode(), docno), Cited({}, ""))
+            rel = {"rel": keys.get(grade, str(grade))} if grade >= 0 else {}
+            cites.append(WrittenCite(topic, docno.decode(), {**rel, **cited.answers}, cited.passage))
+        return b"".join(as_cites("bolt-ir-qrels", cites))
+
+    words = "BOLT's XML of judged citations: `rel` is the grade, other attributes are answers"
+    return Form("xml", words, write)
+
+
 def forms_of(protocol: Protocol, key: str = "") -> Mapping[str, Form]:
     """The forms by name; the first is that of the protocol if it describes columns of its own. `key` is that of a set.
 
@@ -87,6 +105,8 @@ def forms_of(protocol: Protocol, key: str = "") -> Mapping[str, Form]:
             "trec": Form("txt", f"{LAYOUTS[kind].title}, separated by spaces", _trec),
             "units": FORMS["units"],
         }
+    if protocol.cites_posts:
+        return {**FORMS, CITES: _cites(protocol)}
     if protocol.qrels.columns is None:
         return FORMS
     form = QrelsForm.of(protocol)

@@ -1,7 +1,8 @@
 """Reads and writes qrels files: `topic 0 docno grade` in four columns. The same qrels give the same bytes.
 
 A protocol may describe other columns, with words for grades (`QrelsForm`); the four columns are read as well. Where
-documents are citations, the XML of a judged pool or submission is read too: `rel` is the key of a grade.
+documents are citations, the XML of a judged pool or submission is read too: `rel` is the key of a grade, and the
+answers to the follow-up questions are kept.
 
 Any white space separates columns. CRLF, CR, a byte-order mark, leading spaces, empty lines and a last line without an
 end are accepted. A line whose first byte is # is a comment, as in trec_eval 10. Ids are text: quotation marks and #
@@ -18,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
+from assay.formats.qrels.cites import judged_cites
 from assay.formats.qrels.columns import LAYOUTS, REPEATS, PartRow, columns_of, lines_of
 from assay.formats.qrels.columns import QrelsColumns as QrelsColumns
 from assay.formats.qrels.columns import columns_from as columns_from
-from assay.formats.qrels.tables import cited_rows, header_of, table_rows
+from assay.formats.qrels.tables import header_of, table_rows
 from assay.formats.runs.columns import byte_keys, sorted_topics
 from assay.formats.runs.rows import MAX_DOCNO, MAX_TOPIC
 from assay.formats.runs.rules import SEPARATORS
@@ -37,6 +39,7 @@ GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
 FRACTION = re.compile(rb"[+-]?\d*\.\d+")
 WORDS = re.compile(rb"[^1-9]*")  # a header, whose only number may be TREC's column 0
 KNOWN_ITEM = re.compile(rb"^([^\s#]\S*)[ \t]+(\S+)[ \t]*(?=\r?$)", re.MULTILINE)
+NO_CITES = 'the file contains no judged citations; expected <cite rel="…"> in <response number="…">'
 NO_HEADER = (
     "the line looks like a header, but does not name topic, docno and grade; name them so, with a tab or comma "
     "between, or delete the line"
@@ -310,8 +313,15 @@ def read_slow_path(
     reading = _Reading(scale, grades, form._replace(words=grades.keys) if grades and is_xml else form)
     has_header = has_grades and header_of(data) is not None
     if is_xml:
-        reading.take_rows(cited_rows(data))
-    elif has_header:
+        cites = list(judged_cites(data))
+        reading.take_rows((number, each if isinstance(each, str) else each[:3]) for number, each in cites)
+        cited = {
+            (each.topic.encode(), each.docno.encode()): each.cited
+            for _, each in cites
+            if not isinstance(each, str)
+        }
+        return replace(reading.checked(NO_CITES), cited=cited)
+    if has_header:
         reading.take_rows(table_rows(data.decode()))
     else:
         for number, line in enumerate(reading.with_tabs(data).splitlines(), 1):

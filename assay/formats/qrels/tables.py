@@ -1,12 +1,8 @@
-"""Reads qrels as tables with a header: topic, docno and grade, separated by tabs or commas, in any order of columns.
-
-Or as BOLT's XML of citations, a pool or a submission, in which assessors filled in `rel`.
-"""
+"""Reads qrels as tables with a header: topic, docno and grade, separated by tabs or commas, in any order of columns."""
 
 import re
 from collections.abc import Iterator
 from io import StringIO
-from typing import cast
 
 from assay.formats import names
 from assay.formats.sheets import is_before_header, names_in, read_sheet
@@ -40,27 +36,3 @@ def table_rows(text: str) -> Iterator[tuple[int, tuple[str, str, str] | str]]:
             topic, docno, grade = (undo(cells[place].strip()) for place in places)
             grade = DECIMAL_COMMA.sub(r"\1.\2", grade) if sheet.separator != "," else grade
             yield number, (topic, docno, grade)
-
-
-def cited_rows(data: bytes) -> Iterator[tuple[int, tuple[str, str, str] | str]]:
-    """For each `<cite rel>` of a `<response number>` its line number, and topic, docno and `rel`, or what is wrong."""
-    # Slow to import, and most qrels are text.
-    from lxml import etree  # noqa: PLC0415
-
-    from assay.formats.markup import xml_root  # noqa: PLC0415
-    from assay.formats.topics.bolt import citation_of  # noqa: PLC0415
-
-    try:
-        root = xml_root(data)
-    except (etree.XMLSyntaxError, ValueError) as error:
-        yield getattr(error, "lineno", 0) or 0, f"the file is not well-formed XML: {error}"
-        return
-    for response in root.iter("response"):
-        for cite in response.iter("cite"):
-            if cite.get("rel") is None:  # not judged
-                continue
-            number, citation = cast("int", cite.sourceline), citation_of(cite)
-            if citation is None:
-                yield number, "a judged <cite> needs thread, post, offset and length"
-            else:
-                yield number, (response.get("number", ""), citation.docno, citation.rel)

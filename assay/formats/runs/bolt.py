@@ -21,6 +21,8 @@ from assay.formats.runs.rows import quoted, score_of
 from assay.formats.runs.rules import Expected
 
 NEEDED = ("team", "date", "eval", "subtask", "run", "contact")
+STATED = ("date", "eval", "subtask", "contact")  # kept with the report of the run
+MAX_STATED = 500  # characters of each
 ACCEPTED = "bolt-ir-submission > response > cite, the passage as text."
 INSIDE = {
     "bolt-ir-submission": ("",),
@@ -70,6 +72,7 @@ class BoltElements(Elements):
 
     def _take_root(self, values: Mapping[str, str | None], number: int) -> None:
         """Take the condition, which is the kind of run, and check it and the other attributes."""
+        self.stated = {key: value[:MAX_STATED] for key in STATED if (value := values[key]) is not None}
         kinds, declared, condition = self.expected.rules.keys, self.expected.kind, values["run"]
         if condition is not None and condition not in kinds:
             message = f"run {quoted(condition.encode())} is not a condition of the protocol"

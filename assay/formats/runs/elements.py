@@ -30,6 +30,7 @@ class Elements(ABC):
         self.tags: dict[bytes, tuple[int, int]] = {}
         self.tag: str | None = ""  # that is declared for the next rows; None: it is wrong
         self.kind = ""  # of run, if the form declares it
+        self.stated: Mapping[str, str] = {}  # what the file says about itself
         is_upload = limits.max_lines < math.inf
         self._most = min(expected.max_lines, MAX_ROWS) if is_upload else expected.max_lines
         self._n_ranked = 0

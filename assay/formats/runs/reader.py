@@ -361,7 +361,9 @@ class _Check:
         counts = np.bincount(self.rows.topic_index, minlength=len(self.rows.topics)).tolist()
         if isinstance(self.reader, AnswerReader):
             counts = [len(each.answer.sentences) for each in self.reader.answers.values()]
-        metadata: Mapping[str, str] = {}
+        metadata: Mapping[str, str] = getattr(
+            self.reader, "stated", {}
+        )  # of XML, whose reader is not imported
         if isinstance(self.reader, LineReader):  # a line of ir_metadata that cannot be read is a warning
             accepted = "YAML: “key: value”, lists and nested keys."
             metadata = self.reader.header.fields(

@@ -6,7 +6,7 @@ expands no entity, refuses a document type declared in the file, limits the dept
 elements, and never builds a tree.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NoReturn
 from xml.parsers import expat
 
@@ -62,6 +62,11 @@ class XmlReader:
     def kind(self) -> str:
         """The kind of run that the file declares; empty if its form declares none."""
         return self._elements.kind if self._elements else ""
+
+    @property
+    def stated(self) -> Mapping[str, str]:
+        """Facts about the run in the file, if its form has a place for them."""
+        return self._elements.stated if self._elements else {}
 
     def read(self, blocks: Iterator[bytes]) -> bool:
         """Read the file; False if it is broken or exceeds a limit. `blocks` may raise `Unreadable`."""

@@ -1,6 +1,8 @@
 """Qrels with subtopics, strata or preferences on the site: imported, scored, downloaded and archived."""
 
-from io import BytesIO
+import csv
+import json
+from io import BytesIO, StringIO
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -13,12 +15,15 @@ from lxml import etree
 
 from assay import samples
 from assay.digests import sha256_of
-from assay.formats.qrels.reader import parse_qrels
+from assay.formats.qrels.reader import GradeScale, format_qrels, parse_qrels
 from assay.protocols.measures import parse_measure
+from assessment.imports.forms import MappingForm
+from assessment.models import Judgment, JudgmentImport
 from jobs import services as jobs
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Evaluation, Leaderboard, Qrels, QrelsEntry
 from scoring.qrels import services as qrels_services
+from scoring.qrels.selectors import qrels_columns
 from tests.helpers.api import api
 from tests.helpers.bolt_campaign import Campaign, build_campaign
 from tests.helpers.factories import make_organizer
@@ -205,3 +210,55 @@ def test_unknown_relevance_is_refused_on_its_line(client: Client, bolt: Campaign
         in response.content.decode()
     )
     assert not bolt.track.qrels.exists()
+
+
+def test_judged_submission_becomes_judgments_whose_answers_go_with_the_qrels(
+    client: Client, bolt: Campaign
+) -> None:
+    """Also with those of an optional question; a citation without `rel` is not judged."""
+    filled = b'<cite rel="yes" trans="acceptable" chksrc="no" dialect="yes" '
+    judged = samples.path("runs/bolt-owls.xml").read_bytes().replace(b"<cite ", filled, 3)
+    client.force_login(bolt.organizer)
+    place = {"batch": "By hand", "kind": "main"}
+    upload = {"upload": SimpleUploadedFile("judged.xml", judged), **place}
+
+    client.post(reverse("assessment:imports", args=["owls"]), upload)
+    source = JudgmentImport.objects.get()
+    form = MappingForm(source=source)
+    [name] = [name for name, (kind, _) in form.words.items() if kind == "assessors"]
+    client.post(source.get_absolute_url(), {name: "ada-of-owls", **place})
+    client.post(reverse("assessment:run_import", args=[source.pk]))
+    qrels = qrels_services.freeze_judgments(pool=bolt.pool, by=bolt.organizer)
+    with ZipFile(BytesIO(client.get(reverse("scoring:qrels_judgments", args=[qrels.pk])).content)) as package:
+        judgments = package.read("judgments/judgments.csv").decode()
+    exported = client.get(reverse("scoring:qrels_export", args=[qrels.pk]), {"to": "bolt"}).content
+    by_api = api(bolt.organizer).get(reverse("api:export_qrels", args=[qrels.pk]), {"to": "bolt"}).content
+    with ZipFile(BytesIO(exported)) as package:
+        xml = package.read("qrels.owls.v1/qrels.xml")
+
+    answers = {"trans": "acceptable", "chksrc": "no", "dialect": "yes"}
+    assert [each.answers for each in Judgment.objects.all()] == 3 * [answers]
+    header, *rows = csv.reader(StringIO(judgments))
+    assert [json.loads(row[header.index("answers")]) for row in rows] == 3 * [answers]
+    cites = {
+        cite.get("thread"): dict(cite.attrib)
+        for cite in etree.fromstring(xml).iter("cite")
+        if cite.get("trans")
+    }
+    assert {thread: set(cite.items()) >= {*answers.items(), ("rel", "yes")} for thread, cite in cites.items()} == {
+        "bolt-eng-DF-1-101": True, "bolt-arz-DF-2-202": True, "bolt-cmn-DF-3-303": True
+    }  # fmt: skip
+    assert by_api == exported
+    again = parse_qrels(xml, grades=GradeScale.of(bolt.track.protocol.parsed))
+    assert format_qrels(again) == format_qrels(qrels_columns(qrels))
+
+
+def test_judged_citation_without_a_place_is_refused_on_its_line(client: Client, bolt: Campaign) -> None:
+    client.force_login(bolt.organizer)
+    judged = b'<bolt-ir-pool><response number="BIR_1">\n<cite rel="yes" post="p1"/></response></bolt-ir-pool>'
+    upload = {"upload": SimpleUploadedFile("judged.xml", judged), "batch": "By hand", "kind": "main"}
+
+    page = client.post(reverse("assessment:imports", args=["owls"]), upload, follow=True).content.decode()
+
+    assert "a judged &lt;cite&gt; needs thread, post, offset and length" in page
+    assert not Judgment.objects.exists()

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay import samples
 from assay.cli.main import main
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.exports import (
@@ -381,3 +382,51 @@ def test_qrels_without_any_known_formula_are_refused(
 
     assert main([*arguments, "--output", str(tmp_path / "out")]) == 2
     assert "no line has a formula with a visual id" in capsys.readouterr().err
+
+
+def test_judged_submission_is_read_with_its_answers_and_written_in_xml(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run with these attributes is refused; what a submission has besides is no answer."""
+    run, judged = samples.path("runs/bolt-owls.xml"), tmp_path / "judged.xml"
+    filled = '<cite rel="Maybe" trans="acceptable" chksrc="no" dialect="yes" x:y="z" xmlns:x="x" '
+    judged.write_text(run.read_text().replace("<cite ", filled, 1))
+    again, twice = tmp_path / "again", tmp_path / "twice"
+    bolt = ["--protocol", "bolt-ir-p3"]
+
+    statuses = [
+        main(["qrels", "convert", str(judged), *bolt, "--to", "bolt", "--output", str(again)]),
+        main(["qrels", "convert", str(again / "qrels.xml"), *bolt, "--to", "bolt", "--output", str(twice)]),
+        main(["check", *bolt, str(judged)]),
+    ]
+
+    assert statuses == [0, 0, 1]
+    assert (again / "qrels.xml").read_text().splitlines()[3].strip() == (
+        '<cite thread="bolt-eng-DF-1-101" post="p2" offset="80" length="27" rel="maybe" trans="acceptable" '
+        'chksrc="no" dialect="yes">I love the song of the owl.</cite>'
+    )
+    assert (twice / "qrels.xml").read_bytes() == (again / "qrels.xml").read_bytes()
+    assert "only assessors fill in chksrc, not systems" in capsys.readouterr().out
+    assert main(["qrels", "convert", str(run), *bolt, "--output", str(tmp_path / "none")]) == 2
+    assert "no judged citations" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            [],
+            "--to bolt: these qrels are written as trec or arqmath or tsv or csv or units; bolt needs a protocol",
+        ),
+        (["--protocol", "bolt-ir-p3"], "A.1: 10 is not a citation; expected thread:post:offset:length"),
+    ],
+)
+def test_qrels_of_documents_are_not_written_as_citations(
+    qrels: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    Path(qrels).write_bytes(SMALL.replace(b"3", b"2"))
+
+    status = main(["qrels", "convert", qrels, *options, "--to", "bolt", "--output", str(tmp_path / "out")])
+
+    assert (status, message in capsys.readouterr().err) == (2, True)
+    assert not (tmp_path / "out").exists()
