@@ -335,8 +335,8 @@ def test_codes_of_non_answers_are_imported_as_not_judged(scene: Scene) -> None:
             b"A.1 0 10 3\nA.1 0 10 3\nA.1 0 9\n",
             ["line 2: document 10 of topic A.1", "line 3: expected 4 columns"],
         ),
-        (b"%PDF-1.7 \x00\xff", ["line 1: expected 4 columns"]),
-        (b"\xff\xfeA\x00", ["the file is UTF-16"]),
+        (b"%PDF-1.7 \x00\xff", ["The file is a PDF document"]),
+        (b"\xff\xfeA\x00", ["line 1: expected 4 columns (topic, 0, docno, grade), got 1"]),
         (b"x\n" * 50, ["line 20: expected 4 columns", "and 30 more errors"]),
         (
             b"A.1 0 10 3\nA.1 0 9 7\n",
