@@ -159,6 +159,16 @@ document.addEventListener("DOMContentLoaded", () => {
 </script>"""
 
 
+# Takes the channel of frame.js with a getter of its own, and submits by it.
+THIEF = """<script>
+Object.defineProperty(MessageEvent.prototype, "data", {get() {
+  this.target.postMessage({assay: "submit", answers: {mood: ["good"]}});
+  document.body.dataset.tried = "";
+  return {};
+}});
+</script>"""
+
+
 def row_of(text: str) -> str:
     return f'topic,docno,text\nt,1,"{text.replace(chr(34), chr(34) * 2)}"\nt,2,Sad\n'
 
@@ -183,6 +193,18 @@ def test_template_that_submits_by_itself_waits_for_the_assessor(desk: Callable[.
     page.get_by_role("button", name="Submit").click()
 
     page.wait_for_function("before => location.href !== before", arg=address)
+    assert [each["mood"] for each in stored()] == ["bad"]
+
+
+def test_template_cannot_take_the_channel_of_the_frame(desk: Callable[..., Page]) -> None:
+    template = TURKLE.replace("SCRIPT", "").replace("${text}", "${text|raw}")
+    page = desk(build_rows(template, row_of(THIEF)))
+    frame = frame_of(page)
+
+    frame.get_by_label("Bad").check()
+    page.get_by_role("button", name="Submit").click()
+
+    wait_until(Judgment.objects.exists, reason="nothing was stored")
     assert [each["mood"] for each in stored()] == ["bad"]
 
 
