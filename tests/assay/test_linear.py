@@ -393,6 +393,10 @@ CASES: dict[str, tuple[Callable[[str], object], Callable[[int], str]]] = {
             '{{"run_id": "r", "topic_id": "{}", "references": [], "answer": [{{"text": "x", "citations": []}}]}}\n'
         ),
     ),
+    "strings in a run of JSON": (
+        lambda text: check_run(io.BytesIO(text.encode()), protocol=PROTOCOL, name="run.json"),
+        lambda n: '{"t": {"d": "' + '\\"' * n + '", "e": 1}}',
+    ),
     "nuggets of a topic": (
         lambda text: list(read_nuggets(text.encode(), "n")[0].problems(RAG.nuggets)),
         numbered('{{"text": "{}"}},', before='{"qid": "t", "nuggets": [', after='{"text": "x"}]}'),

@@ -23,8 +23,8 @@ from assay.structure import is_number, strict_json
 
 MAX_UPLOAD = 64 << 20  # bytes of text; objects of JSON take many times as much memory
 ACCEPTED = "{topic: {document: score}}, with each topic and document once."
-# In a file of the form, these are all topics and documents in their order.
-KEY = re.compile(r'"(?>(?:[^"\\]|\\.)*)"\s*+:')
+# A string of JSON, and whether it is a key: in a file of the form, a topic or a document.
+STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*+:)?')
 
 
 class Pairs(list[tuple[str, Any]]):
@@ -119,7 +119,8 @@ class NestedReader:
 def _lines_of_keys(text: str) -> Iterator[int]:
     """Yield the number of the line of each key."""
     number, end = 1, 0
-    for match in KEY.finditer(text):
-        number += text.count("\n", end, match.start())
-        end = match.start()
-        yield number
+    for match in STRING.finditer(text):
+        if match[1]:
+            number += text.count("\n", end, match.start())
+            end = match.start()
+            yield number

@@ -50,6 +50,7 @@ def test_json_gives_the_rows_of_lines(data: str | bytes) -> None:
         ('{"1": [1]}', "line 1: the file is not an object of objects"),
         ("{}", "The file ranks no document."),
         ('{"1": {"d1": "a",\n"d2": null}}', "lines 1, 2: the score is not a number"),
+        ('{"1": {"d1": "\\"a\\":",\n"d2": null}}', "lines 1, 2: the score is not a number"),
         ('{"1": {"d1": 1e999}}', "line 1: score inf is not a number"),
         ('{"1": {"d1": %s}}' % ("9" * 400), "line 1: score 999"),
         ('{"1": {"d1": 1,\n"d1": 2}}', "line 2: the topic already contains the document"),
