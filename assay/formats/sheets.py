@@ -13,7 +13,7 @@ from typing import NamedTuple
 from assay.errors import plural
 
 SEPARATORS = (",", ";", "\t")
-_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(r'"?sep=([^\w\s\0"]|\t)"?\s*', re.IGNORECASE)
 
 Row = tuple[int, list[str] | str]  # the number of its first line; its cells, or what is wrong with them
 

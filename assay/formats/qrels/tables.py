@@ -27,6 +27,9 @@ def table_rows(text: str) -> Iterator[tuple[int, tuple[str, str, str] | str]]:
     """For each row its line number, and either topic, docno and grade or what is wrong with it."""
     sheet = read_sheet(StringIO(text, newline=""), is_plain_tsv=True)
     known = names.places(sheet.header, "qrels")
+    if len(known) < len(names.QRELS):  # a quotation mark is open at the end of its line
+        yield sheet.number, "the header has a quotation mark that does not end in its line"
+        return
     places = [known[field] for field in names.QRELS]
     undo = str if sheet.separator == "\t" else original
     for number, cells in sheet.rows:

@@ -292,6 +292,14 @@ def test_wrong_lines_of_a_table_are_reported() -> None:
     [
         (b"topic,docno,grade\nA.1,\x81,1\n", "Line 2 is neither UTF-8 nor Windows-1252 (byte 0x81)."),
         (b'topic,docno,grade\nA.1,"x,1\n', "line 2: not a row of a table: unexpected end of data"),
+        (
+            b'topic,docno,"grade\nA.1,x,1\n',
+            "line 1: the header has a quotation mark that does not end in its line",
+        ),
+        (
+            b'topic,docno,"grade\nA.1,x,1"\n',
+            "line 1: the header has a quotation mark that does not end in its line",
+        ),
         (b"topic,docno,grade\n", "the file contains no qrels; expected lines of topic, 0, docno, grade"),
         (b"topic,docno,grade\nA.1,a\0b,1\n", "line 2: the docno contains a NUL byte"),
     ],
