@@ -19,7 +19,7 @@ from typing import BinaryIO, Self, cast
 
 from assay.digests import RunningSha256
 from assay.errors import BadFile
-from assay.formats.compression import RATIO_FROM, Unreadable, check_directory
+from assay.formats.compression import RATIO_FROM, Unreadable, check_directory, files_in
 
 CHECKSUMS = "SHA256SUMS"
 NO_DATE = (1980, 1, 1, 0, 0, 0)
@@ -213,7 +213,7 @@ class SealedZip:
                 yield part
 
     def _checked_members(self, index: str, noun: str) -> dict[str, zipfile.ZipInfo]:
-        infos = [info for info in self._zip.infolist() if not info.is_dir()]
+        infos = files_in(self._zip)
         path = next((info.filename for info in infos if info.filename.endswith(f"/{index}")), "")
         folder = path.removesuffix(f"/{index}")
         if not path or not NAME.fullmatch(folder) or "/" in folder:

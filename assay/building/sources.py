@@ -14,7 +14,7 @@ from typing import IO, NamedTuple
 
 from assay.building.settings import NotBuilt
 from assay.errors import BadFile
-from assay.formats.compression import UnpackedFile, Unreadable, damaged
+from assay.formats.compression import UnpackedFile, Unreadable, damaged, files_in
 from assay.formats.documents.articles import SUFFIXES
 from assay.formats.documents.dump import Readable
 from assay.formats.documents.sources import HEAD
@@ -110,7 +110,7 @@ def _unpacked(path: Path) -> Iterator[Readable]:
 def _of_zip(path: Path) -> list[File]:
     try:
         with zipfile.ZipFile(path) as archive:
-            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            entries = files_in(archive)
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise damaged("zip", error).of(path.name) from None
     if any(entry.flag_bits & 1 for entry in entries):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol, cast
 
 from assay.errors import BadFile
-from assay.formats.compression import RATIO_FROM, Limits, check_directory
+from assay.formats.compression import RATIO_FROM, Limits, check_directory, files_in
 from assay.formats.qrels.columns import QrelsColumns
 from assay.structure import is_whole
 
@@ -108,7 +108,7 @@ class Zipped:
         check_directory(file, MAX_DIRECTORY)
         with _damage(name):
             self._zip = zipfile.ZipFile(file)
-        infos = [info for info in self._zip.infolist() if not info.is_dir()]
+            infos = files_in(self._zip)
         ratio = Limits().max_ratio
         for info in infos:
             if info.file_size > max(RATIO_FROM, ratio * info.compress_size):

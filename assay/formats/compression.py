@@ -15,9 +15,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import IO, BinaryIO, NamedTuple
+from typing import IO, TYPE_CHECKING, BinaryIO, NamedTuple
 
 from assay.errors import BadFile, InputError
+
+if TYPE_CHECKING:
+    import zipfile
 
 STDIN = "-"
 SUFFIXES = (
@@ -337,9 +340,7 @@ def _zip(source: BinaryIO) -> Iterator[bytes]:
             names = archive.namelist()
             if content := next((CONTENTS[name] for name in CONTENTS if name in names), ""):
                 raise Unreadable("workbook", f"This is {content}; save it as CSV.", TEXT)
-            files = [
-                info for info in archive.infolist() if not (info.is_dir() or _is_of_desktop(info.filename))
-            ]
+            files = [info for info in files_in(archive) if not _is_of_desktop(info.filename)]
             if len(files) != 1:
                 raise Unreadable(
                     "zip-files", f"The zip contains {len(files)} files.", "A zip of exactly one file."
@@ -354,6 +355,19 @@ def _zip(source: BinaryIO) -> Iterator[bytes]:
                 yield from _blocks(file)
     except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, ValueError) as error:
         raise damaged("zip", error) from None
+
+
+def files_in(archive: "zipfile.ZipFile") -> list["zipfile.ZipInfo"]:
+    """The entries of a zip except folders. Python fails at a file without a name, or at a place outside of the zip.
+
+    Raises `BadZipFile` if an entry cannot be in the zip.
+    """
+    import zipfile  # noqa: PLC0415 -- slow to import, and few files are zips
+
+    entries = archive.infolist()
+    if not all(0 <= entry.header_offset <= sys.maxsize for entry in entries):
+        raise zipfile.BadZipFile("an entry begins outside of the file")
+    return [entry for entry in entries if not entry.filename.endswith("/")]
 
 
 def _is_of_desktop(path: str) -> bool:

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from assay.errors import InputError
-from assay.formats.compression import EMPTY_ZIP, ZIP
+from assay.formats.compression import EMPTY_ZIP, ZIP, Unreadable, check_directory, files_in
 from assay.formats.judgments.cells import choice_of
 from assay.formats.judgments.reader import JudgmentsError, open_judgments
 from assay.formats.judgments.rows import JudgmentRow
@@ -32,6 +32,7 @@ from assay.protocols.questions import WrongAnswer, check_answers, questions_for
 from assay.protocols.schema import JudgingRules, Protocol
 
 MAX_FILES, MAX_BYTES = 1_000, 128 << 20  # of an upload, unpacked
+MAX_DIRECTORY = 1 << 20  # bytes of the list of files of a zip
 MAX_PROBLEMS = 100
 RESULTS_NAME = re.compile(r"(.+)-Batch_\d+_results")  # as Turkle names the results of a batch
 BROKEN = (
@@ -132,11 +133,14 @@ def unpacked(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
         contents = [(name, data)]
         if data.startswith((ZIP, EMPTY_ZIP)):
             try:
+                check_directory(BytesIO(data), MAX_DIRECTORY)
                 with zipfile.ZipFile(BytesIO(data)) as archive:
-                    members = [each for each in archive.infolist() if not _is_hidden(each)]
+                    members = [each for each in files_in(archive) if not _is_hidden(each)]
                     left -= sum(each.file_size for each in members)
                     _check_size(name, left, len(members))
                     contents = [(each.filename, archive.read(each)) for each in members]
+            except Unreadable as error:
+                raise InputError(str(error.of(name))) from None
             except BROKEN as error:
                 raise InputError(f"{name}: a damaged or encrypted zip file: {error}") from None
         else:
@@ -151,7 +155,7 @@ def unpacked(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
 
 def _is_hidden(member: zipfile.ZipInfo) -> bool:
     parts = PurePosixPath(member.filename).parts
-    return member.is_dir() or any(part.startswith((".", "__MACOSX")) for part in parts)
+    return any(part.startswith((".", "__MACOSX")) for part in parts)
 
 
 def _check_size(name: str, left: int, n_files: int) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple, cast
 
 from assay.errors import BadFile
-from assay.formats.compression import GZIP, RATIO_FROM, XZ, Limits, check_directory
+from assay.formats.compression import GZIP, RATIO_FROM, XZ, Limits, check_directory, files_in
 from assay.formats.documents.articles import MAX_FILE, TOO_LONG, ArticleFile, is_article
 from corpus.conversion import ArticleChunk
 from corpus.images.reading import is_image
@@ -75,8 +75,8 @@ def is_archive_of_articles(file: BinaryIO) -> bool:
         if zipfile.is_zipfile(file):
             check_directory(file, ZIP_DIRECTORY)
             with zipfile.ZipFile(file) as archive:
-                members = archive.infolist()[:INSPECTED]
-                return _are_articles(info.filename for info in members if not info.is_dir())
+                members = files_in(archive)[:INSPECTED]
+                return _are_articles(info.filename for info in members)
         file.seek(0)
         with _Unpacked(file).tar() as tar:
             return _are_articles(member.name for member in islice(tar, INSPECTED) if member.isfile())
@@ -137,9 +137,9 @@ def _in_folder(folder: Path) -> Iterator[Entry]:
 def _in_zip(raw: BinaryIO) -> Iterator[Entry]:
     done = 0
     with zipfile.ZipFile(raw) as archive:
-        for info in archive.infolist():
+        for info in files_in(archive):
             done += info.compress_size
-            if info.is_dir() or not is_article(info.filename):
+            if not is_article(info.filename):
                 continue
             try:
                 with archive.open(info) as file:

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
 from assay.errors import BadFile
-from assay.formats.compression import check_directory
+from assay.formats.compression import check_directory, files_in
 from corpus.images.encoding import MAX_BYTES, BadImage
 from corpus.locations import files_below, open_raw, path_of
 
@@ -80,8 +80,8 @@ def opened(location: str, name: str) -> Iterator[Sequence[ImageFile]]:
             with zipfile.ZipFile(file) as archive:
                 yield _below_common(
                     ImageFile(info.filename, info.file_size, partial(_unpacked, archive, info))
-                    for info in archive.infolist()
-                    if not info.is_dir() and is_image(info.filename)
+                    for info in files_in(archive)
+                    if is_image(info.filename)
                 )
         except zipfile.BadZipFile as error:
             raise BadFile(f"{name} is a damaged zip archive: {error}.") from None

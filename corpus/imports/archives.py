@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.core.files import File
 
 from assay.errors import BadFile
-from assay.formats.compression import Limits, check_directory
+from assay.formats.compression import Limits, check_directory, files_in
 from assay.formats.documents.articles import is_article
 from corpus.articles.reading import is_archive_of_articles
 from corpus.images.reading import ZIP_DIRECTORY, is_image
@@ -42,7 +42,7 @@ def unpacked(upload: "File[bytes]") -> Iterator[Iterator["File[bytes]"]]:
         if zipfile.is_zipfile(upload):
             check_directory(upload, ZIP_DIRECTORY)  # type: ignore[arg-type]
             with zipfile.ZipFile(upload) as archive:
-                members = [_Member(i.filename, i.file_size, i) for i in archive.infolist() if not i.is_dir()]
+                members = [_Member(info.filename, info.file_size, info) for info in files_in(archive)]
                 yield _files(upload, members, archive.open)
             return
         upload.seek(0)

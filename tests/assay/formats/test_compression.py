@@ -46,6 +46,7 @@ PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "xz": partial(lzma.compress, preset=0),
     "zip": zipped,
     "zip64": partial(zipped, zip64=True),
+    "nameless": lambda data: zipped(data).replace(b"run.txt", b"\0un.txt"),
 }
 
 
@@ -66,7 +67,7 @@ def test_unpacked_file_reads_exactly_the_requested_bytes(packing: str, size: int
 
 
 def test_packed_files_are_recognized() -> None:
-    assert [packing for packing in PACKINGS if is_packed(packed(packing))] == ["gz", "xz", "zip", "zip64"]
+    assert [packing for packing in PACKINGS if is_packed(packed(packing))] == list(PACKINGS)[1:]
 
 
 def by_unpack(data: bytes) -> None:
@@ -96,6 +97,13 @@ def two_files() -> bytes:
     return buffer.getvalue()
 
 
+def entry_before_the_file() -> bytes:
+    data = bytearray(zipped(b"a\n"))
+    place = data.rindex(b"PK\x05\x06") + 16  # where the directory is said to begin
+    struct.pack_into("<L", data, place, struct.unpack_from("<L", data, place)[0] + 1000)
+    return bytes(data)
+
+
 BROKEN: dict[str, tuple[Callable[[], bytes], str]] = {
     "cut off": (lambda: gzip.compress(TEXT)[:-100], "damaged"),
     "bomb": (bomb, "ratio"),
@@ -103,6 +111,7 @@ BROKEN: dict[str, tuple[Callable[[], bytes], str]] = {
     "two files": (two_files, "zip-files"),
     "forged zip64 directory": (lambda: with_zip64_records(zipped(b"a\n"), size=1 << 40), "zip-files"),
     "misplaced zip64 record": (lambda: b"PK\x03\x04" + with_zip64_records(zipped(b"a\n")), "damaged"),
+    "entry before the file": (entry_before_the_file, "damaged"),
     "archive in an archive": (lambda: gzip.compress(gzip.compress(TEXT)), "not-text"),
 }
 

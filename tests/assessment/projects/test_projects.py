@@ -192,7 +192,11 @@ def test_errors_name_file_and_line_and_nothing_is_imported(
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({"a.zip": b"PK\x03\x04 broken"}, "a damaged or encrypted zip file"),
+        ({"a.zip": b"PK\x03\x04 broken"}, "a.zip: The zip file is damaged or cut off"),
+        (
+            {"a.zip": zipped({f"{n}{'x' * 1100}": "" for n in range(1000)})},
+            "a.zip: The zip contains many files.",
+        ),
         ({"a.zip": b"PK\x05\x06" + bytes(18)}, "no files; accepted"),
         ({"batch.csv": "a\n1\n"}, "no template"),
         ({"template.html": "<p>"}, "no batch with it"),
