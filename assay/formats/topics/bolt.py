@@ -9,12 +9,15 @@
 The query becomes the title, the language a label and, unless it is `none`, a tag, the description the body, and the
 rules the narrative.
 Properties become labels: the words in an element or its attributes; of attributes that are true or false, the names of
-the true ones. A `<cite>`, anywhere in a topic, is a citation that the developers of the topic graded.
+the true ones. The label `language-condition` says whether the answers are in one language or in several, by the
+property `languages`, or else by the language of the topic. A `<cite>`, anywhere in a topic, is a citation that the
+developers of the topic graded.
 
 Each topic keeps its element as its *source*, so nothing in the file is lost. `visible_source` cuts what participants do
 not see from it: the parts that the protocol does not list, and always the citations.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from html import escape
 from typing import Any, NamedTuple, cast
@@ -26,6 +29,8 @@ from assay.formats.markup import xml_root
 
 ROOT = "bolt-ir-topics"
 LANGUAGE = "language-target"
+CONDITION = "language-condition"
+LANGUAGES = re.compile(r"[^\s,;]+")  # the words of a list
 NO_LANGUAGE = "none"  # answers are searched in all languages
 PARTS = ("query", LANGUAGE, "description", "properties", "rules")
 _TRUE = frozenset({"t", "true", "y", "yes", "1"})
@@ -51,6 +56,9 @@ def rows_of_xml(root: "etree._Element") -> Iterator[tuple[int, dict[str, Any]]]:
                 words[str(key)] = [str(value).strip()]
             for element in properties.iterchildren(tag=etree.Element):
                 words.setdefault(str(element.tag), []).extend([_text(element), *_words(element)])
+        if spoken := " ".join(words.get("languages", ())) or language:
+            is_one = len(LANGUAGES.findall(spoken)) == 1 and spoken != NO_LANGUAGE
+            words[CONDITION] = ["one" if is_one else "several"]
         labels = {key: " ".join(", ".join(filter(None, values)).split()) for key, values in words.items()}
         # The rules as HTML: text as paragraphs, then each `<rule>` as an item of a list, without citations.
         rules = topic.find("rules")

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from io import BytesIO, StringIO
 from pathlib import Path
 from zipfile import ZipFile
@@ -170,6 +171,15 @@ def test_complete_topics_come_with_the_release(client: Client, board: Leaderboar
     assert address in client.get(board.qrels.get_absolute_url()).content.decode()
     topics = api(None).get(endpoint).json()["results"]
     assert "Any animal counts." in topics[1]["narrative"]
+
+
+def test_means_by_language_condition_are_shown(client: Client, board: Leaderboard) -> None:
+    client.force_login(board.created_by)
+
+    page = client.get(reverse("scoring:classes", args=[board.pk])).content.decode()
+
+    assert "Language condition" in page
+    assert re.search(r">\s*several\s*<", page)
 
 
 def test_judged_pool_in_xml_becomes_qrels(client: Client, bolt: Campaign) -> None:

@@ -34,7 +34,26 @@ def test_topics_are_read_with_all_their_parts(doctype: bytes) -> None:
         "asks-about": "animal",
         "asks-for": "opinion",
         "languages": "arz, cmn, eng",
+        "language-condition": "several",
     }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "condition"),
+    [
+        (b'cmn="T"', b'cmn="F"', "one"),
+        (b'<languages eng="F" arz="T" cmn="T"/>', b"<languages>eng, arz</languages>", "several"),
+        (b'<languages eng="F" arz="T" cmn="T"/>', b"", "one"),
+        (b'<languages eng="F" arz="T" cmn="T"/>', b'<languages eng="F" arz="F" cmn="F"/>', "one"),
+    ],
+    ids=["one property", "words", "language of the topic", "no true property"],
+)
+def test_language_condition_of_a_topic_is_one_or_several(old: bytes, new: bytes, condition: str) -> None:
+    head, end = TOPICS.split(b'<topic number="BIR_2">')
+
+    _, second = read_topics(head + b'<topic number="BIR_2">' + end.replace(old, new), "topics.xml")
+
+    assert second.labels["language-condition"] == condition
 
 
 def test_citations_of_developers_are_read_with_their_grade() -> None:
