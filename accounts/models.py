@@ -120,7 +120,7 @@ class User(AbstractUser):
     def clean(self) -> None:
         """Refuse a user name that looks like another one: the admin asks."""
         super().clean()
-        if self.has_misleading_name(self.username, but=self.pk or 0):
+        if self.username and self.has_misleading_name(self.username, but=self.pk or 0):  # None: its form refused it
             raise ValidationError({"username": "This user name looks like another one, or mixes alphabets."})
 
     @classmethod
