@@ -79,7 +79,7 @@ def test_page_shows_kappa_worked_out_by_hand(dual: Scene, organizer: Client) -> 
     assert "0.474" in html
     assert "0.286" in html
     assert "1 of them without a grade, left out here." in html
-    assert re.search(r'A\.1</a>\s*<span class="optional math">\s*Title of A\.1', html)
+    assert re.search(r'A\.1</a>\s*<span class="optional math">\s*<bdi>Title of A\.1', html)
 
 
 def test_downloads_hold_the_numbers_of_the_page(dual: Scene, organizer: Client) -> None:

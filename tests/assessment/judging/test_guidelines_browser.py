@@ -98,6 +98,7 @@ def test_preview_on_a_phone_follows_the_text_and_is_hidden_while_it_is_empty(
     text, preview = page.get_by_label("Markdown"), page.locator("#preview")
 
     expect(text).to_be_in_viewport(ratio=1)
+    text.fill("")
     expect(preview).to_be_hidden()
     text.fill("## First")
     expect(preview.get_by_role("heading", name="First")).to_be_visible()

@@ -183,7 +183,7 @@ def test_decision_that_is_changed_after_seeing_the_others_says_so(
         page = client.post(address("undo_decision"), follow=True)
     client.post(address("decide"), form(docno))
 
-    note = "You had seen the other’s decision" if undoes else "and says that you had seen the other’s"
+    note = "You have seen the other’s decision" if undoes else "and says that you had seen the other’s"
     assert note in text(page.content)
     stored = CandidateDecision.objects.order_by("pk").values_list("by__username", "changed_after_seeing")
     assert list(stored) == [("ines", False), ("marek", False), (person.username, True)]
