@@ -120,7 +120,8 @@ class User(AbstractUser):
     def clean(self) -> None:
         """Refuse a user name that looks like another one: the admin asks."""
         super().clean()
-        if self.username and self.has_misleading_name(self.username, but=self.pk or 0):  # None: its form refused it
+        # There is no name if its form has refused it
+        if self.username and self.has_misleading_name(self.username, but=self.pk or 0):
             raise ValidationError({"username": "This user name looks like another one, or mixes alphabets."})
 
     @classmethod
