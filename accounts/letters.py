@@ -2,7 +2,7 @@
 
 `post` stores a row in the transaction that gives the reason for the e-mail. The worker writes the text with the
 function that is registered for the kind of the letter, and sends it. Beat starts it every minute for what is still due.
-Each letter fails for itself, whatever the reason: the others are sent, and administrators see those that failed.
+Each e-mail fails for itself, whatever the reason: the others are sent, once. Administrators see which letter failed.
 """
 
 import logging
@@ -109,27 +109,58 @@ def _send(letter_id: int) -> None:
         return
     try:
         with transaction.atomic():
-            for n, mail in enumerate(_writers[letter.kind](letter.data, letter.site)):
-                with translation.override(mail.language or settings.LANGUAGE_CODE):
-                    text = render_to_string(mail.template, dict(mail.context))
-                    subject = in_one_line(f"Assay: {mail.subject}")
-                domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].partition("@")[2] or "localhost"
-                headers = {"Message-ID": f"<{letter.created_at:%Y%m%d%H%M%S%f}.{letter.pk}.{n}@{domain}>"}
-                EmailMessage(subject, text, None, [mail.to], headers=headers).send()
+            error = _deliver(letter)
     except (OperationalError, InterfaceError):
         raise  # the database is away: nothing can be stored about any letter
-    except (
-        Exception
-    ) as error:  # a mail server, a row that is gone, or a fault of ours: the next letter is sent
+    except Exception as raised:  # noqa: BLE001 - a mail server, a row that is gone, or a fault of ours: it is logged
+        error = raised
+    if error is None:
+        letter.sent_at, letter.due_at, letter.error = timezone.now(), None, ""
+    else:
         is_last = letter.n_tries + 1 >= MAX_TRIES
         letter.due_at = None if is_last else timezone.now() + FIRST_WAIT * 2**letter.n_tries
         letter.error = f"{type(error).__name__}: {error}"[:300]
-        is_fault = not isinstance(error, OSError)  # smtplib and sockets raise it
-        logger.warning("letter %s was not sent: %s", letter.pk, type(error).__name__, exc_info=is_fault)
-    else:
-        letter.sent_at, letter.due_at, letter.error = timezone.now(), None, ""
+        fault = None if isinstance(error, OSError) else error  # smtplib and sockets raise it
+        logger.warning("letter %s was not sent: %s", letter.pk, type(error).__name__, exc_info=fault)
+    if letter.due_at is None:
+        letter.delivered = []
     letter.n_tries += 1
     letter.save()
+
+
+def _deliver(letter: Letter) -> Exception | None:
+    """Send the e-mails of a letter to those who did not get theirs by an earlier try; the first error, if some got it.
+
+    Raises:
+        Exception: the first error, if nobody got it: what its writer stored is rolled back.
+    """
+    errors: list[Exception] = []
+    n_before = len(letter.delivered)
+    for n, mail in enumerate(_writers[letter.kind](letter.data, letter.site)):
+        recipient = f"{mail.context.get('user', '')} {mail.to}"  # two accounts may have one address
+        if recipient in letter.delivered:
+            continue
+        try:
+            with transaction.atomic():
+                _message(letter, n, mail).send()
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception as error:  # noqa: BLE001 - each e-mail fails for itself, and `_send` stores why
+            errors.append(error)
+        else:
+            letter.delivered.append(recipient)
+    if errors and len(letter.delivered) == n_before:
+        raise errors[0]
+    return next(iter(errors), None)
+
+
+def _message(letter: Letter, n: int, mail: Mail) -> EmailMessage:
+    with translation.override(mail.language or settings.LANGUAGE_CODE):
+        text = render_to_string(mail.template, dict(mail.context))
+        subject = in_one_line(f"Assay: {mail.subject}")
+    domain = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].partition("@")[2] or "localhost"
+    headers = {"Message-ID": f"<{letter.created_at:%Y%m%d%H%M%S%f}.{letter.pk}.{n}@{domain}>"}
+    return EmailMessage(subject, text, None, [mail.to], headers=headers)
 
 
 def failed_letters() -> QuerySet[Letter]:

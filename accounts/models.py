@@ -213,6 +213,9 @@ class Letter(models.Model):
     n_tries = models.PositiveSmallIntegerField(default=0)
     sent_at = models.DateTimeField(null=True)
     error = models.CharField(max_length=300, blank=True, help_text="Why the latest try failed.")
+    delivered = JsonField(
+        default=list, db_default=[], help_text="Who got the e-mail, while it is tried again for others."
+    )
 
     class Meta:
         indexes = [models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="letter_due")]

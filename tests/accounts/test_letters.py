@@ -1,6 +1,7 @@
 """Letters that the mail server or the queue loses are sent again, and none twice."""
 
 from datetime import timedelta
+from smtplib import SMTPRecipientsRefused
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
 from accounts import letters
-from accounts.models import Letter
+from accounts.models import Letter, User
 from config.celery import app
 from tests.helpers.factories import make_user
 
@@ -56,6 +57,44 @@ def test_letter_lost_by_the_mail_server_is_sent_again_once(monkeypatch: pytest.M
     assert sent_too_early == []
     assert [message.to for message in mail.outbox] == [["ada@example.org"]]
     assert (letter.due_at, letter.error) == (None, "")
+
+
+def test_letter_to_several_people_is_sent_again_only_to_those_who_did_not_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two accounts with one address count as two: each gets its own link."""
+    for name in ("ada", "bea", "cid"):
+        make_user(name, email="lab@example.org")
+    letter = letters.post(
+        kind="accounts.links", data={"name": "lab@example.org"}, site="https://assay.example"
+    )
+    assert letter is not None
+    send = letters.EmailMessage.send
+
+    def refuse_bea(message: mail.EmailMessage) -> int:
+        if "bea" in message.body:
+            raise SMTPRecipientsRefused({"lab@example.org": (450, b"try later")})
+        return send(message)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(letters.EmailMessage, "send", refuse_bea)
+        letters.send_due()
+    letter.refresh_from_db()
+    failed = (letter.n_tries, letter.error.partition(":")[0], letter.delivered)
+
+    User.objects.update(link_sent_at=None)
+    wait_for(letter)
+    letters.send_due()
+
+    letter.refresh_from_db()
+    assert failed == (1, "SMTPRecipientsRefused", ["ada lab@example.org", "cid lab@example.org"])
+    assert [name for message in mail.outbox for name in ("ada", "bea", "cid") if name in message.body] == [
+        "ada",
+        "cid",
+        "bea",
+    ]
+    assert letter.sent_at is not None
+    assert letter.delivered == []
 
 
 def test_letter_that_is_sent_twice_has_the_same_id() -> None:
