@@ -297,6 +297,28 @@ def test_organizer_attaches_a_file_and_a_link(track: Track) -> None:
     assert 'href="https://example.org/a/qrels.txt?x=1"' in text
 
 
+def test_shared_annotations_of_teams_have_a_place_and_external_resources_a_date(track: Track) -> None:
+    """As the guide for BOLT describes: a link for members of teams, and a milestone."""
+    organizer, member = browser(make_organizer()), make_user("olive")
+    make_team(track, member)
+    words = {"audience": "teams", "description": "Translations by Owls, shared with all teams."}
+
+    organizer.post(
+        reverse("tracks:attach", args=[track.slug]),
+        form_data(kind="other", url="https://example.org/shared.zip", sha256="b" * 64, **words),
+    )
+    organizer.post(
+        reverse("tracks:milestones", args=[track.slug]),
+        {"milestones": "2036-05-03 External resources are stated"},
+    )
+
+    assert words["description"] in page(browser(member), track)
+    assert 'href="https://example.org/shared.zip"' in page(browser(member), track)
+    assert 'href="https://example.org/shared.zip"' not in page(browser(), track)
+    overview = browser(member).get(track.get_absolute_url()).content.decode()
+    assert "External resources are stated" in overview
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
