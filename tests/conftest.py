@@ -32,6 +32,7 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Page,
+    Playwright,
     Request,
     Response,
     expect,
@@ -445,18 +446,36 @@ class Watch:
 
 
 @pytest.fixture(scope="session")
-def _chromium() -> Iterator[Browser]:
+def _playwright() -> Iterator[Playwright]:
+    expect.set_options(timeout=PAGE_TIMEOUT)
+    connections.close_all()  # while Playwright's loop runs, Django has others, and these would stay open
+    with sync_playwright() as playwright:
+        yield playwright
+        connections.close_all()
+
+
+@pytest.fixture
+def other_browser(_playwright: Playwright, request: pytest.FixtureRequest) -> Iterator[Browser]:
+    """Firefox or WebKit, as the parameter says, where `playwright install` has put it."""
+    kind = getattr(_playwright, request.param)
+    if not Path(kind.executable_path).exists():
+        pytest.skip(f"{request.param} is not installed: playwright install {request.param}")
+    browser = kind.launch()
+    yield browser
+    browser.close()
+    wait_until(lambda: not _busy, reason="requests are still at work")
+
+
+@pytest.fixture(scope="session")
+def _chromium(request: pytest.FixtureRequest) -> Browser:
     path = chromium.find()
     if path is None:
         if os.environ.get("CI") == "true":
             pytest.fail("there is no Chromium; `make test` installs one")
         pytest.skip("there is no Chromium; `make test` installs one")
-    expect.set_options(timeout=PAGE_TIMEOUT)
     offline = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
-    connections.close_all()  # while Playwright's loop runs, Django has others, and these would stay open
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=path, args=["--no-sandbox", offline])
-        connections.close_all()
+    playwright: Playwright = request.getfixturevalue("_playwright")
+    return playwright.chromium.launch(executable_path=path, args=["--no-sandbox", offline])
 
 
 _busy: set[int] = set()  # threads of the live server that are answering a request

@@ -11,16 +11,18 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 import pytest
 from django.conf import LazySettings
 from django.contrib.admin import site
+from django.contrib.staticfiles import finders
 from django.http import HttpResponseForbidden, HttpResponseNotFound
 from django.test import Client
 from django.urls import Resolver404, URLPattern, URLResolver, get_resolver, resolve, reverse
 from django.views import defaults
+from playwright.sync_api import Browser, Route
 
 from accounts.models import User
 from accounts.services import tokens
@@ -34,6 +36,7 @@ from pooling.models import Nugget, NuggetVersion
 from pooling.pools import services as pool_services
 from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
+from tests.helpers.browser import on_screens, violations
 from tests.helpers.candidates import make_candidate
 from tests.helpers.database import n_written
 from tests.helpers.factories import (
@@ -853,3 +856,43 @@ def test_admin_is_for_administrators_only(scene: Scene) -> None:
     expected = dict.fromkeys(addresses, "RRRRRR0RR0R")
 
     assert answers(readers(scene), addresses, expected) == expected
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("empty_refusals")
+@pytest.mark.nightly
+@pytest.mark.parametrize("person", ["ada", "member"])
+def test_axe_finds_no_fault_on_any_page(
+    scene: Scene, addresses: dict[str, str], request: pytest.FixtureRequest, person: str
+) -> None:
+    """The pages are read first, and shown from there, with their own styles and scripts. Targets have 24 x 24 px."""
+    reader = Reader()
+    reader.force_login(getattr(scene, person))
+    for address in addresses.values():
+        letter(reader.get(address))
+    pages = {f"http://testserver{addresses[name]}": page for name, page in reader.named(addresses).items()}
+    browser: Browser = request.getfixturevalue("_chromium")
+    page = browser.new_context(reduced_motion="reduce").new_page()
+
+    def answer(route: Route) -> None:
+        path = urlsplit(route.request.url).path
+        file = finders.find(path.removeprefix("/static/")) if path.startswith("/static/") else None
+        if file:
+            route.fulfill(path=str(file))
+        elif route.request.url in pages:
+            route.fulfill(body=pages[route.request.url], content_type="text/html")
+        else:
+            route.fulfill(status=404)
+
+    page.route("**", answer)
+    faults: dict[str, list[str]] = {}
+    for address, content in pages.items():
+        if not content.startswith(b"<!doctype"):
+            continue
+        page.goto(address)
+        for width in on_screens(page):
+            broken = violations(page) + violations(page, ["target-size"])
+            faults |= {f"{address} {width}": broken} if broken else {}
+    page.context.close()
+
+    assert faults == {}

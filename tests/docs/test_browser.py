@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from config.pages import documentation
+from tests.helpers.browser import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -92,6 +93,17 @@ def test_chosen_theme_stays_on_the_next_page(new_page: Open, live_server: LiveSe
 
     expect(page.locator("body")).to_have_attribute("data-theme", "dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 23)"
+
+
+def test_headings_landmarks_and_targets_suit_screen_readers_and_fingers(
+    new_page: Open, live_server: LiveServer
+) -> None:
+    rules = ["aria-required-attr", "landmark-unique", "region", "page-has-heading-one", "target-size"]
+    page = new_page()
+
+    for name in ("index", "tour", "reference/formats", "search"):
+        page.goto(f"{live_server.url}/help/{name}.html")
+        assert violations(page, rules) == [], name
 
 
 def test_unknown_page_is_not_found(new_page: Open, live_server: LiveServer) -> None:

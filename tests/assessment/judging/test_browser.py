@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.contrib.sessions.models import Session
 from django.utils import timezone
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from accounts.models import User
 from assay.html import sanitize
@@ -787,3 +787,29 @@ def test_hostile_posts_and_comments_stay_harmless(
     expect(page.get_by_text("<script>window.hit = 1</script>")).to_be_visible()
 
     assert page.evaluate("window.hit") is None
+
+
+@pytest.mark.parametrize("other_browser", ["firefox", "webkit"], indirect=True)
+def test_unit_is_judged_with_keys_in_firefox_and_webkit(
+    live_scene: Scene, live_server: Any, other_browser: Browser
+) -> None:
+    page = other_browser.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(f"{live_server.url}/login/")
+    page.get_by_role("button", name="Log in").click()  # a missing name is said
+    expect(page.locator("#id_username")).to_be_focused()
+    page.fill("#id_username", live_scene.ada.username)
+    page.fill("#id_password", PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_url(lambda url: "/login/" not in url)
+
+    page.goto(f"{live_server.url}{accept(live_scene.batch, live_scene.ada).get_absolute_url()}")
+    address = ready(page).url
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    left(page, address)
+    violated = violations(ready(page))
+
+    assert len(stored()) == 1
+    assert (faults, violated) == ([], [])
