@@ -6,10 +6,15 @@ The site is built without Django, a database or the network. ADR 18 gives the re
 import gc
 import sys
 from pathlib import Path
+from typing import cast
 
+from docutils import nodes
 from pygments.lexer import RegexLexer, bygroups
 from pygments.token import Generic, Text
+from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.util.index_entries import split_index_msg
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -53,7 +58,6 @@ html_js_files = [("search.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
-html_use_index = False
 html_domain_indices = False
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
@@ -77,5 +81,36 @@ class SessionLexer(RegexLexer):  # type: ignore[misc]
     }
 
 
+def _index_sections(app: Sphinx, page: nodes.document) -> None:
+    """Let the words of the index lead to the headings of their sections. Names of the library have no place in it."""
+    is_library = app.env.docname.startswith("reference/library/")
+    entries = app.env.domains.index_domain.entries[app.env.docname] = []
+    for node in page.findall(addnodes.index):
+        section = node.parent["ids"] if isinstance(node.parent, nodes.section) else []
+        node["entries"] = [
+            (kind, words, section[0] if section else anchor, *others)
+            for kind, words, anchor, *others in ([] if is_library else node["entries"])
+        ]
+        entries += node["entries"]
+
+
+def _index_of_all_pages(app: Sphinx) -> list[object]:
+    """Give the search the index of all pages: Sphinx forgets that of pages that a build need not write again."""
+    indexer = cast(StandaloneHTMLBuilder, app.builder).indexer
+    if indexer is None:
+        return []
+    for page, entries in app.env.domains.index_domain.entries.items():
+        indexer._index_entries[page] = sorted(
+            {
+                (words, anchor, main)
+                for kind, entry, anchor, main, _ in entries
+                for words in split_index_msg(kind, entry)
+            }
+        )
+    return []
+
+
 def setup(app: Sphinx) -> None:
     app.add_lexer("console", SessionLexer)
+    app.connect("doctree-read", _index_sections)
+    app.connect("html-collect-pages", _index_of_all_pages)

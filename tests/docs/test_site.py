@@ -14,6 +14,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from assay.protocols.loader import shipped_slugs
 from config.pages import documentation
 from config.pages.help import HELP, frame
+from demo.make_runs import SYSTEMS
 from maintenance.docs.outputs import ROOT
 from maintenance.docs.outputs import pages as pages_of_commands
 
@@ -62,6 +63,7 @@ NO_PAGES = {
         "tracks:calendar",
         "publishing:consent",
         "pooling:move",
+        "pooling:read_start",
         "pooling:remind",
         "publishing:publish_runs",
         "publishing:withdraw_publication",
@@ -159,13 +161,6 @@ def test_links_of_pages_work_under_any_address(built: Path) -> None:
     absolute = re.compile(r"""<\w(?:[^<>"]|"[^"]*")*?\s(?:href|src|action)="/""")
 
     assert not [name for name, text in pages(built) if absolute.search(text)]
-
-
-def test_search_index_knows_pages_and_library(built: Path) -> None:
-    index = (built / "searchindex.js").read_text()
-
-    assert "howto/score-runs" in index
-    assert "cohen_kappa" in index
 
 
 def test_help_of_every_page_arrives(built: Path) -> None:
@@ -303,6 +298,25 @@ def test_pages_name_buttons_and_links_as_the_site_does() -> None:
     }
 
     assert unknown == set()
+
+
+def test_messages_of_the_troubleshooting_page_are_in_the_code() -> None:
+    page = (ROOT / "docs" / "troubleshooting.md").read_text()
+    code = re.sub(r'" f?"', "", texts_of_the_site())
+    messages = re.findall(r"^> (.+)$", page, re.MULTILINE)
+
+    lost = [message for message in messages if not all(part.strip() in code for part in message.split("…"))]
+
+    assert len(messages) > 40
+    assert lost == []
+
+
+def test_tour_submits_the_run_of_the_demo_as_what_it_was() -> None:
+    tour = " ".join((ROOT / "docs" / "tour.md").read_text().split())
+    run = next(system for system in SYSTEMS if system.tag == "abacus-text")
+
+    assert f"`demo/runs/2026/{run.tag}.tsv`" in tour
+    assert f"set *Kind* to *{run.kind}* and *Uses* to *{run.uses}*" in tour
 
 
 @pytest.fixture
