@@ -179,7 +179,8 @@
     const [mean, low, high] = ["mean", "low", "high"].map((name) => values(plot, name));
     const own = plot.series[0].own;
     const option = inRows(plot, look, width);
-    option.xAxis.scale = true;
+    const ends = [...mean, ...low, ...high].filter((value) => value !== null);
+    option.xAxis.scale = new Set(ends).size > 1; // around a single value, the axis would go beyond 1
     option.tooltip.formatter = ([{ dataIndex: n }]) =>
       rows(plot.labels[n], [
         [plot.across, shown(mean[n])],

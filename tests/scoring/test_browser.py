@@ -1,5 +1,6 @@
 """The scoring pages in Chromium: accessible, usable with the keyboard, and not wider than a phone."""
 
+import re
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -126,6 +127,12 @@ def test_plots_are_drawn_and_saved_without_inline_styles(
     means, curves = browser_page.locator("figure.plot").all()
 
     assert means.locator("svg text").filter(has_text="Ours: good").count() == 1
+    browser_page.goto(f"{live_server.url}{board.get_absolute_url()}?show=best")  # a single value
+    means, curves = browser_page.locator("figure.plot").all()
+    numbers = [
+        float(text) for text in means.locator("svg text").all_text_contents() if re.fullmatch(r"[\d.]+", text)
+    ]
+    assert max(numbers) == 1
     assert curves.locator("svg text").filter(has_text="Recall").count() == 1
     for kind, start in (("svg", b"<svg"), ("png", b"\x89PNG")):
         with browser_page.expect_download() as download:
