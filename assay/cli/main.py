@@ -114,7 +114,9 @@ def _run(words: Sequence[str]) -> int:
     command = command_of(name)
     parser = Parser(f"assay {name}", description=command.__doc__, example=command.EXAMPLE)
     command.add_arguments(parser)
-    arguments = parser.parse_args(words[1:])
+    # Its fields may follow options; argparse cannot do so with actions, nor name all that is missing.
+    parse = parser.parse_intermixed_args if name == "site" else parser.parse_args
+    arguments = parse(words[1:])
     try:
         status: int = command.run(arguments)
     except BrokenPipeError:

@@ -258,7 +258,7 @@ def test_text_of_a_field_comes_from_a_file_and_words_replace_that_of_json(
     text.write_text("long\n")
     fields.write_text('{"text": "short", "n": 1}')
 
-    assert main(["site", "set_text", "n=2", "--fields", str(fields), "--file", f"text={text}"]) == 0
+    assert main(["site", "set_text", "--fields", str(fields), "--file", f"text={text}", "n=2"]) == 0
 
     assert json.loads(capsys.readouterr().out) == {"text": "long\n", "n": 2}
 
