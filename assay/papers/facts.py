@@ -20,6 +20,7 @@ class RunFacts(NamedTuple):
     `made` and `uses` are empty if nobody stated them; `means` is empty if it was not scored. `first` has the number of
     topics by the grade of their first document, as `assay.statistics.leaderboard.first_grades` counts them; `answers`
     has those to the public questions of the protocol in words, by key.
+    An oracle is a baseline that uses what no team has.
     """
 
     team: str
@@ -32,6 +33,7 @@ class RunFacts(NamedTuple):
     is_baseline: bool = False
     first: Mapping[str, int] = {}
     answers: Mapping[str, str] = {}
+    is_oracle: bool = False
 
     @property
     def pooled_kind(self) -> str:

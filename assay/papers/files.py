@@ -316,7 +316,8 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
         answers = answers_of_run(protocol.runs, run.answers) if run.answers else {}
         of_first, public = first.get(run.tag, {}), public_answers(protocol.runs, answers)
         stated = (run.team, run.tag, run.kind, other, made, run.uses)
-        runs.append(RunFacts(*stated, of_run, is_baseline, of_first, public))
+        is_oracle = run.tag in protocol.runs.kind(run.kind).oracles
+        runs.append(RunFacts(*stated, of_run, is_baseline, of_first, public, is_oracle))
     facts = TrackFacts(
         name=files.name,
         protocol=protocol,

@@ -7,7 +7,7 @@ runs match by team and tag, whatever their case.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from assay.errors import plural
 from assay.html.sanitize import beginning
@@ -21,6 +21,13 @@ from assay.protocols.schema import RunKind, RunQuestion
 BASELINES = "Baselines"
 NO_LABEL = "No label"
 MADE = ("automatic", "manual")
+Baselines = Literal[
+    "all", "automatic"
+]  # that the best run is compared with; no oracle is among the automatic ones
+STRONGEST: dict[Baselines, str] = {
+    "all": "strongest baseline",
+    "automatic": "strongest automatic baseline without oracles",
+}
 
 
 def overview_tables(
@@ -29,6 +36,7 @@ def overview_tables(
     measures: Sequence[str] = (),
     digits: int = 4,
     questions: Sequence[str] = (),
+    baselines: Baselines = "all",
 ) -> list[PaperTable]:
     """All tables of an overview; there are no results until runs are scored.
 
@@ -37,11 +45,12 @@ def overview_tables(
         measures: to print; if empty, all of the tracks but the shares of judged documents.
         digits: decimals of the results.
         questions: keys of public questions about runs whose answers the results have; if empty, all.
+        baselines: that the best run is compared with.
     """
     tables = [runs_table(tracks), participants_table(tracks), topics_table(tracks)]
     if any(run.means for track in tracks for run in track.runs):
         tables.append(results_table(tracks, measures=measures, digits=digits, questions=questions))
-        tables.append(gains_table(tracks, measures=measures, digits=digits))
+        tables.append(gains_table(tracks, measures=measures, digits=digits, baselines=baselines))
     return [table for table in tables if table.groups]
 
 
@@ -251,8 +260,15 @@ def results_table(
     return table.with_reason("the team did not state it, or the run was not scored there")
 
 
-def gains_table(tracks: Sequence[TrackFacts], *, measures: Sequence[str] = (), digits: int = 4) -> PaperTable:
+def gains_table(
+    tracks: Sequence[TrackFacts],
+    *,
+    measures: Sequence[str] = (),
+    digits: int = 4,
+    baselines: Baselines = "all",
+) -> PaperTable:
     """The best run of a participant and the strongest baseline by each measure, and how far apart they are."""
+    words_of = STRONGEST[baselines]
     groups = []
     for track in tracks:
         rows = []
@@ -261,7 +277,12 @@ def gains_table(tracks: Sequence[TrackFacts], *, measures: Sequence[str] = (), d
                 (run for run in track.runs if measure in run.means),
                 key=lambda run: (-run.means[measure], run.tag),
             )
-            baseline = next((run for run in scored if run.is_baseline), None)
+            compared = (
+                run
+                for run in scored
+                if run.is_baseline and (baselines == "all" or (run.made != MADE[1] and not run.is_oracle))
+            )
+            baseline = next(compared, None)
             best = next((run for run in scored if not run.is_baseline), None)
             if baseline is None or best is None:
                 continue
@@ -277,12 +298,14 @@ def gains_table(tracks: Sequence[TrackFacts], *, measures: Sequence[str] = (), d
             groups.append(Group(track.name if len(tracks) > 1 else "", tuple(rows)))
     columns = (
         Column("Measure"),
-        *(Column("Run", "Strongest baseline"), Column("Mean", "Strongest baseline", is_number=True)),
+        *(Column("Run", words_of.capitalize()), Column("Mean", words_of.capitalize(), is_number=True)),
         *(Column("Run", "Best run"), Column("Mean", "Best run", is_number=True)),
         Column("Percent above", is_number=True),
     )
-    caption = "The best run of the participants by each measure, and its distance to the strongest baseline in percent."
-    table = PaperTable("gains", "Best run and strongest baseline", caption, columns, tuple(groups), "track")
+    caption = (
+        f"The best run of the participants by each measure, and its distance to the {words_of} in percent."
+    )
+    table = PaperTable("gains", f"Best run and {words_of}", caption, columns, tuple(groups), "track")
     return table.with_reason("the baseline has the mean 0")
 
 

@@ -196,6 +196,8 @@ def _of_kind(kind: schema.RunKind, runs: schema.RunRules, n: int) -> Iterator[st
         yield f"{place}.min_per_team: has no effect, because only organizers submit runs of the kind"
     if depth is not None and kind.pooled_as:
         yield f"{place}.pooled_as: the kind has a depth of its own; use one of the two keys"
+    if kind.oracles and not kind.baseline:
+        yield f"{place}.oracles: the kind is not one of baselines; add baseline = true"
     if kind.pooled_as_by_tag and not kind.pooled_as:
         yield f"{place}.pooled_as_by_tag: state in pooled_as how the runs with other tags are pooled"
     named = {"pooled_as": kind.pooled_as} if kind.pooled_as else {}

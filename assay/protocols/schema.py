@@ -124,6 +124,9 @@ class RunKind(_Titled):
     max_per_team: int | None = None  # runs that a team may have at the same time
     submitted_by: Submitter = "teams"
     baseline: bool = False  # marked as such; outside the limit of runs per team in a pool
+    oracles: tuple[
+        str, ...
+    ] = ()  # tags of its runs that use what no team has, such as links that are not published
     # The phase of the campaign to which its runs belong; empty: the campaign has one phase for it
     phase: str = ""
 

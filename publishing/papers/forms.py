@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from django import forms
 
+from assay.papers.overview import STRONGEST
 from assay.protocols.description import label_title
 from assay.protocols.schema import RunQuestion
 from tracks.models import Track
@@ -48,7 +49,13 @@ class TablesForm(PaperForm):
         widget=forms.CheckboxSelectMultiple,
     )
 
-    field_order = ("other", "measure", "question", "digits")
+    baselines = forms.ChoiceField(
+        required=False,
+        label="Compare the best run with",
+        choices=[(key, f"the {words}") for key, words in STRONGEST.items()],
+    )
+
+    field_order = ("other", "measure", "question", "baselines", "digits")
 
     def __init__(
         self,

@@ -58,6 +58,7 @@ def tables_page(user: User, track: Track, asked: QueryDict) -> TablesPage:
         measures=chosen.get("measure", []),
         digits=form.n_digits,
         questions=chosen.get("question", []),
+        baselines=chosen.get("baselines") or "all",
     )
     return TablesPage(track, form, tables, [board for board in boards if board], asked.urlencode())
 

@@ -56,6 +56,7 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
                 rules.kind(run.kind).baseline,
                 by_run.get(run.pk, (0, {}))[1],
                 public_answers(rules, run.answers),
+                run.tag in rules.kind(run.kind).oracles,
             )
         )
     rows = track.topics.values_list("code", "labels", "split", "title", "latex")

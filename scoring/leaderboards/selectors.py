@@ -10,6 +10,7 @@ from django.db.models.functions import Concat, Lower
 from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay import plots
+from assay.papers.overview import STRONGEST, Baselines
 from assay.protocols.measures import FAMILIES, parse_measure
 from assay.protocols.run_answers import public_questions
 from assay.protocols.schema import RunQuestion, RunRules
@@ -64,6 +65,12 @@ class BoardRow(NamedTuple):
         return self.rules.kind(self.run.kind).baseline
 
     @property
+    def is_automatic_baseline(self) -> bool:
+        """Return whether it is a baseline, automatic and not an oracle."""
+        kind = self.rules.kind(self.run.kind)
+        return kind.baseline and not self.run.is_manual and self.run.tag not in kind.oracles
+
+    @property
     def as_kind(self) -> str:
         """The key of the kind that the run is pooled as."""
         return self.rules.pooled_as(self.run.kind, self.run.tag, self.run.pooled_as)
@@ -89,6 +96,9 @@ class Gain(NamedTuple):
     best: BoardRow
     baseline: BoardRow
     percent: float
+    baselines: Baselines
+    words: str
+    others: list[tuple[Baselines, str]]  # with which the best run can be compared too
 
 
 def number_of(text: str) -> float | None:
@@ -148,6 +158,7 @@ def leaderboard_page(
     sort: str = "",
     show: str = "",
     chosen: ChosenAnswers | None = None,
+    baselines: str = "",
 ) -> RankingPage:
     """The rows of a leaderboard, sorted and filtered. The number of queries does not grow with the runs."""
     statistics = statistics_of(board)
@@ -180,7 +191,7 @@ def leaderboard_page(
         tier_column=tier_column,
         summary=FAMILIES[parse_measure(shared.charted).family].summary,
         statistics=statistics.get(shared.charted),
-        gain=_gain(rows, tier_column),
+        gain=_gain(rows, tier_column, "automatic" if baselines == "automatic" else "all"),
         others=comparable(user, board),
         mismatched=[row for row in rows if row.evaluation.mismatch],
         has_parts=(rules.export_groups or bool(rules.sets)) and has_parts(board.qrels),
@@ -191,16 +202,24 @@ def leaderboard_page(
     )
 
 
-def _gain(rows: list[BoardRow], column: int) -> Gain | None:
+def _gain(rows: list[BoardRow], column: int, baselines: Baselines) -> Gain | None:
     """The gain by a measure; None without a baseline above 0 or a run of a team. Disqualified runs don't count."""
+    are_automatic = [row.is_automatic_baseline for row in rows if row.is_baseline]
+    if not any(are_automatic):
+        baselines = "all"
+    others = [pair for pair in STRONGEST.items() if pair[0] != baselines]
     valid = [row for row in rows if row.run.status != Run.Status.DISQUALIFIED]
     ranked = sorted(valid, key=lambda row: -row.cells[column].value)
     best = next((row for row in ranked if not row.is_baseline), None)
-    baseline = next((row for row in ranked if row.is_baseline), None)
+    of_kind = [
+        row for row in ranked if (row.is_baseline if baselines == "all" else row.is_automatic_baseline)
+    ]
+    baseline = next(iter(of_kind), None)
     if best is None or baseline is None or not baseline.cells[column].value:
         return None
     percent = 100 * (best.cells[column].value / baseline.cells[column].value - 1)
-    return Gain(best, baseline, percent)
+    is_mixed = len({*are_automatic}) == 2
+    return Gain(best, baseline, percent, baselines, STRONGEST[baselines], others if is_mixed else [])
 
 
 def _means_plot(board: Leaderboard, rows: list[BoardRow], measure: str) -> plots.Plot | None:

@@ -74,7 +74,8 @@ def leaderboard(request: HttpRequest, board_id: int) -> HttpResponse:
     board = board_or_404(request.user, board_id)
     sort, show = request.GET.get("sort", ""), request.GET.get("show", "")
     chosen = chosen_answers(selectors.public_of(board), request.GET)
-    page = selectors.leaderboard_page(request.user, board, sort, show, chosen)
+    baselines = request.GET.get("baselines", "")
+    page = selectors.leaderboard_page(request.user, board, sort, show, chosen, baselines)
     return render(request, "scoring/leaderboards/leaderboard.html", context_of(page))
 
 

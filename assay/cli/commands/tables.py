@@ -4,11 +4,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 from assay.cli.main import add, add_format, positive
 from assay.cli.tables import chosen_tables
 from assay.papers.files import ScoredRuns, read_tracks
-from assay.papers.overview import overview_tables
+from assay.papers.overview import Baselines, overview_tables
 from assay.papers.tables import PaperTable, as_file
 
 EXAMPLE = "assay tables --format tex tracks.toml"
@@ -75,8 +76,16 @@ def store(files: dict[str, str], folder: Path) -> None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_paper_options(parser)
+    parser.add_argument(
+        "--baselines",
+        choices=get_args(Baselines),
+        default="all",
+        help="those whose strongest one the best run is compared with: all (default), or automatic ones that are no "
+        "oracles",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     tracks = [track.facts for track in tracks_of(arguments)]
-    return print_papers(overview_tables(tracks, digits=arguments.digits), arguments)
+    tables = overview_tables(tracks, digits=arguments.digits, baselines=arguments.baselines)
+    return print_papers(tables, arguments)

@@ -123,6 +123,18 @@ def test_best_run_is_compared_with_the_strongest_baseline() -> None:
     assert rows[0] == ["nDCG'", "best", "0.40", "Ours: a", "0.50", "25.0"]
 
 
+def test_oracles_and_manual_baselines_may_be_left_out_of_the_comparison() -> None:
+    baselines = [
+        run("Org", "linked", 0.4, "baseline")._replace(is_oracle=True),
+        run("Org", "by hand", 0.3, "baseline")._replace(made="manual"),
+        run("Org", "tf", 0.2, "baseline"),
+    ]
+    tables = overview_tables([track("2020", run("Ours", "a", 0.5), *baselines)], baselines="automatic")
+
+    assert rows_of(named(tables, "gains"))[0][1:] == ["tf", "0.2000", "Ours: a", "0.5000", "150.0"]
+    assert "strongest automatic baseline without oracles" in named(tables, "gains").caption
+
+
 def test_measures_may_be_chosen_and_other_kinds_are_named() -> None:
     other = track("cQA", run("Ours", "a", 0.5, "evaluation"), run("Ours", "b", 0.4, "alternate"))
 

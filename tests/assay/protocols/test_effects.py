@@ -83,6 +83,10 @@ EFFECTS = {
     "runs.kind.depth": f"{CLI}pool_has_the_units_that_the_key_asks_for",
     "runs.kind.pooled_as": f"{CLI}baseline_is_pooled_as_the_protocol_says",
     "runs.kind.pooled_as_by_tag": f"{CLI}baseline_is_pooled_as_the_protocol_says",
+    "runs.kind.oracles": (
+        "tests/scoring/leaderboards/test_selectors.py::"
+        "test_gain_can_be_over_the_strongest_automatic_baseline_that_is_no_oracle"
+    ),
     "runs.kind.scored": f"{SCORING}leaderboard_has_the_runs_of_the_kinds_that_are_scored",
     "runs.kind.submitted_by": (
         f"{KINDS}words_of_the_protocol_are_on_the_submission_page_and_decide_what_is_accepted"

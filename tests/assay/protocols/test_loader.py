@@ -92,6 +92,11 @@ BROKEN = {
         "runs.kind: no kind is scored",
     ),
     "no run of a kind": ("depth = 45", "depth = 45\nmax_per_team = 0", "kind[1].max_per_team: 0 is below 1"),
+    "oracles that are not baselines": (
+        "depth = 45",
+        "depth = 45\noracles = ['linked']",
+        "kind[1].oracles: the kind is not one of baselines; add baseline = true",
+    ),
     "fewer than no runs owed": (
         "depth = 45",
         "depth = 45\nmin_per_team = -1",

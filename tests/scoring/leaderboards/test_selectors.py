@@ -107,6 +107,28 @@ def test_a_run_without_a_judged_document_is_not_comparable(scene: Scene, board: 
     assert '<td class="tier">not comparable</td>' in client.get(board.get_absolute_url()).content.decode()
 
 
+def test_gain_can_be_over_the_strongest_automatic_baseline_that_is_no_oracle(
+    scene: Scene, board: Leaderboard
+) -> None:
+    client = Client()
+    scene.submit(scene.theirs, "linked-posts", "junk hit", kind="baseline")
+    scene.submit(scene.theirs, "tf", "junk miss hit", kind="baseline")
+    address = scene.leaderboard(board.qrels).get_absolute_url()
+    tables = reverse("publishing:tables", args=[scene.track.slug])
+    client.force_login(scene.organizer)
+
+    over_all, automatic, of_papers = (
+        " ".join(client.get(path).content.decode().split())
+        for path in (address, f"{address}?baselines=automatic", f"{tables}?baselines=automatic")
+    )
+
+    assert 'the strongest baseline, <span class="text-break">linked-posts</span>' in over_all
+    assert "baselines=automatic" in over_all
+    assert "100.0% above the strongest automatic baseline without oracles, " in automatic
+    assert '<span class="text-break">tf</span>' in automatic.partition("without oracles, ")[2][:60]
+    assert "its distance to the strongest automatic baseline without oracles in percent" in of_papers
+
+
 def test_page_plot_api_and_file_state_the_method_of_the_intervals_and_what_they_are_worth(
     scene: Scene, board: Leaderboard
 ) -> None:
