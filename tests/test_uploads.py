@@ -72,6 +72,7 @@ BROKEN = SAMPLE | {
     "lone returns": LINES.replace("\n", "\r").encode(),
     "Ctrl-Z": LINES.encode() + b"\x1a",
     "an open quotation mark": b'topic,docno,assessor,grade\n"A.1,10,ada,1\n',
+    "a file without a name": zipped(("x.csv", ROWS.encode())).replace(b"x.csv", b"\0.csv"),
     "an open quotation mark in the header": b'topic,docno,assessor,"grade\nA.1,10,ada,1\n',
     "quotation marks": b'"' * 100_001,
     "many columns": b",".join([b"x"] * 50_000),

@@ -213,7 +213,8 @@ class SealedZip:
                 yield part
 
     def _checked_members(self, index: str, noun: str) -> dict[str, zipfile.ZipInfo]:
-        infos = files_in(self._zip)
+        with self._reporting("its list of files cannot be read"):
+            infos = files_in(self._zip)
         path = next((info.filename for info in infos if info.filename.endswith(f"/{index}")), "")
         folder = path.removesuffix(f"/{index}")
         if not path or not NAME.fullmatch(folder) or "/" in folder:

@@ -365,8 +365,8 @@ def files_in(archive: "zipfile.ZipFile") -> list["zipfile.ZipInfo"]:
     import zipfile  # noqa: PLC0415 -- slow to import, and few files are zips
 
     entries = archive.infolist()
-    if not all(0 <= entry.header_offset <= sys.maxsize for entry in entries):
-        raise zipfile.BadZipFile("an entry begins outside of the file")
+    if not all(entry.filename and 0 <= entry.header_offset <= sys.maxsize for entry in entries):
+        raise zipfile.BadZipFile("an entry has no name, or begins outside of the file")
     return [entry for entry in entries if not entry.filename.endswith("/")]
 
 

@@ -343,6 +343,10 @@ CASES: dict[str, tuple[Callable[[str], object], Callable[[int], str]]] = {
             + "</properties></topic></bolt-ir-topics>"
         ),
     ),
+    "attributes of a topic": (
+        lambda text: read_topics(text.encode(), "topics.xml"),
+        lambda n: numbered("a{}='' ", before="<topics><topic ", after="/></topics>")(4 * n),
+    ),
     "turns of a conversation": (
         lambda text: read_topics(text.encode(), "topics.json"),
         lambda n: '[{"number": 1, "turn": [{}' + ', {"number": 2, "utterance": "x"}' * (n // 32) + "]}]",

@@ -24,6 +24,7 @@ from assay.formats.topics import bolt, ntcir, trec
 
 TOPICS = ("topic", "top", "query", "question", "session")  # the first of these names that a level has
 MAX_DEPTH = 3  # levels below the root
+MAX_ATTRIBUTES = 100  # of an element
 _OWN = frozenset(
     {"Title", "Question", "Tags", "Narrative", "Scenario", "Criteria", "Formula_Id", "Latex", "Subtopic"}
 )
@@ -42,6 +43,8 @@ def read_xml(text: str, name: str) -> trec.Reading:
     dtd = root.getroottree().docinfo.internalDTD
     if dtd is not None and any(dtd.iterentities()):  # type: ignore[attr-defined]
         raise BadFile(f"{name} has a DOCTYPE with entities. Remove it: entities are never expanded.")
+    if root.xpath(f"boolean(//*[count(@*) > {MAX_ATTRIBUTES}])"):  # lxml looks for each from the first
+        raise BadFile(f"{name} has an element with more than {MAX_ATTRIBUTES} attributes.")
     if root.tag == bolt.ROOT:
         return trec.Reading(list(bolt.rows_of_xml(root)), has_own_labels=True)
     elements = _elements(root)

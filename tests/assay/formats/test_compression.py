@@ -46,7 +46,6 @@ PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "xz": partial(lzma.compress, preset=0),
     "zip": zipped,
     "zip64": partial(zipped, zip64=True),
-    "nameless": lambda data: zipped(data).replace(b"run.txt", b"\0un.txt"),
 }
 
 
@@ -111,6 +110,7 @@ BROKEN: dict[str, tuple[Callable[[], bytes], str]] = {
     "two files": (two_files, "zip-files"),
     "forged zip64 directory": (lambda: with_zip64_records(zipped(b"a\n"), size=1 << 40), "zip-files"),
     "misplaced zip64 record": (lambda: b"PK\x03\x04" + with_zip64_records(zipped(b"a\n")), "damaged"),
+    "entry without a name": (lambda: zipped(b"a\n").replace(b"run.txt", b"\0un.txt"), "damaged"),
     "entry before the file": (entry_before_the_file, "damaged"),
     "archive in an archive": (lambda: gzip.compress(gzip.compress(TEXT)), "not-text"),
 }
