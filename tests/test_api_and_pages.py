@@ -230,6 +230,7 @@ participation:start_session: a person holds a session in a browser
 participation:end_session: a person holds a session in a browser
 participation:practice_session: a person holds a session in a browser
 tracks:edit_site_page: a text about the site, which its administrator writes once
+pooling:read_start: it fills fields of the form; a program knows the tag that it sends
 """
 
 
