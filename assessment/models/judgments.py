@@ -17,8 +17,8 @@ from web.models import JsonField
 class Judgment(models.Model):
     """An assessor's choice for a document of a topic. Appended, never changed: a revision is a new judgment.
 
-    The key is topic and docno, so nothing depends on the pool's order. `grade` is empty for a non-answer. Of the
-    judgments of a document in one seat, one is current; only current judgments count. The database refuses to change
+    The key is topic and docno, so nothing depends on the pool's order. `grade` is empty for a non-answer. One
+    of the judgments of a document in one seat is current; only current judgments count. The database refuses to change
     or delete a judgment.
     """
 

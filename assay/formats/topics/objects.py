@@ -2,7 +2,7 @@
 
 The names of the reader come first, then the usual names of `assay.formats.names`; the texts of the latter are plain.
 Texts with a known name that are neither title nor text, such as `background`, follow in the body under their names. A
-topic whose only text is one line, such as `{"_id": "1", "text": "tidal power"}`, has it as its title. Of a topic in
+topic whose only text is one line, such as `{"_id": "1", "text": "tidal power"}`, has it as its title. In a topic in
 several languages, `{"topic_id": "1", "topics": [{"lang": "eng", "topic_title": ...}, ...]}` of HC4 and NeuCLIR, the
 original counts, or else the English one, or else the first.
 
