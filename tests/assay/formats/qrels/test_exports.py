@@ -268,12 +268,10 @@ def test_anonymized_judgments_contain_no_spreadsheet_formula(tmp_path: Path) -> 
         (["convert", "nowhere.txt", "--output", "OUT"], "nowhere.txt: No such file or directory"),
         (["convert", "BROKEN", "--output", "OUT"], "line 1: expected 4 columns"),
         (["convert", "QRELS", "--scale", "0", "--output", "OUT"], "--scale 0"),
-        (["convert", "QRELS", "--topics", "BROKEN", "--output", "OUT"], "broken.txt begins with 'no qrels'"),
+        (["convert", "QRELS", "--topics", "CODES", "--output", "OUT"], "the qrels have no topic no"),
+        (["convert", "QRELS", "--topics", "BROKEN", "--output", "OUT"], "A list has one code per line"),
         (["convert", "QRELS", "--output", "THERE"], "File exists"),
-        (
-            ["split", "QRELS", "--test-topics", "BROKEN", "--output", "OUT"],
-            "broken.txt begins with 'no qrels'",
-        ),
+        (["split", "QRELS", "--test-topics", "CODES", "--output", "OUT"], "the qrels have no topic no"),
         (["split", "QRELS", "--test-share", "0.01", "--output", "OUT"], "one part is empty"),
         (
             ["convert", "QRELS", "--topics", "CUT", "--output", "OUT"],
@@ -291,6 +289,7 @@ def test_unusable_input_is_named_and_nothing_is_written(
     qrels: str, tmp_path: Path, arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "broken.txt").write_bytes(b"no qrels\n")
+    (tmp_path / "codes.txt").write_bytes(b"no\n")
     (tmp_path / "latin.txt").write_bytes(b"abc\x81\n")
     (tmp_path / "quoted.csv").write_text('topic,assessor\nA.1,ada\nA.2,"b"ob\nA.3,ada\n')
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"A.1\n")[:-5])
@@ -298,6 +297,7 @@ def test_unusable_input_is_named_and_nothing_is_written(
     places = {
         "QRELS": qrels,
         "BROKEN": str(tmp_path / "broken.txt"),
+        "CODES": str(tmp_path / "codes.txt"),
         "LATIN": str(tmp_path / "latin.txt"),
         "QUOTED": str(tmp_path / "quoted.csv"),
         "CUT": str(tmp_path / "cut.gz"),
