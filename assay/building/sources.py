@@ -14,7 +14,14 @@ from typing import IO, NamedTuple
 
 from assay.building.settings import NotBuilt
 from assay.errors import BadFile
-from assay.formats.compression import UnpackedFile, Unreadable, damaged, files_in
+from assay.formats.compression import (
+    UnpackedFile,
+    Unreadable,
+    damaged,
+    files_in,
+    is_of_desktop,
+    refuse_document,
+)
 from assay.formats.documents.articles import SUFFIXES
 from assay.formats.documents.dump import Readable
 from assay.formats.documents.sources import HEAD
@@ -57,7 +64,11 @@ def files_of(path: Path, *, within: Path | None = None) -> list[File]:
     if not path.exists():
         raise NotBuilt(f"There is no file or folder {path}.")
     if path.is_dir():
-        paths = [entry for entry in path.rglob("*") if entry.is_file() and not entry.name.startswith(".")]
+        paths = [
+            entry
+            for entry in path.rglob("*")
+            if entry.is_file() and not (entry.name.startswith(".") or is_of_desktop(entry.name))
+        ]
         _check_within([path, *paths], within)
         files = [_plain(entry, entry.relative_to(path).as_posix()) for entry in paths]
     else:
@@ -113,12 +124,13 @@ def _of_zip(path: Path) -> list[File]:
             entries = files_in(archive)
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise damaged("zip", error).of(path.name) from None
+    refuse_document([entry.filename for entry in entries], path.name)
     if any(entry.flag_bits & 1 for entry in entries):
         raise NotBuilt(f"{path.name} is encrypted. Unpack it first, and give the folder.")
     return [
         File(entry.filename, entry.file_size, f"{entry.file_size} {entry.CRC}", partial(_zipped, path, entry.filename))
         for entry in entries
-        if not entry.filename.startswith("__MACOSX/")
+        if not is_of_desktop(entry.filename)
     ]  # fmt: skip
 
 

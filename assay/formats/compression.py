@@ -337,10 +337,8 @@ def _zip(source: BinaryIO) -> Iterator[bytes]:
     check_directory(source, ZIP_DIRECTORY)
     try:
         with zipfile.ZipFile(source) as archive:
-            names = archive.namelist()
-            if content := next((CONTENTS[name] for name in CONTENTS if name in names), ""):
-                raise Unreadable("workbook", f"This is {content}; save it as CSV.", TEXT)
-            files = [info for info in files_in(archive) if not _is_of_desktop(info.filename)]
+            refuse_document(archive.namelist())
+            files = [info for info in files_in(archive) if not is_of_desktop(info.filename)]
             if len(files) != 1:
                 raise Unreadable(
                     "zip-files", f"The zip contains {len(files)} files.", "A zip of exactly one file."
@@ -370,7 +368,13 @@ def files_in(archive: "zipfile.ZipFile") -> list["zipfile.ZipInfo"]:
     return [entry for entry in entries if not entry.filename.endswith("/")]
 
 
-def _is_of_desktop(path: str) -> bool:
+def refuse_document(members: Sequence[str], name: str = "") -> None:
+    """Raise `Unreadable` if a zip with these members is an office document. The message cites `name`."""
+    if content := next((CONTENTS[each] for each in CONTENTS if each in members), ""):
+        raise Unreadable("workbook", f"This is {content}; save it as CSV.", TEXT, name=name)
+
+
+def is_of_desktop(path: str) -> bool:
     """Return whether Finder or Windows added a file to a folder, and so to its zip."""
     name = path.replace("\\", "/").rpartition("/")[2]
     return "__MACOSX/" in path or name.startswith("._") or name.lower() in DESKTOP

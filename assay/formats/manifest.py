@@ -17,7 +17,7 @@ from assay.formats.declaration import COLUMNS, MADE, STATEMENTS, Declaration
 from assay.formats.names import normal
 from assay.formats.sheets import read_sheet
 from assay.formats.spreadsheet import original
-from assay.formats.text import decoded
+from assay.formats.text import decoded, read_data
 from assay.protocols.questions import WrongAnswer
 from assay.protocols.run_answers import answers_of_run
 from assay.protocols.schema import Protocol
@@ -45,9 +45,8 @@ def read_manifest(path: Path, protocol: Protocol) -> list[ManifestRun]:
     be read.
     """
     folder = path.parent
-    runs = parse_manifest(
-        path.read_bytes(), path.name, protocol, has_file=lambda file: (folder / file).is_file()
-    )
+    data = read_data(str(path))
+    runs = parse_manifest(data, path.name, protocol, has_file=lambda file: (folder / file).is_file())
     return [replace(run, file=folder / run.file) for run in runs]
 
 
@@ -106,6 +105,9 @@ def _run(
     cells = {column: original(given.get(column, "").strip()) for column in ALLOWED}
     if not has_file(cells["file"]) and has_file(cells["file"].replace("\\", "/")):
         cells["file"] = cells["file"].replace("\\", "/")  # written on Windows
+    for column in ("kind", "pooled_as", "made"):
+        if cells[column].lower() in {*protocol.runs.keys, *MADE}:
+            cells[column] = cells[column].lower()
     wrong = [f"{column} is empty" for column in NEEDED if not cells[column]]
     wrong += _wrong_values(cells, protocol)
     if cells["file"] and not has_file(cells["file"]):

@@ -9,6 +9,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+from assay.formats.sheets import without_preamble
+
 
 class Usual(NamedTuple):
     """The names of a field, the preferred one first, and how other names of it end."""
@@ -187,7 +189,8 @@ def _places(names: tuple[str, ...], fields: str) -> Mapping[str, int]:
 
 def table_of_topics(text: str) -> tuple[str, Mapping[str, int]] | None:
     """The separator and the places of the fields of a table of topics, from its header; None if a text is not one."""
-    header = text.lstrip("\r\n")[:LONGEST_HEADER].partition("\n")[0]
+    start = without_preamble(text[: 2 * LONGEST_HEADER]).lstrip("\r\n")
+    header = start[:LONGEST_HEADER].partition("\n")[0]
     if header.startswith(("{", "<")):  # JSON or XML, whose texts may contain such names
         return None
     for separator in ("\t", ",", ";"):

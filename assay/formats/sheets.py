@@ -69,6 +69,17 @@ def is_before_header(line: str) -> bool:
     return line.startswith("#") or _SEPARATOR_LINE.fullmatch(line) is not None
 
 
+def without_preamble(text: str) -> str:
+    """A table whose lines before the header are empty, so that all lines keep their numbers."""
+    start = 0
+    while (end := text.find("\n", start) + 1) > 0:
+        line = text[start:end]
+        if line.strip() and not is_before_header(line):
+            break
+        start = end
+    return "\n" * text.count("\n", 0, start) + text[start:]
+
+
 def names_in(line: str) -> list[str]:
     """The names of a line, if it is a header."""
     return [name.strip() for name in _cells(line, separator_of(line))]

@@ -109,6 +109,8 @@ def _list(of: Mapping[str, Any], name: str, key: str) -> list[Any]:
 
 def _task(task: Mapping[str, Any], place: str, config: Config, file: TaskFile) -> Task:
     data = {}
+    if "data" not in task and "annotation_id" in task:
+        raise _Wrong("data", "missing, because this is the export JSON-MIN; export the project as JSON")
     for key, value in _object(task.get("data"), "data").items():
         text = (
             value

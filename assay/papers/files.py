@@ -11,7 +11,6 @@
 Only the name and the protocol are required. Paths are relative to the folder of the TOML file.
 """
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import StringIO
@@ -23,9 +22,11 @@ import numpy as np
 from assay.errors import InputError
 from assay.formats.declaration import columns_of
 from assay.formats.manifest import read_manifest
+from assay.formats.names import normal
 from assay.formats.qrels.reader import QrelsColumns, read_qrels
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.reader import read_run
+from assay.formats.sheets import read_sheet
 from assay.formats.text import read_text
 from assay.formats.topics.reader import SPLIT, TopicRow, read_labels, read_topics, split_of
 from assay.formulas.columns import Formulas
@@ -383,19 +384,15 @@ def _topics(files: TrackFiles, qrels: QrelsColumns | None) -> dict[str, TopicFac
 
 
 def _organizations(path: Path) -> dict[str, str]:
-    text = read_text(str(path))
-    reader = csv.reader(StringIO(text, newline=""), strict=True)
+    sheet = read_sheet(StringIO(read_text(str(path)), newline=""))
+    if list(map(normal, sheet.header)) != TEAM_COLUMNS:
+        got = ", ".join(sheet.header) or "nothing"
+        raise InputError(
+            f"{path}: line {sheet.number or 1}: expected the columns team and organization; got {got}"
+        )
     organizations: dict[str, str] = {}
-    try:
-        header = [column.strip() for column in next(reader, [])]
-        if header != TEAM_COLUMNS:
-            got = ", ".join(header) or "nothing"
-            raise InputError(f"{path}: line 1: expected the columns team and organization; got {got}")
-        for row in reader:
-            if len(row) not in {0, 2}:
-                raise InputError(f"{path}: line {reader.line_num}: expected 2 columns")
-            if row:
-                organizations[row[0]] = row[1]
-    except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num}: {error}") from None
+    for number, cells in sheet.rows:
+        if isinstance(cells, str):
+            raise InputError(f"{path}: line {number}: {cells}")
+        organizations[cells[0].strip()] = cells[1].strip()
     return organizations

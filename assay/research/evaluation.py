@@ -487,7 +487,10 @@ def _classes(
         of_topics = read_labels(Path(place).read_bytes(), Path(place).name)
     known = {code: of_topics[code] for code in topics if code in of_topics}
     if not known:
-        raise InputError(f"{place}: no label is for a topic of the qrels")
+        raise InputError(
+            f"{place}: no label is for a topic of the qrels; the labels are for {listed(list(of_topics), 2)}, the "
+            f"qrels have {listed(topics, 2)}"
+        )
     names = dict.fromkeys(name for of_topic in known.values() for name in of_topic)
     missing = [name for name in chosen if name not in names]
     if missing:

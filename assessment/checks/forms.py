@@ -15,6 +15,7 @@ from assay.formats.qrels.reader import (
     QrelsColumns,
     QrelsError,
     columns_from,
+    first_messages,
     parse_qrels,
 )
 from assay.formats.text import decoded
@@ -140,5 +141,5 @@ class GoldForm(StyledForm):
 
 
 def _lines(complaints: Any, n: int) -> list[str]:
-    shown = [str(complaint) for complaint in complaints[:MAX_ERRORS]]
-    return [*shown, f"and {counted(n - len(shown), 'more error')}"] if n > len(shown) else shown
+    shown, n_more = first_messages(complaints, n, MAX_ERRORS)
+    return [*shown, f"and {counted(n_more, 'more error')}"] if n_more else shown

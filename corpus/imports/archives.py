@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.core.files import File
 
 from assay.errors import BadFile
-from assay.formats.compression import Limits, check_directory, files_in
+from assay.formats.compression import Limits, check_directory, files_in, is_of_desktop, refuse_document
 from assay.formats.documents.articles import is_article
 from corpus.articles.reading import is_archive_of_articles
 from corpus.images.reading import ZIP_DIRECTORY, is_image
@@ -42,6 +42,7 @@ def unpacked(upload: "File[bytes]") -> Iterator[Iterator["File[bytes]"]]:
         if zipfile.is_zipfile(upload):
             check_directory(upload, ZIP_DIRECTORY)  # type: ignore[arg-type]
             with zipfile.ZipFile(upload) as archive:
+                refuse_document(archive.namelist(), upload.name or "")
                 members = [_Member(info.filename, info.file_size, info) for info in files_in(archive)]
                 yield _files(upload, members, archive.open)
             return
@@ -92,5 +93,5 @@ def _files(upload: "File[bytes]", members: Sequence[_Member], opened: Any) -> It
 
 def _is_wanted(name: str) -> bool:
     path = PurePosixPath(name)
-    is_hidden = path.name.startswith(".") or "__MACOSX" in path.parts
+    is_hidden = path.name.startswith(".") or is_of_desktop(name)
     return not is_hidden and not is_image(name) and not is_article(name)

@@ -9,7 +9,15 @@ from django.core.files.uploadedfile import UploadedFile
 
 from assay.formats.compression import Limits, Unreadable, text_of
 from assay.formats.qrels.exports import forms_of
-from assay.formats.qrels.reader import GradeScale, QrelsColumns, QrelsError, QrelsForm, parse_qrels
+from assay.formats.qrels.reader import (
+    GradeScale,
+    QrelsColumns,
+    QrelsError,
+    QrelsForm,
+    first_messages,
+    parse_qrels,
+)
+from assay.formats.text import decoded
 from pooling.models import Pool
 from scoring.models import Qrels
 from tracks.models import Machine, Track
@@ -129,13 +137,13 @@ class ImportForm(StyledForm):
             )
         try:
             content = text_of(bytes_of(upload), limits=Limits(max_text=MAX_TEXT))
+            content, self.notes = decoded(content)
             self.columns: QrelsColumns = parse_qrels(content, grades=self.grades, form=self.form)
         except Unreadable as error:
             raise forms.ValidationError(str(error)) from None
         except QrelsError as error:
             self.complaints, self.n_complaints = error.complaints, error.n_complaints
-            lines = [str(complaint) for complaint in error.complaints[:MAX_ERRORS]]
-            n_more = error.n_complaints - len(lines)
+            lines, n_more = first_messages(error.complaints, error.n_complaints, MAX_ERRORS)
             lines += [f"and {counted(n_more, 'more error')}"] if n_more else []
             raise forms.ValidationError([*lines, error.advice] if error.advice else lines) from None
         return upload
@@ -144,4 +152,5 @@ class ImportForm(StyledForm):
     def contents(self) -> dict[str, Any]:
         """Return what `services.import_file` needs of the form."""
         name = self.cleaned_data["file"].name or ""
-        return {"columns": self.columns, "file_name": name, "name": self.cleaned_data["name"]}
+        own = {"file_name": name, "name": self.cleaned_data["name"]}
+        return own | {"columns": self.columns, "notes": self.notes}

@@ -103,8 +103,18 @@ def freeze_judgments(
 
 
 @transaction.atomic
-def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User, name: str = "") -> Qrels:
+def import_file(
+    *,
+    track: Track,
+    columns: QrelsColumns,
+    file_name: str,
+    by: User,
+    name: str = "",
+    notes: Sequence[str] = (),
+) -> Qrels:
     """Store the entries of a file as a version, and report what in it is not part of the track.
+
+    `notes` say how the file was read, such as its encoding.
 
     Raises:
         QrelsRefused: A topic is not in the track, a grade is not in the protocol, or another version has the
@@ -134,6 +144,7 @@ def import_file(*, track: Track, columns: QrelsColumns, file_name: str, by: User
     )
     qrels.report = {
         "file": file_name,
+        "notes": list(notes),
         "absent_topics": sorted(codes - set(columns.topics.tolist())),
         "unknown_documents": _unknown_documents(track, protocol, columns),
     }

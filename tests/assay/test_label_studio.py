@@ -229,6 +229,7 @@ def test_votes_go_to_label_studio_and_come_back_equal(tmp_path: Path, documents:
         ('"answer": "Un', '"reply": "Un', "line 17: [1].data.answer: missing; the configuration shows it"),
         ('"id": 12', '"id": 11', "[1]: rows 11 is there already, in line 2: [0]"),
         ('"annotations": [', '"annotations": 7, "x": [', "[0].annotations: expected a list, got 7"),
+        ('"data": {', '"annotation_id": {', "[0].data: missing, because this is the export JSON-MIN"),
         ("[\n{", "{\n{", "tasks.json: line 1: expected a list of tasks"),
         ('{"id": 12', "[" * 9_000, "line 17: not a JSON object"),
         ("À quoi", "À\x01quoi", "line 17: not a JSON object"),

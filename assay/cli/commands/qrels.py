@@ -4,7 +4,6 @@
 """
 
 import argparse
-import csv
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
@@ -25,6 +24,7 @@ from assay.formats.qrels.exports import (
     zipped,
 )
 from assay.formats.qrels.reader import GradeScale, QrelsError, QrelsForm, parse_qrels
+from assay.formats.sheets import read_sheet
 from assay.formats.spreadsheet import as_csv, original
 from assay.formats.text import read_text
 from assay.formats.topics.codes import read_topic_codes
@@ -147,11 +147,12 @@ def _split(arguments: argparse.Namespace) -> None:
 
 
 def _anonymize(arguments: argparse.Namespace) -> None:
-    reader = csv.DictReader(StringIO(read_text(arguments.judgments), newline=""), strict=True)
-    try:
-        header, rows = list(reader.fieldnames or []), list(reader)
-    except csv.Error as error:
-        raise InputError(f"{arguments.judgments}: line {reader.reader.line_num}: {error}") from None
+    sheet = read_sheet(StringIO(read_text(arguments.judgments), newline=""))
+    header, rows = sheet.header, []
+    for number, cells in sheet.rows:
+        if isinstance(cells, str):
+            raise InputError(f"{arguments.judgments}: line {number}: {cells}")
+        rows.append(dict(zip(header, cells, strict=True)))
     column = arguments.column or next((name for name in header if name.lower() in ASSESSOR_COLUMNS), "")
     if column not in header:
         problem = f"no column {column}" if column else "no column of assessors; name it with --column"
@@ -160,7 +161,7 @@ def _anonymize(arguments: argparse.Namespace) -> None:
     dropped = DROPPED_COLUMNS if arguments.drop is None else arguments.drop
     kept = [name for name in header if name not in dropped]
     coded = (row | {column: codes.get(row[column], "")} for row in rows)
-    table = as_csv(kept, ([original(row[name] or "") for name in kept] for row in coded))
+    table = as_csv(kept, ([original(row[name]) for name in kept] for row in coded))
     arguments.output.write_text(table, encoding="utf-8", newline="")
 
 

@@ -7,6 +7,7 @@ that are too long are left out, so the longest accepted row limits the memory.
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from assay.digests import RunningSha256
@@ -111,8 +112,9 @@ def _pieces_of(form: Form) -> "Callable[[Iterator[bytes], Form], Iterator[Piece]
         return _cut_at(
             lambda buffer: max([0, *(buffer.rfind(end) + len(end) for end in ends if end in buffer)]), ends[0]
         )
-    if is_table and form.name.startswith(tables.COMMA):
-        return _cut_at(tables.cut)
+    kind = form.name.partition(" ")[0]
+    if is_table and kind != tables.TAB:
+        return _cut_at(partial(tables.cut, kind=kind))
     if form.name == "jsonl" or is_table:
         return _cut_at(lambda buffer: buffer.rfind(b"\n") + 1)
     return _row_pieces

@@ -1,7 +1,7 @@
 """Converts rows of tables of documents (`assay.formats.documents.tables`) to lines for COPY.
 
 With tabs, a field is its characters, except that a field in quotation marks with doubled ones inside is what csv means
-by it. With commas, a quoted field may contain commas and line ends.
+by it. With commas or semicolons, a quoted field may contain commas and line ends.
 """
 
 import csv
@@ -11,7 +11,7 @@ from io import StringIO
 
 from assay.formats.documents.batch import MAX_TEXT, Batch, Malformed, Unusable, decoded_line
 from assay.formats.documents.jsonl import add_document
-from assay.formats.documents.tables import TAB
+from assay.formats.documents.tables import SEPARATORS, TAB
 from assay.formats.text import without_marks
 
 _DOUBLED = re.compile(r'"(?>(?:[^"]|"")*)"')
@@ -44,12 +44,12 @@ def has_more(cells: list[str], width: int) -> bool:
     return any(cells[width:])
 
 
-def cells_of(text: str, kind: str, separator: str = ",") -> Iterator[tuple[int, list[str]]]:
+def cells_of(text: str, kind: str) -> Iterator[tuple[int, list[str]]]:
     """The rows of a table that are not empty, with the number of the first line of each from 0.
 
     Raises `Malformed` as `convert` does.
     """
-    return _tab_rows(text) if kind == TAB else _comma_rows(text, separator)
+    return _tab_rows(text) if kind == TAB else _comma_rows(text, SEPARATORS[kind])
 
 
 def _tab_rows(text: str) -> Iterator[tuple[int, list[str]]]:

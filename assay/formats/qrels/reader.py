@@ -23,12 +23,12 @@ from assay.formats.qrels.cites import judged_cites
 from assay.formats.qrels.columns import LAYOUTS, REPEATS, PartRow, columns_of, lines_of
 from assay.formats.qrels.columns import QrelsColumns as QrelsColumns
 from assay.formats.qrels.columns import columns_from as columns_from
-from assay.formats.qrels.tables import header_of, table_rows
+from assay.formats.qrels.tables import Row, header_of, json_rows, table_rows
 from assay.formats.runs.columns import byte_keys, sorted_topics
-from assay.formats.runs.rows import MAX_DOCNO, MAX_TOPIC
+from assay.formats.runs.rows import MAX_DOCNO, MAX_TOPIC, width_hint
 from assay.formats.runs.rules import SEPARATORS
 from assay.formats.separated import SeparatedLines, n_columns, quoted
-from assay.formats.text import Undecodable, decoded, read_data
+from assay.formats.text import Undecodable, decoded, named_lines, read_data
 from assay.formats.tokens import Table
 from assay.protocols.measures import QrelsKind
 from assay.protocols.qrels import HIGHEST_GRADE, kind_in, kind_of
@@ -71,9 +71,19 @@ class QrelsError(ValueError):
         self.complaints = complaints
         self.n_complaints = n_complaints
         self.advice = advice
-        more = n_complaints - len(complaints)
-        shown = "; ".join(map(str, complaints[:LINES_SHOWN])) + (f"; and {more} more" if more else "")
+        messages, more = first_messages(complaints, n_complaints, LINES_SHOWN)
+        shown = "; ".join([*messages, f"and {more} more"] if more else messages)
         super().__init__(f"{shown}. {advice}" if advice else shown)
+
+
+def first_messages(complaints: Iterable[Complaint], n_complaints: int, most: int) -> tuple[list[str], int]:
+    """The first messages, each with the lines that it is about, and the number of the complaints not among them."""
+    lines: dict[str, list[int]] = {}
+    for number, message in complaints:
+        lines.setdefault(message, []).append(number)
+    first = list(lines.items())[:most]
+    shown = [f"{named_lines(sorted(set(n)))}: {message}" if n[0] else message for message, n in first]
+    return shown, n_complaints - sum(len(numbers) for _, numbers in first)
 
 
 class QrelsForm(NamedTuple):
@@ -230,7 +240,7 @@ def read_qrels(
 
 
 def qrels_of_rows(
-    rows: Iterable[tuple[int, tuple[str, str, str] | str]],
+    rows: Iterable[tuple[int, Row]],
     *,
     scale: int = 1,
     grades: GradeScale | None = None,
@@ -323,6 +333,8 @@ def read_slow_path(
         return replace(reading.checked(NO_CITES), cited=cited)
     if has_header:
         reading.take_rows(table_rows(data.decode()))
+    elif has_grades and data.lstrip().startswith((b"{", b"[")):
+        reading.take_rows(json_rows(data.decode()))
     else:
         for number, line in enumerate(reading.with_tabs(data).splitlines(), 1):
             reading.take(number, line)
@@ -341,6 +353,7 @@ class _Reading:
     n_complaints: int = 0
     first_lines: dict[tuple[bytes, ...], int] = field(default_factory=dict)
     fractions: set[bytes] = field(default_factory=set)
+    advice: str = ""  # on lines with another number of columns
     second_words: set[bytes] = field(
         default_factory=set
     )  # of the column without meaning, in lines that repeat
@@ -364,7 +377,7 @@ class _Reading:
             )
         words = [word.decode() for word in self.fractions if not word.startswith(b"-")]
         if not words or self.scale != 1:
-            return ""
+            return self.advice
         for scale in range(2, MAX_SCALE + 1):
             if all(isinstance(_scaled(word, scale, ""), int) for word in words):
                 return (
@@ -395,7 +408,10 @@ class _Reading:
             return
         n_complaints = self.n_complaints
         if len(columns) != form.width:
-            self.complain(number, f"expected {form.width} columns ({form.title}), got {len(columns)}")
+            got = len(columns)
+            hint = width_hint(line, got)
+            self.complain(number, f"expected {form.width} columns ({form.title}), got {got}{hint}")
+            self.advice = self.advice or (_width_advice(columns, hint) if form == USUAL else "")
         else:
             grade = b"1" if form.grade is None else columns[form.grade]
             parts = [columns[place] for place in form.parts]
@@ -407,7 +423,7 @@ class _Reading:
         if is_wrong_start and len(columns) > 2 and WORDS.fullmatch(line):
             self.complaints[-1] = Complaint(1, NO_HEADER)
 
-    def take_rows(self, rows: Iterable[tuple[int, tuple[str, str, str] | str]]) -> None:
+    def take_rows(self, rows: Iterable[tuple[int, Row]]) -> None:
         """Take topic, docno and grade of each line, or what is wrong with it."""
         for number, row in rows:
             if isinstance(row, str):
@@ -417,7 +433,8 @@ class _Reading:
                     number, "topic and docno must be words, without white space, and grade not empty"
                 )
             else:
-                topic, docno, grade = (word.encode() for word in row)
+                topic, docno = (word.encode(errors="surrogatepass") for word in row[:2])
+                grade = row[2].encode(errors="replace")
                 self._take_row(number, topic, docno, grade)
 
     def _take_row(
@@ -445,12 +462,25 @@ class _Reading:
             self.complain(number, outside)
             return
         unit = row.unit if self.form.kind in REPEATS else (topic, docno)
-        first = self.first_lines.setdefault(unit, number)
-        if first != number:
+        first = self.first_lines.get(unit)
+        if first is not None:  # perhaps in the same line: JSON has all judgments in one
             message = f"document {docno.decode()} of topic {topic.decode()} is already in line {first}"
             self.complain(number, message)
             return
+        self.first_lines[unit] = number
         self.rows.append(row)
+
+
+def _width_advice(columns: Sequence[bytes], hint: str) -> str:
+    """Say what to do with lines that do not have the usual four columns; empty if it is not known."""
+    n_columns = len(columns)
+    if n_columns == 3:
+        return "If the columns are topic, docno and grade, insert a column of zeros after the topic."
+    if n_columns == 6 and columns[1].upper() == b"Q0":
+        return "The lines look like those of a run: topic, Q0, docno, rank, score, tag."
+    if "commas" in hint or "semicolons" in hint:
+        return "A table with commas or semicolons begins with a line that names its columns, such as topic,docno,grade."
+    return ""
 
 
 def _id_problem(topic: bytes, docno: bytes) -> str:

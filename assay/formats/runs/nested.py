@@ -68,7 +68,7 @@ class NestedReader:
         if not isinstance(topics, Pairs) or not all(isinstance(inner, Pairs) for _, inner in topics):
             self._tally.error("json", "the file is not an object of objects", ACCEPTED, 1)
             return False
-        self._take(topics, _lines_of_keys(text))
+        self._take(topics, lines_of_keys(text))
         if not self._rows and not self._tally.has_errors:
             self._tally.error("empty", "The file ranks no document.", "At least one.")
         return True
@@ -116,7 +116,7 @@ class NestedReader:
         )
 
 
-def _lines_of_keys(text: str) -> Iterator[int]:
+def lines_of_keys(text: str) -> Iterator[int]:
     """Yield the number of the line of each key."""
     number, end = 1, 0
     for match in STRING.finditer(text):

@@ -125,6 +125,15 @@ def _is_text(line: bytes, number: int, tally: Tally) -> bool:
     return True
 
 
+def width_hint(line: bytes, got: int) -> str:
+    """The probable reason why a line has another number of columns, as the end of a message; empty if unknown."""
+    marks = ((b",", "commas"), (b";", "semicolons"), (b"|", "bars"), (b"\\t", "the letters \\t"))
+    if b"\xc2\xa0" in line:
+        return " (a no-break space does not separate columns)"
+    names = [name for mark, name in marks if got <= 2 and line.count(mark) >= 2]
+    return f" (columns are separated by tabs or spaces, not by {names[0]})" if names else ""
+
+
 def _has_width(
     words: list[bytes], line: bytes, number: int, form: LineForm, widths: list[int], tally: Tally
 ) -> bool:
@@ -137,14 +146,8 @@ def _has_width(
         return False
     if form.only_topic:  # which is not in the file
         got, widths = got - 1, [width - 1 for width in widths]
-    hint = ""  # the probable reason
-    marks = ((b",", "commas"), (b";", "semicolons"), (b"|", "bars"), (b"\\t", "the letters \\t"))
-    if b"\xc2\xa0" in line:
-        hint = " (a no-break space does not separate columns)"
-    elif names := [name for mark, name in marks if got <= 2 and line.count(mark) >= 3]:
-        hint = f" (columns are separated by tabs or spaces, not by {names[0]})"
     expected = f"expected {' or '.join(map(str, widths))} columns"
-    message, others = f"{expected}, got {got}{hint}", f"{expected}, got other numbers"
+    message, others = f"{expected}, got {got}{width_hint(line, got)}", f"{expected}, got other numbers"
     accepted = f"{form.title}, separated by {form.separated_by}."
     tally.error("columns", message, accepted, number, others=others)
     return False

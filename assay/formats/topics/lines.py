@@ -26,6 +26,7 @@ _COLON = re.compile(r"([^\s:<{\"']+):[ \t]*(\S.*)")
 _PRIORITY = re.compile(r"([1-9]):[ \t]*(\S.*)")
 _ANGLES = re.compile(r"<(\d+)>[ \t]*(\S.*)")
 _SPACE = re.compile(r"([^\s<{\"']++) +(\S.*)")
+_SEPARATOR = re.compile("[,;]")  # in every code: a table without a header
 _DIGIT = re.compile("[0-9]")
 _QRELS = frozenset({"0", "q0", "iter"})  # second columns of qrels and runs
 _HEADING = re.compile(r"(?:Topic|Number)[ \t]*:[ \t]*(\S+)[ \t]*", re.IGNORECASE)
@@ -55,7 +56,12 @@ def read_lines(text: str, *, is_formula: bool) -> trec.Reading | None:
     pairs = _matched(_ANGLES, lines) or _matched(_SPACE, lines)
     seconds = {rest.split()[0].lower() for _, _, rest in pairs}
     codes = {code for _, code, _ in pairs}
-    if len(codes) < len(pairs) or seconds <= _QRELS or not all(map(_DIGIT.search, codes)):
+    if (
+        all(map(_SEPARATOR.search, codes))
+        or len(codes) < len(pairs)
+        or seconds <= _QRELS
+        or not all(map(_DIGIT.search, codes))
+    ):
         return None
     return trec.Reading([(n, {"code": code.rstrip(".)"), "title": rest}) for n, code, rest in pairs])
 
@@ -67,7 +73,8 @@ def read_list(text: str) -> trec.Reading | None:
         for n, line in enumerate(lines_of(text), 1)
         if line.strip()
     ]
-    if text.lstrip().startswith(_MARKUP) or any(len(word.split()) != 1 for _, word in lines):
+    is_table = bool(lines) and all(_SEPARATOR.search(word) for _, word in lines)
+    if is_table or text.lstrip().startswith(_MARKUP) or any(len(word.split()) != 1 for _, word in lines):
         return None
     header = re.split("[,;]", lines[0][1]) if lines else []
     if "code" in names.places(header, "topics"):

@@ -10,9 +10,12 @@ from assay.errors import plural
 from assay.formats import names
 from assay.formats.documents.batch import Malformed
 from assay.formats.documents.table_rows import cells_of, has_more
-from assay.formats.documents.tables import COMMA, TAB
+from assay.formats.documents.tables import SEPARATORS
+from assay.formats.sheets import without_preamble
 from assay.formats.topics import trec
 from assay.formats.topics.objects import with_usual_names
+
+KINDS = {separator: kind for kind, separator in SEPARATORS.items()}
 
 
 def read_table(text: str) -> trec.Reading:
@@ -22,7 +25,7 @@ def read_table(text: str) -> trec.Reading:
     goes on.
     """
     separator, places = names.table_of_topics(text) or ("\t", {})
-    rows = cells_of(text, TAB if separator == "\t" else COMMA, separator)
+    rows = cells_of(without_preamble(text), KINDS[separator])
     _, header = next(rows)
     read: list[tuple[int, dict[str, Any]]] = []
     for number, cells in rows:

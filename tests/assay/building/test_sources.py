@@ -27,6 +27,24 @@ def test_packed_file_is_a_source(tmp_path: Path) -> None:
     assert manifest["source"][0]["bytes"] == len(dump("posts", question(1)).encode())
 
 
+def test_files_of_finder_and_windows_are_left_out_and_workbooks_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in ("d/docs.csv", "d/.DS_Store", "__MACOSX/d/._docs.csv", "d\\desktop.ini"):
+            archive.writestr(name, "id;text\nd1;owls\n" if name.endswith("csv") else "\0[x]")
+    with zipfile.ZipFile(tmp_path / "b.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<a/>")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "docs.csv").write_text("id;text\nd1;owls\n")
+    (tmp_path / "folder" / "Thumbs.db").write_bytes(b"\0")
+
+    assert [file.name for file in files_of(tmp_path / "a.zip")] == ["d/docs.csv"]
+    assert [file.name for file in files_of(tmp_path / "folder")] == ["docs.csv"]
+    manifest = build(tmp_path / "a.zip", tmp_path / "built", Settings(), processes=0)
+    assert manifest["after"]["documents"] == 1
+    with pytest.raises(AssayError, match=r"b.xlsx: This is an Excel workbook; save it as CSV\."):
+        build(tmp_path / "b.xlsx", tmp_path / "other", Settings(), processes=0)
+
+
 def test_damaged_archives_are_refused(tmp_path: Path) -> None:
     whole = tmp_path / "whole.zip"
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:

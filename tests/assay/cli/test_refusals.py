@@ -17,7 +17,10 @@ REFUSED = [
         "there is no table 'nope'; use summary",
     ),
     (["tiers", "--protocol", "nope", "--qrels", "qrels.txt", "good.tsv"], "nope"),
-    (["tiers", *PROTOCOL, "--qrels", "good.tsv", "good.tsv"], "good.tsv: line 1: expected 4 columns"),
+    (
+        ["tiers", *PROTOCOL, "--qrels", "good.tsv", "good.tsv"],
+        "good.tsv: lines 1, 2, 3, 4, 5 and 4 more: expected 4 columns",
+    ),
     (["tiers", *PROTOCOL, "--qrels", "-", "-", "good.tsv"], "only once"),
     (["reuse", "QRELS", "--runs", "nowhere.csv"], "nowhere.csv: No such file"),
     (["reuse", "QRELS", "--runs", "qrels.txt"], "qrels.txt: line 1: expected the columns"),

@@ -81,6 +81,11 @@ def test_organizer_imports_an_upload_into_a_new_collection(organizer: Client) ->
             {"d1": '<p>a, "b"</p><p>c</p>', "d2": "<p>x</p>"},
         ),
         (
+            b'sep=;\r\nid;text\r\nd1;"a; ""b"""\r\nd2;x, y\r\n',
+            "ssv docno=1 text=2 of=2",
+            {"d1": '<p>a; "b"</p>', "d2": "<p>x, y</p>"},
+        ),
+        (
             b'{"_id": "d1", "contents": "a"}\n{"id": 7, "passage": "b"}\n{"docid": "e"}\n',
             "jsonl",
             {"d1": "<p>a</p>", "7": "<p>b</p>", "e": ""},

@@ -97,6 +97,7 @@ def test_chunks_of_any_size_have_all_documents(size: int) -> None:
         (b"docno\ttitle\ttext\n1\ta\tb\n", ("tsv docno=1 title=2 text=3 of=3", 17)),
         (b"url,pid,passage\n", ("csv docno=2 text=3 of=3", 16)),
         (b"pid,passage", ("csv docno=1 text=2 of=2", 11)),
+        (b"sep=;\r\npid;passage\r\n1;a", ("ssv docno=1 text=2 of=2", 20)),
         (b"1\ttides\n", None),
         (b"text\n", None),
     ],

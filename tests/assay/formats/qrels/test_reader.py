@@ -263,6 +263,48 @@ def test_qrels_of_subtopics_are_recognized_without_a_measure_of_them() -> None:
         parse_qrels(b"1 1 a 1\n1 2 a 0\n1 3 a 1\n")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"1": {"d1": 1, "d3": 2.0}}',
+        '{\n  "1": {\n    "d3": 2,\n    "d1": "1"\n  }\n}\n',
+        '{"query":"1","doc_id":"d1","rating":1,"case_id":7}\n\n{"query":1,"doc_id":"d3","rating":2}\n',
+        '[{"qid": "1", "docno": "d1", "label": 1}, {"qid": "1", "docno": "d3", "label": 2}]',
+    ],
+)
+def test_json_of_programs_is_read(text: str) -> None:
+    assert rows(parse_qrels(text.encode())) == [("1", b"d1", 1), ("1", b"d3", 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "1 d1 1\n1 d2 0\n",
+            "lines 1, 2: expected .*, got 3. If the .* insert a column of zeros after the topic",
+        ),
+        (
+            "1,0,d1,1\n",
+            r"got 1 \(columns are separated by tabs or spaces, not by commas\). A table with commas .*",
+        ),
+        (
+            "1;d1;1\n",
+            "not by semicolons.*begins with a line that names its columns, such as topic,docno,grade",
+        ),
+        ("1\u00a00\u00a0d1\u00a01\n", "got 1 .a no-break space does not separate columns"),
+        ("1 Q0 d1 1 3.5 r\n", "got 6. The lines look like those of a run"),
+        ('{"1": {"d1": 1,\n"d1": 0}}', "^line 2: document d1 of topic 1 is already in line 1"),
+        ('{"1": {"d1": null}}', "grade 'null' is not a whole number"),
+        ('{"topic": "1", "docno": "d1"}\n', "expected an object with the keys topic, docno and grade"),
+        ('{"1": {"\\ud83d": 1}}', "the docno is not UTF-8"),
+        ("[7", "the line is not JSON"),
+    ],
+)
+def test_other_files_are_refused_with_advice(text: str, reason: str) -> None:
+    with pytest.raises(QrelsError, match=reason):
+        parse_qrels(text.encode())
+
+
 def test_grades_may_be_words_of_the_protocol() -> None:
     scale = GradeScale.of(load_protocol("arqmath-2020-task1"))
     text = b"topic,docno,grade\nA.1,a,High\nA.1,b,not relevant\nA.1,c,2\nA.1,d,unknown word\n"
