@@ -357,6 +357,12 @@ def test_broken_file_is_reported_with_line_numbers(
     assert not Qrels.objects.exists()
 
 
+def test_lines_that_are_not_utf8_are_named_on_the_page(scene: Scene) -> None:
+    page = upload(scene, "A.1 0 10 3\nA.1 0 dé 1\n".encode("latin-1"))
+
+    assert "line 2 is not UTF-8 and is read as Windows-1252" in page
+
+
 def test_a_file_that_is_too_large_is_refused(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qrels_forms, "MAX_BYTES", 10)
 
