@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--baselines",
         choices=get_args(Baselines),
         default="all",
-        help="those whose strongest one the best run is compared with: all (default), or automatic ones that are no "
+        help="those whose strongest one the best run is compared with: all (default), or automatic ones without "
         "oracles",
     )
 

@@ -107,7 +107,7 @@ def test_a_run_without_a_judged_document_is_not_comparable(scene: Scene, board: 
     assert '<td class="tier">not comparable</td>' in client.get(board.get_absolute_url()).content.decode()
 
 
-def test_gain_can_be_over_the_strongest_automatic_baseline_that_is_no_oracle(
+def test_gain_can_be_over_the_strongest_automatic_baseline_other_than_oracles(
     scene: Scene, board: Leaderboard
 ) -> None:
     client = Client()
