@@ -35,6 +35,7 @@ from assay.protocols.qrels import HIGHEST_GRADE, kind_in, kind_of
 from assay.protocols.schema import Grade, Protocol
 
 # 3, +1, 03 and 3.0; a fraction has a message of its own.
+JSON_START = re.compile(rb"\s*+[\[{]")
 GRADE = re.compile(rb"([+-]?\d{1,9})(\.0*)?")
 FRACTION = re.compile(rb"[+-]?\d*\.\d+")
 WORDS = re.compile(rb"[^1-9]*")  # a header, whose only number may be TREC's column 0
@@ -333,12 +334,20 @@ def read_slow_path(
         return replace(reading.checked(NO_CITES), cited=cited)
     if has_header:
         reading.take_rows(table_rows(data.decode()))
-    elif has_grades and data.lstrip().startswith((b"{", b"[")):
+    elif has_grades and JSON_START.match(data) and not _is_line(data, form):
         reading.take_rows(json_rows(data.decode()))
     else:
         for number, line in enumerate(reading.with_tabs(data).splitlines(), 1):
             reading.take(number, line)
     return reading.checked("the file contains no qrels; expected lines of " + form.title)
+
+
+def _is_line(data: bytes, form: QrelsForm) -> bool:
+    """Return whether a file begins with a line of qrels; a topic may begin as JSON does."""
+    words = data.lstrip().partition(b"\n")[0].split()
+    return (
+        len(words) == form.width and form.grade is not None and GRADE.fullmatch(words[form.grade]) is not None
+    )
 
 
 @dataclass

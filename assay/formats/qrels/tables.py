@@ -17,7 +17,7 @@ from assay.structure import strict_json
 
 Row = tuple[str, str, str] | str  # topic, docno and grade, or what is wrong with the line
 MAX_HEADER = 1000  # characters; a longer first line is not a header
-DECIMAL_COMMA = re.compile(r"([+-]?\d+),(\d+)")  # as spreadsheets of most of Europe write numbers
+DECIMAL_COMMA = re.compile(r"([+-]?\d++),(\d++)\Z")  # as spreadsheets of most of Europe write numbers
 
 
 def header_of(data: bytes) -> list[str] | None:
@@ -44,7 +44,8 @@ def table_rows(text: str) -> Iterator[tuple[int, Row]]:
             yield number, cells
         else:
             topic, docno, grade = (undo(cells[place].strip()) for place in places)
-            grade = DECIMAL_COMMA.sub(r"\1.\2", grade) if sheet.separator != "," else grade
+            if sheet.separator != "," and (match := DECIMAL_COMMA.match(grade)):
+                grade = f"{match[1]}.{match[2]}"
             yield number, (topic, docno, grade)
 
 

@@ -85,7 +85,7 @@ EFFECTS = {
     "runs.kind.pooled_as_by_tag": f"{CLI}baseline_is_pooled_as_the_protocol_says",
     "runs.kind.oracles": (
         "tests/scoring/leaderboards/test_selectors.py::"
-        "test_gain_can_be_over_the_strongest_automatic_baseline_that_is_no_oracle"
+        "test_gain_can_be_over_the_strongest_automatic_baseline_other_than_oracles"
     ),
     "runs.kind.scored": f"{SCORING}leaderboard_has_the_runs_of_the_kinds_that_are_scored",
     "runs.kind.submitted_by": (
