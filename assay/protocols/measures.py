@@ -439,7 +439,7 @@ def _meant(name: str) -> str:
     ('did you mean nDCG@10? Use', 'did you mean RBP(p=0.95)? Use', 'did you mean Success@10? Use')
     """
     plain = re.sub(r"f[-_]?1(?![.\d])", "f", name.strip().lower().removesuffix("@all"))
-    match = re.match(r"(.*?[a-z])[-_ .]*+(?:\([^()]*+\))?+[-_.@]*+(\d*+\.?+\d*+)'?$", plain)
+    match = re.match(r"(.*?[a-z])[-_ .]*+(?:\([^()]*+\))?[-_.@]*+(\d*+\.?+\d*+)'?$", plain)
     if match is None:
         return ""
     called, number = re.sub(r"[-_ .]", "", match[1]), match[2]

@@ -138,6 +138,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "label_studio.config.read_config": {"name": "x.xml"},
     "label_studio.tasks.read_tasks": {"name": "x.json", "config": STARS},
     "formats.manifest.parse_manifest": {"name": "x.csv", "protocol": PROTOCOL, "has_file": bool},
+    "formats.qrels.cites.as_cites": {"cites": ()},
     "formats.qrels.tables.table_rows": None,
     "formats.rows.read_rows": {"name": "x.csv", "fields": ["a"]},
     "formats.runs.answers.is_word": {"most": 10},

@@ -127,7 +127,7 @@ def test_requests_of_the_guides_to_the_api_are_answered_as_they_show(
     assert sample.content
     run = re.sub(rb"\S+$", b"titles", sample.content, flags=re.MULTILINE)
     lines = run.splitlines(keepends=True)
-    wrong = b"".join([*lines[:16], b"A.206 1011 1\n", *lines[17:]])
+    wrong = b"".join([*lines[:16], b"A.206 1011 1\n", *lines[17:]]).replace(b"titles", b"other")
     files = {"run.tsv": run, "run.tsv.gz": gzip.compress(run), "qrels.txt": b"A.201\t0\t1011\t2\n"}
     files |= {path.name: path.read_bytes() for path in (SAMPLES / "topics.xml", SAMPLES / "dump/Posts.xml")}
     for name, data in files.items():

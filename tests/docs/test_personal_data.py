@@ -49,7 +49,7 @@ def test_person_is_erased_as_the_page_says(client: Client) -> None:
         created_by=organizer,
     )
     client.force_login(organizer)
-    (code,) = re.findall(r"```sql\n(.*?)```", (ROOT / "docs/howto/personal-data.md").read_text(), re.DOTALL)
+    (code,) = re.findall(r"```text\n(.*?)```", (ROOT / "docs/howto/personal-data.md").read_text(), re.DOTALL)
 
     form = {"username": f"former-{ada.pk}", "date_joined_0": "2026-01-01", "date_joined_1": "0:00"}
     edited = client.post(reverse("admin:accounts_user_change", args=[ada.pk]), form)

@@ -48,7 +48,7 @@ def test_damaged_table_of_teams_is_refused_with_its_line(
 
     assert main(["tables", "--output", str(folder / "out"), tracks]) == 2
 
-    assert "teams.csv: line 2: ',' expected after '\"'" in capsys.readouterr().err
+    assert "teams.csv: line 2: not a row of a table: ',' expected after '\"'" in capsys.readouterr().err
 
 
 def test_tables_are_stored_as_latex_and_csv(

@@ -264,5 +264,5 @@ def test_command_scores_with_the_qrels_that_the_measures_need(
 
     assert (status, refused) == (0, 2)
     assert table == "run\ttopic\tmeasure\tvalue\nrun\tall\talpha_nDCG@5\t0.7569\nrun\tall\tP@3\t0.6667\n"
-    message = "line 1: expected 5 columns (topic, 0, docno, stratum, grade), got 4"
+    message = "lines 1, 2, 3, 4, 5: expected 5 columns (topic, 0, docno, stratum, grade), got 4"
     assert message in capsys.readouterr().err

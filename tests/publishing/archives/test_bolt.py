@@ -113,7 +113,10 @@ def test_a_campaign_of_bolt_is_verified_and_loaded_with_its_interaction(
     with document.file.open("rb") as file:
         assert (file.read(), document.size) == (b"%PDF-1.7", 8)
     runs = [each.track.runs.get(kind="evaluation") for each in (board, again)]
-    stored = [run.original.read() for run in runs]
+    stored = []
+    for run in runs:
+        with run.original.open() as original:
+            stored.append(original.read())
     assert [{"eval", "contact"} <= run.report["metadata"].keys() for run in runs] == [True, True]
     assert b'eval="P3"' in stored[1] == stored[0]
     assert (document.title, document.word, document.is_public) == ("Our notes", "preprocessing", True)

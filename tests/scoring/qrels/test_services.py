@@ -288,6 +288,7 @@ def test_import_reports_what_is_not_part_of_the_track(scene: Scene) -> None:
         "file": "q.txt",
         "absent_topics": ["A.2"],
         "unknown_documents": None,
+        "notes": [],
     }
     assert lines(qrels) == ["A.1\t0\t10\t3", "A.1\t0\tx\t-1", "A.10\t0\t10\t2"]
     assert (qrels.n_topics, qrels.n_judged) == (2, 2)
