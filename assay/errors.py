@@ -49,7 +49,9 @@ def kebab(name: str) -> str:
 class InputError(AssayError, ValueError):
     """A file, option or name cannot be used: where, what is wrong, and what is accepted."""
 
-    errors: Sequence[Mapping[str, object]] = ()  # of a file: each with line, code and message, for programs
+    # The errors of a file, each with line, code and message, for programs; a file of keys, such as a protocol, also has
+    # the key of each.
+    errors: Sequence[Mapping[str, object]] = ()
 
 
 class InputWarning(UserWarning):

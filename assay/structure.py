@@ -15,16 +15,39 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache, lru_cache, partial
 from types import MappingProxyType, NoneType, UnionType
-from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from assay.errors import InputError, plural
 
 T = TypeVar("T")
 
+
+class Key(NamedTuple):
+    """The words of a key for people, in the annotation of its field: `judges: Annotated[int, Key("Assessors")] = 1`.
+
+    Attributes:
+        label: what forms call it.
+        help: what it means, in Markdown with the links of the reference.
+        values: what its values mean, if they are words of a list.
+        when: keys and those of their values with which it can have an effect; without any, always.
+    """
+
+    label: str
+    help: str = ""
+    values: Mapping[str, str] = MappingProxyType({})
+    when: Mapping[str, tuple[object, ...]] = MappingProxyType({})
+
+    @property
+    def plain_help(self) -> str:
+        """The help without its links."""
+        return _LINK.sub(r"\1", self.help)
+
+
 SCALARS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
 # Values that are meant by other words.
 MEANT = {"\t": "white-space", " ": "white-space", ",": "comma", ";": "semicolon"}
 MAX_PROBLEMS = 20  # that a message lists
+_LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
 _PATHS = re.compile(r"\('[^()]*\)")  # as tomllib writes keys
 _PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
 _TABLE = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?")
@@ -91,6 +114,14 @@ def keys(kind: type) -> Mapping[str, tuple["Field[Any]", Any]]:
     hints = get_type_hints(kind)
     named = {field.metadata.get("key", field.name): (field, hints[field.name]) for field in fields(kind)}
     return {key: pair for key, pair in named.items() if key}
+
+
+@cache
+def words(kind: type) -> Mapping[str, Key]:
+    """The words of each key of a dataclass."""
+    hints = get_type_hints(kind, include_extras=True)
+    metadata = {key: getattr(hints[field.name], "__metadata__", ()) for key, (field, _) in keys(kind).items()}
+    return {key: next(each for each in about if isinstance(each, Key)) for key, about in metadata.items()}
 
 
 def shown(value: object) -> str:
@@ -288,7 +319,10 @@ def _with_lines(error: type[InputError], text: str, name: str, problems: Iterabl
     more = [f"and {len(lines) - MAX_PROBLEMS} more"] if len(lines) > MAX_PROBLEMS else []
     all_lines = "\n".join([f"{name}: {plural(len(lines), 'error')}", *lines[:MAX_PROBLEMS], *more])
     made = error(f"{name}: {lines[0]}" if len(lines) == 1 else all_lines)
-    made.errors = [{"line": line or None, "code": "line", "message": problem} for line, problem in placed]
+    made.errors = [
+        {"line": line or None, "key": problem.partition(": ")[0], "code": "line", "message": problem}
+        for line, problem in placed
+    ]
     return made
 
 
@@ -347,7 +381,7 @@ def _tables(kind: type, name: str = "") -> Iterator[tuple[str, type]]:
 
 
 def json_schema(root: type, *, most: int) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of the files of a dataclass, with the comments of its fields as descriptions."""
+    """The JSON Schema (draft 2020-12) of the files of a dataclass, with the words of its keys as descriptions."""
     tables = {table.__name__: _object(table, most) for _, table in _tables(root)}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -358,12 +392,12 @@ def json_schema(root: type, *, most: int) -> dict[str, Any]:
 
 
 def _object(kind: type, most: int) -> dict[str, Any]:
-    comments, properties = _comments(kind), {}
+    about, properties = words(kind), {}
     for key, (field, hint) in keys(kind).items():
         has_none = field.default in (MISSING, None, "", ()) or is_dataclass(field.default)
         default = {} if has_none else {"default": field.default}
-        about = {"description": comments[field.name]} if field.name in comments else {}
-        properties[key] = about | default | _type(hint, most)
+        description = {"description": about[key].plain_help} if about[key].help else {}
+        properties[key] = {"title": about[key].label} | description | default | _type(hint, most)
     required = [key for key, pair in keys(kind).items() if not may_be_left_out(*pair)]
     return {
         "description": kind.__doc__,
@@ -390,18 +424,3 @@ def _type(hint: Any, most: int) -> dict[str, Any]:
         return {"$ref": f"#/$defs/{table_in(hint).__name__}"}
     name = {str: "string", int: "integer", float: "number", bool: "boolean"}[hint]
     return {"type": name} | ({"minimum": -most, "maximum": most} if hint in (int, float) else {})
-
-
-def _comments(kind: type) -> dict[str, str]:
-    """The comments above and behind the fields in the source of a dataclass."""
-    from inspect import getsource  # noqa: PLC0415  (slow to import, and only a JSON Schema has comments)
-
-    comments, above = {}, []
-    for line in getsource(kind).splitlines():
-        if line.startswith("    # "):
-            above.append(line[6:])
-        elif match := re.match(r"    (\w+): .*?(?:  # (.*))?$", line):
-            if words := [*above, *([match[2]] if match[2] else [])]:
-                comments[match[1]] = " ".join(words)
-            above = []
-    return comments

@@ -16,7 +16,8 @@ from assay.papers.facts import CollectionFacts, TopicFacts, in_order
 from assay.papers.overview import label_values, teams_of
 from assay.papers.rankings import complexity_table, groups_tables, instances_tables
 from assay.papers.tables import Column, Group, PaperTable, Value, mean_count, number, words
-from assay.protocols.description import UNITS, label_title
+from assay.protocols.description import label_title
+from assay.protocols.schema import UNITS
 from assay.statistics.qrels_summary import Grades, summarize
 
 COMPLEXITY = "complexity"

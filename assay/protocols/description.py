@@ -10,7 +10,15 @@ from assay.protocols.pair_rules import figures_of
 from assay.protocols.qrels import is_of_subtopics
 from assay.protocols.questions import condition_in_words, when
 from assay.protocols.schema import (
+    AGGREGATES,
     ANSWER_FORMATS,
+    FORMATS,
+    ORDERS,
+    PREFERENCE_RULES,
+    SAMPLING,
+    SHOWN_TO,
+    TOKENIZERS,
+    UNITS,
     AnswerRules,
     FormRules,
     Grade,
@@ -30,63 +38,11 @@ from assay.protocols.schema import (
 NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
     {"published": "These figures are for you to compare with; Assay does not check them."}
 )
-UNITS = {
-    "answer": "answers",
-    "document": "documents",
-    "formula": "formula instances",
-    "visually-distinct-formula": "visually distinct formulas",
-    "passage": "passages",
-    "generated-answer": "nuggets and citations of generated answers",
-}
-FORMATS = {
-    "arqmath-5": "ARQMath's five columns",
-    "arqmath-6": "ARQMath's six columns",
-    "trec-6": "TREC's six columns",
-    "ntcir-xml": "NTCIR's XML",
-    "bolt-xml": "BOLT's XML",
-    "columns": "columns that the protocol describes",
-    "rag-2024": "JSON lines of TREC RAG 2024",
-    "rag-2025": "JSON lines of TREC RAG 2025",
-    "rag-2026": "JSON lines of TREC RAG 2026",
-    "ragtime": "JSON lines of RAGTIME",
-    "dragun": "JSON lines of DRAGUN",
-}
-SAMPLING = {
-    "thread-random": "chosen at random, from as many threads as possible",
-    "most-runs": "those that the most runs submitted",
-    "reciprocal-rank-vote": "those with the highest sum of reciprocal ranks",
-}
-AGGREGATES = {
-    "single": "The judgment of a unit is its grade.",
-    "maximum": "The grade of a unit is the highest grade of its judged instances.",
-    "sum": "The grade of a unit is the sum of its assessors' grades.",
-    "median": "The grade of a unit is the median of its judgments; of two in the middle, the lower.",
-    "majority": "The grade of a unit is the most frequent one of its judgments; of several, the lowest.",
-    "mean": "The grade of a unit is the mean of its judgments, rounded half up.",
-}
 PAIRS = {
     "all": "All pairs of the pooled documents of a topic are judged.",
     "tournament": "Pairs are drawn in rounds: each document meets {partners} others, and those that win most of their "
     "pairs go on, until {few} or fewer are left, of which all pairs are judged. The {k} best are wanted.",
     "pooled-best": "Pairs are drawn in rounds: each run's best document that was in no pair meets the winner so far.",
-}
-PREFERENCES = {
-    "copeland": "The grade of a document is 2 for each pair that it wins, and 1 for each that is level.",
-    "bradley-terry": "The grade of a document is the place of its Bradley-Terry value, from 1 for the lowest.",
-    "tournament": "The winners of the tournament have 101 and 1 for each pair won in the last round, the others 1.",
-    "votes": "The qrels have the preferences themselves.",
-}
-TOKENIZERS = {
-    "english-latex": "English words by their stems, without stop words; formulas as tokens of LaTeX.",
-    "words-latex": "Words as they are; formulas as tokens of LaTeX.",
-    "words": "Words as they are, in formulas too.",
-}
-ORDERS = {
-    "random": "Units are judged in random order.",
-    "by-run-votes": "Units that the most runs retrieved are judged first.",
-    "move-to-front": "Units are judged in move-to-front order.",
-    "by-answer": "Answers are judged in random order, all nuggets of each one after the other; then citations, "
-    "document by document.",
 }
 
 
@@ -191,14 +147,6 @@ def _runs(runs: RunRules) -> Iterator[str]:
         yield f"The attribute {name} of a file is {' or '.join(values)}."
     if runs.max_seconds_per_topic is not None:
         yield f"A topic takes at most {runs.max_seconds_per_topic:g} seconds."
-
-
-SHOWN_TO = {
-    "release": "scores are seen when a leaderboard is released",
-    "team": "each team sees its scores at once",
-    "teams": "all teams see the scores at once",
-    "everybody": "everybody sees the scores at once",
-}
 
 
 def _phase(phase: Phase, runs: RunRules) -> str:
@@ -406,7 +354,7 @@ def grade_rule(protocol: Protocol) -> str:
             if qrels.sets
             else "No question gives a grade, so there are no qrels."
         )
-    return PREFERENCES[qrels.preferences] if qrels.preferences else AGGREGATES[qrels.aggregate]
+    return PREFERENCE_RULES[qrels.preferences] if qrels.preferences else AGGREGATES[qrels.aggregate]
 
 
 def _qrels(protocol: Protocol) -> Iterator[str]:
@@ -435,7 +383,7 @@ def _too_few(least: int) -> str:
 def _rules_of_set(protocol: Protocol, rules: QrelsSet) -> str:
     """The grades of a set of qrels with their conditions, in the order in which one is looked for."""
     if rules.preferences:
-        return PREFERENCES[rules.preferences]
+        return PREFERENCE_RULES[rules.preferences]
     parts = [
         f"{rule.grade} if {' and '.join(condition_in_words(protocol.judging, text) for text in rule.when)}"
         for rule in rules.rules

@@ -1,6 +1,6 @@
 """The rules of a protocol that its types do not state: ranges, and keys that contradict each other or have no effect.
 
-A complaint begins with the key, as in `runs.kind[2].depth: -1 is below 0`; `[2]` is the second of the file.
+A complaint begins with the key, as in `runs.kind[2].depth: 0 is below 1`; `[2]` is the second of the file.
 """
 
 import re
@@ -185,8 +185,9 @@ def _of_key_and_title(
 def _of_kind(kind: schema.RunKind, runs: schema.RunRules, n: int) -> Iterator[str]:
     place, depth = f"runs.kind[{n + 1}]", kind.depth
     yield from _of_key_and_title(kind, runs.kinds[:n], place, "kinds")
-    if depth is not None and not 0 <= depth <= runs.max_ranks:
-        yield f"{place}.depth: {depth} is below 0 or above runs.max_ranks, {runs.max_ranks}"
+    if depth is not None and not 1 <= depth <= runs.max_ranks:
+        not_pooled = "; leave the key out if runs of the kind are not pooled" if depth < 1 else ""
+        yield f"{place}.depth: {depth} is below 1 or above runs.max_ranks, {runs.max_ranks}{not_pooled}"
     least, most = kind.min_per_team, kind.max_per_team
     if most is not None and most < 1:
         yield f"{place}.max_per_team: {most} is below 1"

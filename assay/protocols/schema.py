@@ -4,20 +4,30 @@ One TOML file becomes one `Protocol`. Code depends on the rules of a protocol, n
 contains only the keys, strategies and formats of this module; `loader` refuses all others with file, key and allowed
 values.
 
-Each field is a key of the file; the comments give its meaning and unit. The reference page of protocol keys is
-generated from these classes. The `source` of each file cites the publication of its figures. Decision: ADR 1.
+Each field is a key of the file. Its `Key` has the words for people, which the JSON Schema, the reference page of
+protocol keys and the form that edits a protocol read. The `source` of each file cites the publication of its figures.
+Decision: ADR 1.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from assay.answers import is_citation
 from assay.digests import sha256_of
 from assay.errors import say
+from assay.structure import Key
 
 Unit = Literal["answer", "document", "formula", "visually-distinct-formula", "passage", "generated-answer"]
+UNITS = {
+    "answer": "answers",
+    "document": "documents",
+    "formula": "formula instances",
+    "visually-distinct-formula": "visually distinct formulas",
+    "passage": "passages",
+    "generated-answer": "nuggets and citations of generated answers",
+}
 TopicPart = Literal[
     "number",
     "title",
@@ -44,22 +54,86 @@ RunFormat = Literal[
     "ragtime",
     "dragun",
 ]
+FORMATS = {
+    "arqmath-5": "ARQMath's five columns",
+    "arqmath-6": "ARQMath's six columns",
+    "trec-6": "TREC's six columns",
+    "ntcir-xml": "NTCIR's XML",
+    "bolt-xml": "BOLT's XML",
+    "columns": "columns that the protocol describes",
+    "rag-2024": "JSON lines of TREC RAG 2024",
+    "rag-2025": "JSON lines of TREC RAG 2025",
+    "rag-2026": "JSON lines of TREC RAG 2026",
+    "ragtime": "JSON lines of RAGTIME",
+    "dragun": "JSON lines of DRAGUN",
+}
 RunColumn = Literal["topic", "docno", "post", "rank", "score", "tag", "label", "skip"]
 QrelsColumn = Literal["topic", "docno", "grade", "skip"]
 Tokenizer = Literal["english-latex", "words-latex", "words"]
+TOKENIZERS = {
+    "english-latex": "English words by their stems, without stop words; formulas as tokens of LaTeX.",
+    "words-latex": "Words as they are; formulas as tokens of LaTeX.",
+    "words": "Words as they are, in formulas too.",
+}
 Separator = Literal["white-space", "tab", "comma", "semicolon"]
+SEPARATORS = {"white-space": "white space", "tab": "tab", "comma": "comma", "semicolon": "semicolon"}
 Ties = Literal["docno", "file", "rank"]
+TIES = {
+    "docno": "by docno, descending, as in trec_eval",
+    "file": "as in the file",
+    "rank": "by the column with the rank",
+}
 Severity = Literal["warning", "error"]
+SEVERITIES = {"warning": "a warning", "error": "an error: the run is refused"}
 TopicDocuments = Literal["warning", "error", "ignore"]
+TOPIC_DOCUMENTS = {**SEVERITIES, "ignore": "left out, as if its line were not there"}
 Submitter = Literal["teams", "organizers"]
+SUBMITTERS = {"teams": "teams", "organizers": "organizers only"}
 ShownTo = Literal["release", "team", "teams", "everybody"]
+SHOWN_TO = {
+    "release": "scores are seen when a leaderboard is released",
+    "team": "each team sees its scores at once",
+    "teams": "all teams see the scores at once",
+    "everybody": "everybody sees the scores at once",
+}
 PoolStrategy = Literal[
     "top-k", "distinct-units", "round-robin-until", "top-k-by-score", "known-item", "answers", "rows"
 ]
+POOL_STRATEGIES = {
+    "top-k": "the first ranks of each run",
+    "distinct-units": "the first distinct formulas of each run",
+    "round-robin-until": "one rank of every run at a time, until a topic has enough units",
+    "top-k-by-score": "the units with the highest scores",
+    "known-item": "nothing: the relevant units are known",
+    "answers": "all answers of the pooled runs",
+    "rows": "the rows of a table that organizers import",
+}
 JudgingOrder = Literal["random", "by-run-votes", "move-to-front", "by-answer"]
+ORDERS = {
+    "random": "Units are judged in random order.",
+    "by-run-votes": "Units that the most runs retrieved are judged first.",
+    "move-to-front": "Units are judged in move-to-front order.",
+    "by-answer": "Answers are judged in random order, all nuggets of each one after the other; then citations, "
+    "document by document.",
+}
 Clustering = Literal["none", "submitted", "collection"]
+CLUSTERINGS = {
+    "none": "none",
+    "submitted": "formulas that runs submit",
+    "collection": "all formulas of the collection",
+}
 InstanceStrategy = Literal["thread-random", "most-runs", "reciprocal-rank-vote"]
+SAMPLING = {
+    "thread-random": "chosen at random, from as many threads as possible",
+    "most-runs": "those that the most runs submitted",
+    "reciprocal-rank-vote": "those with the highest sum of reciprocal ranks",
+}
 PairSelection = Literal["all", "tournament", "pooled-best"]
+PAIR_SELECTIONS = {
+    "all": "all pairs",
+    "tournament": "pairs of a tournament in rounds",
+    "pooled-best": "the best unseen document of each run against the winner so far",
+}
 Layout = Literal[
     "question-answer",
     "topic-document",
@@ -70,12 +144,56 @@ Layout = Literal[
     "form",
     "pair",
 ]
+LAYOUTS = {
+    "question-answer": "a question and an answer",
+    "topic-document": "a topic and a document",
+    "formula-instances": "a formula with its instances, each with a choice",
+    "formula": "a formula, by itself or in its post",
+    "citation": "a topic and a cited passage",
+    "generated-answer": "a generated answer with its nuggets and citations",
+    "form": "a row of a table, on a page of your own HTML",
+    "pair": "two documents side by side",
+}
 ChoicesFrom = Literal["subtopics"]
+CHOICES_FROM = {"subtopics": "the subtopics of the topic"}
 PreferenceRule = Literal["copeland", "bradley-terry", "tournament", "votes"]
+PREFERENCE_RULES = {
+    "copeland": "The grade of a document is 2 for each pair that it wins, and 1 for each that is level.",
+    "bradley-terry": "The grade of a document is the place of its Bradley-Terry value, from 1 for the lowest.",
+    "tournament": "The winners of the tournament have 101 and 1 for each pair won in the last round, the others 1.",
+    "votes": "The qrels have the preferences themselves.",
+}
 QuestionKind = Literal["one-of", "any-of", "yes-no", "number", "text", "span", "ranking"]
 RunQuestionKind = Literal["one-of", "any-of", "yes-no", "number", "text"]
+RUN_QUESTION_KINDS = {
+    "one-of": "one of several choices",
+    "any-of": "any of several choices",
+    "yes-no": "yes or no",
+    "number": "a number",
+    "text": "a text",
+}
+QUESTION_KINDS = {
+    **RUN_QUESTION_KINDS,
+    "span": "marked parts of a text",
+    "ranking": "several choices in order, best first",
+}
 Aggregate = Literal["single", "maximum", "sum", "median", "majority", "mean"]
+AGGREGATES = {
+    "single": "The judgment of a unit is its grade.",
+    "maximum": "The grade of a unit is the highest grade of its judged instances.",
+    "sum": "The grade of a unit is the sum of its assessors' grades.",
+    "median": "The grade of a unit is the median of its judgments; of two in the middle, the lower.",
+    "majority": "The grade of a unit is the most frequent one of its judgments; of several, the lowest.",
+    "mean": "The grade of a unit is the mean of its judgments, rounded half up.",
+}
 Average = Literal["judged", "common"]
+AVERAGES = {"judged": "all topics of the qrels", "common": "topics that run and qrels have in common"}
+
+# When a key can have an effect: each key here has one of its values. A key after a dot is in the same table.
+OF_ANSWERS = {"unit": ("generated-answer",)}
+OF_FORMULAS = {"unit": ("formula", "visually-distinct-formula")}
+OF_FORMS = {"judging.layout": ("form",)}
+OF_PAIRS = {"judging.layout": ("pair",)}
 
 RUN_FORMATS: tuple[str, ...] = get_args(RunFormat)
 ANSWER_FORMATS: tuple[RunFormat, ...] = ("rag-2024", "rag-2025", "rag-2026", "ragtime", "dragun")
@@ -103,46 +221,148 @@ class _Titled:
 class TopicRules:
     """The labels of topics, and what participants see of a topic."""
 
-    # The labels that topics may have, each with its allowed values; an empty list allows any word.
-    labels: Mapping[str, tuple[str, ...]] = field(default_factory=_nothing)
-    # Parts of a topic that participants see; empty: all. In BOLT's topics the title is `query`, the narrative `rules`.
-    participants_see: tuple[TopicPart, ...] = ()
+    labels: Annotated[
+        Mapping[str, tuple[str, ...]],
+        Key(
+            "Labels of topics",
+            "The labels that topics may have, each with its allowed values. An empty list allows any word.",
+        ),
+    ] = field(default_factory=_nothing)
+    participants_see: Annotated[
+        tuple[TopicPart, ...],
+        Key(
+            "Parts that participants see",
+            "The parts of a topic that participants see: `query` is the title, `language-target` the "
+            "tags, `description` the body, `rules` the narrative, `properties` the labels. If left out, "
+            "they see the whole topic.",
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RunKind(_Titled):
     """A kind of run in the words of the protocol, and what follows from it."""
 
-    key: str  # names the kind in forms and files: lower-case letters, digits, single hyphens
-    title: str = ""  # its name on pages; empty: the key
-    # The depth of its runs in a pool, in ranks or units, as the strategy counts; left out: not pooled, or `pooled_as`.
-    depth: int | None = None
-    pooled_as: str = ""  # the kind whose depth its runs have, unless organizers choose another for a run
-    pooled_as_by_tag: Mapping[str, str] = field(default_factory=_nothing)
-    scored: bool = True  # whether leaderboards have its runs
-    min_per_team: int = 0  # runs that each team owes
-    max_per_team: int | None = None  # runs that a team may have at the same time
-    submitted_by: Submitter = "teams"
-    baseline: bool = False  # marked as such; outside the limit of runs per team in a pool
-    oracles: tuple[
-        str, ...
-    ] = ()  # tags of its runs that use what no team has, such as links that are not published
-    # The phase of the campaign to which its runs belong; empty: the campaign has one phase for it
-    phase: str = ""
+    key: Annotated[
+        str,
+        Key(
+            "Key in files",
+            "The name of the kind in forms and files: lower-case letters, digits and single hyphens, at "
+            "most 40 characters.",
+        ),
+    ]
+    title: Annotated[str, Key("Title", "The name of the kind on pages.")] = ""
+    depth: Annotated[
+        int | None,
+        Key(
+            "Pool depth",
+            "To which depth runs of the kind are pooled, in ranks or units, as the strategy counts. A "
+            "kind without it is not pooled, unless it has `pooled_as`. The strategies `top-k`, "
+            "`distinct-units` and `top-k-by-score` need it for some kind.",
+        ),
+    ] = None
+    pooled_as: Annotated[
+        str,
+        Key(
+            "Pooled as",
+            "For a kind without a depth: the kind whose depth its runs have. Organizers can choose "
+            "another for a run.",
+        ),
+    ] = ""
+    pooled_as_by_tag: Annotated[
+        Mapping[str, str], Key("Pooled as, by tag", "The same for single runs, by tag.")
+    ] = field(default_factory=_nothing)
+    scored: Annotated[bool, Key("On leaderboards", "Whether leaderboards have the runs of the kind.")] = True
+    min_per_team: Annotated[
+        int,
+        Key(
+            "Runs that a team owes",
+            "The runs of the kind that each team owes. The checklist names the teams that lack some, and "
+            "the page *Runs* reminds them.",
+        ),
+    ] = 0
+    max_per_team: Annotated[
+        int | None,
+        Key("Runs per team at most", "The most runs of the kind that a team may have at the same time."),
+    ] = None
+    submitted_by: Annotated[
+        Submitter, Key("Submitted by", "Who may submit runs of the kind.", values=SUBMITTERS)
+    ] = "teams"
+    baseline: Annotated[
+        bool,
+        Key(
+            "Baselines",
+            "Runs of the kind are marked as baselines, stay on a leaderboard that shows one kind, and do "
+            "not count toward a limit of runs per team in a pool.",
+        ),
+    ] = False
+    oracles: Annotated[
+        tuple[str, ...],
+        Key(
+            "Tags of oracles",
+            "Tags of baselines that use what no team has, such as links that are not published. A "
+            "leaderboard and the tables of papers can compare the best run with the strongest automatic "
+            "baseline that is not one of them.",
+            when={".baseline": (True,)},
+        ),
+    ] = ()
+    phase: Annotated[
+        str,
+        Key(
+            "Phase",
+            "The phase of the campaign to which runs of the kind belong, one of `runs.phase`. Without it "
+            "they have all topics, and their scores are seen when a leaderboard is released.",
+        ),
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase(_Titled):
     """A part of a campaign with topics, daily limit and scores of its own, to which kinds of runs belong."""
 
-    key: str  # names the phase in addresses and files: lower-case letters, digits, single hyphens
-    title: str = ""  # its name on pages; empty: the key
-    split: str = ""  # its runs have the topics of this split, and no others; empty: all topics
-    # Who sees the scores: those who see a leaderboard when it is released; or at once, on a board of the phase, each
-    # team its own, all teams of the track, or everybody.
-    scores: ShownTo = "release"
-    max_per_day: int | None = None  # runs that a team submits in a day, in the time zone of the track
-    after_closing: bool = False  # its runs are accepted when the track is closed, not before
+    key: Annotated[
+        str,
+        Key(
+            "Key in files",
+            "The name of the phase in addresses and files: lower-case letters, digits and single hyphens,"
+            " at most 40 characters.",
+        ),
+    ]
+    title: Annotated[str, Key("Title", "The name of the phase on pages.")] = ""
+    split: Annotated[
+        str,
+        Key(
+            "Split of the topics",
+            "Runs of the phase have the topics of this split and no others. Without it: all topics. A "
+            "phase that is scored at once while the track is open needs a split that no other phase has.",
+        ),
+    ] = ""
+    scores: Annotated[
+        ShownTo,
+        Key(
+            "Who sees the scores",
+            "Who sees the scores of the phase. `release`: who sees a leaderboard, when it is released. Or"
+            " at once, on a board of the phase: `team`, each team its own runs; `teams`, all teams of the"
+            " track; `everybody`. Runs that are scored at once are in no pool and on no leaderboard.",
+            values=SHOWN_TO,
+        ),
+    ] = "release"
+    max_per_day: Annotated[
+        int | None,
+        Key(
+            "Runs per team and day at most",
+            "The most runs of the phase that a team submits in a day, in the time zone of the deadlines. "
+            "Withdrawn runs count; runs that organizers submit do not.",
+        ),
+    ] = None
+    after_closing: Annotated[
+        bool,
+        Key(
+            "Runs after the track is closed",
+            "Whether runs of the phase are accepted when the track is closed, and not before. The phase "
+            "then has a board of its own.",
+        ),
+    ] = False
 
     @property
     def has_board(self) -> bool:
@@ -154,22 +374,49 @@ class Phase(_Titled):
 class RunChoice:
     """A choice of a question about runs."""
 
-    key: str  # names the choice in files
-    label: str  # its text on pages
+    key: Annotated[str, Key("Key in files", "The name of the choice in files.")]
+    label: Annotated[str, Key("Choice", "The text of the choice on pages.")]
 
 
 @dataclass(frozen=True, slots=True)
 class RunQuestion:
     """A question about each run, asked when it is submitted."""
 
-    key: str  # names the question in files
-    label: str  # the question
-    kind: RunQuestionKind = "text"
-    given_choices: tuple[RunChoice, ...] = field(default=(), metadata={"key": "choice"})
-    required: bool = True  # whether a run without an answer is refused
-    help: str = ""  # a sentence below the question
-    public: bool = False  # whether files of leaderboards and tables of papers have the answers
-    header: str = ""  # the field of a header of ir_metadata that answers it, such as method.retrieval.name
+    key: Annotated[str, Key("Key in files", "The name of the question in files: the key of its answer.")]
+    label: Annotated[str, Key("Question", "The question, as pages ask it.")]
+    kind: Annotated[
+        RunQuestionKind,
+        Key(
+            "Kind of answer",
+            "One choice, several choices, yes or no, a number, or a text.",
+            values=RUN_QUESTION_KINDS,
+        ),
+    ] = "text"
+    given_choices: Annotated[
+        tuple[RunChoice, ...],
+        Key("Choices", "The choices of one-of and any-of.", when={".kind": ("one-of", "any-of")}),
+    ] = field(default=(), metadata={"key": "choice"})
+    required: Annotated[bool, Key("An answer is required", "Whether a run without an answer is refused.")] = (
+        True
+    )
+    help: Annotated[str, Key("Help", "A sentence below the question.")] = ""
+    public: Annotated[
+        bool,
+        Key(
+            "Answers are public",
+            "Whether leaderboards, their files and the tables of papers have the answers. Without it, the"
+            " team and organizers see them.",
+        ),
+    ] = False
+    header: Annotated[
+        str,
+        Key(
+            "Field of the header",
+            "The field of a [header of ir_metadata](formats.md#a-header-of-ir-metadata) that answers the "
+            "question, such as `method.retrieval.name`. A run whose file has it need not answer the "
+            "question. Default: `answers.` and the key.",
+        ),
+    ] = ""
 
     @property
     def path(self) -> str:
@@ -188,72 +435,283 @@ class RunQuestion:
 class RunLines:
     """The lines of a run, for the format `columns`."""
 
-    order: tuple[RunColumn, ...]  # from left to right; a column `skip` has no meaning
-    separator: Separator = "white-space"
-    topic: str = ""  # the code of the only topic, where `order` has no column with it
-    # The words of the column `label`: whether each says that the document is relevant.
-    labels: Mapping[str, bool] = field(default_factory=_nothing)
+    order: Annotated[
+        tuple[RunColumn, ...],
+        Key(
+            "Columns, from left to right",
+            "The columns from left to right: `topic`, `docno`, `rank`, `score`, `tag`, `post` (of a "
+            "formula), `label` (kept, and read by [measures of labels](measures.md#labels) only), `skip` "
+            "(no meaning, as often as needed). `topic` (unless `topic` below has the only one), `docno`, "
+            "and `rank` or `score` are required. Without `score`, the rank decides. If `runs.max_ranks` "
+            "is 1, both may be left out: each line is then at rank 1.",
+        ),
+    ]
+    separator: Annotated[
+        Separator,
+        Key(
+            "Separator",
+            "What separates the columns; tabs are white space. With `tab`, only tabs do: a column `skip` "
+            "may then be empty or a text, and quotation marks have no meaning. With commas or semicolons,"
+            " a column may be in quotation marks as in RFC 4180: it may then contain the separator, and "
+            "quotation marks are doubled. Ids contain no white space; a column `skip` may contain "
+            "anything, also line ends in quotation marks, or be empty.",
+            values=SEPARATORS,
+        ),
+    ] = "white-space"
+    topic: Annotated[
+        str,
+        Key(
+            "Code of the only topic",
+            "The code of the only topic, where lines do not name one: `order` then has no `topic`.",
+        ),
+    ] = ""
+    labels: Annotated[
+        Mapping[str, bool],
+        Key(
+            "Words of the label",
+            "The words of the column `label`: whether each says that the document is relevant.",
+        ),
+    ] = field(default_factory=_nothing)
 
 
 @dataclass(frozen=True, slots=True)
 class QrelsLines:
     """The lines of a file of qrels that is not in the usual four columns."""
 
-    order: tuple[QrelsColumn, ...]  # from left to right; a column `skip` has no meaning
-    separator: Separator = "white-space"
-    # Words of the column `grade`, each with its grade. Numbers are accepted too.
-    words: Mapping[str, int] = field(default_factory=_nothing)
+    order: Annotated[
+        tuple[QrelsColumn, ...],
+        Key(
+            "Columns, from left to right",
+            "The columns from left to right: `topic`, `docno`, `grade`, and `skip` (no meaning, as often "
+            "as needed).",
+        ),
+    ]
+    separator: Annotated[
+        Separator,
+        Key(
+            "Separator",
+            "What separates the columns, as in runs. With `tab`, gold files with a column of text can be "
+            'read: `order = ["topic", "docno", "skip", "grade"]`.',
+            values=SEPARATORS,
+        ),
+    ] = "white-space"
+    words: Annotated[
+        Mapping[str, int],
+        Key(
+            "Words that are grades",
+            "Words of the column `grade`, each with the value of its grade, such as `Good = 1`. Numbers "
+            "are accepted too. An export writes the first word of each grade.",
+        ),
+    ] = field(default_factory=_nothing)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRules:
     """The limits of generated answers. A run that only exceeds limits can be cut."""
 
-    max_words: int | None = None  # of an answer: after NFKC, separated by white space
-    max_characters: int | None = None  # of an answer, after NFKC
-    characters_label: str = ""  # the label of topics with the limit of characters of each topic
-    too_long: Severity = "error"  # what an answer with too many words or characters is
-    max_references: int | None = None  # of an answer
-    max_run_id: int | None = None  # characters of the id of a run
-    citations: int = 1  # of a sentence that are judged, the first ones
+    max_words: Annotated[
+        int | None, Key("Words at most", "The most words of an answer: after NFKC, separated by white space.")
+    ] = None
+    max_characters: Annotated[
+        int | None, Key("Characters at most", "The most characters of an answer, after NFKC.")
+    ] = None
+    characters_label: Annotated[
+        str,
+        Key(
+            "Label with the characters of a topic",
+            "The label of topics that has the most characters of the answers to each topic. "
+            "`topics.labels` names it too. Topics without it have those of `max_characters`.",
+        ),
+    ] = ""
+    too_long: Annotated[
+        Severity,
+        Key(
+            "A longer answer is",
+            "What an answer with too many words or characters is: an `error`, with which a run is refused"
+            " and can be cut; or a `warning`.",
+            values=SEVERITIES,
+        ),
+    ] = "error"
+    max_references: Annotated[int | None, Key("References at most", "The most references of an answer.")] = (
+        None
+    )
+    max_run_id: Annotated[
+        int | None, Key("Characters of the id of a run at most", "The most characters of the id of a run.")
+    ] = None
+    citations: Annotated[
+        int,
+        Key("Judged citations per sentence", "How many citations of a sentence are judged: the first ones."),
+    ] = 1
 
 
 @dataclass(frozen=True, slots=True)
 class RunRules:
     """The form and content of a submitted run."""
 
-    formats: tuple[RunFormat, ...]  # each file may have any of them
-    max_ranks: int  # ranked documents per topic, at most
-    # The kinds that a team may declare; the first is the main one.
-    kinds: tuple[RunKind, ...] = field(metadata={"key": "kind"})
-    answers: AnswerRules  # for formats of generated answers
-    columns: RunLines | None = None  # for the format `columns`
-    # What a run may use, such as text or math: each word with its name on pages. The last is the usual one. Empty: it
-    # is not asked.
-    uses: Mapping[str, str] = field(default_factory=_nothing)
-    # How documents with equal scores are ordered: by docno, descending; as in the file; or by the rank column. Without
-    # it as in trec_eval, by docno, and in bolt-xml as in the file.
-    ties: Ties | None = None
-    max_tag: int | None = None  # characters of a tag
-    # The characters that a tag may have besides letters and digits of ASCII; left out: any.
-    tag_characters: str | None = None
-    second_column: str = ""  # the word in the second column of trec-6, usually Q0; empty: any
-    missing_topics: Severity = "warning"  # what a topic of the track without a line is
-    out_of_range_ranks: Severity = "warning"  # what a rank below 1 or above `max_ranks` is
-    # What a document with the id of its topic is, where topics are documents of the collection: a warning, an error, or
-    # ignored, as if its line were not there.
-    topic_documents: TopicDocuments = "warning"
-    min_score: float | None = None  # the lowest accepted score
-    max_score: float | None = None  # the highest accepted score
-    max_passage_characters: int | None = None  # of the text of a citation
-    max_seconds_per_topic: float | None = None  # participants then submit the seconds of each topic
-    forbidden_fields: tuple[str, ...] = ()  # of a citation; assessors fill them in
-    # Documents that each team owes with its runs, such as about preprocessing: a word for each, with its title.
-    documents: Mapping[str, str] = field(default_factory=_nothing)
-    # The values that `eval` and `subtask` may have in a submission of bolt-xml. Those that are not listed are free.
-    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=_nothing)
-    phases: tuple[Phase, ...] = field(default=(), metadata={"key": "phase"})
-    questions: tuple[RunQuestion, ...] = field(default=(), metadata={"key": "question"})
+    formats: Annotated[
+        tuple[RunFormat, ...],
+        Key(
+            "Formats",
+            "The accepted [run formats](formats.md#runs). Each file may have any of them. `arqmath-6` and"
+            " `trec-6` exclude each other, because both have six columns.",
+            values=FORMATS,
+        ),
+    ]
+    max_ranks: Annotated[int, Key("Ranks per topic at most", "The most ranked documents for one topic.")]
+    kinds: Annotated[
+        tuple[RunKind, ...],
+        Key(
+            "Kinds of runs",
+            "The kinds of run, at least one. The first is the main one, which tables for papers mark.",
+        ),
+    ] = field(metadata={"key": "kind"})
+    answers: Annotated[
+        AnswerRules,
+        Key(
+            "Limits of generated answers",
+            "The limits of generated answers, for the formats of RAG, RAGTIME and DRAGUN.",
+            when=OF_ANSWERS,
+        ),
+    ]
+    columns: Annotated[
+        RunLines | None,
+        Key("Own columns", "The columns of the format `columns`.", when={"runs.formats": ("columns",)}),
+    ] = None
+    uses: Annotated[
+        Mapping[str, str],
+        Key(
+            "What runs may use",
+            'What a run may use, such as `{ text = "text", math = "math" }`: each word of files with its '
+            "name on pages. Teams state one of them; the last is the usual one. Without the key, teams "
+            "are not asked.",
+        ),
+    ] = field(default_factory=_nothing)
+    ties: Annotated[
+        Ties | None,
+        Key(
+            "Order of equal scores",
+            "How documents with equal scores are ordered: by `docno`, descending, as in trec_eval; as in "
+            "the `file`; or by the `rank` column. Without it as in trec_eval, and in `bolt-xml` as in the"
+            " file.",
+            values=TIES,
+        ),
+    ] = None
+    max_tag: Annotated[
+        int | None,
+        Key(
+            "Characters of a tag at most",
+            "The most characters of a tag, in the file and on the submission page. TREC accepts 20 in "
+            "most tracks.",
+        ),
+    ] = None
+    tag_characters: Annotated[
+        str | None,
+        Key(
+            "Other characters of a tag",
+            'The characters that a tag may have besides the letters and digits of ASCII, such as `"-_."`.'
+            " Left out: any. Empty: none.",
+        ),
+    ] = None
+    second_column: Annotated[
+        str,
+        Key(
+            "Word in the second column",
+            "The word in the second column of `trec-6`, such as `Q0`: another word is an error. Left out:"
+            " any word.",
+            when={"runs.formats": ("trec-6",)},
+        ),
+    ] = ""
+    missing_topics: Annotated[
+        Severity,
+        Key(
+            "A topic without a line is",
+            "What a topic of the track without a line is: a `warning`, or an `error`, with which a run is"
+            " refused.",
+            values=SEVERITIES,
+        ),
+    ] = "warning"
+    out_of_range_ranks: Annotated[
+        Severity,
+        Key(
+            "A rank out of range is",
+            "What a rank below 1 or above `max_ranks` is: a `warning`, since the scores decide and many "
+            "systems count from 0; or an `error`, with which a run is refused.",
+            values=SEVERITIES,
+        ),
+    ] = "warning"
+    topic_documents: Annotated[
+        TopicDocuments,
+        Key(
+            "A document with the id of its topic is",
+            "What a document with the id of its topic is, where topics are documents of the collection, "
+            "as in ArguAna and Quora: a `warning`; an `error`, with which a run is refused; or `ignore`: "
+            "the line is left out, is neither pooled nor scored, and the report counts it. [`assay "
+            "evaluate --ignore-topic-documents`](commands/evaluate.md) does so without a protocol.",
+            values=TOPIC_DOCUMENTS,
+        ),
+    ] = "warning"
+    min_score: Annotated[float | None, Key("Lowest score", "The lowest accepted score.")] = None
+    max_score: Annotated[float | None, Key("Highest score", "The highest accepted score.")] = None
+    max_passage_characters: Annotated[
+        int | None,
+        Key(
+            "Characters of a passage at most",
+            "The longest accepted passage, for citations.",
+            when={"unit": ("passage",)},
+        ),
+    ] = None
+    max_seconds_per_topic: Annotated[
+        float | None,
+        Key(
+            "Seconds per topic at most",
+            "The longest accepted time for a topic. Participants then submit the [seconds of each "
+            "topic](formats.md#seconds-of-each-topic).",
+        ),
+    ] = None
+    forbidden_fields: Annotated[
+        tuple[str, ...],
+        Key(
+            "Fields that runs must not have",
+            "Fields of a citation that a run must not have, because assessors decide them.",
+            when={"runs.formats": ("bolt-xml",)},
+        ),
+    ] = ()
+    documents: Annotated[
+        Mapping[str, str],
+        Key(
+            "Documents that teams owe",
+            'Documents that each team owes with its runs, such as `{ preprocessing = "Description of the '
+            'preprocessing" }`: a word for each, with its title on pages. Teams write them, or their '
+            "addresses, on the page of the team. The checklist names the teams that lack some, and "
+            "reminders list them.",
+        ),
+    ] = field(default_factory=_nothing)
+    attributes: Annotated[
+        Mapping[str, tuple[str, ...]],
+        Key(
+            "Values of attributes",
+            "The accepted values of the attributes `eval` and `subtask` of a submission in `bolt-xml`, "
+            'such as `{ eval = ["P3"] }`. An attribute that is not listed may have any value.',
+            when={"runs.formats": ("bolt-xml",)},
+        ),
+    ] = field(default_factory=_nothing)
+    phases: Annotated[
+        tuple[Phase, ...],
+        Key(
+            "Phases",
+            "The phases of the campaign, each with topics, daily limit and scores of its own: see "
+            "[Phases](../howto/run-a-campaign.md#phases).",
+        ),
+    ] = field(default=(), metadata={"key": "phase"})
+    questions: Annotated[
+        tuple[RunQuestion, ...],
+        Key(
+            "Questions about runs",
+            "Questions about each run, asked when it is submitted, such as which models and data it uses."
+            " Their answers are on the page of the run, in the API, in manifests and in archives. Teams "
+            "change them until the deadline.",
+        ),
+    ] = field(default=(), metadata={"key": "question"})
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -359,48 +817,164 @@ class RunRules:
 class PairRules:
     """The pairs of pooled documents of a topic that are judged."""
 
-    selection: PairSelection = "all"
-    k: int | None = None  # documents that a tournament makes the best; left out: 5
-    partners: int | None = None  # pairs of each document in a round of a tournament, above `k`; left out: 7
-    few: int | None = None  # documents of which all pairs are judged at last, above `partners`; left out: 9
+    selection: Annotated[
+        PairSelection,
+        Key(
+            "Judged pairs",
+            "All pairs; or pairs in rounds: a tournament, or the best unseen document of each run against"
+            " the winner so far.",
+            values=PAIR_SELECTIONS,
+        ),
+    ] = "all"
+    k: Annotated[
+        int | None,
+        Key(
+            "Best documents",
+            "The number of documents that a tournament makes the best. If left out: 5.",
+            when={".selection": ("tournament",)},
+        ),
+    ] = None
+    partners: Annotated[
+        int | None,
+        Key(
+            "Pairs per document and round",
+            "The pairs of each document in a round of a tournament, above `k`. If left out: 7.",
+            when={".selection": ("tournament",)},
+        ),
+    ] = None
+    few: Annotated[
+        int | None,
+        Key(
+            "Documents of the last round",
+            "The number of documents of which all pairs are judged at last, above `partners`. If left "
+            "out: 9.",
+            when={".selection": ("tournament",)},
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class PoolRules:
     """The way from runs to a pool, and the order in which it is judged."""
 
-    strategy: PoolStrategy
-    # True: the publication leaves the depth open, and organizers may change it.
-    depth_is_default: bool = False
-    target: int | None = None  # units per topic, for round-robin-until
-    # Share of word bigrams, above 0 and at most 1, of both passages.
-    near_duplicate_overlap: float | None = None
-    order: JudgingOrder = "random"
-    pairs: PairRules | None = None  # left out: documents are judged, not pairs of them
+    strategy: Annotated[
+        PoolStrategy,
+        Key(
+            "How ranks become a pool",
+            "How ranks become a pool: see [How pools are "
+            "made](../explanation/pools.md#which-units-are-pooled).",
+            values=POOL_STRATEGIES,
+        ),
+    ]
+    depth_is_default: Annotated[
+        bool,
+        Key(
+            "Organizers may choose other depths",
+            "The publication leaves the depth open. Pages then say that organizers may choose another.",
+        ),
+    ] = False
+    target: Annotated[
+        int | None,
+        Key(
+            "Units per topic",
+            "The number of units at which a topic is complete. Required by `round-robin-until`.",
+            when={"pool.strategy": ("round-robin-until",)},
+        ),
+    ] = None
+    near_duplicate_overlap: Annotated[
+        float | None,
+        Key(
+            "Overlap of near-duplicates",
+            "The share of word bigrams, above 0 and at most 1, from which two passages are near-duplicates.",
+            when={"unit": ("passage",)},
+        ),
+    ] = None
+    order: Annotated[
+        JudgingOrder,
+        Key(
+            "Order of judging",
+            "The order of judging: see [In which order a topic is "
+            "judged](../explanation/pools.md#in-which-order-a-topic-is-judged).",
+            values=ORDERS,
+        ),
+    ] = "random"
+    pairs: Annotated[
+        PairRules | None,
+        Key(
+            "Pairs",
+            "Which pairs of the pooled documents of a topic are judged, for the layout `pair`: see "
+            "[Pairs](../explanation/pools.md#pairs).",
+            when=OF_PAIRS,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceRules:
     """The clustering of formulas, and the choice of the judged instances of a visually distinct formula."""
 
-    # The formulas that are compared: none, the submitted, or the whole collection.
-    clustering: Clustering = "none"
-    strategy: InstanceStrategy | None = None  # how instances are selected; if left out: all are judged
-    limit: int | None = None  # instances per formula, at most
+    clustering: Annotated[
+        Clustering,
+        Key(
+            "Formulas that are compared",
+            "Which formulas are compared by their looks: those of the whole collection, those that runs "
+            "submit, or none.",
+            values=CLUSTERINGS,
+            when=OF_FORMULAS,
+        ),
+    ] = "none"
+    strategy: Annotated[
+        InstanceStrategy | None,
+        Key(
+            "Choice of instances",
+            "Which instances of a formula are shown: see [Which instances of a formula are "
+            "shown](../explanation/pools.md#which-instances-of-a-formula-are-shown).",
+            values=SAMPLING,
+            when=OF_FORMULAS,
+        ),
+    ] = None
+    limit: Annotated[
+        int | None,
+        Key(
+            "Instances per formula",
+            "The most instances of a formula that are shown. Required with a strategy.",
+            when=OF_FORMULAS,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Grade:
     """A grade of the scale."""
 
-    key: str  # names the grade in forms and files
-    value: int  # the grade in qrels, 0 to 999
-    label: str  # the text of the button
-    definition: str  # shown to assessors
-    shortcut: str = ""  # the key on the keyboard that chooses it
-    # The same for a citation in a generated answer; empty: as for a nugget.
-    citation_label: str = ""
-    citation_definition: str = ""
+    key: Annotated[
+        str,
+        Key(
+            "Key in files",
+            "Names the grade in forms and files: 1 to 50 letters, digits, hyphens or underscores.",
+        ),
+    ]
+    value: Annotated[int, Key("Grade", "The grade in qrels: 0 to 999. No two grades have the same value.")]
+    label: Annotated[str, Key("Button", "The text of the button.")]
+    definition: Annotated[str, Key("Definition", "What the grade means, shown to assessors.")]
+    shortcut: Annotated[str, Key("Shortcut", "The key that chooses the grade.")] = ""
+    citation_label: Annotated[
+        str,
+        Key(
+            "Button for a citation",
+            "The text of the button for a citation in a generated answer. Left out: `label`, which is "
+            "that of nuggets.",
+            when=OF_ANSWERS,
+        ),
+    ] = ""
+    citation_definition: Annotated[
+        str,
+        Key(
+            "Definition for a citation",
+            "What the grade means for a citation in a generated answer. Left out: `definition`.",
+            when=OF_ANSWERS,
+        ),
+    ] = ""
 
     def label_for(self, docno: str) -> str:
         """The text of the button for a unit."""
@@ -427,10 +1001,21 @@ PREFERENCES = (
 class PreferenceRules:
     """The choices about a pair of documents, besides one for each of the two."""
 
-    question: str = say("Which document is better for the topic?")  # shown above the choices
-    ties: bool = True  # whether two documents may be equally good
-    both_bad: bool = True  # whether both may be useless
-    strength: int = 1  # 2: a document may be much better, too
+    question: Annotated[str, Key("Question", "The question about the two documents, shown above them.")] = (
+        say("Which document is better for the topic?")
+    )
+    ties: Annotated[bool, Key("Both may be equally good", "Whether two documents may be equally good.")] = (
+        True
+    )
+    both_bad: Annotated[bool, Key("Both may be useless", "Whether both documents may be useless.")] = True
+    strength: Annotated[
+        int,
+        Key(
+            "Degrees of preference",
+            "`1`: a document is better. `2`: it may also be much better. It is for your own analysis: no "
+            "rule counts it, because the published ones count only which document is better.",
+        ),
+    ] = 1
 
     @property
     def grades(self) -> tuple[Grade, ...]:
@@ -448,23 +1033,53 @@ class PreferenceRules:
 class NonAnswer:
     """A choice that is not a grade and never becomes one."""
 
-    key: str  # names the choice in forms and files
-    label: str  # the text of the button
-    definition: str  # shown to assessors
-    needs_comment: bool = False  # whether the assessor must give a comment
-    shortcut: str = ""  # the key on the keyboard that chooses it
-    qrels_code: int | None = None  # the choice in qrels files of others; such a line has no grade
+    key: Annotated[str, Key("Key in files", "Names the choice in forms and files.")]
+    label: Annotated[str, Key("Button", "The text of the button.")]
+    definition: Annotated[str, Key("Definition", "What the choice means, shown to assessors.")]
+    needs_comment: Annotated[bool, Key("With a comment", "Whether the assessor must give a comment.")] = False
+    shortcut: Annotated[str, Key("Shortcut", "The key that chooses it.")] = ""
+    qrels_code: Annotated[
+        int | None,
+        Key(
+            "Number in qrels of others",
+            "The number that qrels files of others write for the choice, as ARQMath 2022 does. Such a "
+            "line counts as pooled and not judged. Without the key, the number is a grade outside the "
+            "scale, which is an error. A negative number needs no code: it always means pooled and not "
+            "judged, such as -2 for spam.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionChoice:
     """A choice of a question."""
 
-    key: str  # names the choice in forms and files
-    label: str  # the text of the button
-    value: int | None = None  # its grade in a set of qrels of the question, 0 to 999
-    definition: str = ""  # shown to assessors
-    shortcut: str = ""  # the key on the keyboard that chooses it; empty: the page gives it one
+    key: Annotated[
+        str,
+        Key(
+            "Key in files",
+            "Names the choice in forms and files: 1 to 50 letters, digits, hyphens or underscores. In a "
+            "frame, the value of the control in any words: 1 to 100 characters.",
+        ),
+    ]
+    label: Annotated[str, Key("Button", "The text of the button.")]
+    value: Annotated[
+        int | None,
+        Key(
+            "Grade",
+            "The grade of the answer in a set of qrels of the question: 0 to 999. All choices of a one-of"
+            " question have one, or none.",
+        ),
+    ] = None
+    definition: Annotated[str, Key("Definition", "When to choose it, shown to assessors.")] = ""
+    shortcut: Annotated[
+        str,
+        Key(
+            "Shortcut",
+            "The key that chooses it; no other choice of the protocol has it. If left out: the page shows"
+            " a free key while the question is the current one.",
+        ),
+    ] = ""
 
 
 YES_AND_NO = (QuestionChoice("yes", say("Yes")), QuestionChoice("no", say("No")))
@@ -477,25 +1092,123 @@ class Question:
     A condition is the key of a grade, `question:choice`, or `topic.LABEL:value`.
     """
 
-    key: str  # names the question in forms and files
-    label: str  # the question
-    kind: QuestionKind = "one-of"
-    given_choices: tuple[QuestionChoice, ...] = field(default=(), metadata={"key": "choice"})
-    choices_from: ChoicesFrom | None = None  # of any-of: the choices are the subtopics of the topic
-    after: tuple[str, ...] = ()  # conditions, one of which must hold; empty: asked after every grade
-    after_all: tuple[str, ...] = ()  # conditions that must all hold
-    required: bool = True  # whether an assessor who is asked must answer
-    # Of the documents for which it is asked; empty: all. If a document's language is not known, the answer is optional.
-    languages: tuple[str, ...] = ()
-    help: str = ""  # a sentence for assessors, below the question
-    min: float | None = None  # of a number
-    max: float | None = None  # of a number
-    unit: str = ""  # of a number, such as s or %
-    # Of a text; of a span, put in by `questions_for`: those of the document
-    max_characters: int | None = None
-    at_least: int | None = None  # choices of any-of and ranking, marked parts of span
-    at_most: int | None = None  # choices of any-of and ranking, marked parts of span
-    field: str = ""  # of a span in the layout form: the field whose text is marked
+    key: Annotated[
+        str,
+        Key(
+            "Key in files",
+            "Names the question in forms and files: 1 to 50 letters, digits, hyphens or underscores.",
+        ),
+    ]
+    label: Annotated[str, Key("Question", "The question.")]
+    kind: Annotated[
+        QuestionKind,
+        Key(
+            "Kind of answer",
+            "What the answer is: one choice, several choices, yes or no, a number, a text, marked parts "
+            "of a text (span), or the choices in order, best first. A span needs the layout "
+            "`topic-document` or `question-answer`, or `form` with `field`. Its answers are exported with"
+            " the judgments and feed no qrels.",
+            values=QUESTION_KINDS,
+        ),
+    ] = "one-of"
+    given_choices: Annotated[
+        tuple[QuestionChoice, ...],
+        Key(
+            "Choices",
+            "The choices of one-of, any-of and ranking, at least two, or the labels of span, at least one.",
+            when={".kind": ("one-of", "any-of", "ranking", "span")},
+        ),
+    ] = field(default=(), metadata={"key": "choice"})
+    choices_from: Annotated[
+        ChoicesFrom | None,
+        Key(
+            "Choices from",
+            "`subtopics`: the choices of any-of are the [subtopics of the topic](formats.md#topics). A "
+            "topic without subtopics is not asked about them.",
+            values=CHOICES_FROM,
+            when={".kind": ("any-of",)},
+        ),
+    ] = None
+    after: Annotated[
+        tuple[str, ...],
+        Key(
+            "Asked after any of",
+            "Conditions, one of which must hold for the question to be asked: the key of a grade, "
+            "`question:choice` of a question before it, or `topic.LABEL:value`. If left out: it is asked "
+            "after every grade. After a non-answer, no question is asked.",
+        ),
+    ] = ()
+    after_all: Annotated[
+        tuple[str, ...], Key("Asked after all of", "Conditions that must all hold, as in `after`.")
+    ] = ()
+    required: Annotated[
+        bool,
+        Key(
+            "An answer is required",
+            "Whether an assessor who is asked must answer. If not, no choice of an any-of question is an "
+            "answer too: none of them holds, in qrels and in agreement.",
+        ),
+    ] = True
+    languages: Annotated[
+        tuple[str, ...],
+        Key(
+            "Languages of the documents",
+            "The languages of the documents for which the question is asked. If the collection does not "
+            "say the language of a document, the question is asked and may stay open. If left out: all "
+            "documents.",
+        ),
+    ] = ()
+    help: Annotated[str, Key("Help for assessors", "A sentence for assessors, shown below the question.")] = (
+        ""
+    )
+    min: Annotated[
+        float | None, Key("Lowest number", "The lowest number that is accepted.", when={".kind": ("number",)})
+    ] = None
+    max: Annotated[
+        float | None,
+        Key("Highest number", "The highest number that is accepted.", when={".kind": ("number",)}),
+    ] = None
+    unit: Annotated[
+        str,
+        Key(
+            "Unit of the number", "The unit of a number, shown behind its field.", when={".kind": ("number",)}
+        ),
+    ] = ""
+    max_characters: Annotated[
+        int | None,
+        Key(
+            "Characters at most",
+            "The longest text that is accepted, in characters, up to 10,000. If left out: 10,000.",
+            when={".kind": ("text",)},
+        ),
+    ] = None
+    at_least: Annotated[
+        int | None,
+        Key(
+            "Choices at least",
+            "The fewest choices of an answer, or of a span the fewest marked parts. If left out: 1; of a "
+            "ranking without `at_most`, all.",
+            when={".kind": ("any-of", "ranking", "span")},
+        ),
+    ] = None
+    at_most: Annotated[
+        int | None,
+        Key(
+            "Choices at most",
+            "The most choices of an answer, or of a span the most marked parts, up to 100. If left out: "
+            "all choices, 100 marked parts.",
+            when={".kind": ("any-of", "ranking", "span")},
+        ),
+    ] = None
+    field: Annotated[
+        str,
+        Key(
+            "Marked field",
+            "Of a span in the layout `form`: the field of the row whose text is marked, as it is in the "
+            "table. The HTML shows it.",
+            when=OF_FORMS,
+        ),
+    ] = ""
 
     @property
     def choices(self) -> tuple[QuestionChoice, ...]:
@@ -517,14 +1230,33 @@ class Question:
 class FormRules:
     """The page of the layout `form`, made of a row of a table."""
 
-    # The columns of the rows besides topic and docno.
-    fields: tuple[str, ...]
-    # HTML in which `${name}` is the value of a field, and `${question.KEY}` the place of a question.
-    html: str
-    # True: HTML with controls and scripts of its own, as Turkle has it, shown in a frame without access to the site.
-    # Values are text there too; `${name|raw}` inserts one as it is.
-    # Its answers are stored as given; those to a question whose key is the name of a control are checked.
-    frame: bool = False
+    fields: Annotated[
+        tuple[str, ...],
+        Key(
+            "Columns of the table",
+            "The columns of the table besides `topic` and `docno`. A table with another column, or "
+            "without one of them, is refused.",
+        ),
+    ]
+    html: Annotated[
+        str,
+        Key(
+            "HTML",
+            "HTML, at most 200,000 characters. `${name}` is the value of a field, and `${question.KEY}` "
+            "the place of the question with that key: each question has one. Errors name the line of the "
+            "HTML. See [Judge the rows of a table](../howto/judge-rows.md).",
+        ),
+    ]
+    frame: Annotated[
+        bool,
+        Key(
+            "Own controls and scripts, in a frame",
+            "`true`: the HTML has controls and scripts of its own, as templates of Turkle have, and is "
+            "shown in a frame without access to the site. A value is text there too; `${name|raw}` "
+            "inserts it as it is. Its answers are stored by the names of its controls; those to a "
+            "question whose key is such a name are checked.",
+        ),
+    ] = False
 
 
 # Of questions only
@@ -535,20 +1267,75 @@ ANSWERED = Grade("answered", 0, say("Answered"), say("Answer the questions, then
 class JudgingRules:
     """The page and the choices of assessors, and the number of assessors per unit."""
 
-    layout: Layout  # the judging page
-    # The grades of the scale. A form may have none: then its questions are asked at once.
-    given_grades: tuple[Grade, ...] = field(default=(), metadata={"key": "grade"})
-    non_answers: tuple[NonAnswer, ...] = field(default=(), metadata={"key": "non_answer"})
-    questions: tuple[Question, ...] = field(default=(), metadata={"key": "question"})
-    form: FormRules | None = None  # for the layout form
-    judges: int = 1  # assessors per unit
-    groups: tuple[str, ...] = ()  # groups of assessors; one assessor of each judges a topic (NTCIR-12)
-    # Share of the topics that a second assessor also judges, 0 to 1. The plan of a dual batch prefers `dual_topics`.
-    dual_share: float = 0.0
-    in_context: bool = True  # whether a unit is shown in its post; False: alone
-    training_topics: int = 0  # number of topics with which the plan of a training round starts
-    dual_topics: int = 0  # topics of another assessor that each assessor judges afterwards
-    preference: PreferenceRules | None = None  # of the layout pair
+    layout: Annotated[
+        Layout,
+        Key("Judging page", "The judging page. `pair` shows two documents side by side.", values=LAYOUTS),
+    ]
+    given_grades: Annotated[
+        tuple[Grade, ...],
+        Key(
+            "Grades",
+            "The grades, at least one. A form may have questions only: then they are asked at once, and "
+            "each judgment has the choice `answered` with grade 0. With the layout `pair`, the choices "
+            "are those of `judging.preference` instead.",
+        ),
+    ] = field(default=(), metadata={"key": "grade"})
+    non_answers: Annotated[
+        tuple[NonAnswer, ...], Key("When no grade fits", "The choices that are not grades.")
+    ] = field(default=(), metadata={"key": "non_answer"})
+    questions: Annotated[
+        tuple[Question, ...], Key("Questions", "Further questions that the judging page asks after a grade.")
+    ] = field(default=(), metadata={"key": "question"})
+    form: Annotated[
+        FormRules | None,
+        Key("Form", "The page of the layout `form`, which shows a row of a table.", when=OF_FORMS),
+    ] = None
+    judges: Annotated[int, Key("Assessors per unit", "The number of assessors who judge each unit.")] = 1
+    groups: Annotated[
+        tuple[str, ...],
+        Key("Groups of assessors", "Groups of assessors; one assessor of each group judges a topic."),
+    ] = ()
+    dual_share: Annotated[
+        float,
+        Key(
+            "Share of topics judged twice",
+            "The share of the topics that a second assessor also judges. The plan of a dual batch "
+            "proposes them at random, unless the protocol has `dual_topics`; the preview of costs uses "
+            "it.",
+        ),
+    ] = 0.0
+    in_context: Annotated[
+        bool,
+        Key(
+            "Show units in context",
+            "Whether a formula is shown marked in its post, with a link to the thread, and a document "
+            "with a link to its thread. `false`: alone. The definitions of the grades tell assessors "
+            "whether the post counts.",
+        ),
+    ] = True
+    training_topics: Annotated[
+        int,
+        Key(
+            "Training topics",
+            "The number of training topics. The plan of a training round starts with as many.",
+        ),
+    ] = 0
+    dual_topics: Annotated[
+        int,
+        Key(
+            "Topics judged twice, per assessor",
+            "The number of another assessor's topics that each assessor judges afterwards. The plan of a "
+            "dual batch proposes those with the fewest relevant units.",
+        ),
+    ] = 0
+    preference: Annotated[
+        PreferenceRules | None,
+        Key(
+            "Choices about a pair",
+            "The choices about a pair of documents, for the layout `pair`.",
+            when=OF_PAIRS,
+        ),
+    ] = None
 
     @property
     def judges_pairs(self) -> bool:
@@ -630,56 +1417,179 @@ class JudgingRules:
 class NuggetRules:
     """The facts that generated answers should contain, which people or programs list before answers are judged."""
 
-    most: int | None = None  # nuggets of a topic
-    max_words: int | None = None  # of a nugget
+    most: Annotated[
+        int | None, Key("Nuggets per topic at most", "The most nuggets of a topic.", when=OF_ANSWERS)
+    ] = None
+    max_words: Annotated[
+        int | None, Key("Words of a nugget at most", "The most words of a nugget.", when=OF_ANSWERS)
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class GradeRule:
     """A grade that several answers give together."""
 
-    when: tuple[str, ...]  # conditions that must all hold, as in `after` of a question
-    grade: int  # 0 to 999
+    when: Annotated[
+        tuple[str, ...], Key("If all of", "Conditions that must all hold, as in `judging.question.after`.")
+    ]
+    grade: Annotated[int, Key("Grade", "The grade of the judgment, 0 to 999.")]
 
 
 @dataclass(frozen=True, slots=True)
 class QrelsSet(_Titled):
     """Further qrels of the same judgments, such as those of an answer."""
 
-    key: str  # names the set in measures and files: lower-case letters, digits, single hyphens
-    title: str = ""  # its name on pages; empty: the key
-    # The question whose answers are grades: one-of or yes-no; or any-of, whose choices become subtopics with the grade
-    # 1 if they are chosen and else 0. Empty: the grade of the judgment.
-    question: str = ""
-    # Of choices; left out: their values
-    grades: Mapping[str, int] = field(default_factory=_nothing)
-    # Come first; the first that holds counts
-    rules: tuple[GradeRule, ...] = field(default=(), metadata={"key": "rule"})
-    # Conditions, one of which must hold for a unit to have such a grade; empty: every unit
-    only: tuple[str, ...] = ()
-    otherwise: int | None = None  # the grade of the other graded units; left out: the set does not have them
-    aggregate: Aggregate = "single"  # as qrels.aggregate
-    min_relevant: int = 0  # as qrels.min_relevant
-    relevant_from: int = 1  # the grade from which a unit is relevant, in measures too
-    preferences: PreferenceRule | None = None  # as qrels.preferences, of pairs
+    key: Annotated[
+        str,
+        Key(
+            "Key in files",
+            "Names the set in measures (`quality:nDCG@5`) and files: lower-case letters, digits and "
+            "single hyphens.",
+        ),
+    ]
+    title: Annotated[str, Key("Title", "The name on pages. If left out: the key.")] = ""
+    question: Annotated[
+        str,
+        Key(
+            "Question",
+            "The one-of or yes-no question whose answers are the grades. For an any-of question, the "
+            "qrels have a line for each choice, as subtopics: grade 1 if it is chosen, otherwise 0. If "
+            "left out: the grade of the judgment, or only the rules, if there are some.",
+        ),
+    ] = ""
+    grades: Annotated[
+        Mapping[str, int],
+        Key(
+            "Grade of each choice",
+            "The grade of each choice: of the question, or without one of `judging.grade`. If left out: "
+            "the values of the choices. A choice without a grade counts as not answered.",
+        ),
+    ] = field(default_factory=_nothing)
+    rules: Annotated[
+        tuple[GradeRule, ...],
+        Key(
+            "Grades from several answers",
+            "Grades that several answers give together. They come before the answer, and the first rule "
+            "that holds counts.",
+        ),
+    ] = field(default=(), metadata={"key": "rule"})
+    only: Annotated[
+        tuple[str, ...],
+        Key(
+            "Only units with any of",
+            "Conditions, as in `judging.question.after`. A unit that meets none of them has the grade "
+            "`otherwise`.",
+        ),
+    ] = ()
+    otherwise: Annotated[
+        int | None,
+        Key(
+            "Grade of the others",
+            "The grade of judged units that have no other in this set, because they meet no condition of "
+            "`only`, no rule, or the question was not answered. If left out: the set does not have these "
+            "units.",
+        ),
+    ] = None
+    aggregate: Annotated[
+        Aggregate,
+        Key(
+            "Grade of a unit",
+            "How several judgments become one grade, as `qrels.aggregate`.",
+            values=AGGREGATES,
+        ),
+    ] = "single"
+    min_relevant: Annotated[
+        int,
+        Key("Fewest relevant units of a topic", "A topic with fewer relevant units is left out of the set."),
+    ] = 0
+    relevant_from: Annotated[
+        int,
+        Key(
+            "Relevant from grade",
+            "The grade from which a unit of the set is relevant: for `min_relevant`, and for curves and "
+            "reports of its leaderboard.",
+        ),
+    ] = 1
+    preferences: Annotated[
+        PreferenceRule | None,
+        Key(
+            "Grades from preferences",
+            "As `qrels.preferences`; each set of a protocol of pairs has it.",
+            values=PREFERENCE_RULES,
+            when=OF_PAIRS,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class QrelsRules:
     """The way from judgments to qrels."""
 
-    # The judgment, the highest grade of the instances, the sum over the judges; or of all judgments of a unit the lower
-    # median, the most frequent grade (of several, the lowest), or the mean, rounded half up.
-    aggregate: Aggregate = "single"
-    min_relevant: int = 0  # a topic with fewer units from `relevant_from` on is dropped
-    relevant_from: int = 1  # the grade from which a unit counts for `min_relevant`
-    # Of files that are imported; the usual four columns are always accepted.
-    columns: QrelsLines | None = None
-    topic_citations: bool = False  # True: citations that the topics' developers graded join the judged ones
-    export_groups: bool = False  # True: each group of assessors also has a qrels version
-    # How preferences become grades of documents, if pairs are judged.
-    preferences: PreferenceRule | None = None
-    sets: tuple[QrelsSet, ...] = field(default=(), metadata={"key": "set"})  # each also has a qrels version
+    aggregate: Annotated[
+        Aggregate,
+        Key(
+            "Grade of a unit",
+            "How judgments of a unit become its grade: the judgment, the highest grade of its instances, "
+            "or the sum over its judges; or of all judgments of a unit the median (of two in the middle, "
+            "the lower), the most frequent grade (of several, the lowest), or the mean (rounded half up)."
+            " An adjudication decides alone, except in a sum.",
+            values=AGGREGATES,
+        ),
+    ] = "single"
+    min_relevant: Annotated[
+        int,
+        Key(
+            "Fewest relevant units of a topic", "A topic with fewer relevant units is left out of the qrels."
+        ),
+    ] = 0
+    relevant_from: Annotated[
+        int, Key("Relevant from grade", "The grade from which a unit counts for `min_relevant`.")
+    ] = 1
+    columns: Annotated[
+        QrelsLines | None,
+        Key(
+            "Columns of imported qrels",
+            "The columns of qrels and gold files that are imported. The usual `topic 0 docno grade` is "
+            "accepted too.",
+        ),
+    ] = None
+    topic_citations: Annotated[
+        bool,
+        Key(
+            "Citations of the topics' developers join",
+            "Citations in the topics, graded by their developers, join the judged ones. If an assessor "
+            "judged the same citation, the judgment counts.",
+            when={"unit": ("passage",)},
+        ),
+    ] = False
+    export_groups: Annotated[
+        bool,
+        Key(
+            "Each group has qrels of its own",
+            "Freezing also makes a qrels version of each group's own grades.",
+        ),
+    ] = False
+    preferences: Annotated[
+        PreferenceRule | None,
+        Key(
+            "Grades from preferences",
+            "How the preferences between pairs become grades of documents: 2 for each pair won and 1 for "
+            "each level pair (`copeland`, with all pairs only), the place of the Bradley-Terry value, the"
+            " winners of the tournament on top, or the preferences themselves, for measures such as PGC "
+            "(`votes`). A document that was called useless, and was never preferred or level, has grade "
+            "0. Required with the layout `pair`.",
+            values=PREFERENCE_RULES,
+            when=OF_PAIRS,
+        ),
+    ] = None
+    sets: Annotated[
+        tuple[QrelsSet, ...],
+        Key(
+            "Further qrels",
+            "Further qrels of the same judgments, such as those of an answer. Freezing makes a version of"
+            " each, next to that of the grades.",
+        ),
+    ] = field(default=(), metadata={"key": "set"})
 
     def set_of(self, key: str) -> QrelsSet | None:
         return next((each for each in self.sets if each.key == key), None)
@@ -689,18 +1599,71 @@ class QrelsRules:
 class ScoringRules:
     """The measures, and what they are computed on."""
 
-    # In the notation of `assay.protocols.measures`; after the key of a set of qrels and a colon those of the set.
-    all_measures: tuple[str, ...] = field(metadata={"key": "measures"})
-    judged_only: bool = False  # for curves and reports: remove unjudged documents first
-    relevant_from: int = 1  # for curves and reports: the grade from which a document is relevant
-    # The same for the qrels of one group of assessors, also in the measures with this level. Left out: the same.
-    group_relevant_from: int | None = None
-    # The topics of a mean: all of the qrels, or those that run and qrels have in common.
-    average: Average = "judged"
-    # True: an instance counts as its distinct formula; only the first one stays.
-    collapse_instances: bool = False
-    duplicates_are_false_alarms: bool = False  # True: a repeated near-duplicate is not relevant
-    topic_classes: tuple[str, ...] = ()  # labels by which reports average; empty: all labels
+    all_measures: Annotated[
+        tuple[str, ...],
+        Key(
+            "Measures",
+            "The [measures](measures.md) of the leaderboard, at least one. Those of a set of qrels follow"
+            " its key and a colon: `quality:nDCG@5`.",
+        ),
+    ] = field(metadata={"key": "measures"})
+    judged_only: Annotated[
+        bool,
+        Key(
+            "Without unjudged documents",
+            "Curves and reports remove unjudged documents first. (A measure states this itself, by a prime.)",
+        ),
+    ] = False
+    relevant_from: Annotated[
+        int,
+        Key(
+            "Relevant from grade",
+            "The grade from which a document is relevant in curves and reports. Measures state it "
+            "themselves, by `rel=`. Where a measure without `rel=` would count from a lower grade, the "
+            "protocol is refused.",
+        ),
+    ] = 1
+    group_relevant_from: Annotated[
+        int | None,
+        Key(
+            "Relevant from grade, in qrels of a group",
+            "The same for the qrels of one group of assessors (`export_groups`). Measures with `rel=` "
+            "that grade have this one instead. If left out, it is `relevant_from`.",
+        ),
+    ] = None
+    average: Annotated[
+        Average,
+        Key(
+            "Topics of a mean",
+            "The topics that a mean covers: all topics of the qrels (a missing one counts 0), or those "
+            "that run and qrels have in common.",
+            values=AVERAGES,
+        ),
+    ] = "judged"
+    collapse_instances: Annotated[
+        bool,
+        Key(
+            "An instance counts as its formula",
+            "Each formula instance counts as its visually distinct formula; the first of each formula stays.",
+            when=OF_FORMULAS,
+        ),
+    ] = False
+    duplicates_are_false_alarms: Annotated[
+        bool,
+        Key(
+            "Near-duplicates are not relevant",
+            "A repeated near-duplicate counts as not relevant.",
+            when={"unit": ("passage",)},
+        ),
+    ] = False
+    topic_classes: Annotated[
+        tuple[str, ...],
+        Key(
+            "Labels for reports",
+            "The labels by which reports give means and rankings. Without the key, or if the topics have "
+            "none of these labels, reports cover every label.",
+        ),
+    ] = ()
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -727,49 +1690,105 @@ NO_RUNS = RunRules((), 0, (), AnswerRules())  # of a protocol of rows, to which 
 class AgreementRules:
     """The agreement of assessors: on every grade, and on two classes."""
 
-    # The grade of one judgment from which a unit counts as relevant, in the two classes too
-    binary_from: int = 1
+    binary_from: Annotated[
+        int,
+        Key(
+            "Relevant from grade",
+            "The grade of one judgment from which a unit counts as relevant: in two-way agreement, on the"
+            " live board and in the order `move-to-front`. In the qrels several judgments can be one "
+            "grade, such as their sum; `qrels.relevant_from` is about that.",
+        ),
+    ] = 1
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineRules:
     """Parameters of the baselines of `assay baseline` for the protocol."""
 
-    tokenizer: Tokenizer = "english-latex"  # of text baselines
+    tokenizer: Annotated[
+        Tokenizer,
+        Key(
+            "Words of text",
+            "How [text baselines](../howto/baselines.md) cut text into tokens: `english-latex`, English "
+            "words by their Porter stems without stop words, and formulas as commands, letters, numbers "
+            "and signs of LaTeX; `words-latex`, words as they are, for other languages; `words`, words "
+            "only, in formulas too.",
+            values=TOKENIZERS,
+        ),
+    ] = "english-latex"
 
 
 @dataclass(frozen=True, slots=True)
 class InteractionRules:
     """Sessions on topics that teams nominate, after their first runs (BOLT)."""
 
-    seconds_per_topic: int  # the longest session
-    measure: str = ""  # whose change is reported, one of `scoring.measures`; empty: the first
-    run_kind: str = "post-interaction"  # the kind of the runs that follow it
+    seconds_per_topic: Annotated[
+        int,
+        Key(
+            "Seconds per topic",
+            "The seconds of a session, at most. The site ends it then, and a time log with more is refused.",
+        ),
+    ]
+    measure: Annotated[
+        str,
+        Key(
+            "Reported measure",
+            "The measure whose change the report on the interaction shows; one of `scoring.measures`. If "
+            "left out: the first of them.",
+        ),
+    ] = ""
+    run_kind: Annotated[
+        str,
+        Key(
+            "Kind of the runs that follow",
+            "The kind of the runs that follow. A team submits them only after a session.",
+        ),
+    ] = "post-interaction"
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """An evaluation protocol."""
 
-    slug: str  # its name in commands and addresses: lower-case letters, digits, single hyphens
-    title: str  # one line
-    source: str  # the publication of its figures
-    unit: Unit  # what a run retrieves
-    topics: TopicRules
-    pool: PoolRules
-    instances: InstanceRules
-    judging: JudgingRules
-    qrels: QrelsRules
-    agreement: AgreementRules
-    baselines: BaselineRules
-    nuggets: NuggetRules
-    interaction: InteractionRules | None
+    slug: Annotated[
+        str,
+        Key(
+            "Name in addresses",
+            "The name of the protocol in commands and addresses: lower-case letters, digits and single "
+            "hyphens, at most 100 characters.",
+        ),
+    ]
+    title: Annotated[str, Key("Title", "One line for people.")]
+    source: Annotated[str, Key("Source", "The publication or guidelines that the figures are taken from.")]
+    unit: Annotated[
+        Unit,
+        Key(
+            "What is judged",
+            "What a run retrieves. Tweets, claims, arguments and web pages are documents. A `passage` is "
+            "a document of the collection too, unless the layout is `citation` or a format is `bolt-xml`:"
+            " then it is a citation of a post.",
+            values=UNITS,
+        ),
+    ]
+    topics: Annotated[TopicRules, Key("Topics")]
+    pool: Annotated[PoolRules, Key("Pool")]
+    instances: Annotated[InstanceRules, Key("Formula instances")]
+    judging: Annotated[JudgingRules, Key("Judging")]
+    qrels: Annotated[QrelsRules, Key("Qrels")]
+    agreement: Annotated[AgreementRules, Key("Agreement")]
+    baselines: Annotated[BaselineRules, Key("Text baselines")]
+    nuggets: Annotated[NuggetRules, Key("Nuggets")]
+    interaction: Annotated[InteractionRules | None, Key("Interaction")]
     text: str = field(repr=False, metadata={"key": ""})  # of the file; not a key
-    # Without them, nothing is submitted or scored: only for rows.
-    runs: RunRules = NO_RUNS
-    scoring: ScoringRules = ScoringRules(())
-    # Published sizes of the collection, to compare with.
-    published: Mapping[str, float] = field(default_factory=_nothing)
+    runs: Annotated[RunRules, Key("Runs")] = NO_RUNS
+    scoring: Annotated[ScoringRules, Key("Measures")] = ScoringRules(())
+    published: Annotated[
+        Mapping[str, float],
+        Key(
+            "Published figures",
+            "Sizes of the published collection, to compare yours with: any names, each with a number.",
+        ),
+    ] = field(default_factory=_nothing)
 
     @property
     def judged_noun(self) -> str:

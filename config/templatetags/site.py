@@ -16,9 +16,9 @@ from django.utils.translation import get_language, gettext, gettext_noop
 
 from accounts.access import AnyUser, oversees
 from accounts.models import User
-from assay.protocols.description import FORMATS, label_title, label_value
+from assay.protocols.description import label_title, label_value
 from assay.protocols.measures import parse_measure
-from assay.protocols.schema import EVERY_RANK
+from assay.protocols.schema import EVERY_RANK, FORMATS
 from assessment.nuggets.selectors import has_nuggets
 from config.languages import SOURCE, words_of_scripts
 from config.pages.checklist import checklist

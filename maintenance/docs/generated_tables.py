@@ -1,7 +1,7 @@
 """Directives that write parts of the reference from the code: measures, protocol keys, protocols, options of commands.
 
-What only a person can say (the meaning of a key, the name of a measure elsewhere) is in TOML files next to the pages. A
-key without an entry there, or an entry without a key, is an error.
+What only a person can say of a measure, such as its name elsewhere, is in a TOML file next to the pages. A measure
+without an entry there, or an entry without a measure, is an error.
 """
 
 import os
@@ -139,17 +139,14 @@ def protocol_keys(table: str) -> Iterator[str]:
     if not table:
         is_table = {key: is_dataclass(_bare(hint)) or key == "published" for key, (_, hint) in keys.items()}
         keys = {key: pair for key, pair in keys.items() if not is_table[key]}
-    meanings = _notes(
-        "protocol-keys.toml", {f"{table}.{key}".lstrip("."): None for key in keys}, prefix=table
-    )
+    about = structure.words(TABLES[table])
     if table in NOT_CARRIED_OUT:
         yield f"**{NOT_CARRIED_OUT[table]}**"
         yield ""
     yield "| key | values | if left out | meaning |"
     yield "|---|---|---|---|"
     for key, (field, hint) in keys.items():
-        meaning = meanings[f"{table}.{key}".lstrip(".")]
-        yield f"| `{key}` | {_values(hint)} | {_left_out(field, hint)} | {_cell(meaning)} |"
+        yield f"| `{key}` | {_values(hint)} | {_left_out(field, hint)} | {_cell(about[key].help)} |"
 
 
 def keys_not_carried_out(_: str) -> Iterator[str]:
@@ -208,11 +205,9 @@ DIRECTIVES: Mapping[str, Callable[[str], Iterator[str]]] = {
 }
 
 
-def _notes(name: str, keys: Mapping[str, Any], prefix: str | None = None) -> dict[str, Any]:
+def _notes(name: str, keys: Mapping[str, Any]) -> dict[str, Any]:
     """The entries of a notes file, which must be those of the code."""
     notes = tomllib.loads((REFERENCE / name).read_text())
-    if prefix is not None:
-        notes = {key: note for key, note in notes.items() if key.rpartition(".")[0] == prefix}
     for key in keys.keys() ^ notes.keys():
         state = "has no entry" if key in keys else "is not in the code"
         raise ValueError(f"docs/reference/{name}: {key} {state}")

@@ -8,8 +8,7 @@ from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay.measures.scores import ALL
 from assay.papers.tables import CHECK, Column, Group, PaperTable, Value, number, words
-from assay.protocols.description import SHOWN_TO
-from assay.protocols.schema import Phase
+from assay.protocols.schema import SHOWN_TO, Phase
 from assay.tables import shown
 from participation.teams.selectors import own_teams
 from pooling.models import Run

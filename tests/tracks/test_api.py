@@ -193,7 +193,7 @@ def test_organizer_adds_a_protocol() -> None:
     read = call(api(None), "GET", "protocol", "own").json()
 
     assert (added.status_code, read["text"]) == (201, text)
-    errors = [(error["line"], error["message"].partition(":")[0]) for error in wrong.json()["errors"]]
+    errors = [(error["line"], error["key"]) for error in wrong.json()["errors"]]
     assert (wrong.status_code, errors[:2]) == (422, [(2, "x"), (3, "unit")])
 
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
-from assay.protocols.loader import parse_protocol
+from assay.protocols.loader import read_checked
 from assay.protocols.schema import Protocol
 from corpus.models import Collection
 from web.names import NameField
@@ -39,7 +39,7 @@ class StoredProtocol(models.Model):
 @lru_cache(maxsize=64)
 def _parsed(slug: str, text: str) -> Protocol:
     """A stored file never changes, so it is parsed once."""
-    return parse_protocol(text, name=f"{slug}.toml")
+    return read_checked(text, name=f"{slug}.toml")
 
 
 class Track(models.Model):

@@ -2,7 +2,8 @@
 
 import json
 import tomllib
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -11,7 +12,7 @@ from assay.cli.main import main
 from assay.protocols.loader import MOST, shipped_slugs, shipped_text
 from assay.protocols.measures import Measure, MeasureError, parse_measure, parse_measures
 from assay.protocols.schema import Protocol
-from assay.structure import json_schema
+from assay.structure import json_schema, keys, table_in, words
 
 GOOD = shipped_text("arqmath-2021-task1")
 
@@ -65,8 +66,33 @@ def test_command_prints_a_valid_schema_with_the_meaning_of_keys(capsys: pytest.C
     schema = json.loads(capsys.readouterr().out)
     Draft202012Validator.check_schema(schema)
     assert schema["$defs"]["RunKind"]["properties"]["scored"] == {
-        "description": "whether leaderboards have its runs", "default": True, "type": "boolean"
-    }  # fmt: skip
+        "title": "On leaderboards",
+        "description": "Whether leaderboards have the runs of the kind.",
+        "default": True,
+        "type": "boolean",
+    }
+    formats = schema["$defs"]["RunRules"]["properties"]["formats"]
+    assert "](" not in formats["description"], "links of the reference lead nowhere in an editor"
+
+
+def tables_of(kind: type) -> Iterator[type]:
+    """A dataclass and all below it."""
+    yield kind
+    for _, hint in keys(kind).values():
+        if (inner := table_in(hint)) is not None:
+            yield from tables_of(inner)
+
+
+def test_every_key_has_a_label_and_words_for_all_its_values() -> None:
+    for table in dict.fromkeys(tables_of(Protocol)):
+        for name, (_, hint) in keys(table).items():
+            key = words(table)[name]
+            listed = next(
+                (get_args(each) for each in (hint, *get_args(hint)) if get_origin(each) is Literal), ()
+            )
+            assert key.label, (table, name)
+            assert key.help or table is Protocol, (table, name)
+            assert not key.values or set(key.values) == set(listed), (table, name)
 
 
 @pytest.mark.parametrize(

@@ -79,11 +79,16 @@ BROKEN = {
         "runs.question[2].header: 'answers.cpu' answers two questions",
     ),
     "a title of two lines": ("depth = 45", 'title = "a\\nb"', "runs.kind[1].title: 'a\\nb' is not one line"),
-    "negative depth": ("depth = 45", "depth = -1", "runs.kind[1].depth: -1 is below 0 or above"),
+    "negative depth": ("depth = 45", "depth = -1", "runs.kind[1].depth: -1 is below 1 or above"),
+    "a depth of nothing": (
+        "depth = 45",
+        "depth = 0",
+        "runs.kind[1].depth: 0 is below 1 or above runs.max_ranks, 1000; leave the key out if runs of the kind are not",
+    ),
     "a depth that no run has": (
         "depth = 45",
         "depth = 1001",
-        "runs.kind[1].depth: 1001 is below 0 or above runs.max_ranks, 1000",
+        "runs.kind[1].depth: 1001 is below 1 or above runs.max_ranks, 1000",
     ),
     "no depth at all": (RUN_KINDS, ONE_KIND, "runs.kind: the strategy top-k needs a depth"),
     "nothing scored": (

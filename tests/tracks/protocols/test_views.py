@@ -38,6 +38,15 @@ def test_protocol_is_shown_and_downloaded(client: Client) -> None:
     assert toml.content.decode() == track.protocol.text
 
 
+def test_stored_protocol_of_an_earlier_version_with_fewer_rules_is_still_shown(client: Client) -> None:
+    stored = make_track(protocol="trec-adhoc").protocol
+    StoredProtocol.objects.filter(pk=stored.pk).update(text=stored.text.replace("depth = 100", "depth = 0"))
+
+    page = client.get(reverse("tracks:protocol", args=[stored.slug]))
+
+    assert "0 of every run" in page.content.decode()
+
+
 SLUG = "trec-adhoc"
 EARLIER = shipped_text(SLUG).replace("max_ranks = 1000", "max_ranks = 500")
 
