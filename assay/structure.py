@@ -94,17 +94,20 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, float) or is_whole(value)
 
 
-def structured(kind: type[T], data: object, *, most: int | None = None, **others: Any) -> T:
+def structured(
+    kind: type[T], data: object, *, most: int | None = None, is_open: bool = False, **others: Any
+) -> T:
     """A dataclass from data.
 
     Args:
         most: the limit of the size of numbers.
+        is_open: other programs write the data, and keys that are not fields are ignored.
         others: values of the fields that are not keys.
 
     Raises:
         WrongStructure: Keys are unknown or missing, or values are not of the annotated type.
     """
-    made: T = _Reader(kind, most).table(kind, data, "", others)
+    made: T = _Reader(kind, most, is_open).table(kind, data, "", others)
     return made
 
 
@@ -166,16 +169,19 @@ def _expect(kind: type, value: object, key: str) -> Any:
 
 
 class _Reader:
-    """Reads data of one file. `most` is the limit of numbers."""
+    """Reads data of one file. `most` is the limit of numbers; `is_open` ignores unknown keys."""
 
-    def __init__(self, root: type, most: int | None) -> None:
+    def __init__(self, root: type, most: int | None, is_open: bool) -> None:
         self.root = root
         self.most = most
+        self.is_open = is_open
 
     def table(
         self, kind: Any, given: object, key: str, others: Mapping[str, Any] = MappingProxyType({})
     ) -> Any:
         data, known = _expect(dict, given, key), keys(kind)
+        if self.is_open:
+            data = {child: value for child, value in data.items() if child in known}
         meant = {child: _close(child, known) for child in data if child not in known}
         problems = [self._unknown(kind, key, child, close) for child, close in meant.items()]
         values = dict(others)

@@ -33,19 +33,21 @@ from assay.statistics.reusability import Scoring
 
 
 def computed_again(contents: Contents, board: LeaderboardRecord, analysis: AnalysisRecord) -> Result | None:
-    """The values of an analysis; None if it depends on more than the archive has: which judgments counted at its time.
+    """The values of an analysis of the right form.
+
+    None if it depends on more than the archive has: which judgments counted at its time.
 
     Raises:
-        BadArchive: It names runs or versions that the archive does not have, or cannot be computed.
+        BadArchive: It cannot be computed.
     """
     compute = KINDS.get(analysis.kind)
     if compute is None:
         return None
     try:
         return compute(contents, board, analysis)
-    except (KeyError, TypeError, ValueError, IndexError, PoolError) as error:
+    except (ValueError, PoolError) as error:
         raise BadArchive(
-            f"The analysis “{analysis.kind}” of leaderboard {board.number} cannot be computed again: {error!r}."
+            f"The analysis “{analysis.kind}” of leaderboard {board.number} cannot be computed again: {error}."
         ) from None
 
 
@@ -76,7 +78,7 @@ def _topics(contents: Contents, board: LeaderboardRecord, analysis: AnalysisReco
             values[measure][topic][run] = value
     scores = {}
     for measure in means_among(board.measures):  # of the topics of all runs, by code
-        columns = [of_topic for _, of_topic in sorted(values[measure].items()) if len(of_topic) == len(runs)]
+        columns = [of for _, of in sorted(values[measure].items()) if all(run in of for run in runs)]
         rows = [[of_topic[run] for of_topic in columns] for run in runs]
         scores[measure] = np.array(rows, dtype=np.float64).reshape(len(runs), len(columns))
     return by_topics(scores, seed=analysis.seed)
@@ -142,7 +144,7 @@ def is_derived(contents: Contents, qrels: QrelsRecord, judgments: Sequence[Judgm
     """
     if qrels.pool is None:
         return False
-    with refusing(f"The judgments of the qrels version {qrels.version}", TypeError, ValueError):
+    with refusing(f"The judgments of the qrels version {qrels.version}", ValueError):
         counted = set(numbers_in(qrels.report.get("judgments", []), len(judgments)))
     protocol, chain = contents.protocol(qrels.protocol), contents.chain(contents.pools[qrels.pool])
     pairs = {

@@ -9,9 +9,9 @@ import hashlib
 import html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from assay.archive.description import KEYWORDS, abstract, author, organizers, title
@@ -19,6 +19,9 @@ from assay.archive.records import Index
 from assay.client.files import Sent
 from assay.client.server import UPLOAD_SECONDS, Server, ServerError
 from assay.errors import InputError
+from assay.structure import WrongStructure, structured
+
+T = TypeVar("T")
 
 API = "api/deposit/depositions/"
 CREATIVE_COMMONS = re.compile(
@@ -37,6 +40,45 @@ class Draft(NamedTuple):
     bucket: str  # address of its files
     files: Mapping[str, str]  # the id of each file by its name
     is_published: bool
+
+
+@dataclass(frozen=True)
+class _Stored:
+    checksum: str
+
+
+@dataclass(frozen=True)
+class _NewerLinks:
+    latest_draft: str
+
+
+@dataclass(frozen=True)
+class _Newer:
+    links: _NewerLinks
+
+
+@dataclass(frozen=True)
+class _File:
+    filename: str
+    id: str
+
+
+@dataclass(frozen=True)
+class _Links:
+    html: str
+    bucket: str = ""  # a published deposit has none
+
+
+@dataclass(frozen=True)
+class _Deposit:
+    """The parts that count of a deposit as the service describes it."""
+
+    id: int
+    submitted: bool
+    links: _Links
+    metadata: dict[str, Any]  # its `prereserve_doi` is true, or an object with the DOI
+    doi: str | None = None
+    files: list[_File] = field(default_factory=list)
 
 
 class _Body:
@@ -75,9 +117,8 @@ class Service:
     def new_version(self, number: int) -> Draft:
         """A draft of a new version of a published deposit. It begins with the files of the old one."""
         answer = self._server.post(f"{number}/actions/newversion", is_repeatable=True)
-        with _understood():
-            address = answer["links"]["latest_draft"]
-        return self._draft(self._server.get(self._server.own(address)))
+        draft = _understood(_Newer, answer).links.latest_draft
+        return self._draft(self._server.get(self._server.own(draft)))
 
     def fill(
         self, draft: Draft, path: Path, metadata: Mapping[str, Any], progress: Callable[[int], None]
@@ -98,35 +139,32 @@ class Service:
                 headers={"Content-Length": str(path.stat().st_size)},
                 timeout=UPLOAD_SECONDS,
             )
-        with _understood():
-            checksum = stored["checksum"]
-        if checksum != f"md5:{md5.hexdigest()}":
+        if _understood(_Stored, stored).checksum != f"md5:{md5.hexdigest()}":
             raise ServerError(f"{path.name}: what was stored has another MD5; nothing was published")
 
     def publish(self, draft: Draft) -> Draft:
         """The deposit with its DOI. It cannot be taken back."""
         return self._draft(self._server.post(f"{draft.number}/actions/publish", is_repeatable=True))
 
-    def _draft(self, answer: Mapping[str, Any]) -> Draft:
-        with _understood():
-            reserved, is_published = answer["metadata"].get("prereserve_doi"), bool(answer["submitted"])
-            return Draft(
-                number=answer["id"],
-                doi=answer.get("doi") or (reserved["doi"] if isinstance(reserved, dict) else ""),
-                page=answer["links"]["html"],
-                bucket="" if is_published else answer["links"]["bucket"],
-                files={each["filename"]: each["id"] for each in answer.get("files", ())},
-                is_published=is_published,
-            )
+    def _draft(self, answer: object) -> Draft:
+        deposit = _understood(_Deposit, answer)
+        reserved = deposit.metadata.get("prereserve_doi")
+        return Draft(
+            number=deposit.id,
+            doi=deposit.doi or (str(reserved.get("doi", "")) if isinstance(reserved, dict) else ""),
+            page=deposit.links.html,
+            bucket="" if deposit.submitted else deposit.links.bucket,
+            files={each.filename: each.id for each in deposit.files},
+            is_published=deposit.submitted,
+        )
 
 
-@contextmanager
-def _understood() -> Iterator[None]:
-    """Say that it is another service if its answer lacks what those of Zenodo have."""
+def _understood(kind: type[T], answer: object) -> T:
+    """The parts of an answer; it is another service if its answer lacks what those of Zenodo have."""
     try:
-        yield
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ServerError(f"this service does not answer as Zenodo does: {error}") from None
+        return structured(kind, answer, is_open=True)
+    except WrongStructure as error:
+        raise ServerError(f"this service does not answer as Zenodo does: {error.problems[0]}") from None
 
 
 def metadata_of(index: Index, *, license: str, communities: Sequence[str]) -> dict[str, Any]:  # noqa: A002

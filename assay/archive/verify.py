@@ -13,6 +13,7 @@ from typing import Any
 from assay.archive.analyses import computed_again, is_derived
 from assay.archive.contents import Contents, Reader
 from assay.archive.files import CHECKSUMS, Advance, BadArchive, nothing, refusing
+from assay.archive.forms import check_intervals, check_qrels_report, check_result, check_run_report
 from assay.archive.records import (
     FORMAT,
     JUDGMENTS,
@@ -117,6 +118,7 @@ def _few(problems: Iterable[str]) -> str:
 def _runs(contents: Contents) -> Finding:
     problems = []
     for run in contents.index.runs:
+        check_run_report(run)
         report = contents.checked(run).report
         if report.errors:
             problems.append(f"{run.file} ({run.tag}): {report.errors[0]}")
@@ -246,6 +248,7 @@ def _check_judgments(contents: Contents, rows: list[JudgmentRow]) -> Finding:
 
 def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding]:
     for qrels in contents.index.qrels:
+        check_qrels_report(contents, qrels)
         columns = contents.qrels_columns(qrels)
         problems = []
         if sha256_of(format_qrels(columns)) != qrels.sha256:
@@ -314,8 +317,11 @@ def _left_out(
 
 
 def _made(qrels: QrelsRecord) -> datetime:
-    with refusing(f"The time of the qrels version {qrels.version}", ValueError, TypeError):
-        return datetime.fromisoformat(qrels.created_at)
+    with refusing(f"The time of the qrels version {qrels.version}", ValueError):
+        made = datetime.fromisoformat(qrels.created_at)
+        if made.tzinfo is None:
+            raise ValueError(f"{qrels.created_at} is not a time with a zone")
+        return made
 
 
 def _grades(contents: Contents, qrels: QrelsRecord, judgments: list[JudgmentRow]) -> dict[Unit, set[int]]:
@@ -325,8 +331,7 @@ def _grades(contents: Contents, qrels: QrelsRecord, judgments: list[JudgmentRow]
     assignments that have changed since, so each of them may.
     """
     made = _made(qrels)
-    with refusing(f"The time of the qrels version {qrels.version}", TypeError):
-        replaced = {row.replaces for row in judgments if row.judged_at is None or row.judged_at <= made}
+    replaced = {row.replaces for row in judgments if row.judged_at is None or row.judged_at <= made}
     protocol = contents.protocol(qrels.protocol)
     grades_of = _grades_in(contents, qrels)
     by_judge: defaultdict[Unit, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
@@ -425,6 +430,7 @@ def _phase(contents: Contents, board: PhaseRecord) -> Finding:
 
 def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
     """Score the runs of a leaderboard again, and compare every value."""
+    check_intervals(board)
     judged, scores = contents.scores(board)
     measures = parse_measures(board.measures)
     n_scores, problems = _scored_again(contents, board, judged, scores)
@@ -472,6 +478,7 @@ def score_line(run: int, topic: str, measure: str, value: float) -> str:
 def _analysis(contents: Contents, board: LeaderboardRecord, name: str) -> Finding:
     """Compute an analysis again, and compare every value."""
     analysis = parsed(AnalysisRecord, contents.reader.read(name), name)
+    check_result(contents, board, analysis, name)
     part = f"analysis “{analysis.kind}” of leaderboard {board.number}"
     again = computed_again(contents, board, analysis)
     if again is None:

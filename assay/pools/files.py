@@ -10,6 +10,7 @@ Only pools whose units have members (`assay.pools.depth`) have the last two. Unk
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from assay.formats.text import lines_of, read_text
 from assay.pools.statistics import partly_shown, statistics
 from assay.pools.strategies import BuiltPool, PoolInput
 from assay.protocols.schema import Protocol
+from assay.structure import WrongStructure, structured
 
 PART = 20_000  # rows in memory as text at a time
 
@@ -144,6 +146,24 @@ def read_docnos(path: Path, *, column: int = 1) -> dict[str, set[str]]:
     return docnos
 
 
+@dataclass(frozen=True)
+class _PooledRun:
+    kind: str
+    depth: int
+
+
+@dataclass(frozen=True)
+class _Members:
+    partly: int | None = None
+
+
+@dataclass(frozen=True)
+class _Record:
+    runs: list[_PooledRun]
+    n: int = 0
+    members: _Members = _Members()
+
+
 class PoolSummary(NamedTuple):
     """Facts of a pool for tables: the depth of each kind of run, and the units whose members are judged in part."""
 
@@ -157,15 +177,15 @@ def read_summary(path: Path) -> PoolSummary:
     Raises:
         PoolFileError: The file is no such record.
     """
-    depths: dict[str, int] = {}
     try:
-        values = json.loads(path.read_bytes())
-        for run in values["runs"]:
-            depths[run["kind"]] = max(depths.get(run["kind"], 0), run["depth"])
-        return PoolSummary({f"{kind}": int(depth) for kind, depth in depths.items()}, partly_shown(values))
-    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        values: _Record = structured(_Record, json.loads(path.read_bytes()), is_open=True)
+    except (ValueError, RecursionError, WrongStructure) as error:
         text = f"{path}: not the record of a pool, which `assay pool` writes next to its output as FILE.json"
-        raise PoolFileError(f"{text}: {type(error).__name__}, {error}") from None
+        raise PoolFileError(f"{text}: {error}") from None
+    depths: dict[str, int] = {}
+    for run in values.runs:
+        depths[run.kind] = max(depths.get(run.kind, 0), run.depth)
+    return PoolSummary(depths, partly_shown(asdict(values)))
 
 
 def record(

@@ -7,7 +7,6 @@ from accounts.models import User
 from assay.archive.records import AnalysisRecord
 from pooling.models import Run
 from publishing.archives.records import record_of, row_of, save
-from publishing.errors import LoadRefused
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
 
 RENAMED = ("runs", "pooled", "qrels")  # parts of a result with rows that name runs, evaluations or qrels
@@ -41,22 +40,12 @@ def store(
     qrels: Mapping[int, Qrels],
     by: User,
 ) -> None:
-    """Store an analysis of an archive, by the numbers of the archive.
-
-    Raises:
-        LoadRefused: There is no such kind of analysis, or its result has another form.
-    """
-    if record.kind not in Analysis.Kind.values:
-        raise LoadRefused(f"There is no analysis of the kind {record.kind!r}.")
+    """Store an analysis of a verified archive, by the numbers of the archive."""
     ids = {
         "run": {number: run.pk for number, run in runs.items()},
         "evaluation": {place: each.pk for place, each in enumerate(evaluations)},
         "id": {version: each.pk for version, each in qrels.items()},
     }
-    try:
-        result = _renamed(record.result, ids)
-    except (AttributeError, TypeError) as error:
-        raise LoadRefused(f"The analysis {record.kind} is not of the form that Assay writes.") from error
     arguments = {"qrels": [ids["id"][version] for version in record.qrels]} if record.qrels else {}
     save(
         row_of(
@@ -65,7 +54,7 @@ def store(
             leaderboard=board,
             arguments=arguments,
             status=Analysis.Status.READY,
-            result=result,
+            result=_renamed(record.result, ids),
             created_by=by,
         )
     )

@@ -1,13 +1,12 @@
 """Stores the contents of a verified archive as a new track. The caller opens the transaction."""
 
-import logging
 import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from django.core.files.base import ContentFile, File
 from django.utils import timezone
@@ -66,11 +65,18 @@ from tracks.guidelines.rendering import rendered
 from tracks.models import Assessor, GuidelinesVersion, Machine, Organizer, Row, StoredProtocol, Topic, Track
 from tracks.protocols import services as protocol_services
 
-logger = logging.getLogger(__name__)
-
 PLAIN = ("scenario", "criteria", "split", "formula_id", "latex")  # plain texts of topics
 AT_ONCE = 5_000
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 CODE_NAME = re.compile(r"A[1-9][0-9]{0,7}")
+
+
+class Named(dict[Key, Value]):
+    """Rows by their names or numbers in the archive. A name that the archive does not have is refused."""
+
+    def __missing__(self, key: Key) -> Value:
+        raise LoadRefused(f"The archive contradicts itself: it names {key!r}, which it does not have.")
 
 
 @dataclass(frozen=True)
@@ -83,12 +89,12 @@ class Loading:
     contents: Contents
     track: Track
     by: User
-    protocols: Mapping[str, StoredProtocol]
-    teams: dict[str, Team] = field(default_factory=dict)
-    assessors: dict[str, str] = field(default_factory=dict)
-    runs: dict[int, Run] = field(default_factory=dict)
-    pools: dict[int, Pool] = field(default_factory=dict)
-    qrels: dict[int, Qrels] = field(default_factory=dict)
+    protocols: Named[str, StoredProtocol]
+    teams: Named[str, Team] = field(default_factory=Named)
+    assessors: Named[str, str] = field(default_factory=Named)
+    runs: Named[int, Run] = field(default_factory=Named)
+    pools: Named[int, Pool] = field(default_factory=Named)
+    qrels: Named[int, Qrels] = field(default_factory=Named)
 
     @cached_property
     def judgments(self) -> dict[int, int]:
@@ -144,10 +150,10 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
     Raises:
         LoadRefused, Refused: Something here prevents it, such as a track with the same short name.
     """
-    protocols = {
-        each.slug: protocol_services.store_of_archive(text=contents.reader.read(each.file).decode(), by=by)
+    protocols: Named[str, StoredProtocol] = Named(
+        (each.slug, protocol_services.store_of_archive(text=contents.reader.read(each.file).decode(), by=by))
         for each in contents.index.protocols
-    }
+    )
     record = contents.index.track
     slug = slug or record.slug
     if Track.objects.filter(slug=slug).exists():
@@ -366,11 +372,6 @@ def _team_documents(load: Loading, files: Mapping[str, tuple[str, int]]) -> None
 def _run(load: Loading, record: RunRecord, files: StoredRun) -> Run:
     storage.claim(files.original, files.columns)
     is_withdrawn = record.status == Run.Status.WITHDRAWN
-    try:
-        report = Report.from_json(record.report).as_json()
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        logger.warning("a report of a run cannot be read", exc_info=error)
-        raise LoadRefused(f"The report of the run {record.tag} cannot be read: {error}.") from None
     run = row_of(
         Run,
         record,
@@ -379,7 +380,7 @@ def _run(load: Loading, record: RunRecord, files: StoredRun) -> Run:
         team=load.teams[record.team],
         status=record.status if record.status in Run.Status.values else Run.Status.SUBMITTED,
         file_name=record.file_name[-255:],
-        report=report,
+        report=Report.from_json(record.report).as_json(),
         submitted_by=load.by,
         withdrawn_by=load.by if is_withdrawn else None,
         withdrawn_at=moment_of(record.withdrawn_at or record.submitted_at) if is_withdrawn else None,
@@ -441,7 +442,7 @@ def _qrels(load: Loading, record: QrelsRecord) -> Qrels:
     if "judgments" in report:
         try:
             report = report | {"judgments": renumbered(report["judgments"], load.judgments)}
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             raise LoadRefused(f"The judgments of the qrels version {record.version}: {error}.") from None
     qrels = row_of(
         Qrels,
@@ -535,15 +536,9 @@ def _leaderboard(load: Loading, record: LeaderboardRecord) -> None:
 
 
 def _check_pages(load: Loading) -> None:
-    """Refuse reports of another form, which a page could not show."""
-    try:
-        for qrels in load.track.qrels.all():
-            qrels_page(load.by, qrels)
-        for board in load.track.leaderboards.all():
-            leaderboard_page(load.by, board)
-            reports_page(load.by, board)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        logger.warning("a page of a loaded track cannot be shown", exc_info=error)  # or it is a fault of ours
-        raise LoadRefused(
-            f"A report in the archive is not of the form that Assay writes: {error!r}."
-        ) from error
+    """Read each page of reports once. The archive is verified: an error is a fault of ours, and nothing is stored."""
+    for qrels in load.track.qrels.all():
+        qrels_page(load.by, qrels)
+    for board in load.track.leaderboards.all():
+        leaderboard_page(load.by, board)
+        reports_page(load.by, board)

@@ -257,7 +257,7 @@ def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
             with transaction.atomic():
                 try:
                     track = loading.store_track(contents, files, slug=loaded.slug, by=loaded.created_by)
-                except (IntegrityError, KeyError) as error:
+                except IntegrityError as error:
                     raise LoadRefused(f"The archive contradicts itself: {error}".rstrip()) from error
                 with progress.storing():
                     _stored(loaded, track)

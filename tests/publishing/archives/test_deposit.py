@@ -166,7 +166,7 @@ def test_what_cannot_be_deposited_is_refused_before_or_by_the_service(
     assert not zenodo.contents
     monkeypatch.setattr(zenodo, "answer", lambda *_: (200, {"id": 1}))
     assert main(["archive", "reserve", "--to", zenodo.url]) == 4
-    assert "this service does not answer as Zenodo does: 'metadata'" in capsys.readouterr().err
+    assert "this service does not answer as Zenodo does: submitted: missing" in capsys.readouterr().err
     monkeypatch.setenv("ASSAY_DEPOSIT_TOKEN", "wrong")
     assert main([*deposit, "--license", "CC BY 4.0"]) == 3
     assert "Unauthorized" in capsys.readouterr().err

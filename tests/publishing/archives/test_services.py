@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.apps import apps
@@ -239,7 +240,7 @@ def test_changed_contents_are_found(archive_file: Path, capsys: pytest.CaptureFi
         return other_analysis(name, data).replace(b'"kind": "reusability"', b'"kind": "judges"')
 
     wrong = {change: [f.part for f in findings_of(rewritten(archive_file, change)) if not f.is_right] for change in
-             (other_grade, other_score, other_unit, other_analysis, other_kind)}  # fmt: skip
+             (other_grade, other_score, other_unit, other_analysis)}  # fmt: skip
 
     assert wrong[other_grade] == [
         "qrels version 1", "leaderboard 1", "analysis “compare” of leaderboard 1",
@@ -247,10 +248,11 @@ def test_changed_contents_are_found(archive_file: Path, capsys: pytest.CaptureFi
     ]  # fmt: skip
     assert wrong[other_score] == ["leaderboard 1", "analysis “topics” of leaderboard 1"]
     assert wrong[other_analysis] == ["analysis “reusability” of leaderboard 1"]
-    assert wrong[other_kind] == []
     assert wrong[other_unit] == ["pool “First”", "pool “Second”", "judgments"]
     assert main(["archive", "verify", "--quiet", str(rewritten(archive_file, other_score))]) == 1
     assert "WRONG  leaderboard 1" in capsys.readouterr().out
+    assert main(["archive", "verify", "--quiet", str(rewritten(archive_file, other_kind))]) == 2
+    assert "judges: missing" in capsys.readouterr().err
 
 
 @pytest.mark.django_db
@@ -392,6 +394,76 @@ def test_archive_with_any_wrong_byte_is_refused_and_a_fault_of_ours_is_not_calle
             broken.setattr(zipfile.ZipFile, "open", lambda *_, of=fault: (_ for _ in ()).throw(of("ours")))
             with pytest.raises(fault):
                 main(["archive", "verify", "--quiet", str(path)])
+
+
+WRONG_VALUES: list[tuple[str, str, Callable[[Any], object], str]] = [
+    ("topics", "", lambda made: made["result"]["runs"].append(3), "runs[3]: expected a table, got 3"),
+    ("topics", "", lambda made: made["result"].pop("runs"), "runs: missing"),
+    ("compare", "", lambda made: made["result"].update(runs={"run": 1}), "runs: expected a list"),
+    ("compare", "", lambda made: made["result"]["runs"][0].update(run=[1]), "runs[1].run: expected a whole number"),
+    ("compare", "", lambda made: made["result"]["runs"][0].update(run=77), "runs names what the archive does not"),
+    ("compare", "", lambda made: made.update(qrels=[9]), "qrels names what the archive does not have"),
+    ("reusability", "", lambda made: made["result"].update(pooled=[{}]), "pooled[1].run: missing"),
+    ("reusability", "", lambda made: made.update(kind="magic"), "there is no analysis of the kind 'magic'"),
+    ("reusability", "", lambda made: made.update(seed=-1), "a seed below 0"),
+    ("", "qrels", lambda made: made["report"].update(unjudged=7), "qrels version 1: unjudged: expected a table"),
+    ("", "qrels", lambda made: made["report"].update(dropped=None), "qrels version 1: dropped: expected a list"),
+    ("", "qrels", lambda made: made["report"].update(non_answers=[{"choice": "x"}]), "non_answers has a choice"),
+    ("", "qrels", lambda made: made["report"].update(set="a", relevant_from="b"), "relevant_from: expected a whole"),
+    ("", "leaderboards", lambda made: made.update(disqualified=[77]), "it names 77, which it does not have"),
+    ("", "runs", lambda made: made["report"].update(errors=[[]]), "errors[1]: expected a table"),
+    ("", "leaderboards", lambda made: made["statistics"].update(intervals=["x"]), "there are no intervals ['x']"),
+]  # fmt: skip
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("analysis", "part", "damage", "message"), WRONG_VALUES)
+def test_values_of_another_form_are_named_by_verify_and_loading(
+    analysis: str,
+    part: str,
+    damage: Callable[[Any], object],
+    message: str,
+    archive_file: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def change(name: str, data: bytes) -> bytes:
+        if name != "archive.json" and not (analysis and "/analyses/" in name):
+            return data
+        content = json.loads(data)
+        if content.get("kind") == analysis or (part and name == "archive.json"):
+            damage(content[part][0] if part else content)
+        return json.dumps(content).encode()
+
+    path = rewritten(archive_file, change)
+
+    if "which it does not have" not in message:  # of what is not computed with
+        assert main(["archive", "verify", "--quiet", str(path)]) == 2
+        assert message in capsys.readouterr().err
+    loaded = load(path, make_organizer())
+    assert loaded.job is not None
+    assert message in loaded.job.error
+    assert not Track.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("fault", [AttributeError, TypeError, KeyError, IndexError])
+def test_fault_of_ours_in_an_analysis_or_a_page_is_not_called_damage(
+    fault: type[Exception], archive_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise fault("ours")
+
+    for place in ("assay.archive.analyses.by_versions", "publishing.archives.loading.reports_page"):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, broken)
+            if "analyses" in place:
+                with pytest.raises(fault, match="ours"):
+                    findings_of(archive_file)
+            loaded = load(archive_file, make_organizer(place))
+
+        assert loaded.job is not None
+        assert loaded.job.error == "An unexpected error occurred. The log of the worker has the details."
+        assert not Track.objects.exists()
 
 
 def zip_of(path: Path, names: dict[str, bytes]) -> Path:
