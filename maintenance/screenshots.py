@@ -61,7 +61,7 @@ def check_broken_run(page: Page) -> None:
 
 def first_link(page: Page) -> None:
     """Follow the first link of the page's table or cards."""
-    page.locator("main table a, main .card a").first.click()
+    page.locator("main table a, main .panel a").first.click()
     page.wait_for_load_state("networkidle")
 
 

@@ -140,7 +140,7 @@ def import_collection(organizer: Person, files: list[Path]) -> None:
     organizer.type(slug="math-se", name="Math Stack Exchange pages", hosts="math.stackexchange.com")
     organizer.upload("upload", *files)
     organizer.press("Import files")
-    expect(page.locator(".badge.status-done")).to_be_visible(timeout=PAGE_TIMEOUT)
+    expect(page.locator(".chip.status-done")).to_be_visible(timeout=PAGE_TIMEOUT)
     organizer.shot("import")
     organizer.follow("Math Stack Exchange pages")
     organizer.follow("Show formulas")

@@ -54,7 +54,7 @@ class Button(NamedTuple):
     style: str = "btn-primary"
 
 
-PREVIEW = Button("preview", "Preview", style="btn-outline-secondary")
+PREVIEW = Button("preview", "Preview", style="btn-plain")
 
 
 def _rendered(text: str) -> Rendered:

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from django import template
 from django.template.loader import render_to_string
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.autoreload import file_changed
 from django.utils.html import format_html
@@ -28,13 +29,7 @@ def table(content: str, label: str = "", style: str = "", caption: str = "") -> 
     """
     is_stacked = "stacked" in style.split()
     label = label or ("" if is_stacked else caption)
-    context = {
-        "content": content,
-        "label": label,
-        "style": style,
-        "caption": caption,
-        "is_stacked": is_stacked,
-    }
+    context = {"content": content, "label": label, "style": style, "caption": caption}
     return render_to_string("components/table.html", context)
 
 
@@ -45,6 +40,14 @@ def empty_state(content: str) -> SafeString:
     `{% empty_state %}<p>No batches yet. <a href="…">Create a batch</a>.</p>{% endempty_state %}`
     """
     return render_to_string("components/empty_state.html", {"content": content})
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """An icon next to words, one of `server.assets.ICONS`: `{% icon "download" %}`. Screen readers skip it."""
+    return format_html(
+        '<svg class="i" aria-hidden="true"><use href="{}#{}"/></svg>', static("vendor/icons.svg"), name
+    )
 
 
 @register.simple_block_tag
@@ -76,7 +79,7 @@ file_changed.connect(lambda **_: _rendered.cache_clear(), weak=False)  # of the 
 @register.simple_tag
 def download_button(label: str, view_name: str, *args: object) -> SafeString:
     """A button that downloads a file: `{% download_button "TSV" "scoring:qrels_file" qrels.pk %}`."""
-    return _download(label, reverse(view_name, args=args), "btn btn-outline-primary")
+    return _download(label, reverse(view_name, args=args), "btn btn-plain")
 
 
 @register.simple_tag

@@ -42,7 +42,7 @@
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-expands]");
     if (!button) return;
-    const isExpanded = button.closest(".panel").classList.toggle("is-expanded");
+    const isExpanded = button.closest(".pane").classList.toggle("is-expanded");
     button.setAttribute("aria-expanded", String(isExpanded));
   });
   document.addEventListener("change", (event) => {

@@ -8,6 +8,8 @@ from django.core.paginator import Paginator
 from django.template import RequestContext, Template
 from django.test import RequestFactory
 
+from server.assets import ICONS, PACKAGES, sprite
+
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 
 
@@ -20,7 +22,7 @@ def test_table_with_a_label_is_a_region_that_scrolls_by_keyboard() -> None:
     text = rendered('{% table name style="stacked" %}<tbody></tbody>{% endtable %}', name="Runs & teams")
 
     assert 'tabindex="0" role="region" aria-label="Runs &amp; teams"' in text
-    assert '<table class="table stacked">' in text
+    assert '<table class="t stacked">' in text
     assert "<caption" not in text
 
 
@@ -46,7 +48,7 @@ def test_title_of_a_page_is_its_heading_without_tags() -> None:
 def test_empty_state_shows_what_it_encloses() -> None:
     text = rendered("{% empty_state %}<p>No runs yet.</p>{% endempty_state %}")
 
-    assert text.strip() == '<div class="empty"><p>No runs yet.</p></div>'
+    assert text.strip() == '<div class="panel empty"><p>No runs yet.</p></div>'
 
 
 def test_component_is_rendered_by_its_values() -> None:
@@ -62,8 +64,28 @@ def test_download_button_and_link_lead_to_the_file() -> None:
     button = rendered('{% download_button "TSV" "scoring:qrels_file" 7 %}')
     link = rendered('{% download_link "TSV" "scoring:qrels_file" 7 measure="P@5" %}')
 
-    assert button == '<a class="btn btn-outline-primary" href="/qrels/7/qrels.tsv" download>TSV</a>'
+    assert button == '<a class="btn btn-plain" href="/qrels/7/qrels.tsv" download>TSV</a>'
     assert link == '<a href="/qrels/7/qrels.tsv?measure=P%405" download>TSV</a>'
+
+
+def test_icon_is_drawn_for_eyes_only() -> None:
+    text = rendered('{% icon "house" %}')
+
+    assert text == '<svg class="i" aria-hidden="true"><use href="/static/vendor/icons.svg#house"/></svg>'
+
+
+def test_icons_of_templates_are_in_the_sprite() -> None:
+    """Without its name in `server.assets.ICONS`, an icon would be an empty square."""
+    named = {
+        name
+        for path in TEMPLATES.rglob("*.html")
+        for name in re.findall(r'% icon "([^"]+)"', path.read_text())
+    }
+
+    assert named <= set(ICONS)
+    assert all(
+        f'<symbol id="{name}" viewBox=' in sprite(PACKAGES / "bootstrap-icons/icons") for name in ICONS
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from lxml import html
 from config.languages import SHARED, TRANSLATED
 
 # What a page shows of the data of a lab, and what no language changes
-DATA_CLASSES = ("post", "choice", "math", "mono", "navbar-brand", "guidelines-text", "hunk-text")
+DATA_CLASSES = ("post", "choice", "math", "mono", "brand", "guidelines-text", "hunk-text")
 DATA_ELEMENTS = ("code", "kbd", "time", "script", "style", "title", "bdi", "option")
 
 

@@ -87,15 +87,15 @@ def test_headings_of_a_table_stay_in_sight_on_a_phone(
     page = new_page(viewport={"width": 360, "height": 120})
     page.goto(live_server.url + board.get_absolute_url())
 
-    page.locator(".scrolls").evaluate("box => box.scrollTo(300, 40)")
-    offsets = page.locator(".scrolls").evaluate(
+    page.locator(".scroll").evaluate("box => box.scrollTo(300, 40)")
+    offsets = page.locator(".scroll").evaluate(
         """box => ["thead", "thead th:nth-child(2)", "tbody tr:last-child th"].map(name => {
             const place = box.querySelector(name).getBoundingClientRect(), frame = box.getBoundingClientRect();
             return [Math.round(place.left - frame.left), Math.round(place.top - frame.top)];
         })"""
     )
 
-    assert page.locator(".scrolls").evaluate("box => [box.scrollLeft, box.scrollTop]") == [300, 40]
+    assert page.locator(".scroll").evaluate("box => [box.scrollLeft, box.scrollTop]") == [300, 40]
     assert offsets[0] == [-300, 0], "the headings of columns are above the rows"
     assert offsets[1] == [0, 0], "and that of the runs above their names"
     assert offsets[2][0] == 0, "the name of the run is at the left edge"
@@ -154,7 +154,7 @@ def test_phone_shows_the_main_score_next_to_the_run_and_one_row_of_tabs(
     page.goto(live_server.url + board.get_absolute_url())
 
     score = page.locator(".ranking tbody td.num:visible").first.bounding_box()
-    tabs, tab = (page.locator(name).bounding_box() for name in (".track-tabs", ".track-tabs .active"))
+    tabs, tab = (page.locator(name).bounding_box() for name in (".tabs", ".tabs [aria-current]"))
     assert score
     assert tabs
     assert tab

@@ -80,13 +80,13 @@ def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
     number = track.guidelines.number + 1 if track.guidelines else 1
     buttons = [
-        Button("save", "Save draft", save, "btn-outline-primary"),
+        Button("save", "Save draft", save, "btn-plain"),
         PREVIEW,
         Button(
             "examples",
             "Save, and add a worked example",
             partial(save, next_page="assessment:examples"),
-            "btn-outline-secondary",
+            "btn-plain",
         ),
         Button("publish", f"Publish version {number}", publish),
     ]

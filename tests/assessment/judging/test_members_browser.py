@@ -225,8 +225,7 @@ def test_phone_judges_everything_from_login_to_the_end_by_touch_alone(
     page = new_page(base_url=live_server.url, **PHONE)
     page.add_init_script(NOT_TOUCHED)  # an error fails the test
     page.goto("/")
-    page.get_by_role("button", name="Menu").tap()
-    page.locator("#site-nav").get_by_role("link", name="Log in").tap()
+    page.locator(".site-head").get_by_role("link", name="Log in").tap()
     page.locator("[name=username]").fill("ada")  # as a keyboard on the screen does
     page.locator("[name=password]").fill(PASSWORD)
     page.locator("main").get_by_role("button", name="Log in").tap()

@@ -200,7 +200,7 @@ def test_campaign_with_imported_qrels_is_not_complete_while_somebody_judges(
     page = client.get(address).content.decode()
     refused = client.post(f"{address}open/", headers={"referer": f"http://testserver{address}"})
     elsewhere = client.post(f"{address}open/", headers={"referer": "https://evil.example.org/"})
-    assert 'class="btn btn-outline-secondary">Open for runs' in page
+    assert 'class="btn btn-plain">Open for runs' in page
     assert refused.status_code == elsewhere.status_code == 409
     assert "The track was not opened" in refused.content.decode()
     assert f'href="http://testserver{address}">Back to the page' in refused.content.decode()
