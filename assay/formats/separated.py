@@ -32,6 +32,36 @@ def n_columns(line: bytes, separator: bytes) -> int:
     return next(n for n, match in enumerate(matches, 1) if match["end"] == b"\n")
 
 
+def cells(line: bytes, separator: bytes | None) -> list[str]:
+    """The columns of a line that names them. Without a separator, any white space separates them."""
+    if separator is None:
+        return line.decode().split()
+    words = []
+    for match in _pattern(separator).finditer(line.rstrip(b"\n") + b"\n"):
+        quoted_word = match["word"]
+        word = match["bare"] if quoted_word is None else quoted_word.replace(b'""', b'"')
+        words.append(word.decode().strip())
+        if match["end"] == b"\n":
+            break
+    return words
+
+
+def columns_named(
+    names: Sequence[str], header: Sequence[str], order: Sequence[str]
+) -> tuple[tuple[str, ...], str]:
+    """Return what each column of a file is, and what is wrong with the line of their names.
+
+    `header` has the names of the columns of `order`. Capitals do not matter, and other columns have no meaning.
+    """
+    folded = [name.casefold() for name in names]
+    for name, column in zip(header, order, strict=True):
+        if column != SKIP and (n := folded.count(name.casefold())) != 1:
+            problem = f"names the column {name} twice" if n else f"does not name the column {name}"
+            return (), f"the first line {problem}"
+    meanings = {name.casefold(): column for name, column in zip(header, order, strict=True)}
+    return tuple(meanings.get(name, SKIP) for name in folded), ""
+
+
 class SeparatedLines:
     """Converts the chunks of a file, one after the other. `columns` are the names of the columns of a line."""
 

@@ -1,6 +1,6 @@
 """Describes a protocol in words, for pages, the documentation and `assay protocol`."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from assay.errors import plural
@@ -160,6 +160,11 @@ def _phase(phase: Phase, runs: RunRules) -> str:
     return "; ".join(parts) + "."
 
 
+def named_columns(header: Sequence[str]) -> str:
+    """The names of columns, and what may differ, as the end of a sentence."""
+    return f"{', '.join(header)}; files may have them in any order, and others, which are skipped."
+
+
 def rules_of_lines(runs: RunRules) -> Iterator[str]:
     """Yield what tags, the second column and the topics of a run must be."""
     if runs.max_tag is not None:
@@ -168,6 +173,8 @@ def rules_of_lines(runs: RunRules) -> Iterator[str]:
         yield f"A tag consists of {runs.characters_of_tags}."
     if runs.second_column:
         yield f"The second column of TREC's six columns is {runs.second_column}."
+    if runs.columns is not None and runs.columns.header:
+        yield f"The first line names the columns {named_columns(runs.columns.header)}"
     if runs.columns is not None and runs.columns.topic:
         yield f"Each line is of the topic {runs.columns.topic}."
     if runs.missing_topics == "error":
@@ -362,6 +369,8 @@ def _qrels(protocol: Protocol) -> Iterator[str]:
     yield grade_rule(protocol)
     if qrels.min_relevant:
         yield f"Topics with {_too_few(qrels.min_relevant)} of grade {qrels.relevant_from} or more are dropped."
+    if qrels.columns is not None and qrels.columns.header:
+        yield f"The first line of a file names the columns {named_columns(qrels.columns.header)}"
     if qrels.topic_citations:
         yield "Citations that the developers of the topics graded join the judged ones."
     if qrels.export_groups:

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from assay.errors import plural
 from assay.protocols import schema
 from assay.protocols.form_rules import (
     KEY,
@@ -139,6 +140,7 @@ def _of_lines(runs: schema.RunRules) -> Iterator[str]:
     if ("label" in order) != bool(lines.labels):
         yield "runs.columns.labels: name the words of the column label, or use neither"
     yield from _of_words("runs.columns.labels", lines.labels)
+    yield from _of_header("runs.columns", lines)
 
 
 def _of_tags(runs: schema.RunRules) -> Iterator[str]:
@@ -160,6 +162,21 @@ def _of_order(key: str, order: tuple[str, ...]) -> Iterator[str]:
     for column, meaning in (("topic", "code of the topic"), ("docno", "id of what a run retrieves")):
         if column not in order:
             yield f"{key}: {column} is missing, the {meaning}"
+
+
+def _of_header(table: str, lines: schema.RunLines | schema.QrelsLines) -> Iterator[str]:
+    key, names = f"{table}.header", lines.header
+    if names and len(names) != len(lines.order):
+        n = len(lines.order)
+        yield f"{key}: {plural(len(names), 'name')}, but {table}.order has {plural(n, 'column')}; name each of them"
+    for name in names:
+        if not name.strip() or not name.isprintable():
+            yield f"{key}: {shown(name)} is not one line of text"
+        elif lines.separator == "white-space" and len(name.split()) > 1:
+            yield f"{key}: {shown(name)} contains white space, which separates the columns; set {table}.separator"
+    folded = [name.casefold() for name in names]
+    for name in sorted({name for name in folded if folded.count(name) > 1}):
+        yield f"{key}: {shown(name)} is listed twice"
 
 
 def _of_words(key: str, words: Iterable[str]) -> Iterator[str]:
@@ -293,6 +310,7 @@ def _of_qrels_lines(protocol: Protocol) -> Iterator[str]:
     if "grade" not in lines.order:
         yield "qrels.columns.order: grade is missing, the number or word of the grade"
     yield from _of_words("qrels.columns.words", lines.words)
+    yield from _of_header("qrels.columns", lines)
     values = {grade.value for grade in protocol.judging.grades}
     for word, value in lines.words.items():
         if value not in values:

@@ -446,6 +446,16 @@ class RunLines:
             "is 1, both may be left out: each line is then at rank 1.",
         ),
     ]
+    header: Annotated[
+        tuple[str, ...],
+        Key(
+            "Names of the columns",
+            "The names of the columns of `order`, where the first line of each file has them. A file may "
+            "then have the columns in any order, and others, which are skipped; capitals do not matter. A "
+            "file without such a line is refused. Files that Assay writes have this line and these "
+            "columns.",
+        ),
+    ] = ()
     separator: Annotated[
         Separator,
         Key(
@@ -486,6 +496,15 @@ class QrelsLines:
             "as needed).",
         ),
     ]
+    header: Annotated[
+        tuple[str, ...],
+        Key(
+            "Names of the columns",
+            "The names of the columns of `order`, where the first line of each file has them, as in runs: "
+            '`header = ["topic_id", "tweet_id", "tweet_text", "check_worthiness"]`. The column `skip` is '
+            "in files that Assay writes.",
+        ),
+    ] = ()
     separator: Annotated[
         Separator,
         Key(

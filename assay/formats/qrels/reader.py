@@ -27,7 +27,7 @@ from assay.formats.qrels.tables import Row, header_of, json_rows, table_rows
 from assay.formats.runs.columns import byte_keys, sorted_topics
 from assay.formats.runs.rows import MAX_DOCNO, MAX_TOPIC, width_hint
 from assay.formats.runs.rules import SEPARATORS
-from assay.formats.separated import SeparatedLines, n_columns, quoted
+from assay.formats.separated import SeparatedLines, cells, columns_named, n_columns, quoted
 from assay.formats.text import Undecodable, decoded, named_lines, read_data
 from assay.formats.tokens import Table
 from assay.protocols.measures import QrelsKind
@@ -103,6 +103,7 @@ class QrelsForm(NamedTuple):
     kind: QrelsKind = "grades"
     parts: tuple[int, ...] = ()  # of the kind
     only_tabs: bool = False  # separate columns, which may be empty or contain spaces
+    header: tuple[str, ...] = ()  # the names of the columns, in the first line of a file; empty: it has none
 
     @classmethod
     def of_kind(cls, kind: QrelsKind) -> Self:
@@ -131,13 +132,21 @@ class QrelsForm(NamedTuple):
         lines = protocol.qrels.columns
         if lines is None:
             return cls()
-        place = {name: column for column, name in enumerate(lines.order)}
-        words = {word.encode(): b"%d" % grade for word, grade in lines.words.items()}
         title = ", ".join("-" if name == "skip" else name for name in lines.order)
-        separator = SEPARATORS[lines.separator]
-        width, (topic, docno, grade) = len(lines.order), (place[name] for name in ("topic", "docno", "grade"))
-        has_tabs = lines.separator == "tab"
-        return cls(width, topic, docno, grade, separator, words, title, lines.order, only_tabs=has_tabs)
+        form = cls(
+            separator=SEPARATORS[lines.separator],
+            words={word.encode(): b"%d" % grade for word, grade in lines.words.items()},
+            title=f"{', '.join(lines.header)}, named in the first line" if lines.header else title,
+            only_tabs=lines.separator == "tab",
+            header=lines.header,
+        )
+        return form.with_order(lines.order)
+
+    def with_order(self, columns: tuple[str, ...]) -> Self:
+        """The form with these columns, from left to right."""
+        place = {name: column for column, name in enumerate(columns)}
+        places = {name: place[name] for name in ("topic", "docno", "grade")}
+        return self._replace(width=len(columns), columns=columns, **places)  # type: ignore[arg-type]
 
     def n_columns(self, line: bytes) -> int:
         """The number of columns of a line."""
@@ -154,6 +163,9 @@ class QrelsForm(NamedTuple):
         for word, grade in self.words.items():
             names.setdefault(int(grade), word)
         codes, lines = _codes(columns), []
+        if self.header:
+            head = [quoted(name.encode(), self.separator) for name in self.header]
+            lines.append(self.separator.join(head) + b"\n")
         rows = zip(columns.topic_index.tolist(), columns.docno.tolist(), columns.grade.tolist(), strict=True)
         for topic, docno, grade in rows:
             words = [b"0"] * self.width
@@ -274,7 +286,9 @@ def parse_qrels(
         # The usual four columns are accepted too, if the first line has them.
         lines = data.split(b"\n", 100)
         first = next((line for line in lines if line.strip() and not line.startswith(b"#")), b"")
-        if form.n_columns(first) != form.width and len(first.split()) == USUAL.width:
+        if form.header:
+            data, form = _after_header(data, first, form)
+        elif form.n_columns(first) != form.width and len(first.split()) == USUAL.width:
             form = USUAL
     elif form.grade is None:
         grades = None  # the lines have no grades
@@ -282,6 +296,19 @@ def parse_qrels(
     if columns is None or (grades is not None and not grades.contains(columns.grade)):
         columns = read_slow_path(data, scale, grades, form)
     return columns if grades is None else grades.without_codes(columns)
+
+
+def _after_header(data: bytes, first: bytes, form: QrelsForm) -> tuple[bytes, QrelsForm]:
+    """The qrels without the line that names their columns, which is left empty, and the form with these columns."""
+    names = cells(first, None if form.is_of_words else form.separator)
+    columns, problem = columns_named(names, form.header, form.columns)
+    if not problem:
+        return data.replace(first, b"", 1), form.with_order(columns)
+    if _is_line(first, USUAL):
+        return data, USUAL
+    if JSON_START.match(data) or header_of(data) is not None:
+        return data, form
+    raise QrelsError([Complaint(0, f"{problem}; expected {form.title}")], n_complaints=1)
 
 
 def read_fast_path(data: bytes) -> QrelsColumns | None:

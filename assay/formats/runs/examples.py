@@ -70,7 +70,8 @@ def accepted_forms(protocol: Protocol) -> list[FormHelp]:
     helps = []
     for form in forms_of(protocol):
         if isinstance(form, LineForm) and form.name == "columns":
-            line = form.line(b"T1", b"doc-17", 1, 0.9531, b"Owls-main", b"post-3").decode().rstrip()
+            row = form.line(b"T1", b"doc-17", 1, 0.9531, b"Owls-main", b"post-3")
+            line = (form.head + row).decode().rstrip()
         else:
             line = EXAMPLES[form.name]
         helps.append(FormHelp(form.title, line, form.separated_by if isinstance(form, LineForm) else ""))
@@ -170,7 +171,7 @@ def sample_run(protocol: Protocol, topics: Sequence[str], units: Sequence[Unit])
     high = low + 1.0 if high is None else high
     scores = [high - (high - low) * place / (len(units) + 1) for place in range(len(units))]
     if isinstance(form, LineForm):
-        return ENDINGS[form.separator], b"".join(
+        return ENDINGS[form.separator], form.head + b"".join(
             form.line(topic.encode(), unit.docno.encode(), rank, score, TAG.encode(), unit.post.encode())
             for topic in topics
             for rank, (unit, score) in enumerate(zip(units, scores, strict=True), 1)

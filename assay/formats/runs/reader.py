@@ -530,7 +530,7 @@ def write_run(columns: RunColumns, *, form: LineForm, tag: str) -> bytes:
     arrays = (columns.topic_index, columns.docno, columns.score, posts, labels)
     rows = zip(ranks, *(array.tolist() for array in arrays), strict=True)
     last = tag.encode()
-    return b"".join(
+    return form.head + b"".join(
         form.line(topics[topic], docno, rank, score, last, post, is_relevant=is_relevant)
         for rank, topic, docno, score, post, is_relevant in rows
     )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assay.errors import plural
 from assay.formats.reports import DISTINCT, FIRST_LINES, Tally
 from assay.formats.runs.columns import byte_keys
-from assay.formats.separated import n_columns, quoted
+from assay.formats.separated import columns_named, n_columns, quoted
 from assay.protocols.schema import Protocol, RunFormat, RunRules, Separator, Ties, TopicDocuments
 
 SEPARATORS: dict[Separator, bytes] = {"white-space": b"\t", "tab": b"\t", "comma": b",", "semicolon": b";"}
@@ -45,6 +45,34 @@ class LineForm(NamedTuple):
     only_topic: bytes = (
         b""  # that is read as the first column of each line; empty: the lines name their topics
     )
+    header: tuple[str, ...] = ()  # the names of the columns, in the first line of a file; empty: it has none
+
+    def with_order(self, columns: tuple[str, ...]) -> "LineForm":
+        """The form with these columns, from left to right, without that of the only topic."""
+        order = ("topic", *columns) if self.only_topic else columns
+        place = {name: column for column, name in enumerate(order)}
+        return self._replace(
+            width=len(order),
+            topic=place["topic"],
+            docno=place["docno"],
+            rank=place.get("rank"),
+            score=place.get("score"),
+            tag=place.get("tag"),
+            post=place.get("post"),
+            label=place.get("label"),
+            columns=columns,
+        )
+
+    def named_by(self, names: Sequence[str]) -> "tuple[LineForm, str]":
+        """The form of a file whose first line has these names, and what is wrong with them."""
+        columns, problem = columns_named(names, self.header, self.columns)
+        return (self if problem else self.with_order(columns)._replace(header=tuple(names))), problem
+
+    @property
+    def head(self) -> bytes:
+        """The first line of a file in this form, with its end; empty if it has no names of columns."""
+        names = [quoted(name.encode(), self.separator) for name in self.header]
+        return self.separator.join(names) + b"\n" if names else b""
 
     @property
     def has_ranks(self) -> bool:
@@ -220,25 +248,18 @@ def forms_of(protocol: Protocol, formats: Sequence[RunFormat] = ()) -> list[RunF
     rules = protocol.runs
     own: dict[RunFormat, RunForm] = {}
     if (lines := rules.columns) is not None:
-        order = ("topic", *lines.order) if lines.topic else lines.order
-        place = {name: column for column, name in enumerate(order)}
-        own["columns"] = LineForm(
+        title = " ".join("-" if name == "skip" else name for name in lines.order)
+        form = LineForm(
             "columns",
-            " ".join("-" if name == "skip" else name for name in lines.order),
-            len(order),
-            place["topic"],
-            place["docno"],
-            place.get("rank"),
-            place.get("score"),
-            place.get("tag"),
-            post=place.get("post"),
-            label=place.get("label"),
+            f"columns {', '.join(lines.header)}, named in the first line" if lines.header else title,
+            *(0, 0, 0, None, None, None),  # see with_order
             labels=tuple((word.encode(), is_relevant) for word, is_relevant in lines.labels.items()),
             separator=SEPARATORS[lines.separator],
-            columns=lines.order,
             only_tabs=lines.separator == "tab",
             only_topic=lines.topic.encode(),
+            header=lines.header,
         )
+        own["columns"] = form.with_order(lines.order)
     forms = [own.get(name) or FORMS[name] for name in formats or rules.formats]
     if rules.second_column:
         fixed = rules.second_column.encode()

@@ -29,7 +29,7 @@ from assay.formats.reports import FIRST_LINES, Tally
 from assay.formats.runs.metadata import END, START, Warn, fields_of, header
 from assay.formats.runs.rows import RANK, SCORE, Rows, read_slow_path
 from assay.formats.runs.rules import NO_ROWS, Expected, LineForm, RunRows
-from assay.formats.separated import SeparatedLines
+from assay.formats.separated import SeparatedLines, cells
 from assay.formats.text import visible
 from assay.formats.tokens import Table
 
@@ -371,7 +371,8 @@ class LineReader:
             chunk = SYSTEM_DESCRIPTION.sub(b"\n", chunk, count=1)
             if not chunk.strip():
                 return
-            self.form = form = _detect_form(chunk, self._forms)
+            self.form, number, chunk = self._begin(number, chunk)
+            form = self.form
             if not form.is_of_words:
                 self._separated = SeparatedLines(
                     form.separator,
@@ -391,13 +392,30 @@ class LineReader:
             self._is_begun = True
         rows = read_fast_path(number, chunk, self.form) if chunk else None
         if rows is None:
-            widths = sorted({form.width for form in self._forms})  # with the only topic
+            widths = sorted({self.form.width, *(form.width for form in self._forms if not form.header)})
             rows = read_slow_path(number, chunk, self.form, widths, self._tally)
         self._parts.append(rows)
         self._n_rows += len(rows.score)
         for tag, (n, first) in rows.tags.items():
             before, first_of_all = self.tags.get(tag, (0, first))
             self.tags[tag] = (before + n, first_of_all)
+
+    def _begin(self, number: int, chunk: bytes) -> tuple[LineForm, int, bytes]:
+        """Detect the form; return it with the chunk after the line that names its columns, and the number of a line."""
+        start = len(chunk) - len(chunk.lstrip())
+        start = chunk.rfind(b"\n", 0, start) + 1
+        end = chunk.index(b"\n", start) + 1
+        problem = ""
+        for form in self._forms:
+            if form.header:
+                names = cells(chunk[start:end], None if form.is_of_words else form.separator)
+                named, problem = form.named_by(names)
+                if not problem:
+                    return named, number + chunk.count(b"\n", 0, end), chunk[end:]
+        others = [form for form in self._forms if not form.header]
+        if not others:
+            raise Unreadable("header", f"{problem[0].upper()}{problem[1:]}.", f"{self._forms[0].title}.")
+        return _detect_form(chunk, others), number, chunk
 
     def _without_header(self, number: int, chunk: bytes) -> tuple[int, bytes]:
         """The chunk, and the number of its first line, after a first line that names the columns."""

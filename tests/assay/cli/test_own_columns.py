@@ -177,6 +177,102 @@ def test_run_without_a_column_of_topics_has_the_topic_of_the_protocol(
         )
 
 
+NAMED_RUN = (
+    "run_id\tscore\tTopic\ttweet id\tverdict\nowls\t0.5\tQ1\tQ1_C1\ttrue\n\nowls\t0.5\tQ1\tQ1_C2\tfalse\n"
+    "owls\t0.9\tQ1\tQ1_C3\tfalse\n"
+)
+NAMED_GOLD = (
+    "tweet_text\tcheck\ttopic_id\turl\ttweet_id\n"
+    "it's \"so\tGood\tQ1\thttp://x\tQ1_C1\n\tBad\tQ1\t\tQ1_C2\nx, y\t0\tQ1\t\tQ1_C3\n"
+)
+NAMED = (
+    (
+        '"rank", "score", "label"]',
+        '"score", "label"]\nseparator = "tab"\nheader = ["topic", "tweet id", "Score", "verdict"]',
+    ),
+    (
+        '"skip", "skip", "grade"]',
+        '"skip", "grade"]\nseparator = "tab"\nheader = ["topic_id", "tweet_id", "tweet_text", "check"]',
+    ),
+)
+
+
+def test_columns_may_be_named_by_the_first_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in the gold of CheckThat!: in any order, between other columns, with a text that may be empty."""
+    (folder / "run.txt").write_text(NAMED_RUN)
+    (folder / "gold.txt").write_text(NAMED_GOLD)
+
+    values = scores(folder, capsys, *NAMED)
+    options = ["--protocol", protocol(folder, *NAMED), "--to", "protocol", "--output", str(folder / "out")]
+    assert main(["qrels", "convert", str(folder / "gold.txt"), *options]) == 0
+    written = (folder / "out" / "qrels.tsv").read_text().splitlines()
+    assert (
+        main(["qrels", "convert", str(folder / "out" / "qrels.tsv"), *options[:-1], str(folder / "2")]) == 0
+    )
+
+    assert (values["RR"], values["labelAcc"]) == (0.5, 1.0)
+    assert written[:2] == ["topic_id\ttweet_id\ttweet_text\tcheck", "Q1\tQ1_C1\t0\tGood"]
+    assert (folder / "2" / "qrels.tsv").read_text().splitlines() == written
+    assert main(["protocol", "show", protocol(folder, *NAMED)]) == 0
+    assert "names the columns topic_id, tweet_id, tweet_text, check; files may" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (NAMED_RUN.replace("tweet id", "docno"), "The first line does not name the column tweet id."),
+        (NAMED_RUN.replace("run_id", "score"), "The first line names the column Score twice."),
+        (NAMED_RUN.replace("0.9", "high"), "line 5: score “high” is not a finite number"),
+        (NAMED_RUN.replace("\tQ1_C3", ""), "line 5: expected 5 columns, got 4"),
+        (NAMED_RUN.replace("Q1_C3", "Q1 C3"), "line 5: the column docno contains white space"),
+    ],
+)
+def test_wrong_names_of_columns_and_lines_below_them_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], run: str, message: str
+) -> None:
+    assert check(folder, NAMED_RUN.replace("\n", "\r\n"), *NAMED) == 0
+    capsys.readouterr()
+
+    assert check(folder, run, *NAMED) == 1
+
+    assert message in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("gold", "n_judged", "message"),
+    [
+        (NAMED_GOLD.replace("check\t", "truth\t"), 0, "does not name the column check; expected topic_id"),
+        (NAMED_GOLD.replace("\tBad", "\tOdd"), 0, "line 3: grade 'Odd' is not a whole number; use Good"),
+        ("Q1 0 Q1_C1 1\nQ1 0 Q1_C2 0\n", 2, ""),
+        ("topic,docno,grade\nQ1,Q1_C1,Good\n", 1, ""),
+        ('{"Q1": {"Q1_C1": 1}}', 1, ""),
+    ],
+)
+def test_usual_qrels_are_read_too_where_the_first_line_names_the_columns(
+    folder: Path, capsys: pytest.CaptureFixture[str], gold: str, n_judged: int, message: str
+) -> None:
+    (folder / "gold.txt").write_text(gold)
+    options = ["--protocol", protocol(folder, *NAMED), "--to", "trec", "--output", str(folder / "out")]
+
+    assert main(["qrels", "convert", str(folder / "gold.txt"), *options]) == (0 if n_judged else 2)
+
+    assert message in capsys.readouterr().err
+    if n_judged:
+        (written,) = (folder / "out").glob("qrels*")
+        assert len(written.read_text().splitlines()) == n_judged
+
+
+def test_header_of_a_protocol_names_each_column_once(folder: Path) -> None:
+    wrong = (NAMED[0][0], NAMED[0][1].replace('"verdict"]', '"Topic", "x"]'))
+    with pytest.raises(ProtocolError) as caught:
+        load_protocol(protocol(folder, wrong))
+
+    assert "runs.columns.header: 5 names, but runs.columns.order has 4 columns" in str(caught.value)
+    assert "runs.columns.header: 'topic' is listed twice" in str(caught.value)
+
+
 QUOTED = (
     '"Q1","Gauß,_""Carl"":0",0,0.9,"true"',
     'Q1, Q1_C2 , 1,0.5,"false"',

@@ -61,6 +61,9 @@ EFFECTS = {
         "test_document_that_is_the_topic_is_left_out_if_the_option_or_the_protocol_says_so"
     ),
     "runs.columns.order": f"{OWN}rank_orders_a_run_without_scores",
+    **dict.fromkeys(
+        ("runs.columns.header", "qrels.columns.header"), f"{OWN}columns_may_be_named_by_the_first_line"
+    ),
     "runs.columns.separator": f"{OWN}columns_are_separated_as_the_protocol_says",
     "runs.columns.topic": f"{OWN}run_without_a_column_of_topics_has_the_topic_of_the_protocol",
     "runs.columns.labels": f"{OWN}wrong_line_is_named",

@@ -25,6 +25,7 @@ from participation.teams import services as team_services
 from pooling.errors import RunRefused, SubmissionRefused
 from pooling.models import Run
 from pooling.runs import services as run_services
+from scoring.qrels.selectors import qrels_columns
 from tests.helpers.factories import (
     make_collection,
     make_document,
@@ -175,6 +176,53 @@ def test_one_answer_per_topic_is_submitted_and_a_second_one_refused(folder: Path
     assert accepted.status_code == 302
     run = Run.objects.get()
     assert (run.tag, columns.load(Path(run.columns.path)).rank.tolist()) == ("ours", [1, 1])
+
+
+NAMED_COLUMNS = """max_ranks = 1000
+
+[runs.columns]
+order = ["topic", "docno", "rank", "score"]
+header = ["topic_id", "tweet id", "rank", "score"]
+separator = "tab"
+"""
+NAMED_QRELS = """[qrels]
+aggregate = "single"
+
+[qrels.columns]
+order = ["topic", "docno", "skip", "grade"]
+header = ["topic_id", "tweet_id", "tweet_text", "check_worthiness"]
+separator = "tab"
+"""
+
+
+def test_runs_and_qrels_whose_first_line_names_the_columns_go_through_the_pages(folder: Path) -> None:
+    owls, olga = desk("trec-adhoc", ["T1"]), Client()
+    text = shipped_text("trec-adhoc").replace(
+        'formats = ["trec-6"]\nmax_ranks = 1000\n', f'formats = ["columns"]\n{NAMED_COLUMNS}'
+    )
+    text = text.replace('[qrels]\naggregate = "single"\n', NAMED_QRELS)
+    own = parse_protocol(text, name="x")
+    StoredProtocol.objects.filter(pk=owls.track.protocol_id).update(text=text, digest=own.digest)
+    olga.force_login(make_organizer("olga"))
+    run = b"score\ttweet id\tmodel\ttopic_id\trank\n0.5\t7\ta b\tT1\t1\n0.4\t8\t\tT1\tx\n"
+    gold = b"topic_id\ttweet_text\tcheck_worthiness\ttweet_id\nT1\tit's \"so\t1\t7\n"
+
+    shown = owls.client.get(reverse("pooling:submit", args=[owls.track.slug])).content.decode()
+    refused = owls.send(run, name="run.tsv").content.decode()
+    submitted = owls.send(run.replace(b"\tx\n", b"\t2\n"), name="run.tsv", tag="ours")
+    olga.post(
+        reverse("scoring:import_qrels", args=[owls.track.slug]), {"file": SimpleUploadedFile("g.tsv", gold)}
+    )
+
+    assert "topic_id\ttweet id\trank\tscore\nT1\tdoc-17\t1\t0.9531" in shown
+    assert "The first line names the columns topic_id, tweet id, rank, score; files may have them" in shown
+    assert "line 3" in refused
+    assert submitted.status_code == 302
+    stored = columns.load(Path(Run.objects.get().columns.path))
+    assert (stored.docno.tolist(), stored.score.tolist()) == ([b"7", b"8"], [0.5, 0.4])
+    assert qrels_columns(owls.track.qrels.get()).docno.tolist() == [b"7"]
+    repaired = check_run(io.BytesIO(run), protocol=own, name="run.tsv").repaired()
+    assert repaired == b"score\ttweet id\tmodel\ttopic_id\trank\n0.5\t7\t0\tT1\t1\n0.4\t8\t0\tT1\t2\n"
 
 
 def test_every_format_has_an_example() -> None:
