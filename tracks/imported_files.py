@@ -1,6 +1,6 @@
 """Store an imported file of a track, and record what was imported from it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,9 +22,10 @@ class RowReport:
 
     n_topics: int
     text: str
+    notes: Sequence[str] = ()  # on the encoding of the file
 
     def __str__(self) -> str:
-        return self.text
+        return " ".join([self.text, *self.notes])
 
 
 OnStored = Callable[[Any], None]  # called in the transaction of an import with its report

@@ -1,10 +1,12 @@
 """Parts of every page: context and methods, the addresses that it goes on to, counted nouns, sizes and durations."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.contrib import messages
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -12,6 +14,8 @@ from django.utils.formats import number_format
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods
+
+from assay.formats.text import notes_kept
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -63,6 +67,15 @@ def local_address(request: HttpRequest, address: str) -> str:
         address, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     return address if is_local else ""
+
+
+@contextmanager
+def notes_shown(request: HttpRequest) -> Iterator[None]:
+    """Show notes on the encoding of the files that are read meanwhile, as messages."""
+    with notes_kept() as notes:
+        yield
+    for note in notes:
+        messages.info(request, note)
 
 
 def numbers_in(texts: Iterable[str]) -> list[int]:

@@ -9,7 +9,9 @@ numbers are those of an editor.
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 from assay.errors import InputError, InputWarning
@@ -27,6 +29,7 @@ _DECLARED = re.compile(rb"""\sencoding\s*+=\s*+["'][\w.:-]++["']""")
 _KNOWN = re.compile(
     r"(?:iso-?8859-\d{1,2}|latin-?1|windows-\d{4}|cp\d{4}|koi8-[ru]|gb2312|gbk|gb18030|big5|euc-jp|euc-kr|shift_jis)"
 )
+_kept: ContextVar[list[str] | None] = ContextVar("notes", default=None)
 _INNER_MARK = re.compile(rb"(?<=[\r\n])(?:\xef\xbb\xbf)+")
 _LINE_END = re.compile(rb"\r\n?|\n")
 
@@ -75,7 +78,21 @@ def decoded(data: bytes, name: str = "") -> Decoded:
         numbers += numbers[:1] * (len(starts) - len(numbers))
         notes.append(f"U+FEFF, a byte-order mark, was removed at the start of {named_lines(numbers)}")
         data = _INNER_MARK.sub(b"", data)
+    if (kept := _kept.get()) is not None:
+        kept += notes
     return Decoded(data, notes)
+
+
+@contextmanager
+def notes_kept() -> Iterator[list[str]]:
+    """Keep the notes of all files that are decoded meanwhile, also by readers that return none; as sentences."""
+    notes: list[str] = []
+    token = _kept.set(notes)
+    try:
+        yield notes
+    finally:
+        _kept.reset(token)
+        notes[:] = [f"{note[0].upper()}{note[1:]}." for note in dict.fromkeys(notes)]
 
 
 def read_text(path: str) -> str:

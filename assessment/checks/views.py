@@ -12,7 +12,7 @@ from assessment.checks.forms import ChecksForm, GoldForm
 from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.forms import refusals_in
-from web.pages import context_of, counted, numbers_in, read_and_post
+from web.pages import context_of, counted, notes_shown, numbers_in, read_and_post
 
 
 @read_and_post
@@ -37,7 +37,9 @@ def gold(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The units with known grades of a track, and the import of a file. Organizers only."""
     track = track_or_404(request.user, slug)
     form = GoldForm(request.POST or None, request.FILES or None, track=track)
-    if form.is_valid():
+    with notes_shown(request):
+        is_valid = form.is_valid()
+    if is_valid:
         n = services.import_gold(track=track, columns=form.columns, answers=form.answers, by=request.user)
         messages.success(request, f"Imported {counted(n, 'known grade')}.")
         return redirect("assessment:gold", slug)

@@ -19,6 +19,7 @@ from assay.errors import BadFile, Refused
 from assay.formats.compression import Limits, unpack
 from assay.formats.judgments.reader import JudgmentsError, header_of_judgments, open_judgments
 from assay.formats.judgments.rows import JudgmentStream
+from assay.formats.text import notes_kept
 from assessment.batches.services import lock_for_managing
 from assessment.errors import NotReady
 from assessment.imports.campaign import Campaign
@@ -158,7 +159,7 @@ def check(source: JudgmentImport) -> None:
 
 
 def _report(source: JudgmentImport, report: Report = silent) -> dict[str, Any]:
-    with _content(source) as file:
+    with _content(source) as file, notes_kept() as notes:
         header = header_of_judgments(file)
         try:
             with transaction.atomic():
@@ -170,7 +171,7 @@ def _report(source: JudgmentImport, report: Report = silent) -> dict[str, Any]:
             complaints = [[each.line, each.message] for each in error.complaints]
             return {"header": header, "complaints": complaints, "n_complaints": error.n_complaints}
     result = report_of(plan, staged, source, campaign)
-    return {"header": header, "form": staged.form, "columns": staged.columns} | result
+    return {"header": header, "form": staged.form, "columns": staged.columns, "notes": notes} | result
 
 
 @contextmanager

@@ -137,6 +137,7 @@ class BatchEntry(models.Model):
     entry = models.ForeignKey(PoolEntry, models.PROTECT, related_name="selected_in")
 
     class Meta:
+        verbose_name_plural = "batch entries"
         constraints = [models.UniqueConstraint(fields=["batch", "entry"], name="batch_entry_unique")]
 
 

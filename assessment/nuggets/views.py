@@ -15,7 +15,7 @@ from tracks.models import Topic
 from tracks.tracks.selectors import tracks_overseen_by
 from web.downloads import download
 from web.forms import bytes_of, refusals_in
-from web.pages import context_of, counted, number_in, read_and_post
+from web.pages import context_of, counted, notes_shown, number_in, read_and_post
 
 FILES = {
     "nuggetizer": "nuggetizer",
@@ -40,7 +40,7 @@ def nuggets(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     segments = SegmentsForm(data, initial=initial, tracks=tracks_overseen_by(request.user))
     if chosen == "import" and upload.is_valid():
         file = upload.cleaned_data["file"]
-        with refusals_in(upload, "file"):
+        with refusals_in(upload, "file"), notes_shown(request):
             n = services.import_lists(
                 track=track, data=bytes_of(file).read(), name=file.name, by=request.user
             )

@@ -10,7 +10,7 @@ from pooling.baselines.forms import BaselineForm, FusionForm
 from pooling.runs.selectors import runs_for
 from tracks.tracks.selectors import track_or_404
 from web.forms import refusals_in
-from web.pages import context_of, read_and_post
+from web.pages import context_of, notes_shown, read_and_post
 
 
 @read_and_post
@@ -24,7 +24,9 @@ def baselines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     )
     fusion = FusionForm(request.POST if fuses else None, track=track, prefix="fusion")
     sent = fusion if fuses else form
-    if sent.is_valid():
+    with notes_shown(request):
+        is_valid = sent.is_valid()
+    if is_valid:
         with refusals_in(sent):
             service = services.request_fusion if fuses else services.request
             service(track=track, by=request.user, **sent.arguments)

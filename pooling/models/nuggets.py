@@ -82,5 +82,8 @@ class NuggetSources(models.Model):
     judged_in = models.ForeignKey(Track, models.PROTECT, related_name="+")
     from_grade = models.PositiveSmallIntegerField(default=1)
 
+    class Meta:
+        verbose_name_plural = "sources of nuggets"
+
     def __str__(self) -> str:
         return f"{self.judged_in}, from grade {self.from_grade}"

@@ -150,6 +150,7 @@ class PoolEntry(models.Model):
     )
 
     class Meta:
+        verbose_name_plural = "pool entries"
         constraints = [
             models.UniqueConstraint(fields=["pool", "topic", "docno"], name="entry_unit_unique"),
             models.UniqueConstraint(fields=["pool", "topic", "position"], name="entry_position_unique"),

@@ -120,6 +120,7 @@ class MeasureStatistics(models.Model):
     )
 
     class Meta:
+        verbose_name_plural = "measure statistics"
         constraints = [
             models.UniqueConstraint(fields=["leaderboard", "measure"], name="measure_statistics_unique")
         ]

@@ -82,6 +82,7 @@ class QrelsEntry(models.Model):
     )
 
     class Meta:
+        verbose_name_plural = "qrels entries"
         constraints = [models.UniqueConstraint(fields=["qrels", "topic", "docno"], name="qrels_entry_unique")]
 
     def __str__(self) -> str:

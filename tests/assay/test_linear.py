@@ -147,6 +147,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.runs.rows.rank_of": None,
     "formats.runs.rows.width_hint": {"got": 1},
     "formats.separated.quoted": {"separator": b","},
+    "formats.separated.cells": {"separator": b","},
     "formats.separated.n_columns": {"separator": b","},
     "formats.topics.bolt.visible_source": {"hidden": (), "listed": ()},
     "formats.topics.reader.read_topics": {"name": "x.txt"},

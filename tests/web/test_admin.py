@@ -1,9 +1,11 @@
 """The base classes of the admin with input that no page sends, and with two people at once."""
 
+import re
 from threading import Thread
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.admin import site
 from django.db import connection
 from django.test import Client
@@ -26,6 +28,14 @@ def organizer(client: Client) -> User:
 
 def address(model: Any, page: str) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}")
+
+
+def test_admin_names_several_rows_by_a_plural_of_english() -> None:
+    wrong = re.compile(r"[^aeiou]ys$|ss$|xs$|chs$")
+
+    names = [str(model._meta.verbose_name_plural) for model in apps.get_models()]
+
+    assert [name for name in names if wrong.search(name)] == []
 
 
 @pytest.mark.parametrize("model", list(site._registry), ids=lambda model: model.__name__)

@@ -1,8 +1,10 @@
 """Import the rows of a table into a track whose protocol judges rows."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from assay.formats.rows import BadRows, TableRow, read_rows
+from assay.formats.text import notes_kept
 from tracks.imported_files import OnStored, RowReport, TopicsRefused, record, storing
 from tracks.models import Row, Topic, Track
 from web.pages import counted
@@ -27,9 +29,11 @@ def import_rows(
     form = track.protocol.parsed.judging.form
     if form is None:
         raise TopicsRefused(f"{track.protocol.slug} judges no rows; its layout is not form.")
-    rows = read_rows(data, name, fields=form.fields)
+    with notes_kept() as notes:
+        rows = read_rows(data, name, fields=form.fields)
     with storing(track, data) as (current, file):
         report = store_rows(track=current, rows=rows, data=data, name=name, file=file)
+        report = replace(report, notes=notes)
         on_stored(report)
     return report
 

@@ -12,6 +12,7 @@ from django.db import transaction
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.formats.documents.batch import Unusable
+from assay.formats.text import notes_kept
 from assay.formats.topics.reader import (
     MAX_SIZE,
     SPLIT,
@@ -276,7 +277,8 @@ def import_labels(
     Raises:
         BadFile: The file cannot be used, or contains an unknown topic or value; the message lists every error.
     """
-    labels = read_labels(data, name)
+    with notes_kept() as notes:
+        labels = read_labels(data, name)
     with storing(track, data) as (current, file):
         known, ignored = _known_labels(current, labels, name)
         topics = {topic.code: topic for topic in current.topics.filter(code__in=known)}
@@ -287,7 +289,7 @@ def import_labels(
         Topic.objects.bulk_update(topics.values(), ["labels", "split"])
         record(current, data, name, "labels", len(known), file, is_private=True)
         columns = f"; ignored columns that are not labels: {', '.join(ignored)}" if ignored else ""
-        report = RowReport(len(known), f"{counted(len(known), 'topic')} labeled{columns}.")
+        report = RowReport(len(known), f"{counted(len(known), 'topic')} labeled{columns}.", notes)
         on_stored(report)
     return report
 
@@ -332,7 +334,8 @@ def import_known_items(
         BadFile: The file cannot be used, or contains an unknown topic; the message lists every error.
         TopicsRefused: The runs of the protocol are judged.
     """
-    items = read_known_items(data, name)
+    with notes_kept() as notes:
+        items = read_known_items(data, name)
     with storing(track, data) as (current, file):
         _check_known_items(current)
         topics = {topic.code: topic for topic in current.topics.filter(code__in=items)}
@@ -343,7 +346,7 @@ def import_known_items(
         Topic.objects.bulk_update(topics.values(), ["known_item"])
         record(current, data, name, "known-items", len(topics), file, is_private=True)
         text = f"{counted(len(topics), 'topic')} with a known item{_absent(current, items)}."
-        report = RowReport(len(topics), text)
+        report = RowReport(len(topics), text, notes)
         on_stored(report)
     return report
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.cli.main import Parser, add, add_seed, input_path, share
 from assay.errors import InputError, plural
-from assay.formats.compression import names_of_files, read_file
+from assay.formats.compression import names_of_files
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.exports import (
     CITES,
@@ -26,7 +26,7 @@ from assay.formats.qrels.exports import (
 from assay.formats.qrels.reader import GradeScale, QrelsError, QrelsForm, parse_qrels
 from assay.formats.sheets import read_sheet
 from assay.formats.spreadsheet import as_csv, original
-from assay.formats.text import read_text
+from assay.formats.text import read_data, read_text
 from assay.formats.topics.codes import read_topic_codes
 from assay.measures.units import of_distinct_formulas, read_formulas
 from assay.protocols.loader import load_protocol
@@ -171,8 +171,12 @@ def _read(arguments: argparse.Namespace) -> QrelsColumns:
     protocol = load_protocol(arguments.protocol) if arguments.protocol else None
     form = QrelsForm.of(protocol) if protocol else QrelsForm()
     grades = GradeScale.of(protocol, arguments.scale) if protocol and protocol.cites_posts else None
+    data = read_data(arguments.qrels)
+    if not protocol and data.lstrip().startswith(b"<"):
+        needed = "give the --protocol whose runs cite posts, such as bolt-ir-p3"
+        raise InputError(f"{arguments.qrels}: the file is XML, as of judged citations; {needed}")
     try:
-        return parse_qrels(read_file(arguments.qrels), scale=arguments.scale, grades=grades, form=form)
+        return parse_qrels(data, scale=arguments.scale, grades=grades, form=form)
     except QrelsError as error:
         raise InputError(f"{arguments.qrels}: {error}") from None
 

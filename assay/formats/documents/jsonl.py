@@ -1,6 +1,7 @@
 """Converts documents in JSON lines, one object per line, to lines for COPY.
 
-The keys of a document. Only `docno` is required; unknown keys are ignored. `docno`, `title` and `text` may have the
+The keys of a document. Only `docno` is required; unknown keys are ignored, unless a document
+has no text. `docno`, `title` and `text` may have the
 other names of `assay.formats.names`, such as `_id`::
 
     docno      its id in runs and qrels: no white space, at most 200 characters
@@ -46,6 +47,10 @@ EMPTY = "empty documents"  # the name of the count of documents without title an
 _DOCNO = re.compile(rf"\S{{1,{MAX_NAME}}}")
 _LANGUAGE = re.compile(r"(?=.{1,20}\Z)[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _IDS = frozenset({"docno", "thread", "accepted", "id"})
+_TEXTS = frozenset({"title", "text", "body", "source", "comments"})
+_KEYS = frozenset(
+    ["docno", "kind", "thread", "tags", "score", "accepted", "author", "published", "language"]
+)  # not texts; all others are ignored
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -169,6 +174,10 @@ def add_document(row: dict[str, Any], batch: Batch) -> None:
 def _add(row: dict[str, Any], batch: Batch) -> None:
     if row.get("docno") in (None, ""):
         raise Unusable(NO_DOCNO)
+    if not _TEXTS & row.keys() and (
+        others := [key for key in row if key not in _KEYS and row[key] != row["docno"]]
+    ):
+        raise Unusable(f"it has no title and no text, but {', '.join(sorted(others))}, which are not read")
     docno, kind = docno_of(row["docno"]), row.get("kind") or "document"
     if kind not in KINDS:
         raise Unusable(f"kind is not one of {', '.join(KINDS)}")

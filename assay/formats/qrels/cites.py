@@ -17,6 +17,7 @@ from assay.formats.qrels.columns import Cited
 
 PLACE = ("thread", "post", "offset", "length")
 NO_ANSWERS = frozenset({*PLACE, "score", "key", "original", "rel"})  # attributes of a `<cite>`
+WORDS = {"n.a.": "not-applicable"}  # of answers: the keys of the choices that are meant
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")  # of an answer's attribute
 
 
@@ -59,7 +60,9 @@ def judged_cites(data: bytes) -> Iterator[tuple[int, JudgedCite | str]]:
                 yield number, "a judged <cite> needs thread, post, offset and length"
                 continue
             given = {str(name): str(value).strip() for name, value in cite.attrib.items()}
-            answers = {name: value for name, value in given.items() if value and is_answer(name)}
+            answers = {
+                name: WORDS.get(value, value) for name, value in given.items() if value and is_answer(name)
+            }
             cited = Cited(answers, citation.passage)
             yield number, JudgedCite(response.get("number", ""), citation.docno, citation.rel, cited)
 

@@ -391,7 +391,8 @@ def test_file_of_known_grades_is_imported_or_refused_with_line_numbers(
     refused = organizer.post(page, {"file": SimpleUploadedFile("gold.txt", lines.encode())})
     bad = organizer.post(page, {"file": SimpleUploadedFile("gold.txt", f"A.1 0 {docno} 9\n".encode())})
     assert not GoldUnit.objects.exists()
-    organizer.post(page, {"file": SimpleUploadedFile("gold.txt", lines.splitlines()[0].encode())})
+    content = b"# caf\xe9\n" + lines.splitlines()[0].encode()
+    imported = organizer.post(page, {"file": SimpleUploadedFile("gold.txt", content)}, follow=True)
 
     html = refused.content.decode()
     assert (refused.status_code, bad.status_code) == (422, 422)
@@ -399,6 +400,7 @@ def test_file_of_known_grades_is_imported_or_refused_with_line_numbers(
     assert "line 3: topic B.7 is not in the track" in html
     assert "line 1: grade 9" in bad.content.decode()
     assert GoldUnit.objects.values_list("docno", "grade").get() == (docno, 2)
+    assert "Line 1 is not UTF-8 and is read as Windows-1252." in imported.content.decode()
 
 
 def test_training_and_adjudication_have_no_checks(scene: Scene, organizer: Client) -> None:

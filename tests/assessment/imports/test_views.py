@@ -475,9 +475,15 @@ def test_text_of_excel_is_read_and_a_nul_in_a_header_is_an_error(scene: Scene) -
 
     made = start(client, scene, "sep=;\ntopic;docno;assessor;grade\nA.1;1;bob;high\n".encode("utf-16"))
     refused = start(client, scene, b"topic,docno,ass\0essor,grade\nA.1,1,bob,3\n")
+    start(client, scene, b"topic,docno,assessor,grade,\xe9\nA.1,1,bob,3,x\n")
 
     assert (made.status_code, refused.status_code) == (201, 422)
-    assert JudgmentImport.objects.get().report["header"] == ["topic", "docno", "assessor", "grade"]
+    first, noted = JudgmentImport.objects.order_by("pk")
+    assert first.report["header"] == ["topic", "docno", "assessor", "grade"]
+    browser = Client()
+    browser.force_login(make_organizer())
+    page = browser.get(noted.get_absolute_url()).content.decode()
+    assert "Line 1 is not UTF-8 and is read as Windows-1252." in page
 
 
 def test_file_is_checked_mapped_and_imported(scene: Scene) -> None:

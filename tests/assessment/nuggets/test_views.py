@@ -248,9 +248,11 @@ def test_file_of_nuggetizer_is_imported_and_comes_out_again(lab: AnswersLab) -> 
     Nugget.objects.filter(topic=lab.tea).delete()
     page = reverse("assessment:nuggets", args=[lab.track.slug])
 
+    data = data.replace(b'{"', b'{"\xe9": 0, "', 1)
     response = client.post(page, {"action": "import", "file": file_of(data)}, follow=True)
 
     assert "2 new nuggets imported." in response.content.decode()  # the list of bees has its own
+    assert "Line 1 is not UTF-8 and is read as Windows-1252." in response.content.decode()
     assert texts(lab.tea) == [text for text, _, _ in NUGGETS["tea"]]
     assert {nugget.creator for nugget in lab.tea.nuggets.all()} == {"ada"}  # as the file says
 

@@ -118,6 +118,16 @@ def test_file_without_docnos_is_refused_with_the_names_that_are_read(organizer: 
     assert "No row can be imported" in page
 
 
+def test_lines_whose_keys_are_all_unknown_are_left_out(organizer: Client) -> None:
+    argilla = b'{"id": "rec-1", "fields": {"text": "An owl."}, "responses": {}}\n{"id": "2", "text": "b"}\n'
+    response = start(organizer, slug="owls", upload=upload(argilla, "argilla.jsonl"))
+    jobs.run(Job.objects.get().pk)
+    page = organizer.get(response["Location"]).content.decode()
+
+    assert "1: it has no title and no text, but fields, responses, which are not read" in page
+    assert Document.objects.get().docno == "2"
+
+
 def test_organizer_imports_documents_of_trec_in_several_compressed_files(organizer: Client) -> None:
     sample = samples.path("trec-documents.txt").read_bytes()
     other = sample.replace(b"HN", b"LA").replace(b"harbor", b"caf\xe9")

@@ -198,8 +198,10 @@ def test_fusion_of_the_page_is_that_of_the_command_to_the_byte(
 
 def test_links_of_candidates_give_the_same_linked_posts(track: Track, client: Client) -> None:
     links = samples.path("links.tsv")
-    file = SimpleUploadedFile("links.tsv", links.read_bytes())
+    file = SimpleUploadedFile("links.tsv", links.read_bytes() + b"1\tcaf\xe9\trelated\n")
     post(client, track, action="make", method="linked-posts", team="Organizers", tag="by-file", links=file)
+    page = client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+    assert "is not UTF-8 and is read as Windows-1252." in page
     by_file = bytes_of(made(track, "by-file"))
     rows = [line.split("\t") for line in links.read_text().splitlines()[1:]]
     counts = dict.fromkeys(("score", "answers", "formulas", "reputation", "length"), 0)

@@ -226,7 +226,7 @@ def test_judged_submission_becomes_judgments_whose_answers_go_with_the_qrels(
     client: Client, bolt: Campaign
 ) -> None:
     """Also with those of an optional question; a citation without `rel` is not judged."""
-    filled = b'<cite rel="yes" trans="acceptable" chksrc="no" dialect="yes" '
+    filled = b'<cite rel="yes" trans="n.a." chksrc="no" dialect="yes" '
     judged = samples.path("runs/bolt-owls.xml").read_bytes().replace(b"<cite ", filled, 3)
     client.force_login(bolt.organizer)
     place = {"batch": "By hand", "kind": "main"}
@@ -246,7 +246,7 @@ def test_judged_submission_becomes_judgments_whose_answers_go_with_the_qrels(
     with ZipFile(BytesIO(exported)) as package:
         xml = package.read("qrels.owls.v1/qrels.xml")
 
-    answers = {"trans": "acceptable", "chksrc": "no", "dialect": "yes"}
+    answers = {"trans": "not-applicable", "chksrc": "no", "dialect": "yes"}
     assert [each.answers for each in Judgment.objects.all()] == 3 * [answers]
     header, *rows = csv.reader(StringIO(judgments))
     assert [json.loads(row[header.index("answers")]) for row in rows] == 3 * [answers]

@@ -161,6 +161,14 @@ def test_file_of_known_items_with_an_error_is_refused(content: bytes, message: s
         read_known_items(content, "items.txt")
 
 
+def test_import_of_known_items_says_that_a_line_is_not_utf_8() -> None:
+    track = ntcir_topic("ntcir-11-math").track
+
+    report = services.import_known_items(track=track, data=b"N-1 caf\xe9", name="items.txt")
+
+    assert "Line 1 is not UTF-8 and is read as Windows-1252." in str(report)
+
+
 def test_known_items_are_refused_where_runs_are_judged_and_for_unknown_topics() -> None:
     judged, known = ntcir_topic(), ntcir_topic("ntcir-11-math")
 

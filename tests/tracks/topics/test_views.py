@@ -52,11 +52,12 @@ def test_organizer_imports_topics_and_labels(organizer: Client) -> None:
     first = organizer.post(
         address, {"holds": "topics", "upload": upload(topics_file(), "t.xml")}, follow=True
     )
-    labels = upload(b"topic,category\nA.1,proof\n", "l.csv")
+    labels = upload(b"topic,category,\xe9\nA.1,proof,x\n", "l.csv")
     second = organizer.post(address, {"holds": "labels", "upload": labels}, follow=True)
 
     assert "1 topic: 1 new" in first.content.decode()
     assert "1 topic labeled" in second.content.decode()
+    assert "labels: é. Line 1 is not UTF-8 and is read as Windows-1252." in second.content.decode()
     assert track.topics.get().labels == {"category": "proof"}
 
 

@@ -430,6 +430,8 @@ def test_judged_submission_is_read_with_its_answers_and_written_in_xml(
     assert "only assessors fill in chksrc, not systems" in capsys.readouterr().out
     assert main(["qrels", "convert", str(run), *bolt, "--output", str(tmp_path / "none")]) == 2
     assert "no judged citations" in capsys.readouterr().err
+    assert main(["qrels", "convert", str(judged), "--to", "bolt", "--output", str(tmp_path / "none")]) == 2
+    assert "the file is XML, as of judged citations; give the --protocol" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
