@@ -315,6 +315,7 @@ class EvaluationRecord:
     unjudged: float | None
     curves: dict[str, Any]
     first_grades: dict[str, int] = field(default_factory=dict)  # empty in archives of earlier versions
+    first_hits: dict[str, Any] = field(default_factory=dict)  # likewise
 
 
 @dataclass(frozen=True)

@@ -448,6 +448,8 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
         computed = EvaluationRecord(run=evaluation.run, **values)
         if not evaluation.first_grades:
             computed = replace(computed, first_grades={})
+        if not evaluation.first_hits:
+            computed = replace(computed, first_hits={})
         tag = contents.runs[evaluation.run].tag
         problems += differences(asdict(evaluation), asdict(computed), f"the evaluation of {tag}")
     again = leaderboard_statistics(

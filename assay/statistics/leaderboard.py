@@ -50,6 +50,7 @@ def counted(
         judged_at_10: judged share of the top 10, averaged over topics as the measures are; a missing topic counts 0.
         unjudged: unjudged share of all documents returned for topics of the qrels; 0.0 if there are none.
         first_grades: see `first_grades`.
+        first_hits: see `first_hits`.
         curves: see `mean_curves`.
 
     Of generated answers only the topics are counted: they rank nothing.
@@ -59,12 +60,14 @@ def counted(
     n_returned = int(hits.n_returned.sum())
     topics = {"n_topics": int(is_averaged.sum()), "n_missing": scores.n_missing}
     if any(FAMILIES[measure.family].of_answers for measure in measures):
-        return {**topics, "judged_at_10": None, "unjudged": None, "first_grades": {}, "curves": {}}
+        without: dict[str, Any] = {"first_grades": {}, "first_hits": {}, "curves": {}}
+        return {**topics, "judged_at_10": None, "unjudged": None, **without}
     return {
         **topics,
         "judged_at_10": float(averaged.mean()) if len(averaged) else 0.0,
         "unjudged": 1.0 - len(hits.topic) / n_returned if n_returned else 0.0,
         "first_grades": first_grades(hits),
+        "first_hits": first_hits(hits, judged),
         "curves": mean_curves(
             hits,
             judged,
@@ -82,6 +85,17 @@ def first_grades(hits: Hits) -> dict[str, int]:
     counts = Counter(first.tolist())
     counts[-1] = len(hits.n_returned) - len(first)
     return {str(grade): n for grade, n in sorted(counts.items()) if n}
+
+
+def first_hits(hits: Hits, judged: JudgedDocuments) -> dict[str, list[Any]]:
+    """The first document of each topic that has a grade, and the grade; without topics that have no such document."""
+    graded = hits.graded()
+    if graded.entry is None:
+        return {}
+    topics, rows = np.unique(graded.topic, return_index=True)
+    documents = judged.docno[graded.entry[rows]]
+    named = zip(judged.topics[topics].tolist(), documents.tolist(), graded.grade[rows].tolist(), strict=True)
+    return {topic: [docno.decode(), grade] for topic, docno, grade in named}
 
 
 def mean_curves(

@@ -32,6 +32,11 @@ class Evaluation(models.Model):
         default=dict,
         help_text="Topics by the grade of their first document; -1 where it is not judged or missing.",
     )
+    first_hits = JsonField(
+        default=dict,
+        db_default={},
+        help_text="The first document with a grade of each topic, and the grade; empty if it was not stored.",
+    )
     curves = JsonField(
         default=dict, help_text="Means over topics: precision at cutoffs and at levels of recall."
     )
