@@ -35,6 +35,21 @@ class Plot:
     digits: int = DIGITS
 
     @property
+    def names(self) -> list[str]:
+        """Of the series, each once: those of one name have one color."""
+        return list(dict.fromkeys(series["name"] for series in self.series))
+
+    @property
+    def stacks(self) -> list[str]:
+        """The bars of each label of a plot of groups."""
+        return list(dict.fromkeys(series["stack"] for series in self.series))
+
+    @property
+    def is_stacked(self) -> bool:
+        """Return whether bars have parts, so that their names are not those of the series."""
+        return any(series["stack"] != series["name"] for series in self.series)
+
+    @property
     def script_id(self) -> str:
         """The id of the element that has the data."""
         return f"plot-{self.name}"
@@ -104,7 +119,8 @@ def groups(
     """Several bars for each label, one for each (name, values); there is none for None.
 
     Args:
-        stacks: the bar of each (name, values), which are its parts, the lowest first; if empty, each has its own.
+        stacks: the bar of each (name, values), which are its parts, the lowest first; if empty, each has its own. Parts
+            of one name have one color, and the names of the bars are below them.
     """
     plot = replace(lines(name, title, labels, values, across=across, up=up), kind="groups")
     for series, stack in zip(plot.series, stacks or [each for each, _ in values], strict=True):

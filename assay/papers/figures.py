@@ -87,13 +87,28 @@ def _svg_of_groups(plot: Plot) -> etree._Element:
     # From 0: the last tick is at the top, and no bar exceeds it.
     ticks = _ticks(0.0, max((part.top for part in _parts(plot)), default=0.0) or 1.0)
     places = _places_of_names(plot)
-    root = _picture(plot, HEIGHT + LEGEND_LINE * max((line for line, _ in places), default=0))
-    root.extend([*_axis(plot, ticks), *_bars(plot, ticks[-1])])
-    for n, (series, (line, x)) in enumerate(zip(plot.series, places, strict=True)):
-        y = HEIGHT - 14 + LEGEND_LINE * line
+    below = _height_of_names(plot)
+    root = _picture(plot, HEIGHT + below + LEGEND_LINE * max((line for line, _ in places), default=0))
+    root.extend([*_axis(plot, ticks), *_bars(plot, ticks[-1]), *_names_of_bars(plot)])
+    for n, (name, (line, x)) in enumerate(zip(plot.names, places, strict=True)):
+        y = HEIGHT + below - 14 + LEGEND_LINE * line
         root.append(_element("rect", x=str(x), y=str(y - 10), width="12", height="12", fill=_color(n)))
-        root.append(_element("text", series["name"], x=str(x + 18), y=str(y)))
+        root.append(_element("text", name, x=str(x + 18), y=str(y)))
     return root
+
+
+def _height_of_names(plot: Plot) -> int:
+    """The height of the names below bars with parts."""
+    return LETTER * max(map(len, plot.stacks)) + 8 if plot.is_stacked else 0
+
+
+def _names_of_bars(plot: Plot) -> Iterator[etree._Element]:
+    """The names of bars with parts, which are read from below."""
+    for place in range(len(plot.labels) if plot.is_stacked else 0):
+        for bar, name in enumerate(plot.stacks):
+            x, y = f"{_left(plot, place, bar + 0.5):.1f}", str(HEIGHT - BOTTOM + 8)
+            turned = f"rotate(-90 {x} {y})"
+            yield _element("text", name, x=x, y=y, dy="4", transform=turned, text_anchor="end")
 
 
 def _element(name: str, text: str = "", **attributes: str) -> etree._Element:
@@ -118,10 +133,11 @@ def _axis(plot: Plot, ticks: Sequence[float]) -> Iterator[etree._Element]:
         yield _element("line", x1=str(LEFT), x2=str(right), y1=y, y2=y, stroke=stroke)
         yield _element("text", f"{value:g}", x=str(LEFT - 8), y=y, dy="4", text_anchor="end")
     every = ceil(len(plot.labels) / LABELS) or 1
+    below = base + _height_of_names(plot)
     for n, label in list(enumerate(plot.labels))[::every]:
         x = f"{LEFT + _group_width(plot) * (n + 0.5):.1f}"
-        yield _element("text", label, x=x, y=str(base + 18), text_anchor="middle")
-    yield _element("text", plot.across, x=str((LEFT + right) // 2), y=str(base + 38), text_anchor="middle")
+        yield _element("text", label, x=x, y=str(below + 18), text_anchor="middle")
+    yield _element("text", plot.across, x=str((LEFT + right) // 2), y=str(below + 38), text_anchor="middle")
     up = (TOP + base) // 2
     turned = f"rotate(-90 16 {up})"
     yield _element("text", plot.up, x="16", y=str(up), transform=turned, text_anchor="middle")
@@ -129,6 +145,11 @@ def _axis(plot: Plot, ticks: Sequence[float]) -> Iterator[etree._Element]:
 
 def _group_width(plot: Plot) -> float:
     return (WIDTH - 12 - LEFT) / max(len(plot.labels), 1)
+
+
+def _left(plot: Plot, place: int, bar: float) -> float:
+    """The left end of a bar of a label."""
+    return LEFT + _group_width(plot) * (place + (1 - BARS) / 2 + BARS * bar / max(len(plot.stacks), 1))
 
 
 class Part(NamedTuple):
@@ -141,14 +162,9 @@ class Part(NamedTuple):
     top: float
 
 
-def _stacks(plot: Plot) -> list[str]:
-    """The bars of each label."""
-    return list(dict.fromkeys(series["stack"] for series in plot.series))
-
-
 def _parts(plot: Plot) -> list[Part]:
     """The parts of all bars; one on top of the other in a stack."""
-    stacks, ends, parts = _stacks(plot), Counter[tuple[str, int]](), []
+    stacks, ends, parts = plot.stacks, Counter[tuple[str, int]](), []
     for n, series in enumerate(plot.series):
         for place, value in enumerate(series["values"]):
             if value is not None:
@@ -160,25 +176,24 @@ def _parts(plot: Plot) -> list[Part]:
 
 
 def _bars(plot: Plot, top: float) -> Iterator[etree._Element]:
-    group = _group_width(plot)
-    width = group * BARS / max(len(_stacks(plot)), 1)
+    width = _group_width(plot) * BARS / max(len(plot.stacks), 1)
     for part in _parts(plot):
         series = plot.series[part.series]
-        x = LEFT + group * (part.place + (1 - BARS) / 2) + width * part.bar
+        x = _left(plot, part.place, part.bar)
         height = _height(part.top - part.base, top)
         size = {"width": f"{width:.1f}", "height": f"{height:.1f}"}
         y = f"{HEIGHT - BOTTOM - _height(part.top, top):.1f}"
-        bar = _element("rect", x=f"{x:.1f}", y=y, **size, fill=_color(part.series))
-        value = series["values"][part.place]
-        bar.append(_element("title", f"{series['name']}, {plot.labels[part.place]}: {value:g}"))
+        bar = _element("rect", x=f"{x:.1f}", y=y, **size, fill=_color(_color_of(plot, part.series)))
+        value, names = series["values"][part.place], dict.fromkeys([series["stack"], series["name"]])
+        bar.append(_element("title", f"{', '.join(names)}, {plot.labels[part.place]}: {value:g}"))
         yield bar
 
 
 def _places_of_names(plot: Plot) -> list[tuple[int, int]]:
     """The line of the legend, from 0, and the left end of each name; a line is as wide as the picture."""
     places, line, x = [], 0, LEFT
-    for series in plot.series:
-        width = 36 + LETTER * len(series["name"])
+    for name in plot.names:
+        width = 36 + LETTER * len(name)
         if x > LEFT and x + width > WIDTH:
             line, x = line + 1, LEFT
         places.append((line, x))
@@ -223,33 +238,55 @@ def _axis_of_rows(plot: Plot) -> list[str]:
 
 def _axis_of_groups(plot: Plot) -> list[str]:
     labels = ", ".join(f"{{{escape(label)}}}" for label in plot.labels)
-    n_labels, n_bars = max(len(plot.labels), 1), max(len(_stacks(plot)), 1)
+    n_labels, n_bars = max(len(plot.labels), 1), max(len(plot.stacks), 1)
+    classes = f"xtick={{0,...,{n_labels - 1}}}, xticklabels={{{labels}}},"
+    if plot.is_stacked:  # the names of the bars, and the classes below them
+        centers = [(place, bar) for place in range(n_labels) for bar in range(n_bars)]
+        at = ", ".join(f"{place + BARS * ((bar + 0.5) / n_bars - 0.5):.3f}" for place, bar in centers)
+        names = ", ".join(f"{{{escape(plot.stacks[bar])}}}" for _, bar in centers)
+        below = 0.17 * max(map(len, plot.stacks)) + 0.4
+        classes = (
+            f"xtick={{{at}}}, xticklabels={{{names}}},\n"
+            "  xticklabel style={rotate=90, anchor=east, font=\\scriptsize},\n"
+            f"  extra x ticks={{0,...,{n_labels - 1}}}, extra x tick labels={{{labels}}},\n"
+            "  extra x tick style={xticklabel style={rotate=0, anchor=north, font=\\normalsize, "
+            f"yshift=-{below:.2f}cm}}}},\n"
+            "  xlabel style={yshift=-0.4cm},"
+        )
     lines = [
         *(
             f"\\definecolor{{{plot.name}{n + 1}}}{{HTML}}{{{_color(n)[1:].upper()}}}"
-            for n in range(len(plot.series))
+            for n in range(len(plot.names))
         ),
         "\\begin{tikzpicture}",
         f"\\begin{{axis}}[ybar, bar shift=0pt, bar width={BARS / n_bars:.3f}, area legend,",
         "  width=\\linewidth, height=0.55\\linewidth, axis lines*=left, ymajorgrids, ymin=0,",
-        f"  xmin=-0.5, xmax={n_labels - 0.5:g}, xtick={{0,...,{n_labels - 1}}}, xticklabels={{{labels}}},",
+        f"  xmin=-0.5, xmax={n_labels - 0.5:g}, {classes}",
         "  xtick style={draw=none}, typeset ticklabels with strut,",
         f"  xlabel={{{escape(plot.across)}}}, ylabel={{{escape(plot.up)}}},",
         "  legend style={at={(0.5,1.03)}, anchor=south, draw=none, legend columns=2, column sep=1ex},",
         "  legend cell align=left]",
     ]
     # A part is drawn from 0 to its end, and those below it cover it: the last part of a bar comes first.
+    legend = {
+        name: n for n, name in enumerate(series["name"] for series in plot.series)
+    }  # the last of each name
     for n, series in reversed(list(enumerate(plot.series))):
         points = " ".join(
             f"({part.place + BARS * ((part.bar + 0.5) / n_bars - 0.5):.3f},{part.top:g})"
             for part in _parts(plot)
             if part.series == n
         )
-        lines += [
-            f"\\addplot[fill={plot.name}{n + 1}, draw=none] coordinates {{{points}}};",
-            f"\\addlegendentry{{{escape(series['name'])}}}",
-        ]
+        is_named = legend[series["name"]] == n
+        options = f"fill={plot.name}{_color_of(plot, n) + 1}, draw=none" + ", forget plot" * (not is_named)
+        lines.append(f"\\addplot[{options}] coordinates {{{points}}};")
+        lines += [f"\\addlegendentry{{{escape(series['name'])}}}"] * is_named
     return [*lines, "\\end{axis}", "\\end{tikzpicture}"]
+
+
+def _color_of(plot: Plot, series: int) -> int:
+    """The number of the color of a series: that of its name."""
+    return plot.names.index(plot.series[series]["name"])
 
 
 def _color(n: int) -> str:

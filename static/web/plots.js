@@ -141,10 +141,60 @@
     return option;
   };
 
+  const hasParts = (plot) => plot.series.some(({ name, stack }) => stack && stack !== name);
+
+  const heightOfNames = (plot) =>
+    hasParts(plot) ? 16 + Math.min(7 * Math.max(...plot.series.map(({ stack }) => stack.length)), 180) : 0;
+
+  // Bars of parts: the name of each bar is below it, and the label of its group below the names.
+  const stacked = (plot, option) => {
+    const shown = format(plot);
+    const stacks = [...new Set(plot.series.map((series) => series.stack))];
+    const bars = plot.labels.flatMap((_, n) => stacks.map((stack) => [n, stack]));
+    const height = heightOfNames(plot);
+    const own = option.xAxis;
+    option.xAxis = [
+      {
+        ...own,
+        name: "",
+        data: bars.map(([, stack]) => stack),
+        axisLabel: { ...own.axisLabel, rotate: 90, interval: 0, width: height - 12, overflow: "truncate" },
+      },
+      {
+        ...own,
+        position: "bottom",
+        offset: height,
+        axisLine: { show: false },
+        axisTick: { inside: true, length: height },
+      },
+    ];
+    option.grid.bottom = 52 + height;
+    option.tooltip.formatter = (points) => {
+      const [n, stack] = bars[points[0].dataIndex];
+      const parts = points.filter((point) => point.value !== null && point.value !== undefined);
+      return rows(
+        `${plot.labels[n]}, ${stack}`,
+        parts.map((point) => [point.seriesName, shown(point.value)]),
+      );
+    };
+    option.legend.data = [...new Set(plot.series.map((series) => series.name))];
+    option.series = plot.series.map((series) => ({
+      type: "bar",
+      barMaxWidth: 40,
+      stack: "parts",
+      name: series.name,
+      data: bars.map(([n, stack]) => (stack === series.stack ? series.values[n] : null)),
+    }));
+    return option;
+  };
+
   const groups = (plot, look) => {
     const option = lines(plot, look);
     option.xAxis.boundaryGap = true;
     option.yAxis.scale = false; // the length of a bar is its value
+    if (hasParts(plot)) {
+      return stacked(plot, option);
+    }
     option.series = plot.series.map((series) => ({
       type: "bar",
       barMaxWidth: 40,
@@ -315,7 +365,7 @@
 
   const heightOf = (plot) =>
     ({ intervals: 64 + ROW * plot.labels.length, shares: 88 + 1.5 * ROW * plot.labels.length })[plot.kind] ??
-    320;
+    320 + heightOfNames(plot);
 
   const save = (blob, name) => {
     const link = document.createElement("a");
