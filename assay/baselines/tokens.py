@@ -37,7 +37,7 @@ def tokenize(html: str, tokenizer: Tokenizer) -> list[bytes]:
     [b'sum', b'x', b'^', b'{', b'12', b'}', b'+', b'\\pi']
     """
     words = _words if tokenizer != "english-latex" else _stems
-    formulas = _words if tokenizer == "words" else _latex
+    formulas = _words if tokenizer == "words" else latex_tokens
     pieces = _FORMULA.split(html)  # text, formula, text, ...
     tokens: list[str] = []
     for place, piece in enumerate(pieces):
@@ -47,7 +47,7 @@ def tokenize(html: str, tokenizer: Tokenizer) -> list[bytes]:
     return [token.encode(errors="replace")[:LONGEST] for token in tokens]
 
 
-def _latex(text: str) -> list[str]:
+def latex_tokens(text: str) -> list[str]:
     """The tokens of LaTeX. A line end is a space, also after a backslash: XML of a dump has each text on one line."""
     return _LATEX.findall(" ".join(text.split()))
 

@@ -10,6 +10,7 @@ the group counts as one relevant document. A file of near-duplicates has a line 
 judged in its place: topic docno judged.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -116,6 +117,14 @@ def of_distinct_formulas(qrels: QrelsColumns, formulas: Formulas) -> tuple[Qrels
             unit = codes[topic], formula
             grades[unit] = max(grade, grades.get(unit, grade))
     return columns_from((*unit, grade) for unit, grade in grades.items()), int((visual == b"").sum())
+
+
+def several_instances(qrels: QrelsColumns, formulas: Formulas) -> tuple[int, int]:
+    """The number of distinct formulas of a topic with several instances in qrels, and of all distinct formulas."""
+    visual = _visual_ids(qrels.docno, formulas)
+    n_instances = Counter(zip(qrels.topic_index.tolist(), visual.tolist(), strict=True))
+    counts = [n for (_, formula), n in n_instances.items() if formula]
+    return sum(n > 1 for n in counts), len(counts)
 
 
 class DuplicatesError(ValueError):

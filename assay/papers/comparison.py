@@ -2,8 +2,9 @@
 
 The tables and the figure follow Mansouri, Oard, Agarwal and Zanibbi, Effects of Context, Complexity, and Clustering on
 Evaluation for Math Formula Retrieval (2021): tables 1 (topics by complexity), 2 (collections) and 5 (judged and
-relevant units), and figure 2 (relevant units by complexity). `assay.papers.rankings` has tables 6 to 8. Collections are
-side by side; a collection whose topics have splits, such as train and test, has a row for each.
+relevant units), and figure 2 (relevant units by complexity). `assay.papers.rankings` has tables 6 to 8,
+`assay.papers.examples` table 4. Collections are side by side; a collection whose topics have splits, such as train and
+test, has a row for each.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 from assay import plots
 from assay.errors import plural
+from assay.papers.examples import agreement_table, examples_table, first_table, relevance
 from assay.papers.facts import CollectionFacts, TopicFacts, in_order
 from assay.papers.overview import label_values, teams_of
 from assay.papers.rankings import complexity_table, groups_tables, instances_tables
@@ -45,6 +47,7 @@ def comparison_tables(
     label: str = "",
     level: int | None = None,
     digits: int = 4,
+    topic: str = "",
 ) -> list[PaperTable]:
     """All tables that have something to compare.
 
@@ -53,15 +56,18 @@ def comparison_tables(
         label: of topics; if empty, their complexity, or the first label that most tracks have.
         level: grade from which a unit counts as relevant; if None, that of each protocol.
         digits: decimals of the values.
+        topic: whose units are examples of the grades; if empty, or without comments, one with comments on most grades.
     """
     label = class_label(collections, label)
     tables = [
         classes_table(collections, label=label),
         collections_table(collections),
         judging_table(collections),
+        agreement_table(collections, digits=digits),
         units_table(collections, level=level),
         extremes_table(collections, level=level),
         first_table(collections, level=level),
+        examples_table(collections, topic=topic),
         complexity_table(collections, measures=measures, label=label, digits=digits),
         relevant_table(collections, label=label, level=level),
         *instances_tables(collections, measures, digits),
@@ -163,6 +169,8 @@ def _judging(collection: CollectionFacts) -> dict[str, str]:
     }
     clustered = {"none": "no", "submitted": "submitted formulas", "collection": "all formulas"}
     ranks = "one answer" if protocol.is_of_answers else f"{protocol.runs.max_ranks:,}"
+    n_several, n_formulas = collection.several or (0, 0)
+    several = f"{n_several:,} of {n_formulas:,} formulas ({100 * n_several / (n_formulas or 1):.1f} %)"
     has_context = judging.form is None and not judging.judges_pairs and not protocol.is_of_answers
     context = "in context" if judging.in_context else "alone"
     return {
@@ -173,6 +181,7 @@ def _judging(collection: CollectionFacts) -> dict[str, str]:
         "Clustered": clustered[instances.clustering],
         "Judged instances": f"at most {instances.limit}" if instances.limit else "all",
         "Judged in part": collection.partly or "–",
+        "Several instances judged": several if n_formulas else "–",
         "Grades": ", ".join(f"{grade.label} {grade.value}" for grade in judging.grades),
         "Assessors per unit": f"{judging.judges}{', summed' * (protocol.qrels.aggregate == 'sum')}",
         "Groups": ", ".join(judging.groups) or "–",
@@ -203,7 +212,7 @@ def units_table(collections: Sequence[CollectionFacts], *, level: int | None = N
                     rows.append((Value(name), number(of.n_topics), *spreads[0], *spreads[1]))
             if rows:
                 groups.append(Group(part, tuple(rows)))
-    caption = f"Judged and relevant units per topic. {_relevance(level)}"
+    caption = f"Judged and relevant units per topic. {relevance(level)}"
     return PaperTable(
         "units", "Judged and relevant units", caption, tuple(columns), tuple(groups), "collection"
     )
@@ -229,45 +238,9 @@ def extremes_table(collections: Sequence[CollectionFacts], *, level: int | None 
         *(Column("Extreme"), Column("Units", is_number=True)),
         *(Column("Topic"), Column("Text", is_topic=True)),
     )
-    caption = f"The topics with the fewest and the most judged and relevant units. {_relevance(level)}"
+    caption = f"The topics with the fewest and the most judged and relevant units. {relevance(level)}"
     title = "Topics with the fewest and the most units"
     return PaperTable("extremes", title, caption, columns, tuple(groups), "collection")
-
-
-def first_table(collections: Sequence[CollectionFacts], *, level: int | None = None) -> PaperTable:
-    """For how many topics the first document of each run is judged and not relevant, or not judged or missing."""
-    groups = []
-    for collection in collections:
-        lowest = max(collection.track.units.level(level), 0)
-        rows = []
-        for run in collection.track.runs:
-            if run.first:
-                wrong = sum(n for grade, n in run.first.items() if 0 <= int(grade) < lowest)
-                counts = sum(run.first.values()), wrong, run.first.get("-1", 0)
-                rows.append((Value(f"{run.team}: {run.tag}"), *map(number, counts)))
-        if rows:
-            rows.sort(key=lambda row: (row[2].exact or 0, row[0].text))
-            groups.append(Group(collection.track.name, tuple(rows)))
-    columns = (
-        Column("Run"),
-        *(
-            Column(name, is_number=True)
-            for name in ("Topics", "First is not relevant", "First is not judged or missing")
-        ),
-    )
-    caption = (
-        "Topics for which the first document or formula of a run is judged and not relevant, and those for which it is "
-        f"not judged, or the run lacks the topic. {_relevance(level)}"
-    )
-    title = "First hits that are not relevant"
-    return PaperTable("first", title, caption, columns, tuple(groups), "collection")
-
-
-def _relevance(level: int | None) -> str:
-    """From which grade a unit is relevant, as a sentence."""
-    if level is None:
-        return "Each protocol has the grade from which a unit is relevant."
-    return f"A unit is relevant from grade {level}."
 
 
 class Bar(NamedTuple):
@@ -301,10 +274,12 @@ def _bars(
     for collection in collections:
         track = collection.track
         members = [_members(collection, label, value) for value in classes]
-        groups = {f"{track.name}, {group}": units for group, units in collection.by_group.items()}
+        # over distinct formulas where they are known
+        by_group = collection.distinct_by_group or collection.by_group
+        groups = {f"{track.name}, {group}": units for group, units in by_group.items()}
         is_sum = track.protocol.qrels.aggregate == "sum"
         names = {grade.value: grade.label for grade in track.protocol.judging.grades}
-        for name, units in ({track.name: track.units} | groups).items():
+        for name, units in ({track.name: collection.units.get(DISTINCT, track.units)} | groups).items():
             by_class = [
                 [units.by_topic[code] for code in codes if code in units.by_topic] for codes in members
             ]
@@ -332,8 +307,8 @@ def relevant_table(
     return PaperTable(
         "relevant",
         "Relevant units by topic class",
-        f"Judged units of a topic, relevant ones by grade: means over the topics of each {name}. "
-        f"{_relevance(level)}",
+        f"Judged units of a topic, relevant ones by grade: means over the topics of each {name}; over visually "
+        f"distinct formulas where they are known. {relevance(level)}",
         tuple(columns),
         (Group("", tuple(counted)),),
     )
@@ -367,8 +342,7 @@ def relevant_plot(
     if not bars:
         return None
     parts = [(bar.name, grade, means) for bar in bars for grade, means in bar.by_grade.items()]
-    series = [(f"{name}: {grade}", means) for name, grade, means in parts]
-    stacks = [name for name, _, _ in parts]
+    series, stacks = [(grade, means) for _, grade, means in parts], [name for name, *_ in parts]
     name = label_title(label.lower())
     title = f"Relevant units of a topic by {name}"
     return plots.groups(

@@ -1,13 +1,16 @@
 """The facts in the tables of a paper: a track with its runs, teams, topics and scores, from files or a database."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from math import isnan
+from typing import Any, NamedTuple, Self
 
 from assay.html.sanitize import beginning, plain
 from assay.measures.scores import STEPS, are_words, step_or_name
 from assay.protocols.description import label_value
 from assay.protocols.schema import Protocol
+from assay.statistics.agreement import krippendorff_alpha
+from assay.statistics.agreement_report import Graded, mean, pairs
 from assay.statistics.qrels_summary import Grades, n_from
 from assay.statistics.ranking_comparison import RankingComparison
 
@@ -20,7 +23,8 @@ class RunFacts(NamedTuple):
     `made` and `uses` are empty if nobody stated them; `means` is empty if it was not scored. `first` has the number of
     topics by the grade of their first document, as `assay.statistics.leaderboard.first_grades` counts them; `answers`
     has those to the public questions of the protocol in words, by key.
-    An oracle is a baseline that uses what no team has.
+    An oracle is a baseline that uses what no team has. `first_hits` has the first judged document of each topic and its
+    grade; it is empty if they are not known.
     """
 
     team: str
@@ -34,6 +38,7 @@ class RunFacts(NamedTuple):
     first: Mapping[str, int] = {}
     answers: Mapping[str, str] = {}
     is_oracle: bool = False
+    first_hits: Mapping[str, Any] = {}
 
     @property
     def pooled_kind(self) -> str:
@@ -57,6 +62,7 @@ class TopicFacts(NamedTuple):
     grades: Grades | None = None
     split: str = ""
     text: str = ""
+    latex: str = ""  # of its formula
 
     @property
     def shown(self) -> str:
@@ -161,6 +167,41 @@ class Rankings(NamedTuple):
     by_measure: ByMeasure
 
 
+class AgreementFacts(NamedTuple):
+    """The agreement of the assessors of a collection on units that several of them judged; None where undefined."""
+
+    n_assessors: int
+    n_units: int
+    kappa: float | None
+    two_way: float | None
+    alpha: float | None
+
+    @classmethod
+    def of(cls, graded: Graded, level: int) -> Self | None:
+        """The means of kappa over every two assessors, and alpha; None if no unit has several judgments."""
+        of_pairs = pairs(graded, level)
+        if not of_pairs:
+            return None
+        kappas = (mean(pair.kappa.value for pair in of_pairs), mean(pair.two_way.value for pair in of_pairs))
+        alpha = krippendorff_alpha(graded.unit, graded.grade)
+        defined = (None if isnan(value) else value for value in (*kappas, alpha))
+        return cls(
+            len({name for pair in of_pairs for name in (pair.first, pair.second)}),
+            graded.n_shared_units,
+            *defined,
+        )
+
+
+class Example(NamedTuple):
+    """A commented judgment; with the LaTeX of the formula, if it is one."""
+
+    topic: str
+    docno: str
+    grade: int
+    comment: str
+    latex: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class CollectionFacts:
     """A test collection: a track, its documents, and the comparisons of its runs that are known.
@@ -172,10 +213,15 @@ class CollectionFacts:
         depths: to which each kind of run was pooled; None for those of the protocol.
         units: the same qrels over the other units of formulas, instances or distinct formulas, by name.
         by_group: qrels of each group of assessors.
+        distinct_by_group: the same over distinct formulas, where the units are instances.
         by_label: rankings by the values of each label, by measure.
         instances: scored over instances, and over distinct formulas.
         groups: scored by all assessors together, and by each group, over instances and over distinct formulas; under an
             empty name if formulas are counted in one way only.
+        several: judged formulas with several judged instances, and all judged formulas; None if unknown.
+        agreement: of the assessors; None if nobody judged a unit twice.
+        examples: judgments with comments.
+        latex: of the first hits of runs, by their ids.
     """
 
     track: TrackFacts
@@ -186,9 +232,14 @@ class CollectionFacts:
     partly: str = ""
     units: Mapping[str, UnitFacts] = field(default_factory=dict)
     by_group: Mapping[str, UnitFacts] = field(default_factory=dict)
+    distinct_by_group: Mapping[str, UnitFacts] = field(default_factory=dict)
     by_label: Mapping[str, ByMeasure] = field(default_factory=dict)
     instances: Rankings | None = None
     groups: Mapping[str, Rankings] = field(default_factory=dict)
+    several: tuple[int, int] | None = None
+    agreement: AgreementFacts | None = None
+    examples: Sequence[Example] = ()
+    latex: Mapping[str, str] = field(default_factory=dict)
 
     def label(self, name: str) -> str:
         """A label as this collection spells it; empty if its topics do not have it."""

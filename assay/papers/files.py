@@ -11,16 +11,21 @@
 Only the name and the protocol are required. Paths are relative to the folder of the TOML file.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.errors import InputError
+from assay.errors import BadFile, InputError
 from assay.formats.declaration import columns_of
+from assay.formats.formulas import Source
+from assay.formats.judgments.graded import read_graded
+from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.manifest import read_manifest
 from assay.formats.names import normal
 from assay.formats.qrels.reader import QrelsColumns, read_qrels
@@ -37,16 +42,28 @@ from assay.measures.units import (
     collapse_instances,
     of_distinct_formulas,
     read_formulas,
+    several_instances,
     with_visual_ids,
 )
 from assay.papers.comparison import DISTINCT, EVERYBODY, INSTANCES
-from assay.papers.facts import CollectionFacts, Rankings, RunFacts, TopicFacts, TrackFacts, UnitFacts, text_of
+from assay.papers.facts import (
+    AgreementFacts,
+    CollectionFacts,
+    Example,
+    Rankings,
+    RunFacts,
+    TopicFacts,
+    TrackFacts,
+    UnitFacts,
+    text_of,
+)
 from assay.pools.files import PoolSummary, read_summary
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import Measure, parse_measures, with_level
 from assay.protocols.run_answers import answers_of_run, public_answers
 from assay.protocols.schema import Protocol
-from assay.statistics.leaderboard import first_grades
+from assay.statistics.agreement_report import Graded
+from assay.statistics.leaderboard import first_grades, first_hits
 from assay.statistics.qrels_summary import grades_by_topic
 from assay.statistics.ranking_comparison import RankingComparison, compare_by_label, compare_rankings
 from assay.structure import decoded, read_toml
@@ -70,6 +87,7 @@ class TrackFiles:
     groups: Mapping[str, str] = field(default_factory=dict)  # qrels of each group of assessors
     duplicates: str = ""  # near-duplicates
     pool: str = ""  # the record of `assay pool`
+    judgments: str | tuple[str, ...] = ()  # of single assessors, as `assay agreement` reads them
     source: str = ""  # what the documents are
     documents: int | None = None  # of the collection
     formulas_in_collection: int | None = None
@@ -133,9 +151,17 @@ class ScoredRuns:
         forms = self._forms()
         units: dict[str, UnitFacts] = {}
         by_group: dict[str, UnitFacts] = {}
+        distinct_by_group: dict[str, UnitFacts] = {}
         everybody: dict[str, tuple[list[RunScores], int]] = {}
         groups = {}
-        pool = self._pool()
+        pool, judgments = self._pool(), self._judgments()
+        commented = [
+            Example(row.topic, row.docno, row.grade, row.comment)
+            for row in judgments
+            if row.comment and row.grade is not None
+        ]
+        hits = {docno for run in self.facts.runs for docno, _ in run.first_hits.values()}
+        of_hits, latex = self._latex(hits, {example.docno for example in commented})
         for name, form in forms.items():
             is_own = form.runs is self.runs
             everybody[name] = (
@@ -143,13 +169,14 @@ class ScoredRuns:
                 if is_own
                 else _scored(form.runs, JudgedDocuments(form.qrels), measures)
             )
+            of_form = {
+                group: UnitFacts(grades_by_topic(qrels), group_level) for group, qrels in form.groups.items()
+            }
             if is_own:
-                by_group = {
-                    group: UnitFacts(grades_by_topic(qrels), group_level)
-                    for group, qrels in form.groups.items()
-                }
+                by_group = of_form
             else:
                 units[name] = UnitFacts(grades_by_topic(form.qrels), level)
+                distinct_by_group = of_form
             if form.groups and self.scores:
                 judged = {
                     group: judged_documents(qrels, self.files.duplicates)
@@ -166,10 +193,48 @@ class ScoredRuns:
             partly=pool.partly,
             units=units,
             by_group=by_group,
+            distinct_by_group=distinct_by_group,
             by_label=self._by_label(),
             instances=self._rankings(everybody) if len(forms) > 1 and self.is_judged else None,
             groups=groups,
+            several=self._several(),
+            agreement=self._agreement(judgments),
+            examples=[example._replace(latex=latex.get(example.docno, "")) for example in commented],
+            latex=of_hits,
         )
+
+    def _judgments(self) -> list[JudgmentRow]:
+        rules = self.facts.protocol.judging
+        return [
+            row for path in self.files.judgments for row in read_graded(path, rules, judge=Path(path).name)
+        ]
+
+    def _agreement(self, judgments: Sequence[JudgmentRow]) -> AgreementFacts | None:
+        protocol = self.facts.protocol
+        rows = ((row.topic, row.docno, row.assessor, row.grade) for row in judgments if row.grade is not None)
+        scale = tuple(grade.value for grade in protocol.judging.grades)
+        return AgreementFacts.of(Graded.from_rows(rows, scale), protocol.scoring.relevant_from)
+
+    def _several(self) -> tuple[int, int] | None:
+        instances = self.qrels.instances or (self.qrels.units if self.qrels.distinct is not None else None)
+        if instances is None or self.formulas is None:
+            return None
+        return several_instances(instances, self.formulas)
+
+    def _latex(self, hits: Set[str], ids: Set[str]) -> tuple[dict[str, str], dict[str, str]]:
+        """The LaTeX of hits, which may be distinct formulas, and of instances; maps of ids have no LaTeX."""
+        is_visual = self.facts.protocol.scoring.collapse_instances
+        of_hits: dict[str, str] = {}
+        latex: dict[str, str] = {}
+        for path in map(Path, self.files.formulas if hits or ids else ()):
+            with suppress(BadFile):
+                for row in chain.from_iterable(Source([path])):
+                    name = row.visual if is_visual else row.code
+                    if row.latex and name in hits:
+                        of_hits.setdefault(name, row.latex)
+                    if row.latex and row.code in ids:
+                        latex[row.code] = row.latex
+        return of_hits, latex
 
     def _forms(self) -> dict[str, Form]:
         """The ways to count formulas, by name; with a single one, its name is empty."""
@@ -276,8 +341,9 @@ def _resolved(track: TrackFiles, folder: Path) -> TrackFiles:
         for key in ("runs", "topics", "labels", "teams", "qrels", "instances", "duplicates", "pool")
         if (value := getattr(track, key))
     }
-    formulas = [track.formulas] if isinstance(track.formulas, str) else track.formulas
-    paths["formulas"] = tuple(str(folder / name) for name in formulas)
+    for key in ("formulas", "judgments"):
+        names = getattr(track, key)
+        paths[key] = tuple(str(folder / name) for name in ([names] if isinstance(names, str) else names))
     paths["groups"] = {group: str(folder / name) for group, name in track.groups.items()}
     if track.protocol.endswith(".toml"):
         paths["protocol"] = str(folder / track.protocol)
@@ -305,9 +371,10 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
         for run, of_run in zip(scored, scores, strict=True)
     }
     first = {
-        run.tag: first_grades(judged.hits(of_run.ranking))
+        run.tag: (first_grades(hits), first_hits(hits, judged))
         for run, of_run in zip(scored, prepared, strict=True)
         if judged
+        for hits in [judged.hits(of_run.ranking)]
     }
     runs = []
     for run in [run for run in manifest if protocol.runs.is_of_campaign(run.kind)]:
@@ -315,10 +382,10 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
         other, of_run = pooled_as if pooled_as != run.kind else "", means.get(run.tag, {})
         made, is_baseline = columns_of(run)["made"], protocol.runs.kind(run.kind).baseline
         answers = answers_of_run(protocol.runs, run.answers) if run.answers else {}
-        of_first, public = first.get(run.tag, {}), public_answers(protocol.runs, answers)
+        (of_first, hits), public = first.get(run.tag, ({}, {})), public_answers(protocol.runs, answers)
         stated = (run.team, run.tag, run.kind, other, made, run.uses)
         is_oracle = run.tag in protocol.runs.kind(run.kind).oracles
-        runs.append(RunFacts(*stated, of_run, is_baseline, of_first, public, is_oracle))
+        runs.append(RunFacts(*stated, of_run, is_baseline, of_first, public, is_oracle, hits))
     facts = TrackFacts(
         name=files.name,
         protocol=protocol,
@@ -379,7 +446,7 @@ def _topics(files: TrackFiles, qrels: QrelsColumns | None) -> dict[str, TopicFac
         row = rows.get(code, TopicRow(0, code))
         column = next((name for name in own if name.strip().lower() == SPLIT), "")
         split = split_of(own.pop(column)) if column else row.split
-        topics[code] = TopicFacts(own, counts.get(code), split, text_of(row.title, row.latex))
+        topics[code] = TopicFacts(own, counts.get(code), split, text_of(row.title, row.latex), row.latex)
     return topics
 
 

@@ -326,7 +326,8 @@ class Merged(NamedTuple):
     @property
     def last(self) -> RunFacts:
         """The run as the last track that has it states it."""
-        return next(run for run in reversed(self.of_tracks) if run is not None)
+        run: RunFacts = next(run for run in reversed(self.of_tracks) if run is not None)
+        return run
 
     def mean(self, n: int, measure: str) -> float | None:
         run = self.of_tracks[n]

@@ -1,24 +1,22 @@
 """Agreement of assessors, from files of judgments, qrels, or memory."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from assay.errors import InputError, plural
 from assay.formats.compression import read_file
-from assay.formats.judgments.cells import ANSWER_TO, grade_of
-from assay.formats.judgments.reader import MAPPED, JudgmentsError, parse_judgments
+from assay.formats.judgments.cells import ANSWER_TO
+from assay.formats.judgments.graded import graded, read_graded
+from assay.formats.judgments.reader import MAPPED
 from assay.formats.judgments.rows import JudgmentRow
-from assay.formats.qrels.reader import Complaint
 from assay.formats.topics.reader import read_topics
 from assay.formats.topics.subtopics import labels_of
 from assay.formats.values import judgments_from
 from assay.judging.scales import Scale, scale_named
 from assay.plots import Interval, intervals
 from assay.protocols.loader import load_protocol
-from assay.protocols.questions import WrongAnswer, from_text, problem_with, stored
 from assay.protocols.schema import JudgingRules, Protocol
 from assay.research.evaluation import PathLike, Values, named_files
 from assay.research.results import Figure, Result
@@ -210,51 +208,12 @@ def _read(judgments: Values, rules: JudgingRules | None, columns: Mapping[str, s
         refusal = "a list has a {}, which has no assessor; give judgments as {{assessor: values}}"
         judgments = named_files(judgments, refusal)
     if not isinstance(judgments, Mapping):
-        return _graded(judgments_from(judgments), rules, "judgments", is_named=False)
+        return graded(judgments_from(judgments), rules, "judgments", is_named=False)
     rows: list[JudgmentRow] = []
     for judge, values in judgments.items():
         if isinstance(values, (str, Path)):
-            path = str(values)
-            read = parse_judgments(read_file(path), path, judge=str(judge), columns=columns)
-            is_own = read.form == "assay-csv"
-            is_named = read.form == "turkle" or (is_own and not {"grade", "choice"} <= read.columns.keys())
-            rows += _graded([row for row in read.rows if row.is_current], rules, path, is_named=is_named)
+            rows += read_graded(str(values), rules, judge=str(judge), columns=columns)
         else:
             of_judge = judgments_from(values, judge=str(judge), name=str(judge))
-            rows += _graded(of_judge, rules, str(judge), is_named=False)
+            rows += graded(of_judge, rules, str(judge), is_named=False)
     return rows
-
-
-def _graded(
-    rows: Sequence[JudgmentRow], rules: JudgingRules | None, name: str, *, is_named: bool
-) -> list[JudgmentRow]:
-    """The judgments with their grades by the protocol."""
-    graded = []
-    for row in rows:
-        try:
-            answers = _answers(row, rules)
-            graded.append(replace(row, grade=grade_of(row, rules, is_named=is_named), answers=answers))
-        except (ValueError, WrongAnswer) as error:
-            raise JudgmentsError(name, [Complaint(row.line, str(error))]) from None
-    return graded
-
-
-def _answers(row: JudgmentRow, rules: JudgingRules | None) -> dict[str, Any]:
-    """The answers of a row to questions of the protocol.
-
-    Raises:
-        WrongAnswer: A question does not accept its answer.
-    """
-    if rules is None:
-        return {}
-    questions = {each.key: each for each in rules.questions}
-    given = {
-        key: from_text(questions[key], answer) if isinstance(answer, str) else answer
-        for key, answer in row.answers.items()
-        if key in questions
-    }
-    answers = stored(rules, given)
-    for key, answer in answers.items():
-        if answer != [] and (problem := problem_with(questions[key], answer)):
-            raise WrongAnswer(key, problem, code="unknown-answer")
-    return answers

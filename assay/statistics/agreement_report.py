@@ -192,14 +192,15 @@ def by_assessor(pairs: Sequence[Pair]) -> list[AssessorAgreement]:
             name,
             len(own),
             sum(pair.kappa.n for pair in own),
-            _mean(pair.kappa.value for pair in own),
-            _mean(pair.two_way.value for pair in own),
+            mean(pair.kappa.value for pair in own),
+            mean(pair.two_way.value for pair in own),
         )
         for name, own in sorted(of_name.items())
     ]
 
 
-def _mean(values: Iterable[float]) -> float:
+def mean(values: Iterable[float]) -> float:
+    """The mean of the defined values; nan if none is defined."""
     defined = [value for value in values if not math.isnan(value)]
     return sum(defined) / len(defined) if defined else math.nan
 

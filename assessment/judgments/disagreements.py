@@ -105,7 +105,12 @@ def rounds_of(track: Track) -> list[Round]:
         for number, (pk, name, status) in reversed(numbered)
         if status != Batch.Status.DRAFT
     ]
-    return [Round(MAIN_ROUND, "Main and dual batches", None), *rounds]
+    return [main_round(), *rounds]
+
+
+def main_round() -> Round:
+    """The judgments of all main and dual batches."""
+    return Round(MAIN_ROUND, "Main and dual batches", None)
 
 
 def training_batches(track: Track) -> QuerySet[Batch]:

@@ -30,6 +30,7 @@ OF_TABLES = {
 }
 OF_COMPARISON = {
     "track": "Slug of a track; repeat it for each test collection.",
+    "topic": "Code of the topic whose units are examples of the grades.",
     "level": "Lowest grade that counts as relevant in the numbers of units; that of each protocol, if it is missing.",
     "label": "The label that divides topics into classes: complexity, or the most common one, if it is missing.",
     **MEASURE,

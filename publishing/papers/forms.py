@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from django import forms
 
+from assay.formats.runs.rows import MAX_TOPIC
 from assay.papers.overview import STRONGEST
 from assay.protocols.description import label_title
 from assay.protocols.schema import RunQuestion
@@ -85,7 +86,14 @@ class ComparisonForm(PaperForm):
         help_text="Lowest grade that the numbers of units count as relevant. Empty: that of each protocol.",
     )
 
-    field_order = ("track", "label", "level", "measure", "digits")
+    topic = forms.CharField(
+        required=False,
+        max_length=MAX_TOPIC,
+        label="Examples of topic",
+        help_text="Code of the topic whose units are examples of the grades. Empty: one with comments on most grades.",
+    )
+
+    field_order = ("track", "label", "level", "topic", "measure", "digits")
 
     def __init__(
         self,

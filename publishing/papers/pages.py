@@ -110,6 +110,7 @@ def comparison_page(user: User, asked: QueryDict) -> ComparisonPage:
             label=label,
             level=level,
             digits=form.n_digits,
+            topic=form.asked("topic") or "",
         )
         if collections
         else []

@@ -1,16 +1,29 @@
 """Tracks as papers report them. Each function takes a known number of queries for a track."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from accounts.models import User
-from assay.papers.facts import CollectionFacts, Rankings, RunFacts, TopicFacts, TrackFacts, UnitFacts, text_of
+from assay.papers.facts import (
+    AgreementFacts,
+    CollectionFacts,
+    Example,
+    Rankings,
+    RunFacts,
+    TopicFacts,
+    TrackFacts,
+    UnitFacts,
+    text_of,
+)
 from assay.papers.overview import default_measures
 from assay.pools.statistics import partly_shown
 from assay.protocols.run_answers import public_answers
 from assay.statistics.ranking_comparison import RankingComparison, compare_rankings
+from assessment.agreement.selectors import graded
+from assessment.judgments.disagreements import judgments_of, main_round, scale_of
+from corpus.formulas.selectors import latex_of
 from participation.models import Team
 from pooling.models import Pool, Run
 from scoring.analyses.selectors import newest, rankings_by_label
@@ -38,12 +51,14 @@ def board_of(user: User, track: Track) -> Leaderboard | None:
 def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
     """A track with its submitted runs, and the means and qrels of a leaderboard. Five queries."""
     means = means_of(board) if board else {}
-    evaluations = board.evaluations.values_list("run_id", "pk", "first_grades") if board else ()
-    by_run = {run: (pk, first) for run, pk, first in evaluations}
+    columns = ("run_id", "pk", "first_grades", "first_hits")
+    evaluations = board.evaluations.values_list(*columns) if board else ()
+    by_run = {run: (pk, first, hits) for run, pk, first, hits in evaluations}
     runs = track.runs.filter(status=Run.Status.SUBMITTED).select_related("team").defer("report")
     rules, run_facts = track.protocol.parsed.runs, []
     for run in [run for run in runs if rules.is_of_campaign(run.kind)]:
         as_kind = rules.pooled_as(run.kind, run.tag, run.pooled_as)
+        evaluation, first, hits = by_run.get(run.pk, (0, {}, {}))
         run_facts.append(
             RunFacts(
                 run.team.name,
@@ -52,15 +67,18 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
                 as_kind if as_kind != run.kind else "",
                 "manual" if run.is_manual else "automatic",
                 rules.stated_use(run.uses),
-                means.get(by_run.get(run.pk, (0, {}))[0], {}),
+                means.get(evaluation, {}),
                 rules.kind(run.kind).baseline,
-                by_run.get(run.pk, (0, {}))[1],
+                first,
                 public_answers(rules, run.answers),
                 run.tag in rules.kind(run.kind).oracles,
+                hits,
             )
         )
     rows = track.topics.values_list("code", "labels", "split", "title", "latex")
-    topics = {code: (labels, split, text_of(*texts)) for code, labels, split, *texts in rows}
+    topics = {
+        code: (labels, split, text_of(title, latex), latex) for code, labels, split, title, latex in rows
+    }
     counts = grades_by_topic(board.qrels) if board else {}
     return TrackFacts(
         name=track.name,
@@ -69,9 +87,9 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
         measures=tuple(board.measures) if board else (),
         n_topics=board.qrels.n_topics if board else 0,
         topics={
-            code: TopicFacts(labels, counts.get(code), split, text)
+            code: TopicFacts(labels, counts.get(code), split, text, latex)
             for code in sorted(topics.keys() | counts.keys())
-            for labels, split, text in [topics.get(code, ({}, "", ""))]
+            for labels, split, text, latex in [topics.get(code, ({}, "", "", ""))]
         },
         organizations=dict(Team.objects.filter(track=track).values_list("name", "organization")),
     )
@@ -80,26 +98,37 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
 def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> CollectionFacts:
     """A track for a comparison of test collections, with the stored rankings of its newest leaderboard.
 
-    Two further queries for each measure, and those of `facts_of`. Rankings by instances are those of the newest
-    analysis, rankings by groups those of the groups' leaderboards.
+    Two further queries for each measure, four for judgments and formulas, and those of `facts_of`. Rankings by
+    instances are those of the newest analysis, rankings by groups those of the groups' leaderboards.
     """
     board = board_of(user, track)
     facts = facts_of(track, board)
+    hits = (docno for run in facts.runs for docno, _ in run.first_hits.values())
+    is_visual = facts.protocol.scoring.collapse_instances
+    from_judgments: dict[str, Any] = {
+        "agreement": _agreement(track),
+        "examples": _examples(track),
+        "latex": _latex(track, hits, is_visual=is_visual),
+    }
     if board is None:
-        return CollectionFacts(facts, *_sizes(track))
+        return CollectionFacts(facts, *_sizes(track), **from_judgments)
     by_label: dict[str, dict[str, RankingComparison]] = {}
     spelled = {label.casefold(): label for label in facts.labels}
     for measure in default_measures(facts, measures):
         for label, ranking in rankings_by_label(board, measure).items():
             by_label.setdefault(spelled.get(label.casefold(), label), {})[measure] = ranking
     units: dict[str, UnitFacts] = {}
-    instances, of_groups = None, dict[str, Rankings]()
+    instances, of_groups, several = None, dict[str, Rankings](), None
+    distinct_by_group: dict[str, UnitFacts] = {}
     analysis = newest(user, board).get(Analysis.Kind.INSTANCES)
     if analysis is not None and analysis.status == Analysis.Status.READY:
         result = analysis.result
         for name, by_topic in result["grades"].items():
-            counts = {code: {int(grade): n for grade, n in own.items()} for code, own in by_topic.items()}
-            units[name] = UnitFacts(counts, result["level"])
+            units[name] = UnitFacts(_counts(by_topic), result["level"])
+        level = facts.protocol.scoring.level_of({"group": ""})
+        for group, by_topic in result.get("group_grades", {}).items():
+            distinct_by_group[group] = UnitFacts(_counts(by_topic), level)
+        several = tuple(result["several"]) if "several" in result else None
         names = tuple(f"{run['team']}: {run['tag']}" for run in result["runs"])
         instances = _stored(names, result["measures"])
         of_groups = {form: _stored(names, measures) for form, measures in result.get("groups", {}).items()}
@@ -116,10 +145,39 @@ def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> Col
         *_sizes(track),
         units=units,
         by_group=by_group,
+        distinct_by_group=distinct_by_group,
         by_label=by_label,
         instances=instances,
         groups=of_groups,
+        several=several,
+        **from_judgments,
     )
+
+
+def _counts(by_topic: Mapping[str, Mapping[str, int]]) -> dict[str, dict[int, int]]:
+    """Stored numbers of units by topic and grade."""
+    return {code: {int(grade): n for grade, n in own.items()} for code, own in by_topic.items()}
+
+
+def _agreement(track: Track) -> AgreementFacts | None:
+    """The agreement in the main and dual batches."""
+    of_round, scale = main_round(), scale_of(track.protocol.parsed, "")
+    return AgreementFacts.of(graded(track, of_round, scale), scale.level)
+
+
+def _examples(track: Track) -> list[Example]:
+    """The judgments with a comment and a grade in the main and dual batches."""
+    judgments = judgments_of(track, main_round()).exclude(comment="").exclude(grade=None)
+    rows = judgments.values_list("topic__code", "docno", "grade", "comment")
+    examples = [Example(topic, docno, grade or 0, comment) for topic, docno, grade, comment in rows]
+    latex = _latex(track, (example.docno for example in examples), is_visual=False)
+    return [example._replace(latex=latex.get(example.docno, "")) for example in examples]
+
+
+def _latex(track: Track, ids: Iterable[str], *, is_visual: bool) -> dict[str, str]:
+    """The LaTeX of formulas, if the track's units are formulas."""
+    is_of_formulas = track.protocol.parsed.unit in {"formula", "visually-distinct-formula"}
+    return latex_of(track.collection_id or 0, {*ids}, is_visual=is_visual) if is_of_formulas else {}
 
 
 def _stored(names: tuple[str, ...], measures: Mapping[str, Any]) -> Rankings:

@@ -15,7 +15,7 @@ from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
-from assay.measures.units import collapse_instances, of_distinct_formulas
+from assay.measures.units import collapse_instances, of_distinct_formulas, several_instances
 from assay.papers.comparison import DISTINCT, EVERYBODY, INSTANCES
 from assay.pools.depth import PooledUnits
 from assay.pools.strategies import PoolError
@@ -274,9 +274,17 @@ def _instances(analysis: Analysis, progress: jobs.Progress) -> Result:
         "names": names,
         "units": [plain(summarize_qrels(rows, level=level)) for rows in columns[0]],
         "grades": {names[other]: grades_by_topic(columns[0][other])},
+        "several": several_instances(
+            columns[0][0], formulas_of(track.collection_id or 0, columns[0][0].docno)
+        ),
         "measures": compared(board.measures, means[:, :, 0].swapaxes(0, 1), rankings),
     }
     if len(versions) > 1:
+        result["group_grades"] = {
+            group: grades_by_topic(distinct)
+            for group, (_, distinct) in zip(versions, columns, strict=True)
+            if group != EVERYBODY
+        }
         result["groups"] = {
             name: compared(
                 board.measures,

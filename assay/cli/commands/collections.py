@@ -20,6 +20,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="label that divides topics into classes (default: complexity, or the first label that most tracks have)",
     )
     add(parser, "--level")
+    parser.add_argument(
+        "--topic",
+        default="",
+        metavar="CODE",
+        help="topic whose units are examples of the grades (default: one with comments on most grades)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -29,7 +35,11 @@ def run(arguments: argparse.Namespace) -> int:
         known = ", ".join(names) or "none"
         raise InputError(f"--label {arguments.label}: no topic has it; the labels are {known}")
     tables = comparison_tables(
-        collections, label=arguments.label, level=arguments.level, digits=arguments.digits
+        collections,
+        label=arguments.label,
+        level=arguments.level,
+        digits=arguments.digits,
+        topic=arguments.topic,
     )
     status = print_papers(tables, arguments)
     plot = relevant_plot(collections, label=arguments.label, level=arguments.level)

@@ -337,11 +337,64 @@ def test_first_hits_that_are_not_relevant_are_counted(
     strict = ask(capsys, "collections", tracks)["first"]
     lenient = ask(capsys, "collections", "--level", "1", tracks)["first"]
 
-    names = ("Run", "Topics", "First is not relevant", "First is not judged or missing")
+    first, of_all = "First judged hit: Not relevant", "First hit: Not relevant"
+    names = ("Run", "Topics", first, of_all, "First hit: Not judged or missing")
     assert [tuple(row[name] for name in names) for row in strict] == [
-        ("Ours: short", "3", "0", "1"), ("Ours: good", "3", "1", "0"), ("Theirs: poor", "3", "2", "1")
+        ("Ours: short", "3", "0", "0", "1"), ("Ours: good", "3", "1", "1", "0"), ("Theirs: poor", "3", "3", "2", "1")
     ]  # fmt: skip
-    assert [row["First is not relevant"] for row in lenient] == ["0", "1", "1"]
+    assert [row[of_all] for row in lenient] == ["0", "1", "1"]
+
+
+def test_unjudged_first_hits_give_way_to_the_first_judged_one(
+    tracks: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first hit of A.1 is not judged, and its second one not relevant; that of A.10 is relevant at rank 2."""
+    (folder / "poor.tsv").write_text("A.1\tnew\t1\t9\tpoor\nA.1\t11\t2\t8\tpoor\nA.10\tnew\t1\t9\tpoor\n")
+    with (folder / "poor.tsv").open("a") as file:
+        file.write("A.10\t10\t2\t8\tpoor\n")
+
+    first = ask(capsys, "collections", tracks)["first"]
+
+    (row,) = [row for row in first if row["Run"] == "Theirs: poor"]
+    assert row["First judged hit: Not relevant"] == "1"
+    assert (row["First hit: Not relevant"], row["First hit: Not judged or missing"]) == ("0", "3")
+
+
+def test_agreement_and_examples_come_from_judgments(
+    tracks: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "ana.csv").write_text(
+        "topic,docno,assessor,grade,comment\nA.1,10,ana,3,the same\nA.1,11,ana,0,\nA.2,10,ana,2,\nA.2,11,ana,0,no\n"
+    )
+    (folder / "ben.csv").write_text("topic,docno,assessor,grade\nA.1,10,ben,3\nA.1,11,ben,1\nA.2,10,ben,0\n")
+    with Path(tracks).open("a") as file:
+        file.write('judgments = ["ana.csv", "ben.csv"]\n')
+
+    tables = ask(capsys, "collections", tracks)
+    other = ask(capsys, "collections", "--topic", "A.2", tracks)
+
+    (row,) = tables["agreement"]
+    (pair,) = ask(
+        capsys,
+        "agreement",
+        "--protocol",
+        "arqmath-2020-task1",
+        *map(str, (folder / "ana.csv", folder / "ben.csv")),
+    )["pairs"]
+    assert (row["Assessors"], row["Units judged twice"]) == ("2", "3")
+    assert (row["Kappa: All grades"], row["Kappa: Relevant or not"]) == (pair["kappa"], pair["kappa_two_way"])
+    assert [tuple(row.values()) for row in tables["examples"]] == [
+        ("Ours & theirs, A.1", "High", "10", "", "the same")
+    ]
+    assert [row["Comment"] for row in other["examples"]] == ["no"]
+
+
+def test_formulas_with_several_judged_instances_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    judging = ask(capsys, "collections", str(samples.path("tracks.toml")))["judging"]
+
+    (row,) = [row for row in judging if row["Rule"] == "Several instances judged"]
+    assert row["Answers"] == "–"
+    assert row["Formulas"].endswith(" %)")
 
 
 def test_groups_are_compared_over_instances_and_over_distinct_formulas(

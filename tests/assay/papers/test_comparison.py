@@ -7,9 +7,19 @@ import pytest
 from lxml import etree
 
 from assay.papers.comparison import class_label, comparison_tables, relevant_plot
-from assay.papers.facts import CollectionFacts, Rankings, RunFacts, TopicFacts, TrackFacts, UnitFacts
+from assay.papers.facts import (
+    AgreementFacts,
+    CollectionFacts,
+    Example,
+    Rankings,
+    RunFacts,
+    TopicFacts,
+    TrackFacts,
+    UnitFacts,
+)
 from assay.papers.figures import as_pgfplots, as_svg
 from assay.papers.tables import PaperTable, rows_of
+from assay.plots import groups
 from assay.protocols.loader import load_protocol
 from assay.statistics.ranking_comparison import compare_by_label, compare_rankings
 
@@ -129,38 +139,112 @@ def test_figure_stacks_relevant_units_by_grade_and_group() -> None:
     assert plot is not None
     assert plot.labels == ["low", "high"]
     assert [(series["name"], series["stack"], series["values"]) for series in plot.series] == [
-        ("One & <only>: High", "One & <only>", [3.0, 0.5]),
-        ("One & <only>, students: High", "One & <only>, students", [5.0, None]),
-        ("One & <only>, students: Low", "One & <only>, students", [2.0, None]),
-        ("Two: High", "Two", [0.0, 4.0]),
+        ("High", "One & <only>", [3.0, 0.5]),
+        ("High", "One & <only>, students", [5.0, None]),
+        ("Low", "One & <only>, students", [2.0, None]),
+        ("High", "Two", [0.0, 4.0]),
     ]
     picture = etree.fromstring(as_svg(plot))
     texts = [element.text for element in picture.iter("{*}text")]
-    assert {"low", "high", "Complexity", "Relevant units", "One & <only>: High", "4"} <= set(texts)
+    assert {"low", "high", "Complexity", "Relevant units", "4"} <= set(texts)
+    assert [texts.count(name) for name in ("High", "Low", "One & <only>", "Two")] == [1, 1, 2, 2], (
+        "each grade once in the legend, each bar by its name"
+    )
     bars = {bar.findtext("{*}title"): bar for bar in picture.findall("{*}rect") if len(bar)}
-    assert "Two: High, high: 4" in bars
-    high, low = (bars[f"One & <only>, students: {grade}, low: {n}"] for grade, n in (("High", 5), ("Low", 2)))
+    high, low = (bars[f"One & <only>, students, {grade}, low: {n}"] for grade, n in (("High", 5), ("Low", 2)))
+    assert bars["Two, High, high: 4"].get("fill") == high.get("fill") != low.get("fill"), "a color per grade"
     assert high.get("x") == low.get("x")
     top = float(low.get("y", "")) + float(low.get("height", ""))
     assert top == pytest.approx(float(high.get("y", "")), abs=0.2), "one stands on the other"
     latex = as_pgfplots(plot)
-    assert r"\addlegendentry{One \& \textless{}only\textgreater{}: High}" in latex
-    assert r"\addplot[fill=relevant4, draw=none] coordinates {(0.267,0) (1.267,4)};" in latex
-    assert latex.index("relevant3, draw=none] coordinates {(0.000,7)};") < latex.index(
-        "coordinates {(0.000,5)};"
+    assert latex.count(r"\addlegendentry{High}") == latex.count(r"\addlegendentry{Low}") == 1
+    assert r"xticklabels={{One \& \textless{}only\textgreater{}}, {One" in latex
+    assert "extra x ticks={0,...,1}, extra x tick labels={{low}, {high}}" in latex
+    assert r"\addplot[fill=relevant1, draw=none] coordinates {(0.267,0) (1.267,4)};" in latex
+    assert latex.index("relevant2, draw=none] coordinates {(0.000,7)};") < latex.index(
+        "relevant1, draw=none, forget plot] coordinates {(0.000,5)};"
     )
     assert r"\definecolor{relevant2}{HTML}{B3541E}" in latex
 
 
 def test_legend_of_the_figure_has_as_many_lines_as_its_names_need() -> None:
-    plot = relevant_plot([collection(f"A rather long {n}") for n in range(4)])
+    names = [f"A rather long name {n}" for n in range(4)]
+    plot = groups("kappa", "Kappa", ["a"], [(name, [0.5]) for name in names], across="Assessor", up="Kappa")
 
-    assert plot is not None
     picture = etree.fromstring(as_svg(plot))
     names = [each for each in picture.iter("{*}text") if (each.text or "").startswith("A rather")]
     places = [(float(each.get("x", "")), float(each.get("y", ""))) for each in names]
     assert places[0][0] == places[3][0], "three in a line"
     assert max(y for _, y in places) < float(picture.get("height", ""))
+
+
+def test_figure_is_over_distinct_formulas_where_they_are_known() -> None:
+    facts = collection("One")
+    of_all = UnitFacts({"B.0": {3: 2}, "B.1": {3: 1}}, 2)
+    facts = replace(
+        facts,
+        units={"distinct formulas": of_all},
+        by_group={"students": UnitFacts({"B.0": {3: 5}}, 2)},
+        distinct_by_group={"students": UnitFacts({"B.0": {3: 4}}, 2)},
+    )
+
+    plot = relevant_plot([facts])
+
+    assert plot is not None
+    assert [series["values"] for series in plot.series] == [[1.5, None], [4.0, None]]
+
+
+def test_first_hits_that_look_like_the_formula_of_the_topic_are_counted() -> None:
+    facts = collection("One")
+    queries = (r"\int_0^\infty \frac{\sin x}{x}\,dx", "a^2+b^2", "x", "y")
+    topics = {
+        code: topic._replace(latex=latex)
+        for (code, topic), latex in zip(facts.track.topics.items(), queries, strict=True)
+    }
+    hits = {"B.0": ["1", 0], "B.1": ["2", 1], "B.2": ["3", 3]}  # no document of B.3 is judged
+    ours, theirs = facts.track.runs
+    runs = (ours._replace(first={"0": 1, "1": 1, "-1": 2}, first_hits=hits), theirs._replace(first={"0": 4}))
+    track = replace(facts.track, topics=topics, runs=runs)
+    latex = {"1": r"\int_0^{\infty}\frac{\cos x}{x}dx", "2": r"\sum_{n} n", "3": "x"}
+
+    known, unknown = (
+        named(comparison_tables([replace(facts, track=track, latex=given)]), "first") for given in (latex, {})
+    )
+
+    assert rows_of(known) == [
+        ["One", "Org: tf", "4", "", "", "4", "0"],
+        ["One", "Ours: a", "4", "2", "1", "2", "2"],
+    ]
+    assert rows_of(unknown)[1][4] == "", "without LaTeX, nobody knows"
+
+
+def test_agreement_and_several_instances_are_side_by_side() -> None:
+    first = replace(collection("One"), agreement=AgreementFacts(3, 40, 0.48, None, 0.5), several=(609, 5800))
+
+    tables = comparison_tables([first, collection("Two")], digits=2)
+
+    assert rows_of(named(tables, "agreement")) == [["One", "3", "40", "0.48", "", "0.50"]]
+    assert [
+        "Several instances judged", "609 of 5,800 formulas (10.5 %)", "–"
+    ] in rows_of(named(tables, "judging"))  # fmt: skip
+
+
+def test_examples_are_of_a_topic_with_comments_on_most_grades() -> None:
+    examples = [
+        Example("B.0", "7", 3, "same integral"),
+        Example("B.1", "8", 3, "good", "x^2"),
+        Example("B.1", "9", 3, "a good one", "y^2"),
+        Example("B.1", "10", 0, "other <b>", "z"),
+    ]
+    facts = replace(collection("One"), examples=examples)
+
+    own, wanted = (named(comparison_tables([facts], topic=topic), "examples") for topic in ("", "B.0"))
+
+    assert rows_of(own) == [
+        ["One, B.1", "High", "9", "$y^2$", "a good one"],
+        ["One, B.1", "Not relevant", "10", "$z$", "other <b>"],
+    ]
+    assert rows_of(wanted) == [["One, B.0", "High", "7", "", "same integral"]]
 
 
 def test_classes_are_those_of_a_label_that_most_collections_have() -> None:

@@ -123,7 +123,7 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
     ]  # of the pool, not of the protocol
     assert "Select a valid choice. color is not one of the available choices." in wrong
     first = client.get(f"{address}first.csv", {"track": "arq"}).content.decode()
-    assert [line.split(",", 2)[2] for line in first.splitlines()[1:]] == ["3,0,3", "3,1,0", "3,2,1"]
+    assert [line.split(",", 2)[2] for line in first.splitlines()[1:]] == ["3,1,,1,0", "3,3,,0,3", "3,3,,2,1"]
     assert "Ensure this value is greater than or equal to 1." in none
     assert units.splitlines()[1:] == [
         '"ARQ, test",answers,2,2,2,2.0,4,1,1,1.0,2', '"ARQ, train",answers,1,2,2,2.0,2,1,1,1.0,1'
@@ -131,8 +131,26 @@ def test_organizer_compares_test_collections(page: str, scored: Scene, client: C
     assert [line.rsplit(",", 1)[1] for line in lenient.splitlines()] == ["Relevant: Total", "3", "1"]
     assert r"\quad concept -- proof & " in taus
     figure = client.get(f"{address}figure-relevant.tex", {"track": "arq"})
-    assert r"\addlegendentry{ARQ: High}" in figure.content.decode()
+    assert r"\addlegendentry{High}" in figure.content.decode()
     assert client.get(f"{address}figure-relevant.csv", {"track": "arq"}).status_code == 404
+
+
+def test_kappa_and_examples_come_from_the_judgments_of_people(scored: Scene, client: Client) -> None:
+    client.force_login(scored.organizer)
+    batch, second = scored.batch({scored.ada: ["A.1"]}), scored.batch({scored.bob: ["A.1"]}, kind="dual")
+    scored.judge(batch, scored.ada, "high", "low", "not-relevant")
+    scored.judge(second, scored.bob, "high", "low", "low")
+    address = reverse("publishing:comparison")
+
+    agreement = client.get(f"{address}agreement.csv", {"track": "arq"}).content.decode()
+    examples = client.get(f"{address}examples.csv", {"track": "arq", "topic": "A.1"}).content.decode()
+    page = client.get(address, {"track": "arq"}).content.decode()
+
+    assert agreement.splitlines()[1].startswith("ARQ,2,3,0.5")
+    assert [line.split(",")[2] for line in examples.splitlines()[1:]] == ["High", "Low", "Not relevant"]
+    assert examples.count(",why") == 3
+    assert "Agreement of assessors" in page
+    assert "Examples of grades" in page
 
 
 @pytest.mark.parametrize("strategy", get_args(PoolStrategy))
@@ -197,7 +215,7 @@ def test_a_program_compares_test_collections(page: str, scored: Scene) -> None:
     exact = gaps["values"][-1][2]
     assert gaps["rows"][-1][2] == f"{exact:.2f}" != str(exact)
     figure = compared["figure"]
-    assert (figure["labels"], figure["series"][0]["name"]) == (["concept", "proof"], "ARQ: High")
+    assert (figure["labels"], figure["series"][0]["name"]) == (["concept", "proof"], "High")
     assert figure["series"][0]["stack"] == "ARQ"
     assert r"\begin{axis}" in figure["tex"]
     assert figure["svg"].startswith("<svg")

@@ -324,6 +324,10 @@ def test_runs_are_scored_over_instances_and_over_distinct_formulas(
     assert ap == [pytest.approx([0.25, 1.0]), pytest.approx([0.5, 1.0])]
     collection = collection_of(scene.organizer, scene.track)
     assert list(collection.units) == ["instances"]
+    assert collection.several == (2, 6), "v0 of both topics"
+    run = next(run for run in collection.track.runs if run.tag == "a")
+    assert set(run.first_hits) == {"B.1", "B.2"}
+    assert collection.latex["v0"] == "x^2"
     assert collection.instances is not None
     assert collection.instances.runs == ("Abacus: a", "Base: b")
 
