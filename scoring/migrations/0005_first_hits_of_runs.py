@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('scoring', '0003_longer_topic_codes'),
+        ('scoring', '0004_plurals_of_names'),
     ]
 
     operations = [
