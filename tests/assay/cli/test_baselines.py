@@ -318,13 +318,18 @@ qrels = "{samples.path("qrels.txt")}"
     )
     capsys.readouterr()
 
-    status = main(["tables", "--table", "gains", "--measure", "nDCG'", str(tmp_path / "tracks.toml")])
+    gains = ["tables", "--table", "gains", "--measure", "nDCG'"]
+    status = main([*gains, str(tmp_path / "tracks.toml")])
 
     *_, row = rows(capsys.readouterr().out)
     assert status == 0
     assert row[:2] == ["nDCG'", "bm25"]
     assert row[3] == "Lemma: lemma"
     assert float(row[5]) == pytest.approx(100 * (float(row[4]) / float(row[2]) - 1), abs=0.05)
+    manual = [f"{line},{made}" for line, made in zip(manifest, ("automatic", "manual"), strict=True)]
+    (tmp_path / "manifest.csv").write_text("\n".join(["file,team,tag,kind,made", *manual]) + "\n")
+    assert main([*gains, "--baselines", "automatic", str(tmp_path / "tracks.toml")]) == 2
+    assert "there is no table 'gains'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,15 @@ def test_tables_of_an_overview_come_from_files(tracks: str, capsys: pytest.Captu
     ]  # fmt: skip
 
 
-def test_damaged_table_of_teams_is_refused_with_its_line(
+def test_table_of_teams_of_a_spreadsheet_is_read_and_a_damaged_one_refused_with_its_line(
     tracks: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    teams = "# teams\nsep=;\nTeam;Organization\nOurs;Universität, Abteilung\n"
+    (folder / "teams.csv").write_bytes(teams.encode("cp1252"))
+    assert main(["tables", "--measure", "RR", "--table", "participants", tracks]) == 0
+    output = capsys.readouterr()
+    assert "Universität, Abteilung" in output.out
+    assert "line 4 is not UTF-8" in output.err
     (folder / "teams.csv").write_text('team,organization\n"Ours"x,Universität\nTheirs,U\n')
 
     assert main(["tables", "--output", str(folder / "out"), tracks]) == 2

@@ -371,6 +371,10 @@ def test_a_run_without_judged_documents_is_a_warning() -> None:
         ({"scale": 0}, "scale 0: use a whole number from 1"),
         ({"protocol": "arq"}, "no protocol 'arq'; use the path of a .toml file or one of"),
         (
+            {"labels": {"B.1": {"size": "low"}}},
+            "labels: no label is for a topic of the qrels; the labels are for “B.1”, the qrels have “A.1”, “A.2”",
+        ),
+        (
             {"labels": {"A.1": {"size": "low"}}, "label": ["color"]},
             "labels: no label 'color'; the labels are size",
         ),

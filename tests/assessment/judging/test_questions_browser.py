@@ -10,7 +10,7 @@ from assessment.models import Judgment
 from corpus.models import Document
 from tests.assessment.conftest import Scene, build_scene
 from tests.assessment.judging.test_browser import PHONE, desk_of, height, left, ready, state
-from tests.assessment.judgments.test_protocol_keys import form_scene
+from tests.assessment.judgments.test_protocol_keys import change, form_scene
 from tests.conftest import wait_until
 from tests.helpers.browser import assert_accessible, log_in
 from tests.helpers.judging import accept
@@ -74,6 +74,28 @@ def test_questions_are_answered_with_the_keyboard_also_offline(desk: Callable[..
     page.keyboard.press("Enter")
     left(page, address)
     assert stored()[1:] == [{"dialect": "no"}]  # asked of every Arabic citation
+
+
+def test_questions_share_keys_when_they_run_out(bolt: Scene, desk: Callable[..., Page]) -> None:
+    """The keys of the first question are then those of another one while that is the current one."""
+    more = "".join(f'  {{ key = "odd-{n}", label = "Odd {n}" }},\n' for n in range(21))
+    change(bolt, '  { key = "not-applicable"', more + '  { key = "not-applicable"')
+    page = desk()
+    page.keyboard.press("y")
+    trans, fourth = question(page, "How good is the English passage"), question(page, "generously")
+    doubtful = trans.get_by_role("radio", name="Problematic")
+    taken = [each.get_attribute("data-answer-key") for each in trans.get_by_role("radio").all()]
+    no = fourth.get_by_role("radio", name="No")
+    assert no.get_attribute("data-answer-key") in taken
+
+    page.keyboard.press(doubtful.get_attribute("data-answer-key"))
+    for each in (question(page, "consult the source"), question(page, "Egyptian")):
+        page.keyboard.press(each.get_by_role("radio", name="Yes").get_attribute("data-answer-key"))
+    page.keyboard.press(no.get_attribute("data-answer-key"))
+    page.keyboard.press("Enter")
+
+    wait_until(lambda: len(stored()) == 1)
+    assert stored() == [{"trans": "problematic", "chksrc": "yes", "dialect": "yes", "generous": "no"}]
 
 
 def test_answers_survive_a_reload(desk: Callable[..., Page]) -> None:

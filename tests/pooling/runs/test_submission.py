@@ -416,6 +416,20 @@ def test_only_members_who_chose_e_mails_get_one_for_an_accepted_run(scene: Scene
     assert letter.subject == "Assay: run run-1 accepted"
     assert "The run run-1 of Ours was accepted in ARQ." in letter.body
     assert "12 lines of 3 topics" in letter.body
+    assert "It replaces" not in letter.body
+
+
+@pytest.mark.usefixtures("mail_server")
+def test_letter_on_a_run_names_the_run_that_it_replaces(scene: Scene) -> None:
+    choose_mails(scene.member)
+    owls = Desk(scene.track, scene.ours, scene.member, Client())
+    owls.client.force_login(scene.member)
+
+    for tag, replaces in (("first", ""), ("second", "first")):
+        owls.send(GOOD, name="run.tsv", tag=tag, replaces=replaces)
+
+    assert "The run second of Ours was accepted in ARQ." in mail.outbox[-1].body
+    assert "It replaces the run first, which is withdrawn." in mail.outbox[-1].body
 
 
 @pytest.mark.usefixtures("mail_server")

@@ -69,7 +69,10 @@ def test_a_program_reads_the_tables(page: str, scored: Scene) -> None:
 
     tables = client.get(address, {"digits": "2"}).json()
     refused = client.get(address, {"measure": "nonsense"})
+    automatic = client.get(address, {"baselines": "automatic"}).json()
 
+    gains = [next(table for table in some if table["name"] == "gains") for some in (tables, automatic)]
+    assert ["without oracles" in table["caption"] for table in gains] == [False, True]
     results = next(table for table in tables if table["name"] == "results")
     assert results["header"][:3] == ["team", "Run", "Data"]
     assert results["rows"][0][:2] == ["Baselines", "poor"]

@@ -147,6 +147,10 @@ FORMS: dict[str, tuple[str, list[tuple[str, str]]]] = {  # the code and title of
         [("301", OWLS), ("302", TIDES)],
     ),
     "JSON of texts by code": ('{"301": "Owls", "302": "Tides"}', [("301", OWLS), ("302", TIDES)]),
+    "a table of Excel with sep=": (
+        "sep=;\n\nid;title;note\n1;Owls;x, y\n2;Tides;\n",
+        [("1", OWLS), ("2", TIDES)],
+    ),
     "one JSON object with indents": ('{\n  "id": 1,\n  "title": "Owls"\n}', [("1", OWLS)]),
     "the code beside the topic's name": (
         '[{"id": 116, "topic": "Owls", "question": "Which?"}]',
