@@ -59,9 +59,11 @@ window.assay.eachTask((main, signal) => {
   // The frame of a form, which says when its answers are ready to be submitted.
   const unasked = () =>
     say(gettext("The form tried to submit by itself. Check your answers, then submit them."), "bad");
+  const missing = (name) =>
+    say(gettext("The form requires “{name}”, and does not show it.", { name }), "bad");
   const frame = formFrame?.(
     main,
-    { changed: () => changed(answers[0]), submitted: () => submit(), unasked },
+    { changed: () => changed(answers[0]), submitted: () => submit(), unasked, missing },
     signal,
   );
   const chosen = (answer) => answer.radios.find((radio) => radio.checked);

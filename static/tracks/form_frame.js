@@ -15,8 +15,8 @@
   }
 
   // Nothing if the page has no frame. `changed` is called when an answer changes, `submitted` to submit them, `unasked` if
-  // the template tried to submit and the assessor did nothing.
-  assay.formFrame = (main, { changed, submitted, unasked }, signal) => {
+  // the template tried to submit and the assessor did nothing, `missing` with the name of a required answer that it hides.
+  assay.formFrame = (main, { changed, submitted, unasked, missing }, signal) => {
     const frame = main.querySelector(".form-frame");
     if (!frame) return null;
     const field = document.getElementById("judgment")?.elements.answers ?? { value: "" };
@@ -44,6 +44,10 @@
     const hear = ({ data }) => {
       if (data.assay === "key") {
         press(String(data.key));
+        return;
+      }
+      if (data.assay === "missing") {
+        missing(String(data.name).slice(0, 100));
         return;
       }
       frame.style.height = heightOf(data);
@@ -77,5 +81,5 @@
   const main = document.getElementById("main");
   const nothing = () => undefined;
   if (!document.getElementById("judgment"))
-    assay.formFrame(main, { changed: nothing, submitted: nothing, unasked: nothing });
+    assay.formFrame(main, { changed: nothing, submitted: nothing, unasked: nothing, missing: nothing });
 })();

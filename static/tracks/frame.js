@@ -54,6 +54,19 @@
     }
   }
 
+  // A browser says nothing of a missing answer that it cannot focus: a closed part is opened, and the page names what the
+  // template hides.
+  const isShown = (control) => control.checkVisibility?.({ checkVisibilityCSS: true }) ?? true;
+  function missed(event) {
+    const { target } = event;
+    for (let part = target; part; part = part.parentElement)
+      if (part.localName === "details") part.open = true;
+    const open = all().filter((control) => control.willValidate && !control.validity.valid);
+    if (!isShown(target)) event.preventDefault();
+    if (target === open[0] && !open.some(isShown))
+      post({ assay: "missing", name: target.labels?.[0]?.textContent.trim() || target.name });
+  }
+
   // The keys of the page, unless the template took the key or somebody is typing.
   const own =
     'a, button, summary, textarea, select, input:not([type="radio"], [type="checkbox"]), [contenteditable]';
@@ -75,6 +88,7 @@
       },
       { capture: true },
     );
+  window.addEventListener("invalid", missed, { capture: true });
   // `form.submit()` of a script is a submission too.
   HTMLFormElement.prototype.submit = submit;
   port.onmessage = (event) => {

@@ -193,6 +193,14 @@ UNCOVERED = """() => {
 }"""
 
 
+# The page scrolls on a phone: the cited text stays in the window, and the bar of the answers is below it.
+IN_SIGHT = """() => {
+    const {top, bottom} = document.querySelector('.panel-body .citation-passage').getBoundingClientRect();
+    const bar = document.getElementById('judgment').getBoundingClientRect();
+    return window.scrollY > 400 && top >= 0 && bottom > top + 40 && bottom + 96 <= bar.top;
+}"""
+
+
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_panel_opens_at_the_cited_words_and_keeps_the_passage_in_view(
@@ -227,3 +235,10 @@ def test_panel_opens_at_the_cited_words_and_keeps_the_passage_in_view(
     page.keyboard.press("Enter")
     expect(page.locator("#document-panel .mono").first).not_to_have_text(str(first))
     page.wait_for_function(f"() => ({PLACE})() === 'visible'")
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator(".panel-body .citation mark").scroll_into_view_if_needed()
+    page.mouse.wheel(0, 300)
+    page.wait_for_function(IN_SIGHT)
+    page.wait_for_function(f"() => ({UNCOVERED})()")
+    assert violations(page) == []

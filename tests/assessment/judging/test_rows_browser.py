@@ -179,6 +179,25 @@ def test_value_of_a_row_is_text_and_raw_html_submits_nothing_by_itself(desk: Cal
     expect(frame_of(page).locator("body")).not_to_have_attribute("data-tried", "")
 
 
+def test_missing_answer_of_a_frame_is_focused_or_named_if_the_template_hides_it(
+    desk: Callable[..., Page],
+) -> None:
+    hidden = """<details><summary>More</summary><textarea name="note" required></textarea></details>
+    <div style="display: none"><label>Reason <input name="why2" required></label></div>"""
+    page = desk(
+        build_rows(TURKLE.replace("SCRIPT", "").replace('<textarea name="note"></textarea>', hidden), TEXTS)
+    )
+    frame = frame_of(page)
+
+    frame.get_by_label("Bad").check()
+    page.get_by_role("button", name="Submit").click()
+    expect(frame.locator("textarea")).to_be_focused()
+    frame.locator("textarea").fill("why")
+    page.get_by_role("button", name="Submit").click()
+    expect(state(page)).to_have_text("The form requires “Reason”, and does not show it.")
+    assert stored() == []
+
+
 def test_template_that_submits_by_itself_waits_for_the_assessor(desk: Callable[..., Page]) -> None:
     template = TURKLE.replace("SCRIPT", "").replace("${text}", "${text|raw}")
     page = desk(build_rows(template, row_of(EAGER)))
