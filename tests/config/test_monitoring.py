@@ -4,12 +4,14 @@ import gzip
 import http.server
 import json
 import logging
+import math
 import os
 import queue
 import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from ipaddress import ip_network
@@ -18,19 +20,23 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
+from django.core.cache import cache
 from django.http import StreamingHttpResponse
 from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from accounts.models import Letter
+from assay.version import VERSION
 from config.monitoring import metrics
 from config.monitoring.requests import AccessLogMiddleware
+from jobs import liveness
 from jobs import services as jobs
 from jobs.models import Job
 from server import paths
 from tests.helpers.factories import make_collection, make_organizer, make_track
 from web import logs
+from web.caches import ForgivingRedisCache
 
 pytestmark = pytest.mark.django_db
 TOKEN = "a-token-for-the-metrics"
@@ -139,6 +145,30 @@ def test_jobs_judgments_backups_and_health_are_read_from_the_database(
     assert (read["assay_backup_scheduled",], read["assay_backup_failed",]) == (1, 1)
     assert (read["assay_judgments_total",], read["assay_healthy",]) == (0, 1)
     assert [read["assay_letters", state] for state in ("waiting", "failing", "given_up")] == [1, 2, 1]
+
+
+def test_redis_clock_worker_and_version_are_in_the_metrics_and_each_metric_is_on_the_page(
+    watched: Client, scene_jobs: list[Job], settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.BACKUP_DIR = "/backups"
+    cache.set(liveness.CLOCK, time.time() - 30)
+    cache.set(liveness.WORKER, time.time() - 600)
+    watched.get("/")
+
+    read = figures(watched)
+    monkeypatch.setattr(ForgivingRedisCache, "_silent_until", math.inf)
+    away = figures(watched)
+
+    assert (read["assay_redis_answers",], away["assay_redis_answers",]) == (1, 0)
+    assert 30 <= read["assay_clock_seconds",] < 60
+    assert 600 <= read["assay_worker_seconds",] < 660
+    assert read["assay_info", VERSION] == 1
+    assert not {("assay_clock_seconds",), ("assay_worker_seconds",)} & away.keys()
+    described = set(
+        re.findall(r"^\| `(assay_\w+)`", (paths.ROOT / "docs/howto/monitor.md").read_text(), re.MULTILINE)
+    )
+    parts = re.compile(r"_(count|sum|bucket|created)$")
+    assert {parts.sub("", name) for name, *_ in read} == described
 
 
 @pytest.fixture
