@@ -63,11 +63,12 @@ urlpatterns = [
     path("projects/<int:upload_id>/", projects.project_import, name="project_import"),
     path("projects/<int:upload_id>/run/", projects.run, name="run_project_import"),
     path("projects/<int:upload_id>/discard/", projects.discard, name="discard_project_import"),
-    path("tracks/<slug:slug>/judging/new/", batches.new, name="new_batch"),
+    path("tracks/<slug:slug>/judging/new/", planning.new, name="new_batch"),
     path("judge/batches/<int:batch_id>/", batches.batch, name="batch"),
     path("judge/batches/<int:batch_id>/edit/", batches.edit, name="edit_batch"),
     path("judge/batches/<int:batch_id>/open/", batches.open_batch, name="open"),
     path("judge/batches/<int:batch_id>/close/", batches.close_batch, name="close"),
+    path("tracks/<slug:slug>/judging/close/", batches.close_finished, name="close_finished"),
     path("tracks/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
     path("tracks/<slug:slug>/agreement/disagreements/", agreement.disagreements, name="disagreements"),
     path(

@@ -1,3 +1,4 @@
+# ruff: noqa: F401, PLC0415 - models are there only in `ready`, and points register themselves
 from django.apps import AppConfig
 
 from config import checks, reversals
@@ -7,8 +8,16 @@ class ConfigConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        """Register the checks of `manage.py check`, refuse migrations that would drop data, and record logins."""
-        from accounts.sessions import services as sessions  # noqa: PLC0415 - models are there only now
+        """Register the checks of `manage.py check` and the points of the checklist, refuse migrations that would drop
+        data, and record logins.
+        """
+        import assessment.checklist
+        import participation.checklist
+        import pooling.checklist
+        import publishing.checklist
+        import scoring.checklist
+        import tracks.checklist.set_up
+        from accounts.sessions import services as sessions
 
         sessions.connect()
         checks.register_all()

@@ -82,6 +82,7 @@ assessment:discard_import: DELETE judgment_import
 assessment:new_batch: POST batches_of_track
 assessment:open: POST open_batch
 assessment:close: POST close_batch
+assessment:close_finished: POST close_batch
 assessment:new_machine: POST machines
 assessment:start_machine: POST start_machine
 assessment:machine_token: POST machine_tokens

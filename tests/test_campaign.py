@@ -161,12 +161,12 @@ def make_track(organizer: Person, topics: Path, people: str) -> None:
     organizer.press("Create track")
     expect(page.get_by_text("98 topics: 98 new")).to_be_visible()
     organizer.shot("track-new")
-    organizer.follow("Next: Add assessors")
+    organizer.follow("Add people")
     organizer.type(text=people)
     organizer.press("Check the list")
     organizer.press("Add 2 people")
     organizer.shot("people")
-    organizer.press("Next: Open for runs")
+    organizer.press("Open for runs")
     expect(page.get_by_text("open for runs").first).to_be_visible()
     organizer.shot("track")
 
@@ -197,8 +197,8 @@ def close_and_build_pool(organizer: Person) -> None:
     page = organizer.page
     organizer.follow("Overview")
     expect(page.get_by_text("2 runs of 1 team")).to_be_visible()
-    organizer.press("Next: Close for runs")
-    organizer.follow("Next: Build a pool")
+    organizer.press("Close for runs")
+    organizer.follow("Build pool")
     organizer.press("Build pool")
     expect(page.get_by_text("ready").first).to_be_visible(timeout=PAGE_TIMEOUT)
     organizer.shot("pool")
@@ -207,9 +207,8 @@ def close_and_build_pool(organizer: Person) -> None:
 def assign_topics(organizer: Person) -> None:
     page = organizer.page
     organizer.follow("Create a batch")
-    organizer.press("Create batch")
     organizer.shot("planned")
-    organizer.press("Share and open the batch")
+    organizer.press("Create and open the batch")
     expect(page.get_by_text("open").first).to_be_visible()
     organizer.shot("batch")
 
@@ -244,7 +243,7 @@ def judge_everything(assessor: Person, judged: Qrels) -> int:
 def close_freeze_and_score(organizer: Person) -> None:
     page = organizer.page
     organizer.press("Close batch")
-    organizer.follow("Next: Freeze qrels")
+    organizer.follow("Freeze qrels")
     expect(page.get_by_text("Nothing is stored yet")).to_be_visible()
     organizer.shot("preview-of-qrels")
     organizer.press("Freeze qrels")

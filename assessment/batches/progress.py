@@ -1,5 +1,6 @@
 """The progress of batches, by assessor and topic, and how long the rest of their judging will take."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -104,14 +105,16 @@ def _means(tracks: Collection[int]) -> dict[int, dict[int, tuple[int, float]]]:
 class BatchProgress:
     """A batch with the shares of its assessors; `n_open` and `n_overdue` count tasks.
 
-    `n_untaken` are the units of seats that nobody has joined yet, of a batch that is open to join.
+    `untaken` are the units that nobody has, by the id of the topic: in a batch open to join, of seats that nobody
+    has joined yet; in another main batch, of topics that nobody has, there or in another main batch of the pool.
     """
 
     batch: Batch
     shares: list[Share] = field(default_factory=list)
     n_open: int = 0
     n_overdue: int = 0
-    n_untaken: int = 0
+    untaken: dict[int, int] = field(default_factory=dict)
+    elsewhere: set[int] = field(default_factory=set)  # topics that somebody has in another batch of the pool
     median_seconds: float | None = None
 
     @property
@@ -120,7 +123,16 @@ class BatchProgress:
 
     @property
     def total(self) -> int:
+        """All units, also those that nobody has."""
         return sum(share.total for share in self.shares) + self.n_untaken
+
+    @property
+    def n_untaken(self) -> int:
+        return sum(self.untaken.values())
+
+    @property
+    def is_finished(self) -> bool:
+        return 0 < self.total <= self.judged
 
     def hours_left(self, rates: Rates | None) -> dict[User, float]:
         """The hours that each assessor will still take; empty without rates."""
@@ -188,8 +200,18 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
         (row["batch"], row["topic"], row["assessor"]): row
         for row in judgments.values("batch", "topic", "assessor").annotate(**measured)
     }
-    assignments = TopicAssignment.objects.filter(batch__in=progress).select_related("assessor", "topic")
+    # Also those of other main batches of the same pools
+    pools = {each.batch.pool_id for each in progress.values() if each.batch.kind == Batch.Kind.MAIN}
+    of_pools = Q(batch__kind=Batch.Kind.MAIN, batch__pool__in=pools, is_withdrawn=False)
+    assignments = TopicAssignment.objects.filter(Q(batch__in=progress) | of_pools)
+    assignments = assignments.select_related("assessor", "topic").annotate(pool=F("batch__pool"))
     for assignment in assignments.order_by("topic", "seat", "is_withdrawn", "assessor__username"):
+        for other in progress.values():
+            is_other = other.batch.pk != assignment.batch_id and other.batch.pool_id == assignment.pool
+            if is_other and not assignment.is_withdrawn:
+                other.elsewhere.add(assignment.topic_id)
+        if assignment.batch_id not in progress:
+            continue
         share = Share(assignment)
         row = rows.get((assignment.batch_id, assignment.topic_id, assignment.assessor_id))
         if row is not None:
@@ -241,11 +263,22 @@ def _set_totals(progress: BatchProgress, sizes: dict[tuple[int, int], int], sett
         left = sizes.get((progress.batch.pk, key[0]), 0) - done - sum(share.judged for share in shares)
         for place, share in enumerate(shares):
             share.total = share.judged + (left + place) // len(shares)
-    if progress.batch.is_shared:
-        seats = range(1, progress.batch.n_judges + 1)
-        places = {
-            (topic, seat): n for (pk, topic), n in sizes.items() if pk == progress.batch.pk for seat in seats
-        }
-        progress.n_untaken = sum(
-            n - judged_before.get(key, 0) for key, n in places.items() if key not in of_seat
-        )
+    if progress.batch.kind == Batch.Kind.MAIN:
+        progress.untaken = _untaken(progress, sizes, judged_before, of_seat)
+
+
+def _untaken(
+    progress: BatchProgress,
+    sizes: Mapping[tuple[int, int], int],
+    judged_before: Mapping[tuple[int, int], int],
+    of_seat: Collection[tuple[int, int]],
+) -> dict[int, int]:
+    """The units of a main batch that nobody has, by topic."""
+    untaken: Counter[int] = Counter()
+    for (pk, topic), n in sizes.items():
+        if pk != progress.batch.pk or (topic in progress.elsewhere and not progress.batch.is_shared):
+            continue
+        for seat in range(1, progress.batch.n_judges + 1):
+            if (topic, seat) not in of_seat:
+                untaken[topic] += n - judged_before.get((topic, seat), 0)
+    return dict(+untaken)

@@ -12,9 +12,11 @@ from django.utils import timezone
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
+from assessment.batches.progress import progress_of_each
 from assessment.errors import BatchNameTaken, WrongState
 from assessment.models import MOST_JUDGES, Batch, BatchEntry, Task
 from pooling.models import Pool, PoolEntry
+from tracks.models import Track
 from web.pages import counted
 from web.statements import Statement, Table, joined
 
@@ -270,3 +272,16 @@ def close(*, batch: Batch) -> Batch:
     locked.save(update_fields=["status", "closed_at"])
     audit.record(action="batch.closed", subject=locked, track=locked.pool.track)
     return locked
+
+
+@transaction.atomic
+def close_finished(*, track: Track) -> list[Batch]:
+    """Close the open batches of people in which everything is judged."""
+    batches = Batch.objects.filter(pool__track=track, status=Batch.Status.OPEN)
+    progress = progress_of_each(batches.exclude(kind=Batch.Kind.MACHINE)).values()
+    finished = [each.batch for each in progress if each.is_finished]
+    if not finished:
+        raise Refused(
+            f"No open batch of {track} is finished: units are left to judge.", code="nothing-finished"
+        )
+    return [close(batch=batch) for batch in finished]

@@ -1,42 +1,19 @@
 """The pages of batches."""
 
-from typing import Any, cast
-
 from django import forms
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
 from assay.errors import Refused
+from assay.formats.text import listed
 from assessment.batches import selectors, services
 from assessment.batches.page import batch_page
 from assessment.models import Batch
-from pooling.models import Pool
 from tracks.tracks.selectors import track_or_404
 from web.forms import StyledForm, refusals_in
 from web.pages import context_of, form_page
-
-LABELS = {"minutes_allotted": "Minutes for a task", "judges": "People per unit", "is_shared": "Open to join"}
-
-
-class NewBatchForm(StyledForm, forms.ModelForm[Batch]):
-    """A new batch of a pool of a track, for people. The page of a machine creates those for the machine."""
-
-    class Meta:
-        model = Batch
-        fields = ["pool", "name", "kind", "minutes_allotted", "judges", "is_shared"]
-        labels = LABELS
-
-    def __init__(self, *args: Any, pools: QuerySet[Pool], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        pool = cast("forms.ModelChoiceField[Pool]", self.fields["pool"])
-        pool.queryset, pool.empty_label = pools, None
-        kind = cast("forms.ChoiceField", self.fields["kind"])
-        if not self.is_bound:
-            self.initial.setdefault("name", f"Batch {Batch.objects.filter(pool__in=pools).count() + 1}")
-        kind.choices = [choice for choice in Batch.Kind.choices if choice[0] != Batch.Kind.MACHINE]
 
 
 class EditBatchForm(StyledForm, forms.ModelForm[Batch]):
@@ -45,7 +22,11 @@ class EditBatchForm(StyledForm, forms.ModelForm[Batch]):
     class Meta:
         model = Batch
         fields = ["name", "minutes_allotted", "judges", "is_shared"]
-        labels = LABELS
+        labels = {
+            "minutes_allotted": "Minutes for a task",
+            "judges": "People per unit",
+            "is_shared": "Open to join",
+        }
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
@@ -54,27 +35,6 @@ class EditBatchForm(StyledForm, forms.ModelForm[Batch]):
         except Refused as refusal:
             raise forms.ValidationError(refusal.message) from refusal
         return name
-
-
-@organizer_form
-def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Create a batch of a pool. Organizers only."""
-    track = track_or_404(request.user, slug)
-    pools = selectors.pools_to_plan().filter(track=track)
-    form = NewBatchForm(request.POST or None, pools=pools, initial=request.GET.dict())
-    with refusals_in(form):
-        if form.is_valid():
-            fields = {name: form.cleaned_data[name] for name in form.Meta.fields}
-            batch = services.create(by=request.user, **fields)
-            if batch.is_shared:
-                messages.success(
-                    request, f"The batch “{batch}” is a draft. Look at its preview, then open it."
-                )
-                return redirect(batch)
-            messages.success(request, f"The batch “{batch}” is a draft. Assign its topics, then open it.")
-            return redirect("assessment:plan", batch.pk)
-    context = {"track": track, "form": form, "pools": pools, "tab": "judging"}
-    return render(request, "assessment/batches/new.html", context, status=422 if form.errors else 200)
 
 
 @organizer_page
@@ -123,3 +83,15 @@ def close_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     batch = services.close(batch=selectors.batch_or_404(batch_id))
     messages.success(request, f"The batch “{batch}” is closed. All its judgments are kept.")
     return redirect(batch)
+
+
+@organizer_action
+def close_finished(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Close all batches in which everything is judged. Organizers only."""
+    track = track_or_404(request.user, slug)
+    batches = services.close_finished(track=track)
+    verb = "is" if len(batches) == 1 else "are"
+    messages.success(
+        request, f"{listed([batch.name for batch in batches])} {verb} closed. All judgments are kept."
+    )
+    return redirect("assessment:judging", track.slug)

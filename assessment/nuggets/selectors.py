@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
@@ -42,6 +42,17 @@ def tracks_with_nuggets(user: User) -> QuerySet[Track]:
 def has_nuggets(track: Track) -> bool:
     """Return whether the protocol of a track judges answers by nuggets."""
     return track.protocol.parsed.is_of_answers
+
+
+def nugget_counts(track: Track) -> tuple[int, int, int]:
+    """The number of topics, of those with a frozen list, and of those with a list. One query."""
+    frozen, written = Q(nugget_versions__isnull=False), Q(nuggets__isnull=False)
+    counts = track.topics.aggregate(
+        n=Count("pk", distinct=True),
+        n_frozen=Count("pk", filter=frozen, distinct=True),
+        n_written=Count("pk", filter=written, distinct=True),
+    )
+    return counts["n"], counts["n_frozen"], counts["n_written"]
 
 
 def track_or_404(user: User, slug: str) -> Track:

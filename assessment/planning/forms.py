@@ -5,18 +5,60 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, cast
 
 from django import forms
+from django.db.models import QuerySet
 
 from accounts.models import User
 from assessment.errors import NothingToChange
+from assessment.models import Batch
 from assessment.planning import proposals
 from assessment.planning.grid import Grid, unpacked
 from assessment.planning.rules import Change
+from assessment.planning.selectors import judges_of
+from pooling.models import Pool
+from tracks.models import Track
 from web.forms import StyledForm
 from web.names import in_isolation
 from web.pages import counted
 
 NOBODY = "Nobody"
 Choices = list[tuple[str, str]]
+
+
+class NewBatchForm(StyledForm, forms.ModelForm[Batch]):
+    """A new batch of a pool of a track, for people. The page of a machine creates those for the machine."""
+
+    assessors = forms.ModelMultipleChoiceField(
+        User.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="The topics are shared evenly among them when you create and open the batch.",
+    )
+
+    class Meta:
+        model = Batch
+        fields = ["pool", "name", "kind", "minutes_allotted", "judges", "is_shared"]
+        labels = {
+            "minutes_allotted": "Minutes for a task",
+            "judges": "People per unit",
+            "is_shared": "Open to join",
+        }
+
+    def __init__(self, *args: Any, track: Track, pools: QuerySet[Pool], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        pool = cast("forms.ModelChoiceField[Pool]", self.fields["pool"])
+        pool.queryset, pool.empty_label = pools, None
+        kind = cast("forms.ChoiceField", self.fields["kind"])
+        if not self.is_bound:
+            self.initial.setdefault("name", f"Batch {Batch.objects.filter(pool__in=pools).count() + 1}")
+        kind.choices = [choice for choice in Batch.Kind.choices if choice[0] != Batch.Kind.MACHINE]
+        able = [judge.user.pk for judge in judges_of(track).values() if not judge.team]
+        assessors = cast("forms.ModelMultipleChoiceField[User]", self.fields["assessors"])
+        assessors.queryset = User.objects.filter(pk__in=able, guest_until=None).order_by("username")
+        assessors.initial = able
+
+    @property
+    def batch_fields(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in self.Meta.fields}
 
 
 class PlanForm(StyledForm):

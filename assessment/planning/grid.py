@@ -87,6 +87,11 @@ class Grid:
         return 0 if self.batch.kind == Batch.Kind.DUAL else sum(row.n_missing for row in self.rows)
 
     @property
+    def n_topics_missing(self) -> int:
+        """The topics with a place that nobody has."""
+        return sum(row.n_missing > 0 for row in self.rows)
+
+    @property
     def is_new(self) -> bool:
         """True for a draft in which nobody has a topic: no change can take anything from anybody."""
         return self.batch.status == Batch.Status.DRAFT and not self.holders

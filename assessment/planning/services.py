@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext, gettext_noop
@@ -10,7 +11,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from assessment.batches.progress import track_progress
-from assessment.batches.services import lock_for_managing, open_for_judging, work_changed
+from assessment.batches.services import create, lock_for_managing, open_for_judging, work_changed
 from assessment.models import Batch, Task, TopicAssignment
 from assessment.planning import proposals
 from assessment.planning.rules import Change, Holding, Plan
@@ -83,6 +84,18 @@ def share(*, batch: Batch, assessors: Sequence[User]) -> list[TopicAssignment]:
         for user in assessors
     }
     return _apply(plan, proposals.shared(plan, assessors, loads))
+
+
+@transaction.atomic
+def create_and_open(*, by: User, assessors: Sequence[User], **fields: Any) -> Batch:
+    """Create a batch from the arguments of `batches.services.create`, share its topics evenly, and open it.
+
+    A batch that is open to join has no assessors yet.
+    """
+    batch = create(by=by, **fields)
+    if not batch.is_shared:
+        share(batch=batch, assessors=assessors)
+    return open_for_judging(batch=batch)
 
 
 @transaction.atomic

@@ -1,18 +1,43 @@
-"""The page that plans a batch: who judges which topics. Organizers only."""
+"""The pages that create and plan a batch: who judges which topics. Organizers only."""
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from accounts.access import AuthenticatedRequest, organizer_action, organizer_required
-from assessment.batches.selectors import batch_or_404
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_required
+from assessment.batches import services as batch_services
+from assessment.batches.selectors import batch_or_404, pools_to_plan
 from assessment.models import Batch
 from assessment.planning import services as assignment_services
-from assessment.planning.forms import FORMS, ConfirmForm
+from assessment.planning.forms import FORMS, ConfirmForm, NewBatchForm
 from assessment.planning.grid import grid_of, packed, preview
 from assessment.planning.rules import Change
+from tracks.tracks.selectors import track_or_404
 from web.forms import refusals_in
 from web.pages import counted, read_and_post
+
+
+@organizer_form
+def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Create a batch of a pool, as a draft or shared and opened at once. Organizers only."""
+    track = track_or_404(request.user, slug)
+    pools = pools_to_plan().filter(track=track)
+    form = NewBatchForm(request.POST or None, track=track, pools=pools, initial=request.GET.dict())
+    with refusals_in(form):
+        if form.is_valid() and "open" in request.POST:
+            assessors = form.cleaned_data["assessors"]
+            batch = assignment_services.create_and_open(
+                by=request.user, assessors=assessors, **form.batch_fields
+            )
+            messages.success(request, f"The batch “{batch}” is open. Its assessors now see it under Judge.")
+            return redirect(batch)
+        if form.is_valid():
+            batch = batch_services.create(by=request.user, **form.batch_fields)
+            then = "Look at its preview" if batch.is_shared else "Assign its topics"
+            messages.success(request, f"The batch “{batch}” is a draft. {then}, then open it.")
+            return redirect(batch) if batch.is_shared else redirect("assessment:plan", batch.pk)
+    context = {"track": track, "form": form, "pools": pools, "tab": "judging"}
+    return render(request, "assessment/planning/new.html", context, status=422 if form.errors else 200)
 
 
 @read_and_post
@@ -29,8 +54,8 @@ def plan(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
         with refusals_in(form):
             if form.is_valid():
                 shown = preview(batch=batch, changes=form.changes())
-                if "open" in request.POST:
-                    return _changed(request, batch, shown.changes, shown.seen, is_open=True)
+                if {"open", "now"} & set(request.POST):
+                    return _changed(request, batch, shown.changes, shown.seen, is_open="open" in request.POST)
                 context |= {"preview": shown, "changes": [packed(change) for change in shown.changes]}
                 return render(request, "assessment/planning/preview.html", context)
     context |= {"grid": grid, "forms": forms}

@@ -21,7 +21,6 @@ from assay.protocols.measures import parse_measure
 from assay.protocols.schema import EVERY_RANK, FORMATS
 from assessment.nuggets.selectors import has_nuggets
 from config.languages import SOURCE, words_of_scripts
-from config.pages.checklist import checklist
 from config.pages.steps import steps_for
 from jobs.models import Job
 from jobs.selectors import may_control
@@ -36,6 +35,7 @@ from scoring.models import PhaseScore
 from scoring.phases.selectors import scores_of_runs
 from tracks.acceptance import Acceptance, next_closing, timetable
 from tracks.assessors.selectors import is_assessor
+from tracks.checklist.selectors import checklist, next_of
 from tracks.models import Topic, Track
 from tracks.topics.selectors import topics_by_code
 from web.pages import context_of, counted, hours, size
@@ -128,11 +128,13 @@ def campaign_checklist(context: template.Context, track: Track) -> dict[str, obj
 
 @register.inclusion_tag("components/next_step.html", takes_context=True)
 def next_step(context: template.Context, track: Track) -> dict[str, object]:
-    """The next step of a campaign, for organizers who have just done one; nothing for others."""
-    user = context["request"].user
-    organizes = isinstance(user, User) and user.organizes(track.pk)
-    step = checklist(track).following if organizes else None
-    return {"step": step, "csrf_token": context.get("csrf_token"), "request": context["request"]}
+    """The next step of a track, for its organizers; nothing for others, and on the page where it leads."""
+    request = context["request"]
+    organizes = isinstance(request.user, User) and request.user.organizes(track.pk)
+    step = next_of(track) if organizes else None
+    if step and step.leads_to(request.resolver_match):
+        step = None
+    return {"step": step, "csrf_token": context.get("csrf_token"), "style": "btn-plain"}
 
 
 @register.simple_tag

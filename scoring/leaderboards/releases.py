@@ -7,6 +7,7 @@ from django.db.models import Count, Q
 from assay.formats.text import listed
 from assessment.models import Batch
 from scoring.models import Leaderboard, Qrels
+from scoring.qrels.selectors import runs_to_score
 from tracks.models import Track
 from web.pages import counted
 
@@ -32,8 +33,16 @@ def is_wider(board: Leaderboard, level: str) -> bool:
     return WIDER.index(Leaderboard.Release(level)) > WIDER.index(Leaderboard.Release(board.release))
 
 
+def missing_runs(board: Leaderboard) -> list[str]:
+    """The tags of submitted runs that the leaderboard would have if its runs were scored now. One query."""
+    runs = runs_to_score(board.track).exclude(evaluations__leaderboard=board)
+    if board.track.protocol.parsed.is_of_answers:  # those whose units have no grade were left out
+        runs = runs.exclude(pk__in=[run["run"] for run in board.statistics.get("unassigned", ())])
+    return list(runs.order_by("tag").values_list("tag", flat=True))
+
+
 def hindrances(board: Leaderboard) -> list[str]:
-    """Reasons not to show a leaderboard and its qrels yet, in whole sentences. Two queries at most.
+    """Reasons not to show a leaderboard and its qrels yet, in whole sentences. Three queries at most.
 
     Open batches do not change imported qrels.
     """
@@ -45,6 +54,9 @@ def hindrances(board: Leaderboard) -> list[str]:
     if unknown := board.qrels.report.get("unknown_topics"):  # of a version from before imports refused them
         n_topics = counted(len(unknown), "topic of the qrels is,topics of the qrels are")
         reasons.append(f"{n_topics} not in {track} and counted as 0 in every mean: {listed(unknown)}.")
+    if missing := missing_runs(board):
+        verb = "was" if len(missing) == 1 else "were"
+        reasons.append(f"{listed(missing)} {verb} submitted after the scoring. Score the runs again.")
     if (
         track.status == Track.Status.DRAFT
         and track.deadlines.filter(kind="", opens_at__isnull=False).exists()

@@ -20,6 +20,7 @@ from participation.models import Team
 from pooling.models import Run
 from pooling.runs.answers import ChosenAnswers
 from scoring.evaluations.selectors import means_of, name_order, places_of
+from scoring.leaderboards.releases import missing_runs
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels
 from scoring.selectors import LeaderboardPage, interaction_rules, leaderboards_for, shared_page
 
@@ -129,6 +130,7 @@ class RankingPage(LeaderboardPage):
     n_runs: int
     n_own: int
     n_disqualified_since: int
+    missing: list[str]  # tags of runs that were submitted since, for organizers
     columns: list[Column]
     sort: str
     show: str
@@ -183,6 +185,7 @@ def leaderboard_page(
         n_runs=len(rows),
         n_own=sum(row.is_own for row in rows),
         n_disqualified_since=sum(row.run.status == Run.Status.DISQUALIFIED for row in rows),
+        missing=missing_runs(board) if oversees(user, board.track_id) else [],
         columns=_columns(board, key, sort),
         sort=sort,
         show=show,

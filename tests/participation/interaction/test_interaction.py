@@ -17,13 +17,12 @@ from django.utils import timezone
 
 from accounts import letters
 from accounts.models import Event, Letter, User
-from config.pages.checklist import checklist
-from config.pages.interaction import progress_of
 from participation.errors import InteractionRefused
 from participation.interaction import services
 from participation.models import Nomination, Team
 from participation.teams import services as team_services
 from pooling.errors import SubmissionRefused
+from pooling.interaction import progress_of
 from pooling.models import Run
 from pooling.runs import services as run_services
 from tests.helpers.api import api, call
@@ -31,6 +30,7 @@ from tests.helpers.factories import make_assessor, make_organizer, make_topic, m
 from tests.helpers.form_runs import bolt_run
 from tests.helpers.letters import deliver_at_once
 from tracks.assessors import services as assessor_services
+from tracks.checklist.selectors import checklist
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
@@ -377,8 +377,8 @@ def test_the_run_and_the_data_follow_the_interaction(scene: Scene) -> None:
 
 def test_checklist_leads_through_the_interaction(scene: Scene) -> None:
     def points() -> dict[str, tuple[str, bool, bool]]:
-        groups = dict(checklist(scene.track).groups)
-        return {item.label: (item.state, item.is_done, bool(item.problems)) for item in groups["Interaction"]}
+        listed = [point for phase in checklist(scene.track).phases for point in phase.points]
+        return {point.label: (point.state, point.is_done, bool(point.problems)) for point in listed}
 
     assert points()["Nominations"] == ("none yet", False, False)
     services.nominate(team=scene.owls, codes=["T2", "T1"], by=scene.olive)

@@ -10,12 +10,12 @@ from django.urls import reverse
 from assessment.judging import services as task_services
 from assessment.judgments import services as judgment_services
 from assessment.models import Judgment
-from config.pages.checklist import checklist
 from scoring.models import Qrels
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_tsv
 from tests.helpers.row_scenes import CAPTIONS, ROWS, RowScene, build_pool, build_rows
 from tests.publishing.archives.test_arguments import archive_of, findings_of, load, written
+from tracks.checklist.selectors import checklist
 from tracks.models import Row, Track
 from tracks.rows.services import import_rows
 
@@ -90,5 +90,5 @@ def test_questions_without_grades_and_sets_make_no_qrels() -> None:
     assert "No question gives a grade, so there are no qrels." in page
     assert "and it names no sets of qrels." in refused.content.decode()
     assert not Qrels.objects.exists()
-    points = [point for _, group in checklist(scene.track).groups for point in group]
-    assert "Qrels" not in {point.label for point in points}
+    points = [point.label for phase in checklist(scene.track).phases for point in phase.points]
+    assert "Qrels" not in points

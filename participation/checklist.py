@@ -1,0 +1,43 @@
+"""The point of the teams in the checklist of a campaign."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import Count
+
+from participation.models import Team
+from participation.requests.selectors import open_requests
+from tracks.checklist.points import Campaign, Phase, Point, Problem, named, points
+from tracks.models import Track
+from web.pages import counted
+
+
+def teams_of(track: Track) -> list[Team]:
+    """The teams by name, each with its number of members."""
+    return list(track.teams.annotate(n_members=Count("members")).order_by("name"))
+
+
+def _n_requests(track: Track) -> int:
+    return open_requests(track).count()
+
+
+@points(Phase.SET_UP, 100)
+def teams(campaign: Campaign) -> Iterator[Point]:
+    if not campaign.protocol.takes_runs:
+        return
+    teams, people, problems = campaign.rows(teams_of), campaign.address("participation:people"), []
+    if n_requests := campaign.rows(_n_requests):
+        problems.append(Problem(f"{counted(n_requests, 'request')} to join to decide."))
+    empty: list[Any] = [team for team in teams if not team.n_members]  # type: ignore[attr-defined]
+    if empty:
+        text = f"Without members: {named([team.name for team in empty])}."
+        problems.append(Problem(text, empty[0].get_absolute_url() if len(empty) == 1 else people))
+    yield Point(
+        "Teams",
+        counted(len(teams), "team") if teams else "none yet",
+        people if teams else campaign.address("participation:add_people"),
+        bool(teams),
+        tuple(problems),
+        action="Add people",
+        needed_by=Phase.JUDGING,
+    )

@@ -1,0 +1,203 @@
+"""The points of runs, pools and the interaction in the checklist of a campaign."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, F, Func, IntegerField, OuterRef
+
+from participation.checklist import teams_of
+from pooling.interaction import progress_of
+from pooling.models import Pool, PoolRun, Run
+from pooling.runs.selectors import has_obligations, owing_teams
+from tracks.acceptance import is_accepting, states, until_closing
+from tracks.checklist.points import NAMED, Campaign, Phase, Point, Problem, named, points
+from tracks.models import Track
+from web import times
+from web.pages import counted
+
+
+def runs_of(track: Track) -> list[Any]:
+    """The submitted runs, each with its number of warnings and whether it is in a pool."""
+    n_warnings = Func(F("report__warnings"), function="jsonb_array_length", output_field=IntegerField())
+    submitted = Run.objects.filter(track=track, status=Run.Status.SUBMITTED).order_by("tag")
+    pools = Pool.objects.exclude(status=Pool.Status.FAILED)
+    pooled = Exists(PoolRun.objects.filter(run=OuterRef("pk"), pool__in=pools))
+    return list(submitted.only("tag", "kind", "team").annotate(n_warnings=n_warnings, is_pooled=pooled))
+
+
+def pools_of(track: Track) -> list[Pool]:
+    """The pools, newest first."""
+    pools = Pool.objects.filter(track=track).select_related("protocol")
+    return list(pools.defer("statistics", "recount").order_by("-pk"))
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The end of the runs: `ends` is when they end by themselves, in words; empty if the track is closed by hand."""
+
+    is_open: bool
+    ends: str
+
+
+def closing_of(track: Track) -> Closing:
+    """The closing of a track, by the clock of the database. Two queries."""
+    accepting = [each for each in until_closing(track, states(track)) if each.is_accepting]
+    timed = {each.ends_at: each.zone for each in accepting if each.ends_at}
+    is_timed = bool(accepting) and all(each.ends_at for each in accepting)
+    ends = times.in_words(max(timed), timed[max(timed)]) if is_timed else ""
+    return Closing(is_accepting(accepting), ends)
+
+
+@points(Phase.RUNS, 20)
+def runs(campaign: Campaign) -> Iterator[Point]:
+    if not campaign.protocol.takes_runs:
+        return
+    runs, teams, problems = campaign.rows(runs_of), campaign.rows(teams_of), []
+    address, is_open = campaign.address("pooling:runs"), campaign.rows(closing_of).is_open
+    warned = [run for run in runs if run.n_warnings]
+    if warned:
+        text = f"{counted(len(warned), 'run')} with warnings: {named([run.tag for run in warned])}."
+        problems.append(Problem(text, warned[0].get_absolute_url() if len(warned) == 1 else address))
+    submitting = {run.team_id for run in runs}
+    silent = [team.name for team in teams if team.pk not in submitting]
+    if silent and runs:
+        problems.append(Problem(f"Without a run: {named(silent)}."))
+    yield Point(
+        "Runs",
+        f"{counted(len(runs), 'run')} of {counted(len(submitting), 'team')}" if runs else "none yet",
+        address,
+        bool(runs),
+        tuple(problems),
+        action="Submit runs",
+        is_possible=is_open,
+        waits=_until("Teams can submit runs", campaign) if is_open else "",
+    )
+    if has_obligations(campaign.protocol.runs):
+        yield _owed(campaign, len(teams))
+    yield _close(campaign, is_open=is_open)
+
+
+def _until(sentence: str, campaign: Campaign) -> str:
+    """A sentence with the instant until which runs are accepted, if the track closes by itself."""
+    ends = campaign.rows(closing_of).ends
+    return f"{sentence} until {ends}." if ends else f"{sentence}."
+
+
+def _owed(campaign: Campaign, n_teams: int) -> Point:
+    """The runs and documents that each team owes."""
+    owing, address = campaign.rows(owing_teams), campaign.address("pooling:runs")
+    missing = [Problem(f"{each.team.name}: {each.missing}.") for each in owing[:NAMED]]
+    if len(owing) > NAMED:
+        missing.append(Problem(f"{counted(len(owing) - NAMED, 'more team')}."))
+    return Point(
+        "Runs and documents of each team" if campaign.protocol.runs.documents else "Runs of each team",
+        f"{n_teams - len(owing)} of {counted(n_teams, 'team')} complete",
+        address,
+        n_teams > 0 and not owing,
+        tuple(missing),
+        is_optional=True,
+    )
+
+
+def _close(campaign: Campaign, *, is_open: bool) -> Point:
+    """Closing by hand is the next step only if no time is set, and a pool was not built without it."""
+    track, closing = campaign.track, campaign.rows(closing_of)
+    is_draft = track.status == Track.Status.DRAFT
+    ends = closing.ends
+    on = f"on {ends}" if ends else "runs can still come in"
+    return Point(
+        "Close for runs",
+        "not open yet" if is_draft else on if is_open else "closed",
+        campaign.address("tracks:close_track" if is_open and not ends else "tracks:deadlines"),
+        not is_draft and not is_open,
+        action="Close for runs",
+        is_form=True,
+        is_optional=bool(campaign.rows(pools_of)),
+        is_possible=is_open and bool(campaign.rows(runs_of)),
+        waits=f"Runs close by themselves {on}." if ends and campaign.rows(runs_of) else "",
+    )
+
+
+@points(Phase.RUNS, 50)
+def pool(campaign: Campaign) -> Iterator[Point]:
+    pools, problems = campaign.rows(pools_of), []
+    ready = [pool.name for pool in pools if pool.status == Pool.Status.READY]
+    building = [pool.name for pool in pools if pool.status == Pool.Status.BUILDING]
+    if pools and pools[0].status == Pool.Status.FAILED:
+        failed = pools[0]
+        text, action = f"The pool {failed} failed. Its page states why.", "" if ready else "See why it failed"
+        problems.append(Problem(text, failed.get_absolute_url(), action))
+    depths = campaign.protocol.runs.depths
+    late = [run.tag for run in campaign.rows(runs_of) if not run.is_pooled and depths.get(run.kind)]
+    if ready and late:
+        newest = next(pool for pool in pools if pool.status == Pool.Status.READY)
+        address = f"{campaign.address('pooling:new_pool')}?tops_up={newest.pk}"
+        problems.append(Problem(f"In no pool: {named(late)}. Top up the pool to judge them.", address))
+    takes_runs = campaign.protocol.takes_runs
+    is_closed = campaign.track.status == Track.Status.CLOSED or not campaign.rows(closing_of).is_open
+    yield Point(
+        "Pool",
+        ", ".join(ready[:NAMED]) or ("being built" if building else "none yet"),
+        campaign.address("pooling:pools" if pools else "pooling:new_pool"),
+        bool(ready),
+        tuple(problems),
+        action="Build pool",
+        is_possible=not takes_runs or (is_closed and bool(campaign.rows(runs_of))),
+        waits=f"The pool {named(building)} is being built." if building and not ready else "",
+    )
+
+
+@points(Phase.RUNS, 60)
+def interaction(campaign: Campaign) -> Iterator[Point]:
+    """The points of the interaction, if the protocol has one.
+
+    They are required as soon as a team nominates topics, because a team may leave the interaction out.
+    """
+    progress = progress_of(campaign.track)
+    if progress is None:
+        return
+    n_topics, n_waiting, n_held = progress.n_nominated, progress.n_waiting, progress.n_held
+    n_teams, n = len(progress.nominating), len(progress.interacted)
+    submitting = {run.team_id for run in campaign.rows(runs_of)}
+    silent = [
+        team.name
+        for team in campaign.rows(teams_of)
+        if team.pk in submitting and team.name not in progress.nominating
+    ]
+    address = campaign.address("participation:interaction")
+    required: dict[str, Any] = {"is_optional": not n_topics, "needed_by": Phase.RESULTS}
+    yield Point(
+        "Nominations",
+        f"{counted(n_topics, 'topic')} of {counted(n_teams, 'team')}" if n_topics else "none yet",
+        address,
+        n_topics > 0,
+        (Problem(f"Without nominations: {named(silent)}."),) if silent and n_topics else (),
+        action="See the nominations",
+        **required,
+    )
+    no_page = f"Planned, without the page of the system: {named(progress.without_page)}."
+    yield Point(
+        "Sessions",
+        f"{n_held} held, {n_waiting} planned" if n_held or n_waiting else "none planned",
+        address,
+        n_held > 0 and not n_waiting,
+        (Problem(no_page),) if progress.without_page else (),
+        action="Plan sessions",
+        waits=f"{counted(n_waiting, 'planned session')} to be held." if n_waiting else "",
+        **required,
+    )
+    for label, missing, action in (
+        ("Data of the sessions", progress.without_data, "See the data"),
+        ("Runs after the interaction", progress.without_run, "See the teams"),
+    ):
+        yield Point(
+            label,
+            f"{n - len(missing)} of {counted(n, 'team')} with sessions" if n else "after the sessions",
+            address,
+            n > 0 and not missing,
+            (Problem(f"Missing: {named(missing)}."),) if missing else (),
+            action=action,
+            is_possible=n > 0,
+            **required,
+        )

@@ -1,0 +1,365 @@
+"""The checklist of a campaign names what is done, what comes next, and what is wrong."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+from django.urls import resolve, reverse
+
+from assessment.batches import services as batch_services
+from assessment.models import Batch
+from corpus.models import Collection
+from jobs import services as jobs
+from pooling.models import Pool
+from pooling.pools import services as pool_services
+from scoring.leaderboards import services as leaderboard_services
+from scoring.qrels import services as qrels_services
+from tests.helpers.factories import (
+    make_archive,
+    make_assessor,
+    make_collection,
+    make_deadline,
+    make_organizer,
+    make_topic,
+    make_track,
+    make_user,
+)
+from tests.scoring.conftest import Scene, build_scene
+from tests.scoring.qrels.test_services import NINE
+from tracks.assessors import services as assessor_services
+from tracks.checklist.points import Point
+from tracks.checklist.selectors import Kind, Next, checklist, next_of
+from tracks.models import Track
+from tracks.tracks import services as track_services
+
+pytestmark = pytest.mark.django_db
+FILLED = re.compile(r'(?:<h1>|class="btn btn-primary[^>]*>)([^<]*)<')
+
+
+@pytest.fixture
+def scene(monkeypatch: pytest.MonkeyPatch, settings: LazySettings, tmp_path: Path) -> Scene:
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    settings.MEDIA_ROOT = tmp_path
+    return build_scene()
+
+
+def following(track: Track) -> Next:
+    track.refresh_from_db()
+    return next_of(track)
+
+
+def points(track: Track) -> dict[str, Point]:
+    track.refresh_from_db()
+    return {point.label: point for phase in checklist(track).phases for point in phase.points}
+
+
+def texts(point: Point) -> list[str]:
+    return [problem.text for problem in point.problems]
+
+
+def page_of(user: object, address: str) -> str:
+    client = Client()
+    client.force_login(user)  # type: ignore[arg-type]
+    return client.get(address).content.decode()
+
+
+def test_next_step_of_a_new_track_is_its_topics() -> None:
+    track = make_track(status=Track.Status.DRAFT)
+
+    assert following(track)[:2] == (Kind.DO, "Import topics")
+    assert "Import topics" in page_of(make_organizer(), track.get_absolute_url())
+
+    make_topic(track)
+
+    assert following(track).text == "Add people"
+
+
+def test_what_a_worker_does_is_waited_for_and_named() -> None:
+    collection = make_collection(status=Collection.Status.IMPORTING)
+    track = make_track(collection=collection, status=Track.Status.CLOSED)
+    Pool.objects.create(
+        track=track,
+        protocol=track.protocol,
+        name="P",
+        seed=1,
+        depth={},
+        status="building",
+        created_by=make_user(),
+    )
+
+    shown = points(track)
+
+    assert shown["Collection"].waits == f"{collection} is importing."
+    assert shown["Pool"].waits == "The pool P is being built."
+
+
+@pytest.mark.parametrize(
+    ("n_given", "state", "is_done"),
+    [
+        (0, "not clustered: visual ids are assigned to the formulas of runs only", False),
+        (4, "4 of 6 have a visual id of the index", False),
+        (6, "6 of 6 have a visual id of the index", True),
+    ],
+)
+def test_checklist_counts_visual_ids_of_the_index(n_given: int, state: str, is_done: bool) -> None:
+    counts = {"formulas": 6, "formulas with a visual id": n_given}
+    track = make_track(protocol="arqmath-2021-task2", collection=make_collection(counts=counts))
+
+    point = points(track)["Formulas"]
+
+    assert (point.state, point.is_done) == (state, is_done)
+
+
+def test_next_step_leads_through_a_campaign(scene: Scene) -> None:
+    track = scene.track
+
+    assert following(track).text == "Create and open the batch"  # the pool was built early
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=track)
+    assert following(track).text == "Create and open the batch"
+    batch = scene.batch({scene.ada: list(scene.topics)})
+    assert following(track)[:2] == (Kind.WAIT, "Judging goes on: 0 of 9 units.")
+    scene.judge(batch, scene.ada, *NINE)
+    assert following(track)[:2] == (Kind.DO, f"Close “{batch.name}”")
+    batch_services.close_finished(track=track)
+    assert following(track).text == "Freeze qrels"
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+    assert following(track).text == "Score the runs"
+    board = scene.leaderboard(qrels)
+    assert following(track).text == "Release to everybody"
+    leaderboard_services.release(leaderboard=board, level="public", by=scene.organizer)
+    assert following(track)[:2] == (Kind.DONE, "The campaign is complete.")
+    assert all(phase.is_done for phase in checklist(track).phases)
+
+
+def test_page_where_the_next_step_leads_has_its_words_on_the_filled_button(scene: Scene) -> None:
+    """Or in its heading, if the page has several buttons one after the other."""
+    track = make_track("new", status=Track.Status.DRAFT)
+
+    def look() -> None:
+        step = following(track)
+        page = page_of(scene.organizer, step.address)
+        words = [" ".join(each.split()) for each in FILLED.findall(page)]
+        assert any(step.text in each for each in words), (step.text, words)
+        assert step.leads_to(resolve(step.address.partition("?")[0])), step.text
+
+    look()
+    make_topic(track)
+    look()
+    track = scene.track
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=track)
+    look()
+    batch = batch_services.create(pool=scene.pool, name="B", kind=Batch.Kind.MAIN, by=scene.organizer)
+    look()
+    batch.delete()
+    batch = scene.judged(*NINE)
+    batch_services.close(batch=batch)
+    look()
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+    look()
+    scene.leaderboard(qrels)
+    look()
+
+
+def test_assessor_who_quits_leaves_topics_that_the_next_step_gives_away(scene: Scene) -> None:
+    """The units of nobody stay in the denominator, so that nobody closes a batch that is not judged."""
+    batch = scene.batch({scene.ada: ["A.1", "A.2"], scene.bob: ["A.10"]})
+    scene.judge(batch, scene.ada, *NINE[:6])
+    assessor_services.remove(track=scene.track, user=scene.bob, by=scene.organizer)
+
+    step = following(scene.track)
+    home, progress = (
+        page_of(scene.organizer, each) for each in (scene.track.get_absolute_url(), batch.get_absolute_url())
+    )
+
+    assert step[:3] == (
+        Kind.REPAIR,
+        "Give 1 topic to assessors",
+        "A.10 has nobody: 3 of 9 units would stay unjudged.",
+    )
+    assert step.address == f"/judge/batches/{batch.pk}/plan/?action=share"
+    assert "all judged" not in home
+    assert "<strong>6</strong> of 9 judged" in progress
+    assert "Give 1 topic to assessors" in page_of(scene.organizer, step.address)
+
+
+def test_draft_batch_next_to_another_one_is_no_step(scene: Scene) -> None:
+    batch = scene.judged(*NINE)
+    draft = batch_services.create(pool=scene.pool, name="Spare", kind=Batch.Kind.MAIN, by=scene.organizer)
+
+    assert following(scene.track).text == f"Close “{batch.name}”"
+    [problem] = points(scene.track)["Main judging"].problems
+    assert problem[:3] == ("The batch Spare is a draft. Open it, or delete it.", draft.get_absolute_url(), "")
+
+
+def test_finished_batches_are_closed_at_once_and_others_stay_open(scene: Scene) -> None:
+    client = Client()
+    client.force_login(scene.organizer)
+    main = scene.judged(*NINE)
+    training = scene.batch({scene.bob: ["A.1"]}, kind=Batch.Kind.TRAINING)
+    other = scene.batch({scene.bob: ["A.2"]}, kind=Batch.Kind.DUAL)
+    scene.judge(training, scene.bob, *NINE[:3])
+
+    step = following(scene.track)
+    response = client.post(step.address, follow=True)
+    again = client.post(step.address)
+
+    assert step[1:] == ("Close 2 finished batches", "Everything in them is judged.", step.address, True)
+    assert "are closed. All judgments are kept." in response.content.decode()
+    states = dict(Batch.objects.values_list("pk", "status"))
+    assert [states[batch.pk] for batch in (main, training, other)] == ["closed", "closed", "open"]
+    assert again.status_code == 409
+    assert "No open batch of ARQ is finished" in again.content.decode()
+
+
+def test_late_run_that_is_on_no_leaderboard_is_named_until_the_runs_are_scored_again(scene: Scene) -> None:
+    """On the checklist, the leaderboard and the page of the release."""
+    track, client = scene.track, Client()
+    client.force_login(scene.organizer)
+    scene.submit(scene.ours, "good", "10 é 9")
+    batch_services.close(batch=scene.judged(*NINE))
+    board = scene.leaderboard(qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer))
+    scene.submit(scene.theirs, "late", "9 10")
+    track_services.close(track=track)
+
+    step = following(track)
+    shown = client.get(step.address).content.decode()
+    release = client.get(f"{board.get_absolute_url()}release/?level=public").content.decode()
+    client.post(f"/qrels/{board.qrels_id}/score/")
+
+    assert step[:3] == (Kind.REPAIR, "Score again", "late is not on the leaderboard.")
+    assert step.address == board.get_absolute_url()
+    assert 'class="btn btn-primary">Score again' in shown
+    assert "“late” was submitted after the scoring. Score the runs again." in release.replace("&quot;", '"')
+    assert following(track).text.startswith("The runs are being scored against")
+
+
+def test_pool_of_a_late_run_asks_for_a_batch_and_then_for_new_qrels(scene: Scene) -> None:
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=scene.track)
+    batch_services.close(batch=scene.judged(*NINE))
+    board = scene.leaderboard(qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer))
+    Pool.objects.create(
+        track=scene.track,
+        protocol=scene.pool.protocol,
+        name="Top-up",
+        seed=1,
+        status="ready",
+        tops_up=scene.pool,
+        created_by=scene.organizer,
+    )
+
+    step = following(scene.track)
+
+    assert step[:2] == (Kind.REPAIR, "Create and open the batch")
+    assert step.detail == "The pool Top-up has no batch, so nobody judges its units."
+    assert board.release == "hidden"
+
+
+def test_archive_from_before_the_newest_qrels_is_outdated(scene: Scene) -> None:
+    make_archive(scene.track, scene.organizer)
+    assert points(scene.track)["Archive"].is_done
+
+    scene.qrels()
+
+    point = points(scene.track)["Archive"]
+    assert (point.state, point.is_done) == ("1 archive, outdated", False)
+    assert texts(point) == ["Qrels or a leaderboard came after the newest archive. Make another one."]
+
+
+def test_documents_that_teams_cannot_download_are_named() -> None:
+    track = make_track(collection=make_collection(status=Collection.Status.READY))
+
+    [problem] = points(track)["Data"].problems
+
+    assert problem.text.startswith("Teams cannot download the documents")
+    assert "Teams cannot download the documents" in page_of(make_organizer(track), track.get_absolute_url())
+
+
+def test_track_closes_by_itself_or_by_hand_but_not_before_it_makes_sense(scene: Scene) -> None:
+    """No "Close for runs" while people judge, as in the demo, nor before a deadline."""
+    track = scene.track
+    scene.submit(scene.ours, "good", "10 é 9")
+    scene.batch({scene.ada: list(scene.topics)})
+    assert following(track).text == "Judging goes on: 0 of 9 units."
+
+    other = make_track("other", collection=None)
+    make_topic(other)
+    team = scene.ours
+    make_assessor(other, "ann")
+    type(team).objects.create(track=other, name="T")
+    make_deadline(other, closes_at=86_400)
+    assert following(other).text.startswith("Teams can submit runs until ")
+
+
+def test_no_page_links_to_itself_as_the_next_step() -> None:
+    track, client = make_track(), Client()
+    make_topic(track)
+    client.force_login(make_organizer())
+    address = reverse("participation:add_people", args=[track.slug])
+
+    there, elsewhere = (
+        client.get(each).content.decode() for each in (address, reverse("tracks:topics", args=[track.slug]))
+    )
+
+    assert 'aria-label="Next step"' not in there
+    assert f'href="{address}">Add people</a>' in elsewhere
+
+
+def test_checklist_names_what_is_wrong_with_the_page_that_solves_it(scene: Scene) -> None:
+    track = scene.track
+    run = scene.submit(scene.ours, "good", "10 é 9")
+    failed = pool_services.request(track=track, name="late", seed=1, depth={}, by=scene.organizer)
+    Pool.objects.filter(pk=failed.pk).update(status=Pool.Status.FAILED)
+
+    shown = points(track)
+
+    assert texts(shown["Collection"]) == [
+        "Runs are checked without a collection: unknown documents are accepted."
+    ]
+    assert shown["Pool"].problems[0][:2] == (
+        "The pool late failed. Its page states why.",
+        failed.get_absolute_url(),
+    )
+    assert shown["Runs"].problems[-1].text.startswith("Without a run: ")
+    assert run.tag in shown["Pool"].problems[1].text
+    assert all(problem.address for problem in checklist(track).problems)
+
+
+def test_judgments_after_the_freeze_are_named(scene: Scene) -> None:
+    batch = scene.judged("high", "low")
+    qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+    assert points(scene.track)["Qrels"].problems == ()
+
+    scene.judge(batch, scene.ada, "high")
+
+    [problem] = points(scene.track)["Qrels"].problems
+    assert problem.text.startswith("Judgments came after version 1.")
+    assert not problem.action  # others follow while the batch is open
+    batch_services.close(batch=batch)
+    assert points(scene.track)["Qrels"].problems[0].action == "Freeze qrels"
+
+
+def test_campaign_with_imported_qrels_is_not_complete_while_somebody_judges(
+    scene: Scene, client: Client
+) -> None:
+    """The qrels replace the judging, but not what assessors have been asked to do. A refusal leads back."""
+    track, address = scene.track, scene.track.get_absolute_url()
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=track)
+    batch = scene.batch({scene.ada: list(scene.topics)})
+    scene.leaderboard(release="public")
+
+    assert following(track)[:2] == (Kind.WAIT, "Judging goes on: 0 of 9 units.")
+    batch_services.close(batch=batch)
+    assert not points(track)["Main judging"].problems
+    client.force_login(scene.organizer)
+    refused = client.post(f"{address}open/", headers={"referer": f"http://testserver{address}"})
+    elsewhere = client.post(f"{address}open/", headers={"referer": "https://evil.example.org/"})
+    assert refused.status_code == elsewhere.status_code == 409
+    assert "The track was not opened" in refused.content.decode()
+    assert f'href="http://testserver{address}">Back to the page' in refused.content.decode()
+    assert "evil" not in elsewhere.content.decode()

@@ -1,0 +1,126 @@
+"""The checklist of a campaign, and its next step: one rule for every page. Decision: ADR 75."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from django.urls import ResolverMatch, resolve
+from django.utils.functional import cached_property
+
+from tracks.checklist.points import PHASES, Campaign, Phase, Point, Problem, points_of
+from tracks.models import Track
+
+
+class Kind(StrEnum):
+    """The kinds of next steps: to repair what blocks the phase, to do a point, or nothing."""
+
+    REPAIR = "repair"
+    DO = "do"
+    WAIT = "wait"
+    DONE = "done"
+
+
+class Next(NamedTuple):
+    """The next step of a campaign. `text` names it; only a step that somebody takes has an address."""
+
+    kind: Kind
+    text: str
+    detail: str = ""
+    address: str = ""
+    is_form: bool = False
+
+    def leads_to(self, match: ResolverMatch | None) -> bool:
+        """Return whether a page is where the step leads, so that it needs no button."""
+        if match is None or not self.address or self.is_form:
+            return False
+        target = resolve(self.address.partition("?")[0].partition("#")[0])
+        return (target.view_name, target.kwargs) == (match.view_name, match.kwargs)
+
+
+@dataclass(frozen=True)
+class PhasePoints:
+    """The points of a phase. Required are those that are asked for: a later phase has not begun without them."""
+
+    phase: Phase
+    points: list[Point]
+    n_done: int
+    n_required: int
+
+    @property
+    def has_begun(self) -> bool:
+        return any(point.is_done or point.has_begun for point in self.points)
+
+    @property
+    def is_done(self) -> bool:
+        return self.n_done == self.n_required
+
+    @cached_property
+    def waiting(self) -> Point | None:
+        """The first required point that is not done."""
+        return next((point for point in self.points if not point.is_done and not point.is_optional), None)
+
+
+@dataclass(frozen=True)
+class Checklist:
+    """The points of a campaign by phase, and its next step."""
+
+    phases: list[PhasePoints]
+    next: Next
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Everything to look at, each with the page that solves it."""
+        return [problem for phase in self.phases for problem in _problems(phase)]
+
+
+def checklist(track: Track) -> Checklist:
+    """The checklist of a track, for organizers."""
+    campaign = Campaign(track)
+    phases: list[PhasePoints] = []
+    begun: Phase | None = None  # the last phase that has
+    for phase in reversed(PHASES):
+        points = [_asked_for(point, phase, begun) for point in points_of(campaign, phase)]
+        required = [point for point in points if not point.is_optional]
+        phases.insert(0, PhasePoints(phase, points, sum(point.is_done for point in required), len(required)))
+        begun = begun or (phase if phases[0].has_begun else None)
+    return Checklist(phases, _next(phases))
+
+
+def next_of(track: Track) -> Next:
+    """The next step of a track, for organizers."""
+    return checklist(track).next
+
+
+def _asked_for(point: Point, phase: Phase, begun: Phase | None) -> Point:
+    """The point, optional if a campaign has gone on without it."""
+    needed_by = PHASES.index(point.needed_by) if point.needed_by else PHASES.index(phase) + 1
+    if point.is_done or point.is_pressing or begun is None or PHASES.index(begun) < needed_by:
+        return point
+    return point._replace(is_optional=True)
+
+
+def _next(phases: list[PhasePoints]) -> Next:
+    open_points = [phase.waiting for phase in phases]
+    current = next((n for n, point in enumerate(open_points) if point), len(phases) - 1)
+    for phase in phases[: current + 1]:
+        for problem in _problems(phase):
+            if problem.action:
+                return Next(Kind.REPAIR, problem.action, problem.text, problem.address, problem.is_form)
+    required = [
+        point for phase in phases for point in phase.points if not (point.is_done or point.is_optional)
+    ]
+    for point in required:
+        if point.is_possible and not point.waits:
+            return Next(Kind.DO, point.action, point.detail, point.address, point.is_form)
+    if not required:
+        return Next(Kind.DONE, "The campaign is complete.")
+    waits = [point.waits for point in required if point.waits]
+    return Next(Kind.WAIT, waits[0] if waits else required[0].state, " ".join(waits[1:]))
+
+
+def _problems(phase: PhasePoints) -> list[Problem]:
+    return [
+        problem._replace(address=problem.address or point.address)
+        for point in phase.points
+        for problem in point.problems
+    ]

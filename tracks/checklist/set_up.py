@@ -1,0 +1,227 @@
+"""The points about the track itself: what it needs before runs come in."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import Count, Exists, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.urls import reverse
+
+from corpus.clusterings.selectors import latest_clustering
+from corpus.collections.selectors import stored_formula_counts
+from corpus.models import Collection
+from tracks.checklist.points import Campaign, Phase, Point, Problem, points
+from tracks.leaks.selectors import is_outdated, latest_check
+from tracks.models import Assessor, CandidateFile, Deadline, Download, GuidelinesDraft, Topic, Track
+from tracks.rows.selectors import rows_of
+from web.pages import counted
+
+
+def counts_of(track: Track) -> dict[str, Any]:
+    """The rows of the track that several points count. One query."""
+    people = Assessor.objects.filter(machine=None, user__guest_until=None, ended_at=None)
+    collections = Download.objects.filter(kind=Download.Kind.COLLECTION)
+    closings = Deadline.objects.exclude(closes_at=None)
+    drafts = GuidelinesDraft.objects.exclude(text="")
+    rows = Track.objects.filter(pk=track.pk).values(
+        n_topics=n_of(Topic.objects.all()),
+        n_people=n_of(people),
+        n_offered=n_of(collections),
+        n_released=n_of(collections.exclude(released_at=None)),
+        closes=Exists(closings.filter(track=OuterRef("pk"))),
+        has_draft=Exists(drafts.filter(track=OuterRef("pk"))),
+    )
+    return dict(rows.get())
+
+
+def n_of(rows: QuerySet[Any, Any]) -> Coalesce:
+    """The number of rows of a track, inside a query of tracks."""
+    of_track = rows.order_by().filter(track=OuterRef("pk")).values("track")
+    return Coalesce(Subquery(of_track.annotate(n=Count("pk")).values("n"), output_field=IntegerField()), 0)
+
+
+@points(Phase.SET_UP, 10)
+def protocol(campaign: Campaign) -> Iterator[Point]:
+    slug = campaign.track.protocol.slug
+    yield Point("Protocol", slug, reverse("tracks:protocol", args=[slug]), True)
+
+
+@points(Phase.SET_UP, 20)
+def collection(campaign: Campaign) -> Iterator[Point]:
+    """The collection, and the clustering of its formulas if the protocol judges formulas that look alike as one."""
+    track = campaign.track
+    if track.collection is None:
+        if campaign.protocol.takes_runs:
+            problem = Problem("Runs are checked without a collection: unknown documents are accepted.")
+            yield Point("Collection", "none", campaign.address("tracks:edit_track"), True, (problem,))
+        return
+    is_ready = track.collection.status == Collection.Status.READY
+    is_importing = track.collection.status == Collection.Status.IMPORTING
+    imports = reverse("corpus:collection_imports", args=[track.collection.slug])
+    state = f"{track.collection} is {track.collection.get_status_display()}."
+    yield Point(
+        "Collection",
+        str(track.collection),
+        imports,
+        is_ready,
+        () if is_ready else (Problem(state),),
+        action="Import files",
+        waits=state if is_importing else "",
+    )
+    if campaign.protocol.unit == "visually-distinct-formula":
+        yield _formulas(track.collection)
+
+
+def _formulas(collection: Collection) -> Point:
+    counts = stored_formula_counts(collection)
+    n, with_id = counts.get("formulas", 0), counts.get("formulas with a visual id", 0)
+    state, is_done = "not clustered: visual ids are assigned to the formulas of runs only", False
+    if latest_clustering(collection, is_complete=True) is not None:
+        state, is_done = "clustered", True
+    elif with_id:
+        state, is_done = f"{with_id:,} of {n:,} have a visual id of the index", n == with_id
+    formulas = reverse("corpus:formulas", args=[collection.slug])
+    return Point("Formulas", state, formulas, is_done, action="Cluster the formulas", is_optional=True)
+
+
+@points(Phase.SET_UP, 30)
+def rows(campaign: Campaign) -> Iterator[Point]:
+    """The rows that a form shows, if the protocol judges rows."""
+    if campaign.protocol.judging.form is None:
+        return
+    n = rows_of(campaign.track).count()
+    address = campaign.address("tracks:rows" if n else "tracks:import_topics")
+    yield Point("Rows", counted(n, "row") if n else "none yet", address, n > 0, action="Import rows")
+
+
+@points(Phase.SET_UP, 40)
+def topics(campaign: Campaign) -> Iterator[Point]:
+    n = campaign.rows(counts_of)["n_topics"]
+    address = campaign.address("tracks:topics" if n else "tracks:import_topics")
+    state = counted(n, "topic") if n else "none yet"
+    yield Point("Topics", state, address, n > 0, action="Import topics", needed_by=Phase.JUDGING)
+
+
+@points(Phase.SET_UP, 50)
+def choice(campaign: Campaign) -> Iterator[Point]:
+    """The progress of choosing topics among candidates, if a draft has candidates."""
+    track = campaign.track
+    if track.status != Track.Status.DRAFT:
+        return
+    file = CandidateFile.objects.filter(track=track).first()
+    if file is None:
+        return
+    state, address = counted(file.n_candidates, "candidate"), campaign.address("tracks:candidates")
+    sample = track.candidate_samples.first()
+    if sample is not None:
+        both = Count("candidate__decisions", filter=Q(candidate__decisions__is_current=True))
+        n_done = sample.rows.annotate(n_decisions=both).filter(n_decisions__gte=2).count()
+        candidates = counted(sample.rows.count(), "candidate")
+        state, address = (
+            f"{sample}: both people have decided on {n_done:,} of {candidates}",
+            sample.get_absolute_url(),
+        )
+    yield Point("Choice of topics", state, address, False, action="Choose topics", is_optional=True)
+
+
+@points(Phase.SET_UP, 60)
+def leaks(campaign: Campaign) -> Iterator[Point]:
+    """The result of the latest check for leaks in the collection of the topics."""
+    track, address = campaign.track, campaign.address("tracks:leaks")
+    if track.collection is None:
+        return
+    check = latest_check(track)
+    if check is None:
+        yield Point("Leaks", "not checked", address, False, action="Check for leaks", is_optional=True)
+        return
+    is_open = bool(check.n_forbidden) and not check.reason
+    problems = []
+    if is_open:
+        text = "The collection gives topics away, so the track cannot be opened."
+        is_draft = track.status == Track.Status.DRAFT
+        problems.append(Problem(text, action="See the leaks" if is_draft else ""))
+    if is_outdated(check):
+        problems.append(Problem("Topics or the collection changed after the check. Check again."))
+    n_leaks = counted(check.n_forbidden, "leak")
+    state = n_leaks if is_open else f"{n_leaks}, accepted" if check.reason else "none"
+    yield Point("Leaks", state, address, not is_open, tuple(problems), is_optional=True)
+
+
+@points(Phase.SET_UP, 70)
+def data(campaign: Campaign) -> Iterator[Point]:
+    """The documents that teams download. A lab may give them out elsewhere, so nobody has to."""
+    if campaign.track.collection is None or not campaign.protocol.takes_runs:
+        return
+    counts = campaign.rows(counts_of)
+    n_offered, n_released = counts["n_offered"], counts["n_released"]
+    problems = []
+    if not n_offered:
+        problems.append(
+            Problem(
+                "Teams cannot download the documents: export the collection to the downloads, or link it."
+            )
+        )
+    elif not n_released:
+        problems.append(Problem("The documents are among the downloads, but not released to the teams."))
+    yield Point(
+        "Data",
+        counted(n_released, "file or link,files and links") if n_released else "not offered",
+        campaign.address("tracks:downloads"),
+        n_released > 0,
+        tuple(problems),
+        action="Export the collection",
+        is_optional=True,
+    )
+
+
+@points(Phase.SET_UP, 80)
+def guidelines(campaign: Campaign) -> Iterator[Point]:
+    current = campaign.track.guidelines
+    has_draft = campaign.rows(counts_of)["has_draft"]
+    yield Point(
+        "Guidelines",
+        str(current or ("a draft that is not published" if has_draft else "none yet")),
+        campaign.address("tracks:guidelines" if current else "tracks:edit_guidelines"),
+        current is not None,
+        is_optional=True,
+    )
+
+
+@points(Phase.SET_UP, 90)
+def assessors(campaign: Campaign) -> Iterator[Point]:
+    n, judges = campaign.rows(counts_of)["n_people"], campaign.protocol.judging.judges
+    few = (Problem(f"The protocol asks for {judges} assessors for each topic."),) if 0 < n < judges else ()
+    yield Point(
+        "Assessors",
+        counted(n, "person,people") if n else "nobody yet",
+        campaign.address("participation:people" if n >= judges else "participation:add_people"),
+        n >= judges,
+        few,
+        action="Add people",
+        needed_by=Phase.JUDGING,
+    )
+
+
+@points(Phase.SET_UP, 110)
+def deadlines(campaign: Campaign) -> Iterator[Point]:
+    if not campaign.protocol.takes_runs:
+        return
+    closes = campaign.rows(counts_of)["closes"]
+    state = "set" if closes else "none: you close the track by hand"
+    yield Point("Deadlines", state, campaign.address("tracks:deadlines"), closes, is_optional=True)
+
+
+@points(Phase.RUNS, 10)
+def opening(campaign: Campaign) -> Iterator[Point]:
+    if not campaign.protocol.takes_runs:
+        return
+    is_draft = campaign.track.status == Track.Status.DRAFT
+    yield Point(
+        "Open for runs",
+        campaign.track.get_status_display(),
+        campaign.address("tracks:open_track" if is_draft else "tracks:deadlines"),
+        not is_draft,
+        action="Open for runs",
+        is_form=is_draft,
+        is_possible=campaign.rows(counts_of)["n_topics"] > 0,
+    )
