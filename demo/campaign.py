@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -41,9 +42,12 @@ from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels
 from scoring.qrels import services as qrels_services
 from tracks.assessors import services as assessor_services
+from tracks.deadlines import services as deadline_services
+from tracks.deadlines.services import NewMilestone
 from tracks.downloads import services as download_services
 from tracks.guidelines import services as guidelines_services
-from tracks.models import Download, GuidelinesDraft, Organizer, StoredProtocol, Topic, Track
+from tracks.models import Download, GuidelinesDraft, Organizer, SitePage, StoredProtocol, Topic, Track
+from tracks.pages import services as page_services
 from tracks.protocols import services as protocol_services
 from tracks.topics.services import import_labels, import_topics
 from tracks.tracks import services as track_services
@@ -122,6 +126,8 @@ def make(*, password: str, say: Say) -> bool:
             say(f"created the logins with the password {password}", password != people.PASSWORD)
         protocol_services.load_shipped()
         say("importing the collection", False)
+        if not SitePage.objects.exists():
+            page_services.publish(name=SitePage.Name.ABOUT, text=content.ABOUT, revision=0, by=cast.organizer)
         collection = _collection(COLLECTION, content.HOST, content.collection(), cast)
         for year in (LAST, THIS):
             say(f"creating the track {year.slug}", False)
@@ -131,6 +137,7 @@ def make(*, password: str, say: Say) -> bool:
                 guidelines_services.publish(
                     track=track, text=content.guidelines(year.year), revision=0, by=cast.organizer
                 )
+            _milestones(year, track)
             _runs(year, track, cast)
             _baselines(track, cast)
             existing = Pool.objects.filter(track=track, name=POOL).first()
@@ -225,6 +232,18 @@ def _track(year: Year, collection: Collection, cast: people.People) -> Track:
             assessor_services.add(track=track, user=assessor)
         track = track_services.open_for_runs(track=track)
     return track
+
+
+def _milestones(year: Year, track: Track) -> None:
+    """The dates of the current year, around today."""
+    if year.is_over or track.milestones.exists():
+        return
+    today = timezone.now().date()
+    dates = [
+        NewMilestone(title, today + timedelta(days=start), today + timedelta(days=end) if end else None)
+        for title, start, end in content.MILESTONES
+    ]
+    deadline_services.set_milestones(track=track, milestones=dates)
 
 
 def _runs(year: Year, track: Track, cast: people.People) -> None:

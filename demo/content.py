@@ -20,6 +20,18 @@ from lxml import etree
 
 FOLDER = Path(__file__).resolve().parent
 HOST = "math.example.org"
+ABOUT = """\
+This site is a demonstration of **Assay**. The person who started it runs it. Its people, teams and documents are made up.
+
+Change what you like: the next installation has the same campaign again.
+"""
+# title, and its first and last day counted from the day on which the demo is made
+MILESTONES = (
+    ("Topics and data", -60, None),
+    ("Judging", -5, 10),
+    ("Results", 20, None),
+    ("Workshop", 75, None),
+)
 LINK_TYPES = {"related": "1", "duplicate": "3"}
 ACCEPTED, UP, DOWN = "1", "2", "3"  # VoteTypeId
 

@@ -45,7 +45,7 @@ def board_or_404(user: AnyUser, board_id: int) -> Leaderboard:
 def public_leaderboards() -> QuerySet[Leaderboard]:
     """The leaderboards that everybody sees, oldest first. One query."""
     boards = Leaderboard.objects.filter(release=Leaderboard.Release.PUBLIC, status=Leaderboard.Status.READY)
-    return boards.select_related("qrels").order_by("pk")
+    return boards.select_related("qrels").defer("qrels__report", "statistics").order_by("pk")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -129,6 +129,12 @@ def as_html(text: Text, examples: Mapping[int, str]) -> str:
     return place.sub(lambda match: examples.get(int(match[1]), ""), html)
 
 
+def after_first_paragraph(html: str) -> tuple[str, str]:
+    """The first paragraph of a rendered text, and the rest; the first is empty if the text begins otherwise."""
+    first, end, rest = html.partition("</p>")
+    return (first + end, rest) if end and first.startswith("<p>") else ("", html)
+
+
 def plain_html(text: str) -> str:
     """Sanitized HTML of a text that has no worked examples."""
     return as_html(parse(text), {})

@@ -1,25 +1,54 @@
-"""The first page: for visitors what the site offers, for users their tracks; and where a user's work is."""
+"""The first page for visitors, the list of tracks, and where a user's work is."""
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from html import unescape
 from math import inf
+from typing import NamedTuple
 
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import strip_tags
+from django.utils.translation import gettext_noop
 
 from accounts.access import AnyUser
 from accounts.models import Role, User
+from assay.protocols.loader import shipped_slugs
+from assessment.models import Batch
 from participation.models import Team
 from participation.teams.selectors import teams_with
+from pooling.models import Run
+from scoring.leaderboards.summaries import Summary, summaries_of
 from scoring.models import Leaderboard
 from scoring.selectors import public_leaderboards
 from tracks.acceptance import next_closing
 from tracks.assessors.selectors import judges_anywhere, tracks_judged_by
-from tracks.models import Track
+from tracks.markdown import after_first_paragraph, plain_html
+from tracks.models import Deadline, Milestone, SitePage, Topic, Track
+from tracks.pages.selectors import PageText, page_text
 from tracks.tracks.selectors import tracks_for
+from web.times import time_left
+
+MAX_RESULTS = 4  # published leaderboards with bars on the first page
+MIN_FILTERED = 10  # tracks from which a list can be searched
+
+
+class State(NamedTuple):
+    """The state of a track in a word of the whole site, and the classes of its chip."""
+
+    word: str
+    style: str
 
 
 @dataclass
 class ListedTrack:
-    """A track with the user's place in it, and its latest published leaderboard."""
+    """A track with the user's place in it, and its latest published leaderboard.
+
+    The track has `n_topics`, `n_teams`, `n_runs` and `is_judged` of `_counted`.
+    """
 
     track: Track
     role: Role | None = None
@@ -30,61 +59,164 @@ class ListedTrack:
     @property
     def may_ask(self) -> bool:
         """Return whether the user can request to join."""
-        return self.track.status == Track.Status.OPEN and not self.has_role
+        return self.is_open and not self.has_role
 
     @property
-    def closing(self) -> float:
+    def is_open(self) -> bool:
+        return self.track.status == Track.Status.OPEN
+
+    @property
+    def state(self) -> State:
+        if self.is_open:
+            return State(self.track.get_status_display(), "good dot")
+        if self.track.status == Track.Status.DRAFT:
+            return State(self.track.get_status_display(), "")
+        if self.board is not None:
+            return State(gettext_noop("results released"), "")
+        if self.track.is_judged:  # type: ignore[attr-defined]
+            return State(gettext_noop("judging"), "gold")
+        return State(self.track.get_status_display(), "")
+
+    @cached_property
+    def closing(self) -> Deadline | None:
+        """The next deadline for runs."""
+        return next_closing(self.track)
+
+    @property
+    def lead(self) -> str:
+        """The first paragraph of the description, without its Markdown."""
+        first, rest = after_first_paragraph(plain_html(self.track.description))
+        return unescape(strip_tags(first or rest))
+
+    @property
+    def time_left(self) -> str:
+        closes_at = self.closing and self.closing.closes_at
+        return time_left((closes_at - timezone.now()).total_seconds()) if closes_at else ""
+
+    @property
+    def closes(self) -> float:
         """The time stamp of the next deadline; infinity without one."""
-        closing = next_closing(self.track)
-        return closing.closes_at.timestamp() if closing and closing.closes_at else inf
+        closes_at = self.closing and self.closing.closes_at
+        return closes_at.timestamp() if closes_at else inf
+
+    @cached_property
+    def milestone(self) -> Milestone | None:
+        """The first milestone that is not over."""
+        today = datetime.now(UTC).date()
+        coming = (each for each in self.track.milestones.all() if (each.ends_on or each.starts_on) >= today)
+        return next(coming, None)
+
+    def has_words(self, words: str) -> bool:
+        track = self.track
+        text = f"{track.name} {track.slug} {track.description} {track.protocol.title}".casefold()
+        return all(word in text for word in words.casefold().split())
 
     @property
     def has_role(self) -> bool:
         return self.is_assessor or bool(self.teams) or self.role is not None
 
 
-@dataclass(frozen=True)
-class LandingPage:
-    """The tracks that the user may see: those in which they have a role first, then open ones."""
+class TrackGroup(NamedTuple):
+    """Tracks of a list that have something in common."""
 
+    key: str
+    heading: str
     tracks: list[ListedTrack]
 
-    @property
-    def open(self) -> list[ListedTrack]:
-        """The tracks that accept runs, next deadline first."""
-        tracks = (each for each in self.tracks if each.track.status == Track.Status.OPEN)
-        return sorted(tracks, key=lambda each: each.closing)
 
-    @property
-    def published(self) -> list[ListedTrack]:
-        """The tracks whose leaderboard everybody sees, newest leaderboard first."""
-        published = (each for each in self.tracks if each.board is not None)
-        return sorted(published, key=lambda each: each.board.pk if each.board else 0, reverse=True)
+@dataclass(frozen=True)
+class TracksPage:
+    """The tracks that the user may see, by the user's place and by state."""
 
-    @property
-    def others(self) -> list[ListedTrack]:
-        """The tracks that are neither open nor published."""
-        return [each for each in self.tracks if each not in self.open and each.board is None]
+    groups: list[TrackGroup]
+    words: str  # that were searched for
+    is_filtered: bool  # whether the list is long enough to be searched
+    has_about: bool  # for administrators: whether they wrote who runs the site
+
+
+def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
+    """The tracks with all of some words in their name, description or protocol. Four queries for a visitor."""
+    everything = listed_tracks(user, tracks_for(user))
+    is_filtered = len(everything) >= MIN_FILTERED
+    words = words.strip() if is_filtered else ""
+    listed = [each for each in everything if each.has_words(words)]
+    rest = [each for each in listed if not each.has_role]
+    of_status = {
+        status: [each for each in rest if each.track.status == status] for status in Track.Status.values
+    }
+    groups = [
+        TrackGroup("yours", gettext_noop("Your tracks"), [each for each in listed if each.has_role]),
+        TrackGroup("open", gettext_noop("Open for runs"), of_status[Track.Status.OPEN]),
+        TrackGroup("closed", gettext_noop("Closed"), of_status[Track.Status.CLOSED]),
+        TrackGroup("drafts", gettext_noop("Drafts"), of_status[Track.Status.DRAFT]),
+    ]
+    asks = isinstance(user, User) and user.is_administrator
+    has_about = not asks or page_text(SitePage.Name.ABOUT).number > 0
+    return TracksPage([group for group in groups if group.tracks], words, is_filtered, has_about)
+
+
+@dataclass(frozen=True)
+class LandingPage:
+    """The offer of the site, and who runs it. `others` are neither open nor published."""
+
+    open: list[ListedTrack]
+    results: list[Summary]
+    others: list[ListedTrack]
+    about: PageText
+    n_protocols: int
 
 
 def landing_page(user: AnyUser) -> LandingPage:
-    """Three queries for a visitor, five for a user."""
-    visible = tracks_for(user)
-    listed = {track.pk: ListedTrack(track) for track in visible.prefetch_related("deadlines")}
-    for board in public_leaderboards():
-        if board.track_id in listed:
-            listed[board.track_id].board = board
+    """The first page of a visitor. Seven queries."""
+    listed = listed_tracks(user, tracks_for(user))
+    published = [each.board for each in listed if each.board is not None]
+    published.sort(key=lambda board: -board.pk)
+    return LandingPage(
+        open=[each for each in listed if each.is_open],
+        results=summaries_of(published[:MAX_RESULTS]),
+        others=[each for each in listed if not each.is_open and each.board not in published[:MAX_RESULTS]],
+        about=page_text(SitePage.Name.ABOUT),
+        n_protocols=len(shipped_slugs()),
+    )
+
+
+def listed_tracks(user: AnyUser, tracks: QuerySet[Track]) -> list[ListedTrack]:
+    """Tracks as a user sees them: open ones by their next deadline, then drafts, then closed ones.
+
+    Four queries for a visitor, six for a user. It checks no permission.
+    """
+    with_dates = _counted(tracks).prefetch_related("deadlines", "milestones")
+    listed = {track.pk: ListedTrack(track) for track in with_dates}
+    for board in public_leaderboards().filter(track__in=listed):
+        board.track = listed[board.track_id].track
+        listed[board.track_id].board = board
     if isinstance(user, User):
         for pk, role in user.roles.items():
-            listed[pk].role = role
-        for pk in tracks_judged_by(user, visible).values_list("pk", flat=True):
+            if pk in listed:
+                listed[pk].role = role
+        for pk in tracks_judged_by(user, tracks).values_list("pk", flat=True):
             listed[pk].is_assessor = True
-        for team in teams_with(user, visible):
+        for team in teams_with(user, tracks):
             listed[team.track_id].teams.append(team)
     order = {Track.Status.OPEN: 0, Track.Status.DRAFT: 1, Track.Status.CLOSED: 2}
-    return LandingPage(
-        sorted(listed.values(), key=lambda each: (not each.has_role, order[Track.Status(each.track.status)]))
+    return sorted(listed.values(), key=lambda each: (order[Track.Status(each.track.status)], each.closes))
+
+
+def _counted(tracks: QuerySet[Track]) -> QuerySet[Track]:
+    """Tracks with what their cards count, in the same query."""
+    submitted = Run.objects.filter(status=Run.Status.SUBMITTED)
+    batches = Batch.objects.filter(pool__track=OuterRef("pk"), status=Batch.Status.OPEN)
+    return tracks.annotate(
+        n_topics=_number_of(Topic.objects.all()),
+        n_teams=_number_of(Team.objects.all()),
+        n_runs=_number_of(submitted),
+        is_judged=Exists(batches),
     )
+
+
+def _number_of(rows: QuerySet[Topic] | QuerySet[Team] | QuerySet[Run]) -> Coalesce:
+    of_track = rows.filter(track=OuterRef("pk")).order_by().values("track")
+    return Coalesce(Subquery(of_track.annotate(n=Count("pk")).values("n")), 0)
 
 
 def start_of(user: User) -> str:

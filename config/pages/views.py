@@ -13,7 +13,7 @@ from accounts.selectors import lockouts_of
 from assay.version import VERSION
 from config.languages import use_language
 from config.pages.health import health
-from config.pages.landing import landing_page, start_of
+from config.pages.landing import landing_page, start_of, tracks_page
 from participation.teams.selectors import former_teams, teams_with
 from tracks.assessors.selectors import tracks_judged_by
 from tracks.tracks.selectors import tracks_for
@@ -29,7 +29,9 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 def all_tracks(request: HttpRequest) -> HttpResponse:
     """The tracks that the user may see. Everyone."""
-    return render(request, "config/home.html", {"page": landing_page(request.user)})
+    return render(
+        request, "config/home.html", {"page": tracks_page(request.user, request.GET.get("words", ""))}
+    )
 
 
 @user_page

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.utils.safestring import SafeString
 
-from tracks.markdown import plain_html
+from tracks.markdown import after_first_paragraph, plain_html
 from tracks.models import SitePage
 
 DEFAULTS = Path(__file__).with_name("defaults")
@@ -23,6 +23,12 @@ class PageText:
     html: SafeString
     number: int = 0
     published_at: datetime | None = None
+
+    @property
+    def opening(self) -> SafeString:
+        """The first paragraph; the whole text if it begins otherwise."""
+        first, rest = after_first_paragraph(self.html)
+        return SafeString(first or rest)
 
 
 @cache

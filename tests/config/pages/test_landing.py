@@ -1,11 +1,15 @@
-"""The first page shows campaigns, leaderboards, and where somebody's work is."""
+"""The first page of a visitor, the list of tracks, and where somebody's work is."""
 
+import re
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts.models import User
 from participation.teams import services as team_services
 from scoring.models import Leaderboard, Qrels
 from tests.helpers.factories import (
@@ -13,12 +17,18 @@ from tests.helpers.factories import (
     make_assessor,
     make_deadline,
     make_organizer,
+    make_topic,
     make_track,
     make_user,
 )
-from tracks.models import Track
+from tests.helpers.judging import make_team
+from tests.scoring.conftest import Scene, _alone, scene, scored
+from tracks.models import Milestone, Track
+from tracks.pages import services as pages
 
+__all__ = ["_alone", "scene", "scored"]  # fixtures
 pytestmark = pytest.mark.django_db
+DAY = 24 * 60 * 60
 
 
 def publish(track: Track) -> Leaderboard:
@@ -71,7 +81,7 @@ def test_empty_site_says_what_will_appear(client: Client) -> None:
 
 def test_everybody_lands_where_their_work_is() -> None:
     track, second = make_track("arq"), make_track("two")
-    team = team_services.create(track=track, name="Ours", members=[make_user("one")])
+    team_services.create(track=track, name="Ours", members=[make_user("one")])
     both = make_user("both")
     for each in (track, second):
         team_services.create(track=each, name="Theirs", members=[both])
@@ -79,7 +89,7 @@ def test_everybody_lands_where_their_work_is() -> None:
     make_organizer("olga")
     make_user("sam")
     places = {
-        "one": f"/tracks/arq/teams/{team.pk}/runs/",
+        "one": "/tracks/arq/",
         "both": "/",
         "judge": "/judge/",
         "olga": "/",
@@ -102,7 +112,7 @@ def test_first_page_shows_own_roles_first_in_a_fixed_number_of_queries(
             track = make_track(f"a{n}-{k}", name=f"A {n} {k}")
             team_services.create(track=make_track(f"z{n}-{k}"), name="Owls", members=[user])
             publish(track)
-        with django_assert_num_queries(8):
+        with django_assert_num_queries(9):
             page = client.get("/").content.decode()
 
     assert page.index("You are in team") < page.index("A 2 0")
@@ -117,3 +127,118 @@ def test_page_of_an_open_track_leads_visitors_and_strangers_to_the_request() -> 
     pages = [client.get("/tracks/arq/").content.decode() for client in clients]
 
     assert ["Request to join" in page for page in pages] == [True, True, False]
+
+
+def text_at(address: str, user: User | None = None) -> str:
+    client = Client()
+    if user is not None:
+        client.force_login(user)
+    text: str = client.get(address).content.decode()
+    return re.sub(r"\s+", " ", text.partition("<main")[2])
+
+
+def test_visitor_reads_which_tracks_are_open_with_deadline_and_size() -> None:
+    track = make_track("arq", name="ARQ 2036", description="Answers to **hard** questions.\n\nMore & more.")
+    make_topic(track)
+    make_team(track)
+    make_deadline(track, closes_at=3 * DAY + 60, zone="AoE")
+    make_track("draft", name="Secret 2037", status=Track.Status.DRAFT)
+
+    page = text_at("/")
+
+    assert "Answers to hard questions." in page
+    assert "More &amp; more" not in page
+    assert re.search(r"Runs until <b>\d{4}-\d\d-\d\d \d\d:\d\d AoE</b>", page)
+    assert "3 days" in page
+    assert "1 topic · 1 team · 0 runs" in page
+    assert 'href="/tracks/arq/join/"' in page
+    assert "Secret 2037" not in page
+
+
+def test_visitor_sees_the_best_of_published_results_only(scored: Scene) -> None:
+    qrels = scored.qrels()
+    scored.leaderboard(qrels, release="participants")
+    hidden = text_at("/")
+    scored.leaderboard(qrels, release="public")
+
+    page = text_at("/")
+
+    assert "No leaderboard is published yet." in hidden
+    assert '<progress class="bar first" max="1.0"' in page
+    assert re.search(r"<bdi>Ours</bdi></span> <progress [^>]*></progress> <b>0\.\d{4}</b>", page)
+    assert re.search(r'<bdi>poor</bdi></span> <progress class="bar base"', page), (
+        "a baseline has its own name"
+    )
+    assert "of the best run of each team, 3 topics" in page
+
+
+def test_visitor_reads_who_runs_the_site_once_an_administrator_wrote_it() -> None:
+    administrator = make_organizer()
+    before, asked = text_at("/"), text_at("/", administrator)
+
+    pages.publish(name="about", text="Lab **X** runs this.\n\nSince 1999.", revision=0, by=administrator)
+    after, quiet = text_at("/"), text_at("/", administrator)
+
+    assert "The administrators have not written yet who they are." in before
+    assert "<p>Lab <strong>X</strong> runs this.</p>" in after
+    assert "Since 1999" not in after
+    assert ("Visitors cannot read yet who runs this site" in asked) is True
+    assert "Visitors cannot read yet who runs this site" not in quiet
+
+
+def test_first_page_leads_to_results_and_the_tour_if_nothing_is_open(scored: Scene) -> None:
+    Track.objects.update(status=Track.Status.CLOSED)
+    empty = text_at("/")
+    scored.leaderboard(release="public")
+
+    page = text_at("/")
+
+    assert re.findall(r"btn-primary[^>]*>([^<]*)<", empty) == ["Take the ten-minute tour"]
+    assert re.findall(r"btn-primary[^>]*>([^<]*)<", page) == ["See published results"]
+
+
+@pytest.mark.parametrize("address", ["/", "/tracks/"])
+def test_more_tracks_cost_no_more_queries(address: str) -> None:
+    make_track()
+    client = Client()
+    client.get(address)
+    with CaptureQueriesContext(
+        connection,
+    ) as first:
+        client.get(address)
+    for _ in range(3):
+        make_deadline(make_track(), closes_at=DAY)
+
+    with CaptureQueriesContext(connection) as second:
+        client.get(address)
+
+    assert len(first) == len(second)
+    assert len(first) <= 7
+
+
+def test_list_has_the_tracks_of_a_user_first_and_each_with_its_state() -> None:
+    own = make_track("own", name="Own", status=Track.Status.CLOSED)
+    make_track("free", name="Free")
+    over = make_track("over", name="Over", status=Track.Status.CLOSED)
+    Milestone.objects.create(track=over, title="Workshop", starts_on="2036-09-01")
+    member = make_user("mia")
+    make_team(own, member)
+
+    page = text_at("/tracks/", member)
+
+    headings = re.findall(r"<h2[^>]*>([^<]*)</h2>", page)
+    assert headings == ["Your tracks", "Open for runs", "Closed"]
+    assert page.index(">Own<") < page.index(">Free<") < page.index(">Over<")
+    assert "Workshop: <b>2036-09-01</b>" in page
+    assert 'type="search"' not in page
+
+
+def test_list_of_ten_tracks_can_be_searched() -> None:
+    for number in range(10):
+        make_track(f"lab-{number}", name=f"Lab {number}", description="Birds" if number % 2 else "Fish")
+
+    page, none = text_at("/tracks/?words=birds+3"), text_at("/tracks/?words=<b>")
+
+    assert re.findall(r"<bdi>(Lab \d)</bdi>", page) == ["Lab 3"]
+    assert 'value="birds 3"' in page
+    assert "No track has the words “&lt;b&gt;”." in none

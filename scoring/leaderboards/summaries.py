@@ -1,0 +1,72 @@
+"""The best runs of leaderboards as a few bars, for pages that only mention a leaderboard."""
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db.models import F
+
+from assay.measures.scores import ALL
+from assay.protocols.schema import RunRules
+from assay.tables import shown
+from pooling.models import Run
+from scoring.models import Leaderboard, Score
+
+SHOWN = 3  # bars of a summary
+
+
+class Bar(NamedTuple):
+    """A run with its mean. `style` is a class of the bar: that of the first one or of a baseline, or none."""
+
+    name: str
+    value: float
+    text: str
+    style: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The best run of each team by the first measure. A full bar is `most`: 1, or more if a mean is larger."""
+
+    board: Leaderboard
+    measure: str
+    bars: list[Bar]
+    most: float
+
+
+def summaries_of(boards: Collection[Leaderboard]) -> list[Summary]:
+    """Summaries of finished leaderboards, in their order; those without a run are left out. One query.
+
+    It checks no permission: give it the leaderboards that the reader may see, each with its track and protocol.
+    """
+    means = Score.objects.filter(
+        evaluation__leaderboard__in=[board.pk for board in boards],
+        topic=ALL,
+        measure=F("evaluation__leaderboard__measures__0"),
+    ).exclude(evaluation__run__status=Run.Status.DISQUALIFIED)
+    names = ("evaluation__run__team__name", "evaluation__run__tag", "evaluation__run__kind", "value")
+    rows: defaultdict[int, list[tuple[str, str, str, float]]] = defaultdict(list)
+    for board_id, *row in means.order_by("-value", *names[:2]).values_list("evaluation__leaderboard", *names):
+        rows[board_id].append((row[0], row[1], row[2], row[3]))
+    return [_summary(board, rows[board.pk]) for board in boards if rows[board.pk]]
+
+
+def _summary(board: Leaderboard, rows: list[tuple[str, str, str, float]]) -> Summary:
+    bars = _bars(board.track.protocol.parsed.runs, rows)
+    return Summary(board, board.measures[0], bars, max(1.0, bars[0].value))
+
+
+def _bars(rules: RunRules, rows: list[tuple[str, str, str, float]]) -> list[Bar]:
+    """The best teams, and the strongest baseline also if it is not among the best. `rows` begin with the best run."""
+    best: dict[str, tuple[str, float, bool]] = {}
+    for team, tag, kind, value in rows:
+        is_baseline = rules.kind(kind).baseline
+        best.setdefault("" if is_baseline else team, (tag if is_baseline else team, value, is_baseline))
+    shown_runs, baseline = [*best.values()][:SHOWN], best.get("")
+    if baseline is not None and baseline not in shown_runs:
+        shown_runs[-1] = baseline
+    return [
+        Bar(name, value, shown(value), "base" if is_baseline else "" if place else "first")
+        for place, (name, value, is_baseline) in enumerate(shown_runs)
+    ]
