@@ -21,7 +21,7 @@ from assay.protocols.measures import parse_measure
 from assay.protocols.schema import EVERY_RANK, FORMATS
 from assessment.nuggets.selectors import has_nuggets
 from config.languages import SOURCE, words_of_scripts
-from config.pages.steps import steps_for
+from config.pages.public import PublicPage, public_page
 from jobs.models import Job
 from jobs.selectors import may_control
 from participation.announcements.selectors import latest
@@ -114,10 +114,10 @@ def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
     return {"tabs": tabs}
 
 
-@register.inclusion_tag("components/steps.html", takes_context=True)
-def campaign_steps(context: template.Context, track: Track) -> dict[str, object]:
-    """The next steps of the user in a track."""
-    return context_of(steps_for(context["request"].user, track))
+@register.simple_tag(takes_context=True, name="public_page")
+def public_page_of(context: template.Context, track: Track) -> PublicPage:
+    """The content of the public page of a track for its reader."""
+    return public_page(context["request"], track)
 
 
 @register.inclusion_tag("components/checklist.html", takes_context=True)

@@ -144,6 +144,11 @@ def in_words(counts: Mapping[str, int]) -> list[str]:
     return [counted(counts[name], noun) for name, noun in COUNTED.items() if counts.get(name)]
 
 
+def documents_in(collection: Collection) -> int:
+    """The documents of a collection by its stored counts, of whatever kind. No query."""
+    return sum(collection.counts.get(f"{kind}s", 0) for kind in Document.Kind.values)
+
+
 def stored_formula_counts(collection: Collection) -> dict[str, int]:
     """The counts of formulas from the last import or clustering. No query."""
     return {name: n for name, n in collection.counts.items() if "formulas" in name}

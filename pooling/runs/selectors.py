@@ -414,6 +414,12 @@ class TeamRunsPage:
     missing: str  # what the team owes
     tab: str = "runs"
 
+    @property
+    def next_closing(self) -> Acceptance | None:
+        """The kind of runs that closes next, of those that are accepted."""
+        closing = [each for each in self.states if each.is_accepting and each.next_at is not None]
+        return min(closing, key=lambda each: cast("datetime", each.next_at), default=None)
+
 
 def team_of(user: AnyUser, track: Track) -> Team | None:
     """The first team of a user in a track."""

@@ -23,6 +23,7 @@ MADE = {Download.Kind.TOPICS, Download.Kind.SAMPLE_RUN}  # released to everyone 
 SINGLE = (Download.Kind.INSTRUCTIONS, *sorted(MADE))  # at most one row per track
 JOBS = ("tracks.downloads.export", "tracks.downloads.attach")
 SHOWN_FETCHES = 200
+SHOWN_OFFERS = 8
 
 
 class Terms(NamedTuple):
@@ -40,6 +41,17 @@ class Section(NamedTuple):
     title: str
     items: list[tuple[Item, Terms | None]]
     terms: Terms | None
+
+
+class Offer(NamedTuple):
+    """A part of the downloads in a short list, which makes no file. `name` is that of an attached one, else empty."""
+
+    title: str
+    description: str
+    n_bytes: int | None
+    audience: str
+    name: str = ""
+    url: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,6 +109,25 @@ def items_for(user: AnyUser, track: Track) -> Iterator[Item]:
         yield from sample_runs(track)
     for row in _attached(user, track):
         yield _attached_item(row)
+
+
+def offers(user: AnyUser, track: Track) -> list[Offer]:
+    """The parts that a user gets, for a page that only mentions the downloads. Four queries."""
+    rows = _rows(track)
+    kinds = _kinds_for(user, track, rows)
+    about = {Download.Kind.TOPICS: gettext_noop("in several formats")}
+    if track.protocol.parsed.takes_runs:
+        about[Download.Kind.SAMPLE_RUN] = gettext_noop("a run in the right format")
+    made = [
+        Offer(kind.label, text, None, rows.get(kind, Download(kind=kind)).get_audience_display())
+        for kind, text in about.items()
+        if kind in kinds
+    ]
+    attached = [
+        Offer(row.name, row.description, row.n_bytes, row.get_audience_display(), row.name, row.url)
+        for row in _attached(user, track)[:SHOWN_OFFERS]
+    ]
+    return [*made, *attached] if attached or track.topics.exists() else []
 
 
 def item_named(user: AnyUser, track: Track, name: str) -> Item | None:

@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_action, organizer_form
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, oversees
 from tracks.models import Track
 from tracks.tracks import selectors, services
 from tracks.tracks.forms import TrackForm
@@ -17,6 +17,8 @@ from web.pages import context_of, form_page
 def track(request: HttpRequest, slug: str) -> HttpResponse:
     """The overview of a track: its subject, and how it is judged and scored. Everyone; drafts for organizers only."""
     track = selectors.track_or_404(request.user, slug)
+    if not oversees(request.user, track.pk) or request.GET.get("view") == "public":
+        return render(request, "tracks/tracks/public.html", {"track": track})
     return render(request, "tracks/tracks/track.html", context_of(selectors.track_page(request.user, track)))
 
 

@@ -1,0 +1,192 @@
+"""The page of a track for everybody who does not organize it: visitors, teams and assessors."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_noop
+
+from accounts.access import AnyUser
+from accounts.models import User
+from assay.papers.tables import escape
+from assay.protocols.description import facts
+from assay.protocols.schema import Protocol, RunRules
+from assessment.models import Batch, Task, TopicAssignment
+from config.pages.landing import ListedTrack, listed_tracks
+from corpus.collections.selectors import documents_in, in_words
+from participation.announcements.selectors import Listed, latest
+from participation.requests.selectors import takes_requests
+from participation.teams.selectors import own_teams
+from pooling.runs.selectors import TeamRunsPage, team_runs_page
+from scoring.leaderboards.summaries import Summary, summaries_of
+from scoring.models import Leaderboard
+from scoring.selectors import leaderboards_for
+from tracks.agreements.selectors import has_accepted
+from tracks.deadlines.timeline import Date, timeline
+from tracks.downloads.selectors import Offer, offers
+from tracks.markdown import after_first_paragraph, plain_html
+from tracks.models import Track
+from web.pages import site_of
+
+NAMED_CONTENTS = 2  # counts of the collection: the first ones are of documents
+
+
+@dataclass(frozen=True)
+class PublicPage:
+    """A track for a reader. `teams` are those of a participant, with their runs; `work` is what an assessor has."""
+
+    track: Track
+    protocol: Protocol
+    listed: ListedTrack
+    lead: SafeString
+    rest: SafeString
+    contents: list[str]
+    dates: list[Date]
+    offers: list[Offer]
+    may_fetch: bool
+    facts: list[tuple[str, str]]
+    kinds: list[str]
+    news: list[Listed]
+    result: Summary | None
+    organizers: list[str]
+    citation: str
+    teams: list[TeamRunsPage]
+    work: "Work | None"
+    takes_requests: bool
+    is_preview: bool
+
+    @property
+    def may_submit(self) -> bool:
+        return any(team.is_accepting_runs and team.may_submit for team in self.teams)
+
+    @property
+    def counts(self) -> list[tuple[str, int]]:
+        """The numbers of the track."""
+        track: Any = self.listed.track
+        counts = [(gettext_noop("Topics"), track.n_topics)]
+        if self.protocol.takes_runs:
+            counts += [(gettext_noop("Teams"), track.n_teams), (gettext_noop("Runs"), track.n_runs)]
+        if self.result is not None:
+            counts.append((gettext_noop("Judged units"), self.result.board.qrels.n_judged))
+        if track.collection is not None and (n_documents := documents_in(track.collection)):
+            counts.append((gettext_noop("Documents"), n_documents))
+        return counts[:4]
+
+    @property
+    def has_math(self) -> bool:
+        return any(
+            "math-container" in html for html in (self.rest, self.lead, *(each.html for each in self.news))
+        )
+
+    @property
+    def is_visitor(self) -> bool:
+        """Return whether the reader has no place in the track yet."""
+        return not self.teams and self.work is None
+
+
+@dataclass(frozen=True)
+class Work:
+    """The topics that an assessor has in open batches, and the judgments that they submitted."""
+
+    n_topics: int
+    n_judged: int
+
+
+def public_page(request: HttpRequest, track: Track) -> PublicPage:
+    """The page for a reader; for somebody who oversees the track, the page of a visitor, also of a draft.
+
+    The number of queries grows with the reader's teams only.
+    """
+    user: AnyUser = request.user
+    is_preview = isinstance(user, User) and user.oversees(track.pk)
+    if is_preview:
+        user = AnonymousUser()
+    (listed,) = listed_tracks(user, Track.objects.filter(pk=track.pk))
+    lead, rest = after_first_paragraph(plain_html(track.description))
+    dates, organizers = timeline(listed.track, timezone.now()), _organizers(track)
+    return PublicPage(
+        track=track,
+        protocol=track.protocol.parsed,
+        listed=listed,
+        lead=SafeString(lead.removeprefix("<p>").removesuffix("</p>")),
+        rest=SafeString(rest.strip()),
+        contents=in_words(track.collection.counts)[:NAMED_CONTENTS] if track.collection else [],
+        dates=dates,
+        offers=offers(user, track),
+        may_fetch=has_accepted(user, track),
+        facts=_facts(track.protocol.parsed),
+        kinds=_kinds(track.protocol.parsed.runs),
+        news=latest(user, track),
+        result=_result(user, track),
+        organizers=organizers,
+        citation=_citation(track, organizers, dates, f"{site_of(request)}{track.get_absolute_url()}"),
+        teams=_teams(user, track),
+        work=_work(user, track) if listed.is_assessor else None,
+        takes_requests=takes_requests(track),
+        is_preview=is_preview,
+    )
+
+
+def _facts(protocol: Protocol) -> list[tuple[str, str]]:
+    """The facts of a protocol that tell in short what the task is."""
+    texts = dict(facts(protocol))
+    short = {
+        "Pool": texts.get("Pool", "").partition(". ")[0].removesuffix(".") + ".",
+        "Grades": texts.get("Grades", ""),
+        "Measures": ", ".join(protocol.scoring.measures),
+    }
+    return [(heading, text) for heading, text in short.items() if text.strip(".")]
+
+
+def _kinds(rules: RunRules) -> list[str]:
+    """The kinds of runs that teams submit, each with its limit."""
+    return [
+        f"{kind.name} (at most {kind.max_per_team})" if kind.max_per_team else kind.name
+        for kind in rules.kinds
+        if kind.submitted_by == "teams"
+    ]
+
+
+def _teams(user: AnyUser, track: Track) -> list[TeamRunsPage]:
+    pages = []
+    for team in own_teams(user, track):
+        team.track = track
+        pages.append(team_runs_page(cast("User", user), team))
+    return pages
+
+
+def _result(user: AnyUser, track: Track) -> Summary | None:
+    """The latest leaderboard that was released to the reader."""
+    released = leaderboards_for(user).exclude(release=Leaderboard.Release.HIDDEN)
+    boards = released.filter(track=track, status=Leaderboard.Status.READY).defer(
+        "statistics", "qrels__report"
+    )
+    return next(iter(summaries_of(boards.order_by("-pk")[:1])), None)
+
+
+def _organizers(track: Track) -> list[str]:
+    """The names of the organizers who have entered one; a login is no name."""
+    users = User.objects.filter(organizer_of__track=track, organizer_of__is_chair=False, is_active=True)
+    return [name for user in users.order_by("last_name", "first_name") if (name := user.get_full_name())]
+
+
+def _work(user: AnyUser, track: Track) -> Work:
+    assigned = TopicAssignment.objects.filter(assessor=user.pk, is_withdrawn=False, batch__pool__track=track)
+    judged = Task.objects.filter(assessor=user.pk, batch__pool__track=track, status=Task.Status.SUBMITTED)
+    return Work(assigned.filter(batch__status=Batch.Status.OPEN).count(), judged.count())
+
+
+def _citation(track: Track, organizers: list[str], dates: list[Date], address: str) -> str:
+    """An entry of BibTeX for the track, in the year of its last date."""
+    fields = {
+        "title": f"{{{escape(track.name)}}}",
+        "author": " and ".join(map(escape, organizers)),
+        "year": str(max([track.created_at, *(date.moment for date in dates)]).year),
+        "howpublished": rf"\url{{{address}}}",
+        "note": escape(f"Track of an evaluation campaign, protocol {track.protocol.slug}"),
+    }
+    lines = [f"  {name} = {{{value}}},\n" for name, value in fields.items() if value]
+    return f"@misc{{{track.slug},\n{''.join(lines)}}}"

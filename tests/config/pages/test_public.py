@@ -1,0 +1,199 @@
+"""The page of a track for visitors, teams and assessors, and its preview for organizers."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import User
+from participation.models import Announcement
+from tests.helpers.factories import make_deadline, make_role, make_track
+from tests.scoring.conftest import Scene, _alone, scene, scored
+from tracks.agreements import services as agreements
+from tracks.models import Download, Milestone, Track
+
+__all__ = ["_alone", "scene", "scored"]  # fixtures
+pytestmark = pytest.mark.django_db
+DAY = 24 * 60 * 60
+PAGE, PREVIEW = "/tracks/arq/", "/tracks/arq/?view=public"
+
+
+def text_at(address: str, user: User | None = None) -> str:
+    client = Client()
+    if user is not None:
+        client.force_login(user)
+    response = client.get(address)
+    assert response.status_code == 200
+    return re.sub(r"\s+", " ", response.content.decode())
+
+
+def primary(page: str) -> list[str]:
+    """The words of the filled buttons of the page."""
+    page = page.partition("<main")[2]
+    return [re.sub(r"<[^>]*>", "", each).strip() for each in re.findall(r"btn-primary[^>]*>(.*?)</a>", page)]
+
+
+def offer(track: Track, name: str, **fields: object) -> None:
+    values = {"kind": "other", "url": "https://example.org/", "released_at": datetime(2020, 1, 1, tzinfo=UTC)}
+    Download.objects.create(track=track, name=name, **values | fields)
+
+
+def test_visitor_reads_dates_the_way_in_data_and_who_organizes(scene: Scene) -> None:
+    make_role(scene.track, "emmy", is_chair=True)
+    noether = make_role(scene.track, "noether")
+    User.objects.filter(pk=noether.pk).update(first_name="Ada & Emmy", last_name="Noether")
+    make_deadline(scene.track, opens_at=-DAY, closes_at=3 * DAY + 60, zone="AoE")
+    Milestone.objects.create(track=scene.track, title="Workshop", starts_on="2136-09-01")
+    offer(scene.track, "public.zip")
+    offer(scene.track, "teams.zip", audience="teams")
+    offer(scene.track, "later.zip", released_at=datetime(2136, 1, 1, tzinfo=UTC))
+
+    page = text_at(PAGE)
+
+    assert re.findall(r'<li class="(\w*)"> <b><bdi>([^<]*)</bdi>', page) == [
+        ("past", "Open for runs"),
+        ("now", "Runs due"),
+        ("", "Workshop"),
+    ]
+    assert "3 days" in page
+    assert primary(page) == ["Take part"]
+    assert "How to take part" in page
+    assert "assay check --protocol arqmath-2020-task1 FILE" in page
+    assert "public.zip" in page
+    assert "teams.zip" not in page
+    assert "later.zip" not in page
+    assert "<bdi>Ada &amp; Emmy Noether</bdi>" in page
+    assert "@misc{arq,\n" in Client().get(PAGE).content.decode()
+    assert r"author = {Ada \&amp; Emmy Noether}" in page
+    assert "year = {2136}" in page
+
+
+def test_page_leaves_out_what_the_track_does_not_have() -> None:
+    make_track("arq", status=Track.Status.CLOSED)
+
+    page = text_at(PAGE)
+
+    for heading in ("Dates", "How to take part", "Data", "Results", "Announcements", "About this track"):
+        assert f">{heading}</h2>" not in page
+    assert primary(page) == []
+
+
+def test_description_is_markdown(scene: Scene) -> None:
+    Track.objects.update(description="Rank **answers**.\n\n- Text\n- <script>alert(1)</script>")
+
+    page = text_at(PAGE)
+
+    assert '<p class="lead" dir="auto">Rank <strong>answers</strong>.</p>' in page
+    assert "<li>Text</li>" in page
+    assert "<script>alert" not in page
+
+
+def test_visitor_sees_results_only_when_they_are_public(scored: Scene) -> None:
+    qrels = scored.qrels()
+    scored.leaderboard(qrels)
+    scored.leaderboard(qrels, release="participants")
+    pages = {name: text_at(PAGE, user) for name, user in (("visitor", None), ("member", scored.member))}
+    scored.leaderboard(qrels, release="public")
+
+    public = text_at(PAGE)
+
+    assert ">Results</h2>" not in pages["visitor"]
+    assert "bar first" in pages["member"]
+    assert "Judged units" in public
+    assert re.search(r"<bdi>Ours</bdi></span> <progress ", public)
+
+
+def test_participant_has_the_team_first_with_what_it_may_still_do(scored: Scene) -> None:
+    make_deadline(scored.track, closes_at=3 * DAY + 60)
+
+    page = text_at(PAGE, scored.member)
+
+    assert page.index("Your team: <bdi>Ours</bdi>") < page.index(">Dates</h2>")
+    assert "any number accepted" in page
+    assert page.count("3 days") >= 2, "in the numbers of the team and in the dates"
+    assert primary(page) == ["Submit runs"]
+    assert "How to take part" not in page
+    assert "Theirs" not in page
+    assert "poor" not in page
+
+
+def test_participant_accepts_the_agreement_before_anything_else(scene: Scene) -> None:
+    agreements.publish(track=scene.track, text="# Terms", revision=0, by=scene.organizer)
+    before = text_at(PAGE, scene.member)
+    agreements.accept(track=scene.track, user=scene.member, revision=1)
+
+    after = text_at(PAGE, scene.member)
+
+    assert primary(before) == ["Accept the data agreement"]
+    assert "accept it before you get data or submit runs" in before
+    assert primary(after) == ["Submit runs"]
+
+
+def test_participant_of_a_closed_track_sees_runs_and_scores(scored: Scene) -> None:
+    qrels = scored.qrels()
+    Track.objects.update(status=Track.Status.CLOSED)
+    scored.leaderboard(qrels)
+    before = text_at(PAGE, scored.member)
+    scored.leaderboard(qrels, release="public")
+
+    after = text_at(PAGE, scored.member)
+
+    assert primary(before) == ["See your runs"]
+    assert "Runs cannot be submitted now: the track is closed." in before
+    assert "<h2>Scores</h2>" not in before
+    assert "<h2>Scores</h2>" in after
+
+
+def test_assessor_is_led_to_the_judging(scene: Scene) -> None:
+    scene.judged("high", "high", "high", "low", "low", "low", "low", "low", "low")
+
+    page = text_at(PAGE, scene.ada)
+
+    assert primary(page) == ["Judge"]
+    assert "3 topics assigned to you, 9 judgments submitted." in page
+    assert "Take part" not in page
+
+
+def test_organizer_previews_the_page_of_a_draft_as_a_visitor(scored: Scene) -> None:
+    scored.leaderboard()
+    offer(scored.track, "teams.zip", audience="teams")
+    Track.objects.update(status=Track.Status.DRAFT)
+    Announcement.objects.create(
+        track=scored.track,
+        title="For teams",
+        text="x",
+        html="<p>x</p>",
+        audiences=["teams"],
+        published_by=scored.organizer,
+    )
+
+    page = text_at(PREVIEW, scored.organizer)
+
+    assert "This is what visitors see once the track is open." in page
+    assert "teams.zip" not in page
+    assert "For teams" not in page
+    assert ">Results</h2>" not in page
+    assert Client().get(PREVIEW).status_code == 404
+    assert "This is what visitors see" not in text_at(PAGE, scored.organizer)
+
+
+def test_more_dates_files_and_leaderboards_cost_no_more_queries(scored: Scene) -> None:
+    qrels = scored.qrels()
+    scored.leaderboard(qrels, release="public")
+    client = Client()
+    client.get(PAGE)
+    with CaptureQueriesContext(connection) as first:
+        client.get(PAGE)
+    for number in range(3):
+        offer(scored.track, f"{number}.zip")
+        starts_on = datetime.now(UTC).date() + timedelta(days=number)
+        Milestone.objects.create(track=scored.track, title=f"Day {number}", starts_on=starts_on)
+    scored.leaderboard(qrels, release="public")
+
+    with CaptureQueriesContext(connection) as second:
+        client.get(PAGE)
+
+    assert len(second) <= len(first) <= 15

@@ -1,0 +1,86 @@
+"""The deadlines and milestones of a track in the order of time, for pages that show them as a line."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta
+from enum import StrEnum
+
+from django.utils.translation import gettext, gettext_noop
+
+from assay.protocols.schema import RunRules
+from tracks.models import Deadline, Milestone, Track
+from web import times
+
+
+class Place(StrEnum):
+    """The place of a date in time. Its value is the class of its mark, and its label is read aloud."""
+
+    PAST = "past"
+    NOW = "now"
+    COMING = ""
+
+    @property
+    def label(self) -> str:
+        return {"past": gettext_noop("over"), "now": gettext_noop("next")}.get(self, gettext_noop("to come"))
+
+
+@dataclass(frozen=True)
+class Date:
+    """A date. `moment` is its instant, which it has to the minute if `is_exact`; `ends` is when it is over."""
+
+    title: str
+    days: str
+    moment: datetime
+    ends: datetime
+    is_exact: bool = False
+    note: str = ""
+    left: str = ""
+    place: Place = Place.COMING
+
+
+def timeline(track: Track, now: datetime) -> list[Date]:
+    """The dates of a track, earliest first. The first one that is not over comes next. Two queries at most."""
+    rules = track.protocol.parsed.runs
+    dates = [*_of_deadlines(track.deadlines.all(), rules), *map(_of_milestone, track.milestones.all())]
+    dates.sort(key=lambda date: (date.moment, date.title))
+    coming = next((date for date in dates if date.ends > now), None)
+    return [_placed(date, coming, now) for date in dates]
+
+
+def _placed(date: Date, coming: Date | None, now: datetime) -> Date:
+    if date.ends <= now:
+        return replace(date, place=Place.PAST)
+    if date is not coming:
+        return date
+    seconds = (date.moment - now).total_seconds()
+    return replace(date, place=Place.NOW, left=times.time_left(seconds) if seconds > 0 else "")
+
+
+def _of_deadlines(deadlines: Iterable[Deadline], rules: RunRules) -> Iterator[Date]:
+    for deadline in deadlines:
+        name, zone = rules.name_of(deadline.kind) if deadline.kind else "", deadline.zone
+        if deadline.opens_at:
+            opens = gettext("{name} runs open").format(name=name) if name else gettext("Open for runs")
+            yield _instant(opens, deadline.opens_at, zone)
+        if deadline.closes_at:
+            due = gettext("{name} runs due").format(name=name) if name else gettext("Runs due")
+            note = ""
+            if deadline.grace_minutes:
+                until = deadline.closes_at + timedelta(minutes=deadline.grace_minutes)
+                note = gettext("late runs until {time}").format(time=_text(until, zone))
+            yield _instant(due, deadline.closes_at, zone, note)
+
+
+def _instant(title: str, moment: datetime, zone: str, note: str = "") -> Date:
+    return Date(title, _text(moment, zone), moment, moment, is_exact=True, note=note)
+
+
+def _text(moment: datetime, zone: str) -> str:
+    return f"{moment.astimezone(times.zone_of(zone)):%Y-%m-%d %H:%M} {zone}"
+
+
+def _of_milestone(milestone: Milestone) -> Date:
+    """A milestone is over when its last day is over everywhere."""
+    starts = datetime.combine(milestone.starts_on, time.min, UTC)
+    last = datetime.combine(milestone.ends_on or milestone.starts_on, time.min, times.zone_of(times.AOE))
+    return Date(milestone.title, milestone.days, starts, last + timedelta(days=1))
