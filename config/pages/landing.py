@@ -220,10 +220,10 @@ def _number_of(rows: QuerySet[Topic] | QuerySet[Team] | QuerySet[Run]) -> Coales
 
 
 def start_of(user: User) -> str:
-    """The page after the login: of an assessor the tasks, of a participant the runs, of others the tracks."""
+    """The page after the login: of an assessor the tasks, of a participant the track, of others all tracks."""
     if user.roles or user.is_administrator:
         return reverse("home")
     if judges_anywhere(user):
         return reverse("assessment:mine")
     tracks = {team.track.slug for team in teams_with(user, tracks_for(user))}
-    return reverse("pooling:runs", args=[*tracks]) if len(tracks) == 1 else reverse("home")
+    return reverse("tracks:track", args=[*tracks]) if len(tracks) == 1 else reverse("home")

@@ -36,7 +36,7 @@ class Summary:
 
 
 def summaries_of(boards: Collection[Leaderboard]) -> list[Summary]:
-    """Summaries of finished leaderboards, in their order; those without a run are left out. One query.
+    """Summaries of finished leaderboards, in their order; one without runs has no bars. One query.
 
     It checks no permission: give it the leaderboards that the reader may see, each with its track and protocol.
     """
@@ -49,12 +49,12 @@ def summaries_of(boards: Collection[Leaderboard]) -> list[Summary]:
     rows: defaultdict[int, list[tuple[str, str, str, float]]] = defaultdict(list)
     for board_id, *row in means.order_by("-value", *names[:2]).values_list("evaluation__leaderboard", *names):
         rows[board_id].append((row[0], row[1], row[2], row[3]))
-    return [_summary(board, rows[board.pk]) for board in boards if rows[board.pk]]
+    return [_summary(board, rows[board.pk]) for board in boards]
 
 
 def _summary(board: Leaderboard, rows: list[tuple[str, str, str, float]]) -> Summary:
     bars = _bars(board.track.protocol.parsed.runs, rows)
-    return Summary(board, board.measures[0], bars, max(1.0, bars[0].value))
+    return Summary(board, next(iter(board.measures), ""), bars, max([1.0, *(bar.value for bar in bars)]))
 
 
 def _bars(rules: RunRules, rows: list[tuple[str, str, str, float]]) -> list[Bar]:

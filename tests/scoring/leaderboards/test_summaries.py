@@ -1,6 +1,5 @@
 """The best runs of leaderboards as a few bars."""
 
-import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -46,6 +45,8 @@ def test_summaries_of_several_leaderboards_take_one_query(scored: Scene) -> None
     assert len(queries) == 1
 
 
-@pytest.mark.usefixtures("scene")
-def test_leaderboard_without_runs_has_no_summary() -> None:
-    assert summaries_of([]) == []
+def test_leaderboard_without_valid_runs_has_no_bars(scored: Scene) -> None:
+    board = scored.leaderboard()
+    Run.objects.update(status=Run.Status.DISQUALIFIED)
+
+    assert names_of(board) == []
