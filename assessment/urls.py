@@ -69,6 +69,7 @@ urlpatterns = [
     path("judge/batches/<int:batch_id>/open/", batches.open_batch, name="open"),
     path("judge/batches/<int:batch_id>/close/", batches.close_batch, name="close"),
     path("tracks/<slug:slug>/judging/close/", batches.close_finished, name="close_finished"),
+    path("judge/batches/<int:batch_id>/delete/", batches.delete, name="delete_batch"),
     path("tracks/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
     path("tracks/<slug:slug>/agreement/disagreements/", agreement.disagreements, name="disagreements"),
     path(

@@ -4,6 +4,7 @@ from celery import shared_task
 
 import corpus.builds.jobs
 import corpus.clusterings.jobs
+import corpus.collections.services
 import corpus.imports.jobs  # noqa: F401 - all register their handlers
 from corpus.builds import folders
 

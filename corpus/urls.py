@@ -18,6 +18,7 @@ urlpatterns = [
     path("builds/new/", builds.start_build, name="start_build"),
     path("collections/", threads.collections, name="collections"),
     path(f"{COLLECTION}/", threads.collection, name="collection"),
+    path(f"{COLLECTION}/delete/", threads.delete_collection, name="delete_collection"),
     path(f"{COLLECTION}/build/", builds.build, name="build"),
     path(f"{COLLECTION}/build/again/", builds.change_build, name="change_build"),
     path(f"{COLLECTION}/build/delete/", builds.delete_build, name="delete_build"),

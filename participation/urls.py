@@ -15,6 +15,7 @@ urlpatterns = [
     # teams
     path("teams/<int:team_id>/", people.team, name="team"),
     path("teams/<int:team_id>/edit/", people.edit_team, name="edit_team"),
+    path("teams/<int:team_id>/delete/", people.delete_team, name="delete_team"),
     path("teams/<int:team_id>/invite/", people.invite_member, name="invite_member"),
     path("teams/<int:team_id>/leave/", people.leave_team, name="leave_team"),
     path("teams/<int:team_id>/members/<int:user_id>/", people.change_member, name="change_member"),

@@ -30,6 +30,7 @@ urlpatterns = [
     path("tracks/<slug:slug>/pools/preview/compute/", pools.compute_preview, name="compute_preview"),
     path("tracks/<slug:slug>/pools/visual-ids/", pools.make_ids, name="make_ids"),
     path("pools/<int:pool_id>/", pools.pool, name="pool"),
+    path("pools/<int:pool_id>/delete/", pools.delete, name="delete_pool"),
     path("pools/<int:pool_id>/pool.tsv", pools.pool_file, name="pool_file"),
     path("tracks/<slug:slug>/runs/remind/", runs.remind, name="remind"),
     path("pools/<int:pool_id>/pool.xml", pools.pool_citations, name="pool_citations"),

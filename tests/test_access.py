@@ -371,7 +371,13 @@ tracks:make_topics                      5555555555
 tracks:name_people                      5555555555
 tracks:new_topic                        L333330343
 tracks:derive_topics                    L333330343
-tracks:delete_topic                     5555555555
+tracks:delete_topic                     L333330343
+tracks:delete_track                     L333330343
+tracks:delete_protocol                  L333334440
+assessment:delete_batch                 L333330343
+pooling:delete_pool                     L333330343
+participation:delete_team               L444430443
+corpus:delete_collection                L333334440
 tracks:new_sample                       L333330343
 tracks:sample_file                      L333330043
 tracks:settle                           L44444RR44
@@ -403,7 +409,8 @@ tracks:renew_secret                     5555555555
 tracks:send_again                       5555555555
 tracks:remove_webhook                   5555555555
 tracks:import_topics                    L333330343
-tracks:open_track                       5555555555
+tracks:open_track                       L333330343
+tracks:back_to_draft                    L333330343
 tracks:edit_topic                       L333330343
 tracks:edit_track                       L333330343
 tracks:new_protocol                     L333330300

@@ -114,6 +114,7 @@ POST fusions                             13333301343 3330
 POST offer_baseline                      13333301343 3330
 POST move_run                            14044401344 3033
 POST open_track                          13333301343 3330
+POST back_to_draft                       13333301343 3330
 POST reinstate_run                       13333301343 3330
 POST pools                               13333301343 3330
 POST cancel_job                          14444401440 3330
@@ -357,6 +358,12 @@ POST make_topics                         13333301343 3330
 POST new_topic                           13333301343 3330
 POST derive_topics                       13333301343 3330
 DELETE topic                             13333301343 3330
+DELETE track                             13333301343 3330
+DELETE protocol                          13333341344 4334
+DELETE batch                             13333301343 3330
+DELETE pool                              13333301343 3330
+DELETE team                              13333301343 3330
+DELETE collection                        13333341344 4334
 GET organizers                           13333301040 0333
 PUT organizer                            13333301340 3330
 DELETE organizer                         13333341344 3334

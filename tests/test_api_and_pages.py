@@ -38,6 +38,7 @@ tracks:edit_agreement: POST publish_data_agreement, POST withdraw_data_agreement
 tracks:new_track: POST tracks, POST import_topics
 tracks:edit_track: PATCH track
 tracks:open_track: POST open_track
+tracks:back_to_draft: POST back_to_draft
 tracks:close_track: POST close_track
 tracks:new_protocol: POST protocols
 pooling:submit: POST check_run, POST runs
@@ -158,6 +159,12 @@ tracks:make_topics: POST make_topics
 tracks:new_topic: POST new_topic
 tracks:derive_topics: POST derive_topics
 tracks:delete_topic: DELETE topic
+tracks:delete_track: DELETE track
+tracks:delete_protocol: DELETE protocol
+assessment:delete_batch: DELETE batch
+pooling:delete_pool: DELETE pool
+participation:delete_team: DELETE team
+corpus:delete_collection: DELETE collection
 """
 
 # The operations that have the content of each file

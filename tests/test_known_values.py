@@ -14,6 +14,7 @@ from jobs import services as jobs
 from participation.teams import services as team_services
 from pooling.models import Run
 from scoring.models import Leaderboard, Qrels
+from tests.helpers.confirming import confirm
 from tests.helpers.factories import make_organizer, make_track
 from tests.helpers.real_files import KNOWN, KNOWN_OVER_ALL_JUDGED
 from tracks.models import StoredProtocol, Track
@@ -36,7 +37,7 @@ def scored(
     track = make_track("answers-2020", status=Track.Status.DRAFT, collection=None)
     topics = arqmath / "topics/topics.arqmath-2020-task1-origin.xml"
     import_topics(track=track, data=topics.read_bytes(), name=topics.name)
-    client.post(reverse("tracks:open_track", args=[track.slug]))
+    confirm(client, reverse("tracks:open_track", args=[track.slug]))
     team = team_services.create(track=track, name="Everybody")
     for name in KNOWN:
         submitted = {
@@ -122,7 +123,7 @@ def test_ntcir_12_gets_its_known_values(
     protocol = StoredProtocol.objects.get(slug="ntcir-12-bpref").pk
     track_form = {"name": "N", "slug": "n", "protocol": protocol, "topics": _file(topics)}
     client.post(reverse("tracks:new_track"), track_form)
-    client.post(reverse("tracks:open_track", args=["n"]))
+    confirm(client, reverse("tracks:open_track", args=["n"]))
     team = team_services.create(track=Track.objects.get(), name="Tangent")
     submitted = {"team": team.pk, "tag": "cft", "kind": "primary", "made": "automatic", "uses": "math"}
     client.post(reverse("pooling:submit", args=["n"]), submitted | {"action": "submit", "file": _file(run)})

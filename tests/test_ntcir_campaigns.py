@@ -16,6 +16,7 @@ from jobs.models import Job
 from pooling.models import Pool, Run
 from scoring.models import Leaderboard, Qrels
 from tests.helpers.articles import WILDCARD, article, math, zipped
+from tests.helpers.confirming import confirm
 from tests.helpers.factories import make_assessor, make_organizer, make_protocol
 from tests.helpers.judging import judge, make_batch, make_team
 from tracks.models import Track
@@ -61,7 +62,7 @@ def opened_track(client: Client, protocol: str, *codes: str) -> Track:
         "topics": _file("topics.xml", f"<topics {names}>{topics}</topics>".encode()),
     }
     client.post(reverse("tracks:new_track"), form)
-    client.post(reverse("tracks:open_track", args=["walk"]))
+    confirm(client, reverse("tracks:open_track", args=["walk"]))
     return Track.objects.get()
 
 

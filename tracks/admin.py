@@ -8,7 +8,8 @@ from django.contrib.auth.models import Group
 from django.db.models import QuerySet
 from django.forms import BaseModelFormSet
 from django.forms.fields import InvalidJSONInput
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 
 from accounts.models import User
 from assay.errors import Refused
@@ -17,7 +18,9 @@ from tracks.models import Assessor, StoredProtocol, Topic, TopicImport, Track
 from tracks.topics.services import checked_labels
 from tracks.tracks import services
 from tracks.tracks.forms import TrackForm
+from tracks.tracks.opening import opening_page
 from web.admin import ReadOnly, Undeletable
+from web.pages import counted
 
 admin.site.site_header = "Assay administration"
 admin.site.site_title = "Assay"
@@ -130,12 +133,31 @@ class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
         assessor_services.set_groups(track=form.instance, groups=formset.changed_groups)  # type: ignore[attr-defined]
 
     @admin.action(description="Open for runs")
-    def open_tracks(self, request: HttpRequest, queryset: QuerySet[Track]) -> None:
-        self._apply(request, queryset, services.open_for_runs)
+    def open_tracks(self, request: HttpRequest, queryset: QuerySet[Track]) -> HttpResponse | None:
+        """Ask first, as the page of a track does, with the same lines."""
+        return self._ask(request, queryset, "open_tracks", services.open_for_runs)
 
     @admin.action(description="Close for runs")
-    def close_tracks(self, request: HttpRequest, queryset: QuerySet[Track]) -> None:
-        self._apply(request, queryset, services.close)
+    def close_tracks(self, request: HttpRequest, queryset: QuerySet[Track]) -> HttpResponse | None:
+        return self._ask(request, queryset, "close_tracks", services.close)
+
+    def _ask(
+        self, request: HttpRequest, tracks: QuerySet[Track], action: str, service: Any
+    ) -> HttpResponse | None:
+        if "confirmed" in request.POST:
+            self._apply(request, tracks, service)
+            return None
+        is_opening = action == "open_tracks"
+        pages = [(track, opening_page(track).checks if is_opening else []) for track in tracks]
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"{'Open' if is_opening else 'Close'} {counted(len(pages), 'track')} for runs",
+            "opts": self.opts,
+            "pages": pages,
+            "action": action,
+            "is_opening": is_opening,
+        }
+        return TemplateResponse(request, "admin/open_tracks.html", context)
 
     def _apply(self, request: HttpRequest, tracks: QuerySet[Track], service: Any) -> None:
         for track in tracks:

@@ -104,7 +104,10 @@ urlpatterns = [
     path("tracks/<slug:slug>/", tracks.track, name="track"),
     path("tracks/<slug:slug>/open/", tracks.open_track, name="open_track"),
     path("tracks/<slug:slug>/close/", tracks.close_track, name="close_track"),
+    path("tracks/<slug:slug>/draft/", tracks.back_to_draft, name="back_to_draft"),
+    path("tracks/<slug:slug>/delete/", tracks.delete_track, name="delete_track"),
     path("protocols/", protocols.protocols, name="protocols"),
     path("protocol/new/", protocols.new_protocol, name="new_protocol"),
     path("protocols/<slug:slug>/", protocols.protocol, name="protocol"),
+    path("protocols/<slug:slug>/delete/", protocols.delete_protocol, name="delete_protocol"),
 ]

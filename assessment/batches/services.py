@@ -15,6 +15,8 @@ from assay.errors import Refused
 from assessment.batches.progress import progress_of_each
 from assessment.errors import BatchNameTaken, WrongState
 from assessment.models import MOST_JUDGES, Batch, BatchEntry, Task
+from jobs.files.deletion import check_unused, delete_unused, parts_in_words
+from participation.invitations.services import revoke
 from pooling.models import Pool, PoolEntry
 from tracks.models import Track
 from web.pages import counted
@@ -260,6 +262,36 @@ def open_for_judging(*, batch: Batch) -> Batch:
     work_changed(batch=locked)
     audit.record(action="batch.opened", subject=locked, track=locked.pool.track)
     return locked
+
+
+PARTS = frozenset(["assessment.BatchEntry", "assessment.TopicAssignment", "assessment.BatchLink"])
+
+
+def check_deletion(batch: Batch) -> None:
+    """Refuse to delete a batch that was opened, or that judgments refer to.
+
+    Raises:
+        Refused: It is no draft, or something refers to it.
+    """
+    if batch.status != Batch.Status.DRAFT:
+        raise WrongState(batch, "deleted")
+    check_unused(batch, PARTS)
+
+
+@transaction.atomic
+def delete(*, batch: Batch, by: User) -> None:
+    """Delete a draft with its assignments and its link, which then leads nowhere.
+
+    Raises:
+        Refused: As `check_deletion`.
+    """
+    locked = lock_for_managing(batch.pk)
+    check_deletion(locked)
+    details = {"pool": locked.pool.name, "deleted": parts_in_words(locked, PARTS)}
+    audit.record(action="batch.deleted", subject=locked.name, track=locked.pool.track, details=details, by=by)
+    for link in locked.links.select_related("invitation"):
+        revoke(invitation=link.invitation)
+    delete_unused(locked, PARTS)
 
 
 @transaction.atomic

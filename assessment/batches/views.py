@@ -11,7 +11,9 @@ from assay.formats.text import listed
 from assessment.batches import selectors, services
 from assessment.batches.page import batch_page
 from assessment.models import Batch
+from jobs.files.deletion import parts_in_words
 from tracks.tracks.selectors import track_or_404
+from web.confirmation import confirmation_page, deletion
 from web.forms import StyledForm, refusals_in
 from web.pages import context_of, form_page
 
@@ -95,3 +97,18 @@ def close_finished(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         request, f"{listed([batch.name for batch in batches])} {verb} closed. All judgments are kept."
     )
     return redirect("assessment:judging", track.slug)
+
+
+@organizer_form
+def delete(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+    """Ask, then delete a draft of a batch. Organizers only."""
+    batch = selectors.batch_or_404(batch_id)
+    goes_with = parts_in_words(batch, services.PARTS)
+    page = deletion(batch, "batch", lambda: services.check_deletion(batch), goes_with=goes_with)
+    if not page.is_given(request):
+        return confirmation_page(
+            request, page, layout="assessment/base.html", track=batch.pool.track, tab="judging"
+        )
+    services.delete(batch=batch, by=request.user)
+    messages.success(request, f"The batch “{batch}” is deleted.")
+    return redirect("assessment:judging", batch.pool.track.slug)

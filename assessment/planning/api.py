@@ -20,7 +20,7 @@ from tracks.tracks.api import track_of
 from web.api.filters import Filter
 from web.api.permissions import LoggedIn, Organizer
 from web.api.serializers import Address, Strict, named
-from web.api.views import Endpoints, get, post
+from web.api.views import Endpoints, delete, get, post
 
 FILTERS = [
     Filter("status", values=Batch.Status.values),
@@ -185,6 +185,11 @@ class Batches(Endpoints):
         judged, total = batch_counts(batch, user)
         vars(batch).update(judged=judged, total=total)
         return batch
+
+    @delete("batches/<int:batch_id>/", "batch", who=[Organizer])
+    def delete_batch(self, request: Request, batch_id: int) -> None:
+        """Delete a batch that was never opened, with its assignments."""
+        services.delete(batch=batch_or_404(batch_id), by=person_of(request))
 
     @post("batches/<int:batch_id>/edit/", "edit_batch", BatchSerializer, takes=EditBatchSerializer)
     def edit_batch(self, request: Request, batch_id: int) -> Any:

@@ -28,6 +28,11 @@ EXPLAINED = {
     "explanation/visual-ids.html#for-a-whole-collection": "corpus:formulas",
     "explanation/visual-ids.html": "corpus:formula",
     "howto/run-a-campaign.html": "tracks:track",
+    "howto/run-a-campaign.html#open-the-track": "tracks:open_track tracks:back_to_draft",
+    "howto/undo.html#delete": (
+        "tracks:delete_track tracks:delete_topic tracks:delete_protocol assessment:delete_batch pooling:delete_pool "
+        "participation:delete_team corpus:delete_collection"
+    ),
     "howto/run-a-campaign.html#set-the-deadlines": "tracks:deadlines",
     "howto/run-a-campaign.html#announce-milestones": "tracks:milestones",
     "howto/run-a-campaign.html#announce-something": (

@@ -6,11 +6,13 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from accounts.access import user_of
-from corpus.collections import selectors
+from accounts.access import person_of, user_of
+from corpus.collections import selectors, services
 from corpus.models import Collection
+from jobs.api import JobSerializer
 from web.api.filters import Filter
-from web.api.views import Endpoints, get
+from web.api.permissions import Creator
+from web.api.views import Endpoints, accepted, delete, get
 
 
 class CollectionSerializer(serializers.ModelSerializer[Collection]):
@@ -45,6 +47,17 @@ class Collections(Endpoints):
     def get_collection(self, request: Request, slug: str) -> Any:
         """Read about a collection."""
         return get_object_or_404(selectors.collections_for(user_of(request)), slug=slug)
+
+    @delete("collections/<slug:slug>/", "collection", JobSerializer, who=[Creator], status=202)
+    def delete_collection(self, request: Request, slug: str) -> Any:
+        """Delete a collection that no track uses, with its documents, formulas and images, in a job.
+
+        Who imported it, and administrators.
+        """
+        user = person_of(request)
+        collection = get_object_or_404(selectors.changeable_by(user), slug=slug)
+        job = services.request_deletion(collection=collection, by=user)
+        return accepted(JobSerializer(job).data, job.pk)
 
 
 urlpatterns = Collections.urls()

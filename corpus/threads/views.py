@@ -5,11 +5,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, guests_welcome, user_page
-from corpus.collections.selectors import collections_for
+from accounts.access import AuthenticatedRequest, creator_required, guests_welcome, user_page
+from corpus.collections import services
+from corpus.collections.selectors import changeable_by, collections_for, in_words
 from corpus.images.selectors import image_of
 from corpus.threads import selectors
-from web.pages import context_of
+from web.confirmation import confirmation_page, deletion
+from web.pages import context_of, read_and_post
 
 
 @user_page
@@ -26,6 +28,18 @@ def collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     collection = get_object_or_404(with_build, slug=slug)
     page = selectors.collection_page(collection, request.user, after=request.GET.get("after", ""))
     return render(request, "corpus/collections/collection.html", context_of(page))
+
+
+@read_and_post
+@creator_required
+def delete_collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask, then delete a collection that no track uses. Who imported it, and administrators."""
+    row = get_object_or_404(changeable_by(request.user), slug=slug)
+    goes_with = in_words(row.counts)
+    page = deletion(row, "collection", lambda: services.check_deletion(row), goes_with=goes_with)
+    if not page.is_given(request):
+        return confirmation_page(request, page)
+    return redirect(services.request_deletion(collection=row, by=request.user))
 
 
 @user_page

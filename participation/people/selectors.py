@@ -1,9 +1,11 @@
 """The people of a track: roles, invitations, agreement, and when they were last there; and the members of a team."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.conf import settings
+from django.urls import reverse
 
 from accounts.models import User
 from participation.invitations.selectors import SharedLink, invitations_of, open_invitations, shared_links
@@ -12,6 +14,11 @@ from participation.requests.selectors import OpenRequest, open_requests_for, ope
 from participation.teams.selectors import deciding, is_manager
 from tracks.agreements.selectors import acceptances_of
 from tracks.models import AgreementAcceptance, Assessor, Organizer, Track
+from tracks.tracks.opening import says_if_ready
+from web.confirmation import Check
+from web.pages import counted
+
+NAMED = 5  # people in a sentence
 
 
 @dataclass
@@ -103,6 +110,28 @@ def person_of(track: Track, user_id: int) -> User | None:
     """A user with a role in the track, by id."""
     person = _people(track).get(user_id)
     return person.user if person else None
+
+
+@says_if_ready
+def checks_of_opening(track: Track) -> Iterator[Check]:
+    """Say before the opening who takes part, and who has not used the link."""
+    address = reverse("participation:people", args=[track.slug])
+    n_teams = track.teams.count()
+    n_assessors = track.assessors.filter(machine=None, user__guest_until=None, ended_at=None).count()
+    who = f"{counted(n_teams, 'team')}, {counted(n_assessors, 'assessor')}"
+    if n_teams:
+        yield Check("ok", who)
+    else:
+        detail = "Visitors can ask to take part once the track is open."
+        yield Check("look", "No teams", detail, address, "Add teams")
+    if waiting := list(invitations_of(track)):
+        names = [
+            invitation.email or str(invitation.team or invitation.get_role_display())
+            for invitation in waiting
+        ]
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        label = f"{counted(len(waiting), 'invitation is,invitations are')} not accepted yet"
+        yield Check("look", label, ", ".join(names[:NAMED]) + more, address, "See the links")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from accounts.access import (
 )
 from accounts.services import path_of_link
 from assay.formats.spreadsheet import as_csv
+from jobs.files.deletion import parts_in_words
 from participation.invitations import services as invitation_services
 from participation.invitations.forms import TermsForm
 from participation.invitations.selectors import LINK_COLUMNS, invitations_of, link_rows, shared_links
@@ -40,6 +41,7 @@ from tracks.assessors import services as assessor_services
 from tracks.models import Track
 from tracks.tracks.forms import CloneForm
 from tracks.tracks.selectors import track_or_404
+from web.confirmation import confirmation_page, deletion
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import context_of, counted, read_and_post, site_of
@@ -302,6 +304,19 @@ def change_member(request: AuthenticatedRequest, team_id: int, user_id: int) -> 
         messages.success(request, f"{member} may {'' if action == 'allow' else 'no longer '}submit runs.")
     # who has just made somebody else the contact person still sees the team; who removed themselves does not
     return redirect(team if action != "remove" or member != request.user else team.track)
+
+
+@organizer_form
+def delete_team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
+    """Ask, then delete a team that has done nothing. Organizers only."""
+    team = get_object_or_404(team_selectors.managed_teams(request.user), pk=team_id)
+    goes_with = parts_in_words(team, team_services.PARTS)
+    page = deletion(team, "team", lambda: team_services.check_deletion(team), goes_with=goes_with)
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=team.track, tab="people")
+    team_services.delete(team=team, by=request.user)
+    messages.success(request, f"The team {team} is deleted.")
+    return redirect("participation:people", team.track.slug)
 
 
 @organizer_form

@@ -161,6 +161,11 @@ class Teams(Endpoints):
             services.set_disk_limit(team=team, max_megabytes=data["max_megabytes"])
         return _team(request, team_id)
 
+    @delete("teams/<int:team_id>/", "team", who=[Organizer])
+    def delete_team(self, request: Request, team_id: int) -> None:
+        """Delete a team without runs, documents and sessions."""
+        services.delete(team=_managed(request, team_id), by=person_of(request))
+
     @post("teams/<int:team_id>/leave/", "leave_team")
     def leave_team(self, request: Request, team_id: int) -> None:
         """Leave a team. Its runs stay with it."""

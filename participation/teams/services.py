@@ -9,6 +9,7 @@ from django.db import transaction
 from accounts import letters
 from accounts.audit import services as audit
 from accounts.models import User
+from jobs.files.deletion import check_unused, delete_unused
 from participation.errors import TeamRefused
 from participation.models import EndedMembership, Membership, Team
 from participation.teams.selectors import members_to_mail, team_named
@@ -201,3 +202,33 @@ def notify_members(*, team: Team, kind: str, data: Mapping[str, Any], wait: time
             letters.post(**letter)
         else:
             letters.post_gathered(**letter, wait=wait)
+
+
+PARTS = frozenset({
+    "participation.EndedMembership", "participation.Invitation", "participation.InvitationUse",
+    "participation.JoinRequest", "participation.Membership",
+})  # fmt: skip
+
+
+def check_deletion(team: Team) -> None:
+    """Refuse to delete a team with a run, a document, a session or an answer about published runs.
+
+    Raises:
+        StillUsed: It has one of these.
+    """
+    check_unused(team, PARTS)
+
+
+@transaction.atomic
+def delete(*, team: Team, by: User) -> None:
+    """Delete a team that has done nothing, with its memberships and links.
+
+    Raises:
+        StillUsed: As `check_deletion`.
+    """
+    track = track_services.lock(team.track_id)
+    current = Team.objects.select_for_update(of=("self",)).get(pk=team.pk)
+    check_deletion(current)
+    details = {"members": sorted(map(str, current.members.all()))}
+    audit.record(action="team.deleted", subject=current.name, track=track, details=details, by=by)
+    delete_unused(current, PARTS)

@@ -17,7 +17,7 @@ from tracks.tracks.api import track_of
 from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.serializers import Address, JobAddress, Strict, require_valid
-from web.api.views import Endpoints, accepted, get, parameter, post
+from web.api.views import Endpoints, accepted, delete, get, parameter, post
 
 
 class PoolSerializer(serializers.ModelSerializer[Pool]):
@@ -228,6 +228,11 @@ class Pools(Endpoints):
         is_ready = pool.status == Pool.Status.READY
         record = {"record": exports.pool_record(pool) if is_ready else {}}
         return Response(PoolSerializer(pool).data | record)
+
+    @delete("pools/<int:pool_id>/", "pool")
+    def delete_pool(self, request: Request, pool_id: int) -> None:
+        """Delete a pool to which no batch, qrels or other pool refers."""
+        services.delete(pool=get_object_or_404(selectors.pools(), pk=pool_id), by=person_of(request))
 
     @get(
         "pools/<int:pool_id>/entries/",

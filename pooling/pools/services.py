@@ -19,6 +19,7 @@ from assay.pools.strategies import build_pool as build_units
 from assay.protocols.schema import JudgingOrder, Protocol
 from corpus.models import Collection
 from jobs import services as jobs
+from jobs.files.deletion import check_unused, delete_unused
 from jobs.models import Job
 from pooling.errors import PoolRefused
 from pooling.models import Pool, PoolRun
@@ -301,3 +302,35 @@ def recount(progress: jobs.Progress, *, run_id: int) -> dict[str, Any]:
             pool.recount = recounts.recount_of(pool)
             pool.save(update_fields=["recount"])
     return {"pools": len(ids)}
+
+
+PARTS = frozenset({
+    "pooling.PoolRun", "pooling.PooledAnswer", "pooling.PoolEntry", "pooling.PoolMember",
+    "pooling.Contribution", "pooling.MemberContribution",
+})  # fmt: skip
+
+
+def check_deletion(pool: Pool) -> None:
+    """Refuse to delete a pool that is being built, or that a batch, qrels or another pool refers to.
+
+    Raises:
+        Refused: It is one of these.
+    """
+    if pool.status == Pool.Status.BUILDING:
+        raise PoolRefused(f"The pool “{pool}” is being built. Wait for its job, or cancel it.")
+    check_unused(pool, PARTS)
+
+
+@transaction.atomic
+def delete(*, pool: Pool, by: User) -> None:
+    """Delete a pool with its units. It can be built again from the same runs with the same seed.
+
+    Raises:
+        Refused: As `check_deletion`.
+    """
+    track = track_services.lock(pool.track_id)
+    current = Pool.objects.select_for_update(of=("self",)).get(pk=pool.pk)
+    check_deletion(current)
+    details = {"seed": current.seed, "depth": current.depth, "sha256": current.sha256}
+    audit.record(action="pool.deleted", subject=current.name, track=track, details=details, by=by)
+    delete_unused(current, PARTS)

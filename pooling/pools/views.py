@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 
+from django.contrib import messages
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -23,6 +24,7 @@ from pooling.models import Pool
 from pooling.pools import entries, exports, previews, selectors, services
 from pooling.pools.forms import PoolForm, PreviewForm
 from tracks.tracks.selectors import track_or_404
+from web.confirmation import confirmation_page, deletion
 from web.downloads import Content, spooled
 from web.forms import refusals_in
 from web.pages import context_of
@@ -160,3 +162,15 @@ def pool_entry(request: AuthenticatedRequest, pool_id: int, entry_id: int) -> Ht
     entry = get_object_or_404(entries.entries_of(pool), pk=entry_id)
     page = entries.entry_page(entry, pool, request.GET.get("page"))
     return render(request, "pooling/pools/entry.html", context_of(page))
+
+
+@organizer_form
+def delete(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
+    """Ask, then delete a pool without a batch. Organizers only."""
+    pool = get_object_or_404(selectors.pools(), pk=pool_id)
+    page = deletion(pool, "pool", lambda: services.check_deletion(pool), goes_with=["its units"])
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=pool.track, tab="pools")
+    services.delete(pool=pool, by=request.user)
+    messages.success(request, f"The pool “{pool}” is deleted.")
+    return redirect("pooling:pools", pool.track.slug)

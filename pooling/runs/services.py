@@ -495,6 +495,15 @@ def _remind_before_closing(track_id: int) -> int:
     return len(due)
 
 
+@track_services.checks_draft
+def check_draft(*, track: Track) -> None:
+    """Refuse to make a track a draft again that has a run, whatever its state: runs were checked against the draft."""
+    if n := track.runs.count():
+        raise track_services.TrackRefused(
+            f"{track} has {counted(n, 'run')}. A withdrawn run counts too: it was checked against the topics."
+        )
+
+
 @transaction.atomic
 def withdraw(*, run: Run, by: User) -> Run:
     """Withdraw a run. Its row, files and report are kept; its team and organizers see them."""

@@ -58,13 +58,30 @@ def test_track_without_topics_is_not_opened(client: Client, organizer: User) -> 
 
     answer = client.post(
         reverse("admin:tracks_track_changelist"),
-        {"action": "open_tracks", "_selected_action": [track.pk]},
+        {"action": "open_tracks", "_selected_action": [track.pk], "confirmed": "yes"},
         follow=True,
     )
 
     track.refresh_from_db()
     assert "has no topics yet" in answer.content.decode()
     assert track.status == Track.Status.DRAFT
+
+
+def test_opening_several_tracks_asks_first_and_says_what_is_missing(client: Client, organizer: User) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    make_topic(track, "A.1")
+    address = reverse("admin:tracks_track_changelist")
+    chosen = {"action": "open_tracks", "_selected_action": [track.pk]}
+
+    asked = client.post(address, chosen)
+    track.refresh_from_db()
+    before = track.status
+    client.post(address, chosen | {"confirmed": "Open for runs"})
+    track.refresh_from_db()
+
+    assert "Open 1 track for runs" in asked.content.decode()
+    assert "No deadline" in asked.content.decode()
+    assert (before, track.status) == ("draft", "open")
 
 
 @pytest.mark.parametrize("junk", ["", "abc", "1; --", "9" * 40, "-1"])

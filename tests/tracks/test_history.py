@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Event, User
+from tests.helpers.confirming import confirm
 from tests.helpers.factories import make_organizer, make_topic, make_track, make_user
 from tracks.models import Track
 
@@ -31,7 +32,7 @@ def test_what_an_organizer_does_on_a_page_is_in_the_log_of_its_track(client: Cli
     track = make_track("task-1", name="Task 1", status=Track.Status.DRAFT)
     make_topic(track)
 
-    client.post(reverse("tracks:open_track", args=[track.slug]))
+    confirm(client, reverse("tracks:open_track", args=[track.slug]))
     client.post(reverse("tracks:close_track", args=[track.slug]))
 
     page = client.get(reverse("tracks:history", args=[track.slug])).content.decode()

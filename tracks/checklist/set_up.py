@@ -222,6 +222,5 @@ def opening(campaign: Campaign) -> Iterator[Point]:
         campaign.address("tracks:open_track" if is_draft else "tracks:deadlines"),
         not is_draft,
         action="Open for runs",
-        is_form=is_draft,
         is_possible=campaign.rows(counts_of)["n_topics"] > 0,
     )

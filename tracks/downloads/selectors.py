@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from django.db.models import QuerySet
 from django.http import Http404
+from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_noop
 
@@ -16,8 +17,10 @@ from tracks.agreements.selectors import has_accepted
 from tracks.downloads.contents import Item, is_private, original_name, originals, sample_runs, topic_files
 from tracks.markdown import plain_html
 from tracks.models import Download, Fetch, Track
+from tracks.tracks.opening import says_if_ready
 from tracks.tracks.selectors import released_to
 from web import times
+from web.confirmation import Check
 
 MADE = {Download.Kind.TOPICS, Download.Kind.SAMPLE_RUN}  # released to everyone unless a row states otherwise
 SINGLE = (Download.Kind.INSTRUCTIONS, *sorted(MADE))  # at most one row per track
@@ -163,6 +166,22 @@ def parts_of(track: Track) -> list[Download]:
     """All parts for organizers, released or not; rows of made parts may not be stored yet."""
     single = [row for row in (download_of(track, key) for key in SINGLE) if row is not None]
     return [*single, *track.downloads.exclude(kind__in=SINGLE)]
+
+
+@says_if_ready
+def check_of_opening(track: Track) -> Iterator[Check]:
+    """Say before the opening whether teams get the documents. What organizers alone get does not count."""
+    if track.collection_id is None:
+        return
+    released = Download.objects.filter(track=track, kind=Download.Kind.COLLECTION)
+    address = reverse("tracks:downloads", args=[track.slug])
+    if not released.exists():
+        detail = "The downloads have no file or link of the collection."
+        yield Check("look", "Teams cannot download the documents", detail, address, "Export the collection")
+    elif not released.exclude(released_at=None).exists():
+        yield Check("look", "The documents are not released", "", address, "Release them")
+    else:
+        yield Check("ok", "The documents are in the downloads")
 
 
 def checksums(user: AnyUser, track: Track) -> str:

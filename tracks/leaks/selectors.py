@@ -1,18 +1,23 @@
 """The checks of a track for leaks, and their page."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.contrib.postgres.aggregates import StringAgg
 from django.db.models import F, TextField, Value
 from django.db.models.functions import MD5, Concat
+from django.urls import reverse
 
 from assay.building.leaks import KINDS, Leak, Report
 from assay.digests import sha256_of
 from corpus.models import Collection, Import
 from jobs.models import Job
 from tracks.models import CandidateFile, LeakCheck, Track
+from tracks.tracks.opening import says_if_ready
+from web.confirmation import Check
+from web.pages import counted
 
 SHOWN = 200  # leaks on the page; the file has all
 
@@ -84,6 +89,20 @@ def checked_digest(track: Track) -> str:
         list(files.values_list("sha256", flat=True)),
     ]
     return sha256_of(json.dumps(read, sort_keys=True).encode())
+
+
+@says_if_ready
+def check_of_opening(track: Track) -> Iterator[Check]:
+    """Say before the opening whether the topics were searched in the collection. What blocks is said elsewhere."""
+    address = reverse("tracks:leaks", args=[track.slug])
+    check = latest_check(track) if track.collection_id else None
+    if track.collection_id and check is None:
+        detail = "Topics could be in the collection."
+        yield Check("look", "Leaks are not checked", detail, address, "Check for leaks")
+    elif check is not None and check.n_forbidden and check.reason:
+        yield Check("ok", f"{counted(check.n_forbidden, 'leak')}, accepted", check.reason)
+    elif check is not None and not check.n_forbidden:
+        yield Check("ok", "No leaks")
 
 
 def leaks_page(track: Track) -> LeaksPage:

@@ -11,9 +11,9 @@ from accounts.access import person_of
 from tracks.models import StoredProtocol
 from tracks.protocols import selectors, services
 from web.api.filters import Filter
-from web.api.permissions import EVERYWHERE, Creator, Everyone
+from web.api.permissions import ELSEWHERE, EVERYWHERE, Creator, Everyone
 from web.api.serializers import Strict
-from web.api.views import Endpoints, created, get, post
+from web.api.views import Endpoints, created, delete, get, post
 
 
 class ProtocolSerializer(serializers.ModelSerializer[StoredProtocol]):
@@ -65,6 +65,12 @@ class Protocols(Endpoints):
     def get_protocol(self, request: Request, slug: str) -> Any:
         """Read a protocol with its text."""
         return get_object_or_404(selectors.protocols(), slug=slug)
+
+    @delete("protocols/<slug:slug>/", "protocol", who=[Creator], in_track=ELSEWHERE)
+    def delete_protocol(self, request: Request, slug: str) -> None:
+        """Delete a protocol that you added and nothing uses. Administrators: anybody's."""
+        user = person_of(request)
+        services.delete(protocol=get_object_or_404(selectors.deletable_by(user), slug=slug), by=user)
 
 
 urlpatterns = Protocols.urls()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
+from accounts.models import User
 from assay.protocols.description import facts
 from assay.protocols.schema import Protocol
 from tracks.models import StoredProtocol
@@ -21,6 +22,11 @@ class ProtocolPage:
 def protocols() -> QuerySet[StoredProtocol]:
     """Every stored protocol, by slug."""
     return StoredProtocol.objects.all()
+
+
+def deletable_by(user: User) -> QuerySet[StoredProtocol]:
+    """The protocols that a user may delete if nothing uses them: administrators all, others what they added."""
+    return protocols() if user.is_administrator else protocols().filter(created_by=user)
 
 
 def protocol_page(stored: StoredProtocol) -> ProtocolPage:

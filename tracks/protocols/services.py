@@ -9,6 +9,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from assay.protocols.loader import parse_protocol, shipped_slugs, shipped_text
+from jobs.files.deletion import StillUsed, check_unused, delete_unused
 from tracks.models import StoredProtocol
 
 
@@ -63,6 +64,30 @@ def store_of_archive(*, text: str, by: User) -> StoredProtocol:
     protocol = parse_protocol(text, name="protocol")
     others = StoredProtocol.objects.filter(slug=protocol.slug).exclude(text=text)
     return store(text=text, by=by, slug=protocol.edition if others.exists() else "")
+
+
+def check_deletion(protocol: StoredProtocol) -> None:
+    """Refuse to delete a protocol that ships with Assay, or that a track, a pool or qrels use.
+
+    Raises:
+        Refused: It is one of these.
+    """
+    if protocol.is_shipped:
+        raise StillUsed(f"{protocol} ships with Assay, so it cannot be deleted.")
+    check_unused(protocol)
+
+
+@transaction.atomic
+def delete(*, protocol: StoredProtocol, by: User) -> None:
+    """Delete a protocol that nothing uses. Its slug is free again.
+
+    Raises:
+        Refused: As `check_deletion`.
+    """
+    current = StoredProtocol.objects.select_for_update().get(pk=protocol.pk)
+    check_deletion(current)
+    audit.record(action="protocol.deleted", subject=str(current), details={"sha256": current.digest}, by=by)
+    delete_unused(current)
 
 
 class Loaded(NamedTuple):

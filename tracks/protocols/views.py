@@ -7,8 +7,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, creator_required
+from accounts.models import User
+from tracks.models import StoredProtocol
 from tracks.protocols import selectors, services
 from tracks.protocols.forms import ProtocolForm
+from web.confirmation import confirmation_page, deletion
 from web.pages import context_of, form_page, read_and_post
 
 
@@ -18,7 +21,17 @@ def protocol(request: HttpRequest, slug: str) -> HttpResponse:
     stored = get_object_or_404(selectors.protocols(), slug=slug)
     if request.GET.get("format") == "toml":
         return HttpResponse(stored.text, content_type="application/toml; charset=utf-8")
-    return render(request, "tracks/protocols/protocol.html", context_of(selectors.protocol_page(stored)))
+    return render(
+        request,
+        "tracks/protocols/protocol.html",
+        context_of(selectors.protocol_page(stored)) | _actions(request, stored),
+    )
+
+
+def _actions(request: HttpRequest, stored: StoredProtocol) -> dict[str, bool]:
+    user = request.user
+    is_deletable = isinstance(user, User) and selectors.deletable_by(user).filter(pk=stored.pk).exists()
+    return {"may_delete": is_deletable and not stored.is_shipped}
 
 
 @require_safe
@@ -46,3 +59,17 @@ def new_protocol(request: AuthenticatedRequest) -> HttpResponse:
         crumbs=[("Protocols", reverse("tracks:protocols"))],
         lead="A key that is unknown, missing or wrong is reported with the values that it accepts.",
     )
+
+
+@read_and_post
+@creator_required
+def delete_protocol(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask, then delete a protocol that nothing uses. Who added it, and administrators."""
+    stored = get_object_or_404(selectors.deletable_by(request.user), slug=slug)
+    back = reverse("tracks:protocol", args=[slug])
+    page = deletion(stored, "protocol", lambda: services.check_deletion(stored), back=back)
+    if not page.is_given(request):
+        return confirmation_page(request, page, crumbs=[("Protocols", reverse("tracks:protocols"))])
+    services.delete(protocol=stored, by=request.user)
+    messages.success(request, f"The protocol {slug} is deleted.")
+    return redirect("tracks:protocols")

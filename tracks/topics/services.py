@@ -28,6 +28,7 @@ from assay.formats.topics.reader import (
 from assay.formats.topics.subtopics import Subtopics
 from assay.html.sanitize import clean_body, clean_title, without_controls
 from corpus.models import Collection, Document
+from jobs.files.deletion import check_unused, delete_unused
 from tracks.imported_files import OnStored, RowReport, TopicsRefused, record, storing
 from tracks.models import Topic, Track
 from tracks.rows.services import import_rows
@@ -35,6 +36,7 @@ from tracks.topics.selectors import FORMULA_UNITS
 from tracks.tracks import services as track_services
 from web.pages import counted
 
+PARTS = frozenset({"tracks.Row"})  # are deleted with a topic
 TOPICS_NAMED = 20  # in one message
 WRITTEN: Mapping[str, Callable[[str], str]] = {  # texts of a draft's topic, and how each is sanitized
     "title": clean_title,
@@ -378,12 +380,16 @@ def _check_known_items(track: Track) -> None:
 def _draft(track: Track) -> Track:
     """The locked track, if it is a draft that can change: runs depend on the topics of an opened one."""
     current = track_services.lock(track.pk)
-    if current.status != Track.Status.DRAFT:
-        raise TopicsRefused(
-            f"{current} is {current.get_status_display()}; only the topics of a draft can change."
-        )
-    track_services.check_not_settled(current)
+    _check_draft(current)
     return current
+
+
+def _check_draft(track: Track) -> None:
+    if track.status != Track.Status.DRAFT:
+        raise TopicsRefused(
+            f"{track} is {track.get_status_display()}; only the topics of a draft can change."
+        )
+    track_services.check_not_settled(track)
 
 
 @transaction.atomic
@@ -417,16 +423,29 @@ def _check_form(topic: Topic, track: Track) -> None:
         raise TopicsRefused("Enter a title or a body.")
 
 
+def check_deletion(topic: Topic) -> None:
+    """Refuse to delete a topic of an opened track, or one that is pooled, judged or nominated.
+
+    Raises:
+        Refused: It is one of these.
+    """
+    _check_draft(topic.track)
+    check_unused(topic, PARTS)
+
+
 @transaction.atomic
 def delete(*, topic: Topic, by: User) -> None:
     """Delete a topic of a draft.
 
     Raises:
-        TopicsRefused: The track is not a draft.
+        Refused: As `check_deletion`.
     """
     track = _draft(topic.track)
-    audit.record(action="topic.deleted", subject=topic.code, track=track, by=by)
-    topic.delete()
+    check_deletion(topic)
+    audit.record(
+        action="topic.deleted", subject=topic.code, track=track, details={"title": topic.title}, by=by
+    )
+    delete_unused(topic, PARTS)
 
 
 @transaction.atomic

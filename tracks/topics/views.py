@@ -3,14 +3,16 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, creator_required, organizer_action, organizer_form
+from accounts.access import AuthenticatedRequest, creator_required, organizer_form
 from assay.errors import Refused
 from tracks.models import Topic
 from tracks.topics import selectors, services
 from tracks.topics.forms import NewTopicForm, NewTrackForm, TopicFileForm, form_for
 from tracks.tracks.selectors import track_or_404
+from web.confirmation import confirmation_page, deletion
 from web.forms import refusals_in
 from web.pages import context_of, read_and_post
 
@@ -107,11 +109,15 @@ def new_topic(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/topics/edit.html", context)
 
 
-@organizer_action
+@organizer_form
 def delete_topic(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
-    """Delete a topic of a draft. Organizers only."""
+    """Ask, then delete a topic of a draft. Organizers only."""
     track = track_or_404(request.user, slug)
     topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
+    back = reverse("tracks:topic", args=[slug, code])
+    page = deletion(topic, "topic", lambda: services.check_deletion(topic), back=back)
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=track, tab="topics")
     services.delete(topic=topic, by=request.user)
     messages.success(request, f"Topic {code} is deleted.")
     return redirect("tracks:topics", track.slug)

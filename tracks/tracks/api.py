@@ -22,7 +22,7 @@ from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.permissions import Creator, Everyone, Organizer
 from web.api.serializers import Strict, require_valid
-from web.api.views import Endpoints, created, get, patch, post
+from web.api.views import Endpoints, created, delete, get, patch, post
 
 
 class TrackSerializer(serializers.ModelSerializer[Track]):
@@ -181,6 +181,11 @@ class Tracks(Endpoints):
         services.edit(track=form.save(commit=False), changed=form.changed_data)
         return Response(_detail(request, get_object_or_404(selectors.tracks_for(user), pk=track.pk)))
 
+    @delete("tracks/<slug:slug>/", "track", who=[Organizer])
+    def delete_track(self, request: Request, slug: str) -> None:
+        """Delete a draft to which no run, pool, judgment or archive refers, with its topics, people and files."""
+        services.delete(track=track_of(request, slug), by=person_of(request))
+
     @post("tracks/<slug:slug>/open/", "open_track", TrackDetailSerializer, who=[Organizer])
     def open_track(self, request: Request, slug: str) -> Any:
         """Let teams submit runs."""
@@ -192,6 +197,15 @@ class Tracks(Endpoints):
         """Accept no more runs."""
         track = track_of(request, slug)
         return Response(_detail(request, services.close(track=track)))
+
+    @post("tracks/<slug:slug>/draft/", "back_to_draft", TrackDetailSerializer, who=[Organizer])
+    def back_to_draft(self, request: Request, slug: str) -> Any:
+        """Make an opened track a draft again.
+
+        Possible while nobody has downloaded a file or submitted a run.
+        """
+        track = track_of(request, slug)
+        return Response(_detail(request, services.back_to_draft(track=track)))
 
 
 urlpatterns = Tracks.urls()

@@ -8,9 +8,23 @@ from django.db.models import Exists, OuterRef
 from accounts.audit import services as audit
 from accounts.models import Role, User
 from assay.errors import Refused
+from jobs.files.deletion import check_unused, delete_unused, parts_in_words
 from tracks import acceptance, announcements  # noqa: F401  the second listens to the audit log
 from tracks.models import Deadline, Organizer, Track
+from web import times
+from web.pages import counted
 
+PARTS = frozenset({  # what only describes a draft: it is deleted with it
+    "participation.Announcement", "participation.AnnouncementMail", "participation.EndedMembership",
+    "participation.Invitation", "participation.InvitationUse", "participation.JoinRequest",
+    "participation.Membership", "participation.Team",
+    "tracks.Assessor", "tracks.Candidate", "tracks.CandidateChooser",
+    "tracks.CandidateFile", "tracks.CandidateSample", "tracks.Deadline",
+    "tracks.Delivery", "tracks.Download", "tracks.Fetch", "tracks.GuidelinesDraft",
+    "tracks.LeakCheck", "tracks.Machine",
+    "tracks.Milestone", "tracks.Organizer", "tracks.Row", "tracks.SampledCandidate", "tracks.Topic",
+    "tracks.TopicImport", "tracks.Webhook",
+})  # fmt: skip
 FIXED_ONCE_OPENED = {"slug", "protocol", "collection"}  # runs are checked against these fields
 
 
@@ -25,6 +39,16 @@ _opening_checks: list[OpeningCheck] = []
 def checks_opening(check_with: OpeningCheck) -> OpeningCheck:
     """Register a function that refuses to open a track for a reason of an app above this one."""
     _opening_checks.append(check_with)
+    return check_with
+
+
+DraftCheck = Callable[..., None]  # (track): refuses to make an opened track a draft again
+_draft_checks: list[DraftCheck] = []
+
+
+def checks_draft(check_with: DraftCheck) -> DraftCheck:
+    """Register a function of an app above this one that refuses to make an opened track a draft again."""
+    _draft_checks.append(check_with)
     return check_with
 
 
@@ -149,6 +173,70 @@ def open_for_runs(*, track: Track) -> Track:
     current.save(update_fields=["status", "is_closed_by_deadline"])
     audit.record(action="track.opened", subject=current, track=current)
     return current
+
+
+def check_draft(track: Track) -> None:
+    """Refuse to make an opened track a draft again: somebody may have begun to work with it.
+
+    Raises:
+        Refused: It is a draft, somebody who does not organize it downloaded a file, or an app above this one refuses.
+    """
+    if track.status == Track.Status.DRAFT:
+        raise TrackRefused(f"{track} is a draft.")
+    own = track.organizers.values("user")
+    if n := track.fetches.exclude(user__in=own).count():
+        raise TrackRefused(
+            f"{counted(n, 'file was,files were')} downloaded from {track}. Close it for runs instead of hiding it."
+        )
+    for check_with in _draft_checks:
+        check_with(track=track)
+
+
+@transaction.atomic
+def back_to_draft(*, track: Track) -> Track:
+    """Hide an opened track from all but its organizers, so that its topics and protocol can change again.
+
+    An opening time that has passed is removed, because it would open the track again at once.
+
+    Raises:
+        Refused: As `check_draft`.
+    """
+    current = lock(track.pk)
+    check_draft(current)
+    current.status, current.is_closed_by_deadline = Track.Status.DRAFT, False
+    current.save(update_fields=["status", "is_closed_by_deadline"])
+    past = current.deadlines.filter(kind="", opens_at__lte=times.now())
+    past.filter(closes_at=None).delete()
+    past.update(opens_at=None)
+    audit.record(action="track.hidden", subject=current, track=current)
+    return current
+
+
+def check_deletion(track: Track) -> None:
+    """Refuse to delete a track that was opened, or that runs, pools, judgments, qrels or archives refer to.
+
+    Raises:
+        Refused: It is no draft, or something refers to it.
+    """
+    if track.status != Track.Status.DRAFT:
+        raise TrackRefused(f"{track} was opened. Only a draft can be deleted.")
+    check_unused(track, PARTS)
+
+
+@transaction.atomic
+def delete(*, track: Track, by: User) -> None:
+    """Delete a draft with its topics, people, files and texts.
+
+    Raises:
+        Refused: As `check_deletion`.
+    """
+    current = lock(track.pk)
+    check_deletion(current)
+    details = {"deleted": parts_in_words(current, PARTS), "protocol": current.protocol.slug}
+    audit.record(
+        action="track.deleted", subject=f"{current} ({current.slug})", track=current, details=details, by=by
+    )
+    delete_unused(current, PARTS)
 
 
 @transaction.atomic

@@ -6,9 +6,11 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, oversees
+from jobs.files.deletion import parts_in_words
 from tracks.models import Track
-from tracks.tracks import selectors, services
+from tracks.tracks import opening, selectors, services
 from tracks.tracks.forms import TrackForm
+from web.confirmation import confirmation_page, deletion
 from web.forms import refusals_in
 from web.pages import context_of, form_page
 
@@ -22,13 +24,41 @@ def track(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/tracks/track.html", context_of(selectors.track_page(request.user, track)))
 
 
-@organizer_action
+@organizer_form
 def open_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Let teams submit runs. Organizers only."""
+    """Show what everybody will see; then let teams submit runs. Organizers only."""
     track = selectors.track_or_404(request.user, slug)
+    page = opening.opening_page(track)
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=track)
     services.open_for_runs(track=track)
     messages.success(request, f"{track} is open. Its teams can submit runs.")
     return redirect(track)
+
+
+@organizer_form
+def back_to_draft(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask, then hide an opened track that nobody has used. Organizers only."""
+    track = selectors.track_or_404(request.user, slug)
+    page = opening.draft_page(track)
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=track)
+    services.back_to_draft(track=track)
+    messages.success(request, f"{track} is a draft again.")
+    return redirect(track)
+
+
+@organizer_form
+def delete_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask, then delete a draft that nothing refers to. Organizers only."""
+    track = selectors.track_or_404(request.user, slug)
+    goes_with = parts_in_words(track, services.PARTS)
+    page = deletion(track, "track", lambda: services.check_deletion(track), goes_with=goes_with)
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=track)
+    services.delete(track=track, by=request.user)
+    messages.success(request, f"The track {track} is deleted.")
+    return redirect("home")
 
 
 @organizer_action

@@ -20,6 +20,7 @@ from corpus.models import DocumentLink, Import
 from jobs import services as jobs
 from jobs.models import Job
 from tests.helpers.api import api, call
+from tests.helpers.confirming import confirm
 from tests.helpers.dumps import answer, dump, question, row, write
 from tests.helpers.factories import (
     make_collection,
@@ -96,7 +97,7 @@ def test_check_lists_leaks_and_the_track_opens_only_with_a_reason(client: Client
     refused = client.post(opening)
     unexplained = client.post(reverse("tracks:accept_leaks", args=["lab"]), {"reason": ""})
     client.post(reverse("tracks:accept_leaks", args=["lab"]), {"reason": "It is a comment on style."})
-    opened = client.post(opening)
+    opened = confirm(client, opening)
 
     assert leaks_of(client) == [
         *(("mention", "2"), ("same title", "3"), ("near-duplicate", "1"), ("linked duplicate", "3"))
@@ -232,7 +233,7 @@ def test_track_does_not_open_after_a_check_of_something_else(
     else:
         Import.objects.create(collection=track.collection, name="more.xml", sha256="1" * 64)
 
-    refused = client.post(reverse("tracks:open_track", args=["lab"]))
+    refused = confirm(client, reverse("tracks:open_track", args=["lab"]))
     shown = call(api(make_organizer("olga")), "get", "leaks", "lab").json()
     overview = client.get(track.get_absolute_url()).content.decode()
 
@@ -243,7 +244,7 @@ def test_track_does_not_open_after_a_check_of_something_else(
     check(client)
     if latest := LeakCheck.objects.latest("pk").n_forbidden:
         client.post(reverse("tracks:accept_leaks", args=["lab"]), {"reason": f"All {latest} are harmless."})
-    assert client.post(reverse("tracks:open_track", args=["lab"])).status_code == 302
+    assert confirm(client, reverse("tracks:open_track", args=["lab"])).status_code == 302
 
 
 def test_checked_topics_do_not_change_before_a_set_opening_time(client: Client, track: Track) -> None:

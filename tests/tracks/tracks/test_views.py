@@ -9,16 +9,22 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Event, User
+from participation.invitations.services import Place, Terms, invite
+from participation.models import Team
+from pooling.models import Run
+from tests.helpers.confirming import confirm
 from tests.helpers.factories import (
     make_assessor,
     make_collection,
+    make_deadline,
     make_organizer,
     make_protocol,
     make_topic,
     make_track,
     make_user,
 )
-from tracks.models import Track
+from tracks.models import Fetch, Track
+from web.times import now
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +57,7 @@ def test_organizer_opens_and_closes_a_track(client: Client) -> None:
     make_topic(track, "A.1")
     client.force_login(make_organizer())
 
-    client.post(reverse("tracks:open_track", args=[track.slug]))
+    confirm(client, reverse("tracks:open_track", args=[track.slug]))
     track.refresh_from_db()
     opened = track.status
     client.post(reverse("tracks:close_track", args=[track.slug]))
@@ -69,7 +75,93 @@ def test_only_organizers_open_and_close_a_track(client: Client, name: str) -> No
     client.force_login(make_assessor(track))
     assert client.post(address).status_code == 403
     client.force_login(make_organizer())
-    assert client.get(address).status_code == 405
+    assert client.get(address).status_code == (405 if name == "close_track" else 200)
+
+
+def test_opening_says_what_is_public_fixed_and_missing_and_wants_the_remarks_accepted(client: Client) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    make_topic(track, "A.1")
+    address = reverse("tracks:open_track", args=[track.slug])
+    client.force_login(make_organizer())
+
+    page = client.get(address).content.decode()
+    unaccepted = client.post(address)
+    changed = client.post(address, {"remarks": "1"})
+    track.refresh_from_db()
+
+    for text in ("What everybody will see", "Fixed from now on", "You can still change", "Who is told"):
+        assert text in page
+    remarks = ["No deadline", "Teams cannot download the documents", "Leaks are not checked", "No teams"]
+    assert [text for text in remarks if text not in page] == []
+    assert "Open for runs with 4 remarks left" in page
+    assert (unaccepted.status_code, changed.status_code, track.status) == (422, 422, "draft")
+    assert "Accept the remarks that are left" in unaccepted.content.decode()
+    assert confirm(client, address).url == track.get_absolute_url()
+
+
+def test_what_blocks_the_opening_is_on_its_page_without_a_button(client: Client) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    client.force_login(make_organizer())
+
+    page = client.get(reverse("tracks:open_track", args=[track.slug])).content.decode()
+
+    assert f"{track} has no topics yet. Import its topic file first." in page
+    assert "btn-primary" not in page.partition("<main")[2]
+
+
+def test_invitation_that_nobody_accepted_is_a_remark_at_the_opening(client: Client) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    organizer = make_organizer()
+    invite(place=Place(track=track), terms=Terms(email="lee@example.org"), by=organizer)
+    client.force_login(organizer)
+
+    page = client.get(reverse("tracks:open_track", args=[track.slug])).content.decode()
+
+    assert "1 invitation is not accepted yet" in page
+    assert "lee@example.org" in page
+
+
+def test_opened_track_is_a_draft_again_while_nobody_has_used_it(client: Client) -> None:
+    track, organizer = make_track(), make_organizer()
+    make_deadline(track, opens_at=-60)
+    Fetch.objects.create(track=track, user=organizer, name="topics.xml")
+    address = reverse("tracks:back_to_draft", args=[track.slug])
+    client.force_login(organizer)
+
+    client.post(address)
+    track.refresh_from_db()
+
+    assert (track.status, track.deadlines.exists()) == ("draft", False)
+    assert Client().get(track.get_absolute_url()).status_code == 404
+    assert Event.objects.filter(action="track.hidden", track_id=track.pk, by=organizer).exists()
+
+
+def test_track_with_a_run_or_a_download_is_not_made_a_draft_again(client: Client) -> None:
+    with_run, fetched = make_track("with-run"), make_track("fetched")
+    team = Team.objects.create(track=with_run, name="Lab")
+    Run.objects.create(
+        track=with_run,
+        team=team,
+        tag="r1",
+        n_lines=1,
+        n_topics=1,
+        status=Run.Status.WITHDRAWN,
+        withdrawn_at=now(),
+        submitted_by=make_user(),
+    )
+    Fetch.objects.create(track=fetched, user=None, name="topics.xml")
+    client.force_login(make_organizer())
+
+    answers = {
+        track.slug: client.post(reverse("tracks:back_to_draft", args=[track.slug]))
+        for track in (with_run, fetched)
+    }
+    page = client.get(reverse("tracks:back_to_draft", args=["with-run"])).content.decode()
+
+    assert {slug: answer.status_code for slug, answer in answers.items()} == {"with-run": 409, "fetched": 409}
+    assert "with-run has 1 run. A withdrawn run counts too" in page
+    assert "1 file was downloaded from fetched" in answers["fetched"].content.decode()
+    assert set(Track.objects.values_list("status", flat=True)) == {"open"}
 
 
 def test_program_gets_a_refusal_as_json(client: Client) -> None:

@@ -1,0 +1,14 @@
+"""What a person does on a page that asks: read it, accept the remarks that are left, and press the button."""
+
+import re
+from typing import Any
+
+from django.test import Client
+
+REMARKS = re.compile(r'name="remarks"[^>]*\s+value="(\d+)"')
+
+
+def confirm(client: Client, address: str, **fields: Any) -> Any:
+    """The answer to the form of a confirmation page."""
+    left = REMARKS.search(client.get(address).content.decode())
+    return client.post(address, fields | ({"remarks": left[1]} if left else {}))

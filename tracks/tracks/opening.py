@@ -1,0 +1,101 @@
+"""The pages that ask before a track is opened for runs, and before it becomes a draft again."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from django.urls import reverse
+
+from tracks.models import Track
+from tracks.tracks import services
+from web import times
+from web.confirmation import Check, Confirmation, refusals
+from web.pages import counted
+
+ORDER = ("ok", "look", "stop")
+Reader = Callable[[Track], Iterable[Check]]
+_readers: list[Reader] = []
+
+
+def says_if_ready(reader: Reader) -> Reader:
+    """Register a function of a noun or an app above this one that yields lines for the page of the opening."""
+    _readers.append(reader)
+    return reader
+
+
+def opening_page(track: Track) -> Confirmation:
+    """What everybody will see once a track is open, what is fixed then, and what is missing."""
+    checks = [*_own_checks(track), *(check for reader in _readers for check in reader(track))]
+    checks += refusals(partial(services.check_opening, track))
+    is_draft = track.status == Track.Status.DRAFT
+    fixed = ["Topics", f"Protocol {track.protocol.slug}", "Collection", f"Address /tracks/{track.slug}/"]
+    text = (
+        "From this moment everybody sees the track, and teams can submit runs. You can go back to a draft only while "
+        "nobody has downloaded a file or submitted a run."
+    )
+    return Confirmation(
+        act=f"Open {track} for runs",
+        lead="Check what everybody will see." + (" A part of this cannot be undone." if is_draft else ""),
+        button="Open for runs",
+        keep="Not yet",
+        back=track.get_absolute_url(),
+        text=text if is_draft else "Teams can submit and withdraw runs again.",
+        checks=sorted(checks, key=lambda check: ORDER.index(check.state)),
+        fixed=fixed if is_draft else (),
+        changeable=[
+            "Deadlines and dates",
+            "People, teams and roles",
+            "Data, guidelines, description",
+            "Closing and opening again",
+        ]
+        if is_draft
+        else (),
+        told="No e-mail is sent by this step. Announce the opening afterwards, on the page of announcements.",
+        preview="tracks/tracks/_opening.html",
+        context={"n_topics": track.topics.count(), "closing": _closing(track)},
+    )
+
+
+def _own_checks(track: Track) -> Iterator[Check]:
+    address = partial(reverse, args=[track.slug])
+    codes = list(track.topics.values_list("code", flat=True))
+    if codes:
+        named = codes[0] if len(codes) == 1 else f"{codes[0]} to {codes[-1]}"
+        yield Check("ok", counted(len(codes), "topic"), f"{named}. No topic is added or removed afterwards.")
+    collection = track.collection
+    if collection is None:
+        detail = "Runs are accepted whatever documents they name."
+        yield Check("look", "No collection", detail, address("tracks:edit_track"), "Choose the collection")
+    elif collection.status != collection.Status.READY:
+        yield Check(
+            "look",
+            f"The collection {collection} is {collection.get_status_display()}",
+            "",
+            collection.get_absolute_url(),
+            "See the collection",
+        )
+    else:
+        yield Check("ok", f"Collection {collection}")
+    if closing := _closing(track):
+        yield Check("ok", f"Runs close {closing}")
+    else:
+        detail = "The track stays open until you close it by hand."
+        yield Check("look", "No deadline", detail, address("tracks:deadlines"), "Set a deadline")
+
+
+def _closing(track: Track) -> str:
+    """The first closing time of a track, in words."""
+    row = track.deadlines.exclude(closes_at=None).order_by("closes_at").first()
+    return times.in_words(row.closes_at, row.zone) if row and row.closes_at else ""
+
+
+def draft_page(track: Track) -> Confirmation:
+    """What becomes of an opened track that is made a draft again."""
+    return Confirmation(
+        act=f"Make {track} a draft again",
+        button="Back to draft",
+        back=track.get_absolute_url(),
+        text="Only organizers see a draft. Topics, protocol and collection can change again.",
+        checks=list(refusals(partial(services.check_draft, track))),
+        changeable=["Topics", "Protocol", "Collection", "Address"],
+        told="Nobody. Links to the track lead to “Page not found” until you open it again.",
+    )

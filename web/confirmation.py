@@ -1,0 +1,106 @@
+"""The page that asks before something that cannot be undone. Decision: ADR 74.
+
+It shows whether all is ready, what is fixed from now on, what can still change, and who is told. The services decide:
+a reason that blocks is the refusal of the service, and the page only shows it earlier.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from assay.errors import Refused
+from web.pages import counted
+
+
+class Check(NamedTuple):
+    """A line under *Ready?*. `look` is a remark with a link to the page that solves it; `stop` blocks."""
+
+    state: Literal["ok", "look", "stop"]
+    label: str
+    detail: str = ""
+    address: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What a page asks. `act` is its heading, and `button` says what is done; `back` is the page of those who do not.
+
+    `fixed` and `changeable` are noun phrases; `told` says in a sentence who gets to know.
+    """
+
+    act: str
+    button: str
+    back: str
+    text: str = ""
+    checks: Sequence[Check] = ()
+    fixed: Sequence[str] = ()
+    changeable: Sequence[str] = ()
+    told: str = ""
+    lead: str = ""
+    keep: str = "Cancel"
+    is_danger: bool = False
+    preview: str = ""  # a template
+    context: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def remarks(self) -> int:
+        return sum(check.state == "look" for check in self.checks)
+
+    @property
+    def blocking(self) -> list[str]:
+        return [check.label for check in self.checks if check.state == "stop"]
+
+    @property
+    def accepts(self) -> str:
+        """The label of the checkbox for what is left."""
+        return f"{self.button} with {counted(self.remarks, 'remark')} left" if self.remarks else ""
+
+    def is_given(self, request: HttpRequest) -> bool:
+        """Return whether a request confirms it, with as many remarks as there are now.
+
+        What is blocked goes to the service too, which refuses it in the words of the page.
+        """
+        if request.method != "POST":
+            return False
+        is_accepted = not self.remarks or request.POST.get("remarks") == str(self.remarks)
+        return is_accepted or bool(self.blocking)
+
+
+def refusals(*services: Callable[[], object]) -> Iterator[Check]:
+    """Yield what the checks of services refuse, as lines that block."""
+    for service in services:
+        try:
+            service()
+        except Refused as refusal:
+            yield Check("stop", refusal.message)
+
+
+def deletion(
+    row: Any, noun: str, check: Callable[[], object], *, goes_with: Sequence[str] = (), back: str = ""
+) -> Confirmation:
+    """The question before a row is deleted, with what `goes_with` it. `check` refuses if something refers to it."""
+    return Confirmation(
+        act=f"Delete the {noun} {row}",
+        button=f"Delete {noun}",
+        back=back or row.get_absolute_url(),
+        text="You cannot undo this." + (f" Deleted with it: {', '.join(goes_with)}." if goes_with else ""),
+        checks=[*refusals(check)] or [Check("ok", "Nothing refers to it")],
+        told="Nobody. The audit log keeps who deleted it, and when.",
+        is_danger=True,
+    )
+
+
+def confirmation_page(
+    request: HttpRequest, confirmation: Confirmation, *, layout: str = "base.html", **context: Any
+) -> HttpResponse:
+    """The page. Status 422 if a request did not accept the remarks that are left, or its form has errors."""
+    form = context.get("form")
+    is_wrong = request.method == "POST"
+    errors = ["Accept the remarks that are left, or resolve them."] if is_wrong and not form else []
+    page = {"confirmation": confirmation, "layout": layout, "errors": errors}
+    context = page | {"tab": "", "form": None, "crumbs": ()} | confirmation.context | context
+    return render(request, "confirmation.html", context, status=422 if is_wrong else 200)
