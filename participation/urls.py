@@ -53,6 +53,7 @@ urlpatterns = [
     path("tracks/<slug:slug>/people/<int:user_id>/remove/", people.remove_assessor, name="remove_assessor"),
     path("tracks/<slug:slug>/people/team/", people.create_team, name="create_team"),
     path("tracks/<slug:slug>/people/organizers/", people.set_organizer, name="set_organizer"),
+    path("tracks/<slug:slug>/people/organizers/leave/", people.leave_organizers, name="leave_organizers"),
     path("tracks/<slug:slug>/people/<int:user_id>/link/", people.make_link, name="make_login_link"),
     # interaction
     path("tracks/<slug:slug>/interaction/", interaction.interaction, name="interaction"),

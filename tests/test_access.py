@@ -261,7 +261,8 @@ participation:join                            9999999999
 participation:leave_team                      5555555555
 participation:make_login_link                 5555555555
 participation:people                          L333330040
-participation:remove_assessor                 5555555555
+participation:remove_assessor                 L333330340
+participation:leave_organizers                L333330340
 participation:set_groups                      5555555555
 participation:refuse_request                  5555555555
 participation:revoke_invitation               5555555555
@@ -373,11 +374,11 @@ tracks:new_topic                        L333330343
 tracks:derive_topics                    L333330343
 tracks:delete_topic                     L333330343
 tracks:delete_track                     L333330343
-tracks:delete_protocol                  L333334440
+tracks:delete_protocol                  L333330340
 assessment:delete_batch                 L333330343
 pooling:delete_pool                     L333330343
-participation:delete_team               L444430443
-corpus:delete_collection                L333334440
+participation:delete_team               L333330343
+corpus:delete_collection                L333330340
 tracks:new_sample                       L333330343
 tracks:sample_file                      L333330043
 tracks:settle                           L44444RR44
@@ -428,6 +429,7 @@ participation:set_organizer                   5555555555
 """
 OF_COLLECTIONS = {
     "corpus:collection",
+    "corpus:delete_collection",
     "corpus:collection_imports",
     "corpus:disagreements",
     "corpus:find",
@@ -645,7 +647,7 @@ def build_visited() -> Visited:
     urls = {}
     for name in named():
         parameters = _parameters(name)
-        if name == "tracks:protocol":
+        if name in {"tracks:protocol", "tracks:delete_protocol"}:
             urls[name] = reverse(name, args=[scene.track.protocol.slug])
         elif name in OF_COLLECTIONS:
             urls[name] = reverse(name, args=[searched.slug])

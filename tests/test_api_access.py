@@ -359,11 +359,11 @@ POST new_topic                           13333301343 3330
 POST derive_topics                       13333301343 3330
 DELETE topic                             13333301343 3330
 DELETE track                             13333301343 3330
-DELETE protocol                          13333341344 4334
+DELETE protocol                          13333301340 3330
 DELETE batch                             13333301343 3330
 DELETE pool                              13333301343 3330
 DELETE team                              13333301343 3330
-DELETE collection                        13333341344 4334
+DELETE collection                        13333301340 3330
 GET organizers                           13333301040 0333
 PUT organizer                            13333301340 3330
 DELETE organizer                         13333341344 3334

@@ -116,6 +116,7 @@ participation:change_member: PATCH team_member, DELETE team_member
 participation:set_groups: PUT assessor_groups
 participation:set_organizer: PUT organizer, DELETE organizer
 participation:remove_assessor: DELETE assessor
+participation:leave_organizers: DELETE organizer
 participation:nominate: PUT nominations
 participation:set_address: PUT system
 participation:plan_sessions: POST plan_sessions

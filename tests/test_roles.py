@@ -125,6 +125,38 @@ def test_roles_are_given_exchanged_and_taken_and_a_track_keeps_an_organizer(scen
     ]
 
 
+def test_organizer_is_asked_before_removing_oneself_and_the_last_one_stays(scene: Scene) -> None:
+    Organizer.objects.filter(track=scene.track).delete()
+    first, slug = make_role(scene.track, "first"), scene.track.slug
+    address = reverse("participation:leave_organizers", args=[slug])
+    client = as_user(first)
+
+    alone = client.get(address).content.decode()
+    make_role(scene.track, "other")
+    asked = client.post(
+        reverse("participation:set_organizer", args=[slug]), {"username": "first", "role": "none"}
+    )
+    kept = scene.track.organizers.filter(user=first).exists()
+    left = client.post(address)
+
+    assert "first is the only organizer of" in alone
+    assert "btn-danger" not in alone.partition("<main")[2]
+    assert (asked.url, kept, left.status_code) == (address, True, 302)
+    assert not scene.track.organizers.filter(user=first).exists()
+
+
+def test_page_says_what_becomes_of_the_work_of_an_assessor_before_they_are_removed(scene: Scene) -> None:
+    zoe = make_assessor(scene.track, "zoe")
+    client = as_user(make_role(scene.track, "first"))
+    address = reverse("participation:remove_assessor", args=[scene.track.slug, zoe.pk])
+
+    page = client.get(address).content.decode()
+    client.post(address)
+
+    assert "The judgments of zoe are kept and still count" in page
+    assert not scene.track.assessors.filter(user=zoe).exists()
+
+
 def test_page_of_people_shows_a_chair_no_heading_of_what_only_organizers_do(scene: Scene) -> None:
     address = reverse("participation:people", args=[scene.track.slug])
     make_assessor(scene.track, "zoe")

@@ -1,7 +1,7 @@
 """The page that asks before something that cannot be undone. Decision: ADR 74.
 
-It shows whether all is ready, what is fixed from now on, what can still change, and who is told. The services decide:
-a reason that blocks is the refusal of the service, and the page only shows it earlier.
+It shows whether all is ready, what is fixed from now on, what can still change, and who is notified. The services
+decide: a reason that blocks is the refusal of the service, and the page only shows it earlier.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,9 +27,9 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class Confirmation:
-    """What a page asks. `act` is its heading, and `button` says what is done; `back` is the page of those who do not.
+    """The question of a page: `act` is its heading, `button` says what is done, `back` is the page for a no.
 
-    `fixed` and `changeable` are noun phrases; `told` says in a sentence who gets to know.
+    `fixed` and `changeable` are noun phrases; `notified` says in a sentence who gets to know.
     """
 
     act: str
@@ -39,7 +39,7 @@ class Confirmation:
     checks: Sequence[Check] = ()
     fixed: Sequence[str] = ()
     changeable: Sequence[str] = ()
-    told: str = ""
+    notified: str = ""
     lead: str = ""
     keep: str = "Cancel"
     is_danger: bool = False
@@ -89,7 +89,7 @@ def deletion(
         back=back or row.get_absolute_url(),
         text="You cannot undo this." + (f" Deleted with it: {', '.join(goes_with)}." if goes_with else ""),
         checks=[*refusals(check)] or [Check("ok", "Nothing refers to it")],
-        told="Nobody. The audit log keeps who deleted it, and when.",
+        notified="Nobody. The audit log keeps who deleted it, and when.",
         is_danger=True,
     )
 

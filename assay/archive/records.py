@@ -138,7 +138,7 @@ class BatchRecord:
 class RunRecord:
     """A run. `report` is that of its check at submission, and `sha256` that of the submitted bytes.
 
-    `priority` is its place among the runs of its team. `reason` says why it was disqualified.
+    `priority` is its place among the runs of its team. `reason` says why it was disqualified or withdrawn.
     """
 
     number: int

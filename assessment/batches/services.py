@@ -271,7 +271,7 @@ def check_deletion(batch: Batch) -> None:
     """Refuse to delete a batch that was opened, or that judgments refer to.
 
     Raises:
-        Refused: It is no draft, or something refers to it.
+        Refused: It was opened, or something refers to it.
     """
     if batch.status != Batch.Status.DRAFT:
         raise WrongState(batch, "deleted")

@@ -78,7 +78,7 @@ EXPLAINED = {
     ),
     "howto/run-a-campaign.html#invite-assessors-and-teams": (
         "tracks:edit_agreement participation:people participation:add_people participation:invite_person "
-        "participation:make_login_link"
+        "participation:make_login_link participation:remove_assessor participation:leave_organizers"
     ),
     "roles/participant.html#submit-a-run": "pooling:runs pooling:withdraw",
     "roles/participant.html#write-a-run": "pooling:submit",

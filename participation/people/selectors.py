@@ -14,7 +14,7 @@ from participation.requests.selectors import OpenRequest, open_requests_for, ope
 from participation.teams.selectors import deciding, is_manager
 from tracks.agreements.selectors import acceptances_of
 from tracks.models import AgreementAcceptance, Assessor, Organizer, Track
-from tracks.tracks.opening import says_if_ready
+from tracks.tracks.selectors import says_if_ready
 from web.confirmation import Check
 from web.pages import counted
 

@@ -22,7 +22,7 @@ from participation.invitations.forms import TermsForm
 from participation.invitations.selectors import LINK_COLUMNS, invitations_of, link_rows, shared_links
 from participation.invitations.services import Place
 from participation.models import Team
-from participation.people import selectors, services
+from participation.people import questions, selectors, services
 from participation.people.forms import (
     GroupsForm,
     ListForm,
@@ -169,14 +169,17 @@ def set_groups(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect("participation:people", track.slug)
 
 
-@require_POST
+@read_and_post
 @people_form
 def remove_assessor(request: AuthenticatedRequest, slug: str, user_id: int) -> HttpResponse:
-    """End somebody's work as an assessor. Organizers only."""
+    """Ask, then end somebody's work as an assessor. Organizers only."""
     track = _track(request, slug)
     user = selectors.person_of(track, user_id)
     if user is None:
         raise Http404
+    page = questions.removal_page(track, user)
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=track, tab="people")
     assessor_services.remove(track=track, user=user, by=request.user)
     messages.success(request, f"{user} no longer judges for {track}. Their judgments stay.")
     return redirect("participation:people", track.slug)
@@ -191,6 +194,8 @@ def set_organizer(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, track, organizer_form=form)
     user, role = form.cleaned_data["username"], form.cleaned_data["role"]
+    if role == "none" and user == request.user:
+        return redirect("participation:leave_organizers", track.slug)
     if role != "none":
         reason = form.cleaned_data["reason"]
         organizers.appoint(track=track, user=user, role=role, by=request.user, reason=reason)
@@ -200,6 +205,19 @@ def set_organizer(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         messages.success(request, f"{user} has no longer a role in organizing {track}.")
     may_stay = request.user.is_administrator or role == "organizer" or user != request.user
     return redirect("participation:people", track.slug) if may_stay else redirect("home")
+
+
+@read_and_post
+@people_form
+def leave_organizers(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask, then take the role of an organizer or a chair from oneself. Organizers and administrators."""
+    track = _track(request, slug)
+    page = questions.leaving_page(track, request.user)
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=track, tab="people")
+    organizers.dismiss(track=track, user=request.user, by=request.user)
+    messages.success(request, f"You have no longer a role in organizing {track}.")
+    return redirect("home")
 
 
 @require_POST

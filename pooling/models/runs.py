@@ -1,6 +1,6 @@
 """Runs."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -141,6 +141,12 @@ class RunChange(models.Model):
         ANSWERED = "answered", "answers changed"
         DISQUALIFIED = "disqualified", "disqualified"
         REINSTATED = "reinstated", "disqualification reversed"
+        WITHDRAWN = "withdrawn", "withdrawn at the request of its team"
+
+    REASONED: ClassVar[dict[str, str]] = {
+        Run.Status.DISQUALIFIED: Kind.DISQUALIFIED,
+        Run.Status.WITHDRAWN: Kind.WITHDRAWN,
+    }
 
     run = models.ForeignKey(Run, models.PROTECT, related_name="changes")
     kind = models.CharField(max_length=12, choices=Kind)

@@ -273,6 +273,15 @@ class ReasonSerializer(Strict):
     reason = serializers.CharField(max_length=2_000, help_text="The team sees it.")
 
 
+class WithdrawalSerializer(Strict):
+    reason = serializers.CharField(
+        max_length=2_000,
+        required=False,
+        default="",
+        help_text="After the deadline: why the team withdraws it. The team sees it.",
+    )
+
+
 class OwedRunsSerializer(serializers.Serializer[selectors.OwedRuns]):
     """Runs of a kind that a team lacks."""
 
@@ -440,14 +449,18 @@ class Runs(Endpoints):
         """Download a run as it was uploaded, or its lines below a header that says how it was made."""
         return file_of(request, self.run(request, run_id))
 
-    @post("runs/<int:run_id>/withdraw/", "withdraw_run", RunSerializer)
+    @post("runs/<int:run_id>/withdraw/", "withdraw_run", RunSerializer, takes=WithdrawalSerializer)
     def withdraw_run(self, request: Request, run_id: int) -> Any:
         """Withdraw a run.
 
-        Its team, and organizers, until the deadline. The run stays in the history of the team.
+        Its team, and organizers, until the deadline; afterwards organizers, with a reason. The run stays in the history
+        of the team.
         """
-        run = self.run(request, run_id)
-        services.withdraw(run=run, by=person_of(request))
+        run, reason = self.run(request, run_id), self.validated(request)["reason"]
+        if reason:
+            changes.withdraw_for_team(run=run, reason=reason, by=person_of(request))
+        else:
+            services.withdraw(run=run, by=person_of(request))
         return self.run(request, run_id)
 
     @post("runs/<int:run_id>/move/", "move_run", RunSerializer, takes=MoveSerializer)

@@ -1,6 +1,7 @@
 """Changes of submitted runs: the description, the order of a team's runs, and disqualification."""
 
 from django.db import transaction
+from django.utils import timezone
 
 from accounts.audit import services as audit
 from accounts.models import User
@@ -102,6 +103,30 @@ def disqualify(*, run: Run, reason: str, by: User) -> Run:
 
 
 @transaction.atomic
+def withdraw_for_team(*, run: Run, reason: str, by: User) -> Run:
+    """Withdraw a run after its deadline, because its team asks for it. It is not disqualified.
+
+    Existing leaderboards keep the run and mark it; new pools and leaderboards leave it out.
+    """
+    track, run = _lock(run)
+    _check_reason(run, reason, by)
+    if acceptance.state(track, run.kind).is_accepting:
+        raise ChangeRefused(
+            f"{track} still accepts {run.kind} runs, so {run.team} can withdraw {run.tag} itself."
+        )
+    if run.status != Run.Status.SUBMITTED:
+        raise ChangeRefused(
+            f"{run.tag} is {run.get_status_display()}; only a submitted run can be withdrawn."
+        )
+    run.status, run.withdrawn_by, run.withdrawn_at = Run.Status.WITHDRAWN, by, timezone.now()
+    run.save(update_fields=["status", "withdrawn_by", "withdrawn_at"])
+    RunChange.objects.create(run=run, kind=RunChange.Kind.WITHDRAWN, text=reason.strip(), by=by)
+    details = {"team": run.team.name, "reason": reason.strip(), "after the deadline": True}
+    audit.record(action="run.withdrawn", subject=run, track=track, details=details, by=by)
+    return run
+
+
+@transaction.atomic
 def reinstate(*, run: Run, reason: str, by: User) -> Run:
     """Reverse a disqualification: new pools and leaderboards contain the run again."""
     _, run = _lock(run)
@@ -113,7 +138,7 @@ def reinstate(*, run: Run, reason: str, by: User) -> Run:
 
 def _check_reason(run: Run, reason: str, by: User) -> None:
     if not by.organizes(run.track_id):
-        raise ChangeRefused("Only organizers disqualify a run or reverse that.")
+        raise ChangeRefused("Only organizers change the state of a run after its deadline.")
     if not reason.strip():
         raise ChangeRefused("Give a reason. The team sees it.")
 

@@ -36,6 +36,7 @@ from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web import times
+from web.confirmation import Confirmation
 from web.pages import counted, size
 
 STATE_ORDER = Case(
@@ -320,6 +321,37 @@ def run_page(user: User, run: Run) -> RunPage:
         may_submit_another=is_open and may_submit,
         has_lines=_has_lines(run),
     )
+
+
+class WithdrawalPage(NamedTuple):
+    """The question before a run is withdrawn; `is_late` after its deadline, when an organizer gives a reason."""
+
+    question: Confirmation
+    is_late: bool
+
+
+def withdrawal_page(user: User, run: Run) -> WithdrawalPage:
+    """The question for a user: the track of the run says whether it is still the team's own."""
+    is_late = user.organizes(run.track_id) and not state(run.track, run.kind).is_accepting
+    again = "" if is_late else " Until the track closes, the team can submit its tag and its file again."
+    fixed = ["New pools and leaderboards leave it out", "It stays in the history of the team"]
+    if is_late:
+        fixed.append("Leaderboards that have it stay as they are, and mark it")
+    question = Confirmation(
+        act=f"Withdraw {run.tag}",
+        lead=f"A run of {run.team}, submitted",
+        button="Withdraw run",
+        keep="Keep run",
+        back=run.get_absolute_url(),
+        text=f"You cannot undo this.{again}",
+        fixed=fixed,
+        changeable=["Its team sees the reason, and can ask you to submit another run for it"]
+        if is_late
+        else (),
+        notified="Nobody. The team sees it on the page of the run.",
+        is_danger=True,
+    )
+    return WithdrawalPage(question, is_late)
 
 
 def _has_lines(run: Run) -> bool:

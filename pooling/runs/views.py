@@ -36,6 +36,7 @@ from pooling.runs.selectors import Answer
 from tracks.agreements.selectors import has_accepted
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
+from web.confirmation import confirmation_page
 from web.downloads import download, stored_file
 from web.forms import CompareForm
 from web.pages import context_of, read_and_post
@@ -109,11 +110,18 @@ def file_of(request: HttpRequest | Request, run: Run) -> HttpResponseBase:
 @read_and_post
 @chairs_only_read
 def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
-    """Ask for confirmation, then withdraw the run. Its team, and organizers, until the track closes."""
+    """Ask, then withdraw the run. Its team, and organizers, until the deadline; then organizers, with a reason."""
     run = _run(request, run_id)
-    if request.method != "POST":
-        return _ask(request, run, Form(), "withdraw", "Withdraw", "Withdraw run")
-    services.withdraw(run=run, by=request.user)
+    page = selectors.withdrawal_page(request.user, run)
+    form = ReasonForm(request.POST or None) if page.is_late else None
+    if not page.question.is_given(request) or (form is not None and not form.is_valid()):
+        crumbs = [("Runs", reverse("pooling:runs", args=[run.track.slug])), (run.tag, run.get_absolute_url())]
+        context = {"form": form, "track": run.track, "crumbs": crumbs, "tab": "runs"}
+        return confirmation_page(request, page.question, layout="tracks/base.html", **context)
+    if form is None:
+        services.withdraw(run=run, by=request.user)
+    else:
+        changes.withdraw_for_team(run=run, by=request.user, **form.cleaned_data)
     messages.success(request, f"{run.tag} is withdrawn.")
     return redirect("pooling:team_runs", run.track.slug, run.team_id)
 

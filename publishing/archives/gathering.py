@@ -248,16 +248,16 @@ def _assessors(track: Track, names: Mapping[int, str]) -> list[AssessorRecord]:
 
 
 def _run(number: int, run: Run) -> RunRecord:
-    disqualified = None
-    if run.status == Run.Status.DISQUALIFIED:
-        disqualified = run.changes.filter(kind=RunChange.Kind.DISQUALIFIED).last()
+    change = None
+    if run.status in RunChange.REASONED:
+        change = run.changes.filter(kind=RunChange.REASONED[run.status]).last()
     return record_of(
         RunRecord,
         run,
         number=number,
         team=run.team.name,
         file=f"runs/{number:03d}{_extension(run.file_name) or '.txt'}",
-        reason=disqualified.text if disqualified else "",
+        reason=change.text if change else "",
     )
 
 

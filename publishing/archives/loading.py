@@ -386,8 +386,8 @@ def _run(load: Loading, record: RunRecord, files: StoredRun) -> Run:
         withdrawn_at=moment_of(record.withdrawn_at or record.submitted_at) if is_withdrawn else None,
     )
     run.save()
-    if record.status == Run.Status.DISQUALIFIED:
-        RunChange.objects.create(run=run, kind=RunChange.Kind.DISQUALIFIED, text=record.reason, by=load.by)
+    if record.status == Run.Status.DISQUALIFIED or (is_withdrawn and record.reason):
+        RunChange.objects.create(run=run, kind=RunChange.REASONED[run.status], text=record.reason, by=load.by)
     return run
 
 

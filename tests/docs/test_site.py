@@ -40,7 +40,6 @@ NO_PAGES = {
     *("publishing:archive_file", "publishing:delete_archive"),
     *(
         "participation:end_session",
-        "participation:remove_assessor",
         "participation:set_groups",
         "participation:set_organizer",
         "participation:interaction_data",

@@ -1,4 +1,4 @@
-"""What a person does on a page that asks: read it, accept the remarks that are left, and press the button."""
+"""Do as a person on a page that asks: read it, accept the remarks that are left, and press the button."""
 
 import re
 from typing import Any

@@ -49,13 +49,23 @@ def dismiss(*, track: Track, user: User, by: User | None = None) -> None:
         TrackRefused: The user has no such role, or is the last organizer.
     """
     current = track_services.lock(track.pk)
-    row = Organizer.objects.filter(track=current, user=user).first()
-    if row is None:
-        raise TrackRefused(f"{user} neither organizes nor chairs {current}.")
-    if not row.is_chair:
-        _check_others(current, user)
+    row = check_dismissal(track=current, user=user)
     row.delete()
     audit.record(action="organizer.dismissed", subject=user, track=current, details={"role": row.role}, by=by)
+
+
+def check_dismissal(*, track: Track, user: User) -> Organizer:
+    """The row of an organizer or chair whose role can be taken.
+
+    Raises:
+        TrackRefused: As `dismiss`.
+    """
+    row = Organizer.objects.filter(track=track, user=user).first()
+    if row is None:
+        raise TrackRefused(f"{user} neither organizes nor chairs {track}.")
+    if not row.is_chair:
+        _check_others(track, user)
+    return row
 
 
 def check(*, user: User) -> None:

@@ -17,8 +17,7 @@ from tracks.agreements.selectors import has_accepted
 from tracks.downloads.contents import Item, is_private, original_name, originals, sample_runs, topic_files
 from tracks.markdown import plain_html
 from tracks.models import Download, Fetch, Track
-from tracks.tracks.opening import says_if_ready
-from tracks.tracks.selectors import released_to
+from tracks.tracks.selectors import released_to, says_if_ready
 from web import times
 from web.confirmation import Check
 

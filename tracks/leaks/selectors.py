@@ -15,7 +15,7 @@ from assay.digests import sha256_of
 from corpus.models import Collection, Import
 from jobs.models import Job
 from tracks.models import CandidateFile, LeakCheck, Track
-from tracks.tracks.opening import says_if_ready
+from tracks.tracks.selectors import says_if_ready
 from web.confirmation import Check
 from web.pages import counted
 

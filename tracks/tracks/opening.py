@@ -1,30 +1,23 @@
 """The pages that ask before a track is opened for runs, and before it becomes a draft again."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from django.urls import reverse
 
 from tracks.models import Track
 from tracks.tracks import services
+from tracks.tracks.selectors import readiness
 from web import times
 from web.confirmation import Check, Confirmation, refusals
 from web.pages import counted
 
 ORDER = ("ok", "look", "stop")
-Reader = Callable[[Track], Iterable[Check]]
-_readers: list[Reader] = []
-
-
-def says_if_ready(reader: Reader) -> Reader:
-    """Register a function of a noun or an app above this one that yields lines for the page of the opening."""
-    _readers.append(reader)
-    return reader
 
 
 def opening_page(track: Track) -> Confirmation:
-    """What everybody will see once a track is open, what is fixed then, and what is missing."""
-    checks = [*_own_checks(track), *(check for reader in _readers for check in reader(track))]
+    """The question before a track is opened: the public view, what is fixed then, and what is missing."""
+    checks = [*_own_checks(track), *readiness(track)]
     checks += refusals(partial(services.check_opening, track))
     is_draft = track.status == Track.Status.DRAFT
     fixed = ["Topics", f"Protocol {track.protocol.slug}", "Collection", f"Address /tracks/{track.slug}/"]
@@ -49,7 +42,7 @@ def opening_page(track: Track) -> Confirmation:
         ]
         if is_draft
         else (),
-        told="No e-mail is sent by this step. Announce the opening afterwards, on the page of announcements.",
+        notified="No e-mail is sent by this step. Announce the opening afterwards, on the page of announcements.",
         preview="tracks/tracks/_opening.html",
         context={"n_topics": track.topics.count(), "closing": _closing(track)},
     )
@@ -89,7 +82,7 @@ def _closing(track: Track) -> str:
 
 
 def draft_page(track: Track) -> Confirmation:
-    """What becomes of an opened track that is made a draft again."""
+    """The question before an opened track is made a draft again."""
     return Confirmation(
         act=f"Make {track} a draft again",
         button="Back to draft",
@@ -97,5 +90,5 @@ def draft_page(track: Track) -> Confirmation:
         text="Only organizers see a draft. Topics, protocol and collection can change again.",
         checks=list(refusals(partial(services.check_draft, track))),
         changeable=["Topics", "Protocol", "Collection", "Address"],
-        told="Nobody. Links to the track lead to “Page not found” until you open it again.",
+        notified="Nobody. Links to the track lead to “Page not found” until you open it again.",
     )

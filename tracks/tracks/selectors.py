@@ -1,5 +1,6 @@
 """Tracks, who may see them and get their parts, and the overview page."""
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
@@ -12,6 +13,22 @@ from assay.protocols.schema import Protocol
 from tracks.acceptance import Acceptance, is_due, states_for
 from tracks.models import Download, Milestone, Track
 from tracks.protocols.selectors import protocol_page
+from web.confirmation import Check
+
+Reader = Callable[[Track], Iterable[Check]]
+_readers: list[Reader] = []
+
+
+def says_if_ready(reader: Reader) -> Reader:
+    """Register a function of a noun or an app above this one that yields lines for the page of the opening."""
+    _readers.append(reader)
+    return reader
+
+
+def readiness(track: Track) -> Iterator[Check]:
+    """Yield the lines of all registered functions."""
+    for reader in _readers:
+        yield from reader(track)
 
 
 @dataclass(frozen=True)

@@ -216,7 +216,7 @@ def check_deletion(track: Track) -> None:
     """Refuse to delete a track that was opened, or that runs, pools, judgments, qrels or archives refer to.
 
     Raises:
-        Refused: It is no draft, or something refers to it.
+        Refused: It was opened, or something refers to it.
     """
     if track.status != Track.Status.DRAFT:
         raise TrackRefused(f"{track} was opened. Only a draft can be deleted.")

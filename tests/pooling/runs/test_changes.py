@@ -9,11 +9,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from accounts.models import Event
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool, PoolRun, Run, RunChange
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services
+from tests.helpers.api import api, call
 from tests.helpers.runs import lines_of, run_bytes
 from tests.pooling.conftest import Scene
 from tracks.tracks import services as track_services
@@ -228,6 +230,41 @@ def test_run_that_is_disqualified_while_its_pool_is_built_is_not_counted(scene: 
 
     pool.refresh_from_db()
     assert pool.recount["without"] == [run.pk]
+
+
+def test_team_withdraws_a_run_after_the_deadline_by_an_organizer_who_gives_the_reason(scene: Scene) -> None:
+    run = submit(scene, "run-1")
+    address = reverse("pooling:withdraw", args=[run.pk])
+    open_page = browser(scene.organizer).get(address).content.decode()
+    track_services.close(track=scene.track)
+
+    refused = browser(scene.member).post(address)
+    page = browser(scene.organizer).get(address).content.decode()
+    unexplained = browser(scene.organizer).post(address, {"reason": ""})
+    withdrawn = browser(scene.organizer).post(address, {"reason": "Built on the wrong index."})
+    run.refresh_from_db()
+
+    assert ("Reason" in open_page, "Reason" in page) == (False, True)
+    assert (refused.status_code, unexplained.status_code, withdrawn.status_code) == (409, 422, 302)
+    assert (run.status, run.withdrawn_by) == ("withdrawn", scene.organizer)
+    event = Event.objects.get(action="run.withdrawn")
+    assert event.details["reason"] == "Built on the wrong index."
+    seen = browser(scene.member).get(run.get_absolute_url()).content.decode()
+    assert "At the request of its team: Built on the wrong index." in seen
+    assert "isqualified" not in seen
+
+
+def test_program_withdraws_a_run_after_the_deadline_with_a_reason(scene: Scene) -> None:
+    run = submit(scene, "run-1")
+    track_services.close(track=scene.track)
+    client = api(scene.organizer)
+
+    without = call(client, "POST", "withdraw_run", run.pk)
+    answer = call(client, "POST", "withdraw_run", run.pk, data={"reason": "A wrong file."})
+
+    assert without.status_code == 409
+    assert answer.json()["status"] == "withdrawn"
+    assert run.changes.get().kind == "withdrawn"
 
 
 def test_disqualified_run_keeps_its_tag_and_its_place_in_the_quota(scene: Scene) -> None:

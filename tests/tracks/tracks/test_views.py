@@ -89,7 +89,7 @@ def test_opening_says_what_is_public_fixed_and_missing_and_wants_the_remarks_acc
     changed = client.post(address, {"remarks": "1"})
     track.refresh_from_db()
 
-    for text in ("What everybody will see", "Fixed from now on", "You can still change", "Who is told"):
+    for text in ("What everybody will see", "Fixed from now on", "You can still change", "Who is notified"):
         assert text in page
     remarks = ["No deadline", "Teams cannot download the documents", "Leaks are not checked", "No teams"]
     assert [text for text in remarks if text not in page] == []

@@ -1,0 +1,41 @@
+"""The questions before somebody loses a role in a track."""
+
+from functools import partial
+
+from django.urls import reverse
+
+from accounts.models import User
+from tracks.assessors import organizers
+from tracks.models import Track
+from web.confirmation import Confirmation, refusals
+
+
+def removal_page(track: Track, user: User) -> Confirmation:
+    """The question before an assessor is removed."""
+    return Confirmation(
+        act=f"Remove {user} from the assessors",
+        button="Remove assessor",
+        back=reverse("participation:people", args=[track.slug]),
+        text=f"What {user} has not judged is taken back, in all batches of the track. It has nobody until you give it "
+        "to others.",
+        fixed=[f"The judgments of {user} are kept and still count"],
+        changeable=["Give the topics to others, in the plan of the batch", f"Add {user} again"],
+        notified=f"Nobody. {user} no longer sees the batches of the track.",
+        is_danger=True,
+    )
+
+
+def leaving_page(track: Track, user: User) -> Confirmation:
+    """The question before an organizer or a chair gives up the role."""
+    role = track.organizers.filter(user=user).first()
+    return Confirmation(
+        act=f"Remove yourself as {role.role if role else 'organizer'} of {track}",
+        button="Remove yourself",
+        back=reverse("participation:people", args=[track.slug]),
+        text="You see what visitors see, from this moment. You cannot undo this yourself.",
+        checks=list(refusals(partial(organizers.check_dismissal, track=track, user=user))),
+        fixed=["What you made stays"],
+        changeable=["Another organizer or an administrator can appoint you again"],
+        notified="Nobody. The audit log keeps it.",
+        is_danger=True,
+    )
