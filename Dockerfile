@@ -23,8 +23,8 @@ FROM packages AS site
 COPY requirements-docs.txt constraints.txt ./
 RUN pip install -r requirements-docs.txt
 COPY . .
-RUN python -m sphinx -c maintenance/docs -q -W -b html -d /tmp/doctrees docs docs/_build/html
 COPY --from=front-end /assay/node_modules node_modules
+RUN python -m sphinx -c maintenance/docs -q -W -b html -d /tmp/doctrees docs docs/_build/html
 # A key for this one command: nothing that it makes depends on it.
 RUN python server/assets.py && rm -rf node_modules && python -m compileall -q . \
     && SECRET_KEY=only-to-collect-the-static-files-at-build-time python manage.py collectstatic --noinput --verbosity 0

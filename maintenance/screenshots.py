@@ -108,6 +108,14 @@ def _address(process: "subprocess.Popen[bytes]", log: Path) -> str:
     raise SystemExit(f"The site did not start:\n{log.read_text(errors='replace')}")
 
 
+def log_in(page: Page, site: str, person: str) -> None:
+    """Log a person of the demo in."""
+    page.goto(f"{site}/login/")
+    page.get_by_label("User name").fill(person)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("main").get_by_role("button", name="Log in").click()
+
+
 def take(chromium: Browser, site: str, picture: Picture, folder: Path) -> None:
     """Open a page as its person and save its picture."""
     width, height = picture.size
@@ -120,10 +128,7 @@ def take(chromium: Browser, site: str, picture: Picture, folder: Path) -> None:
         device_scale_factor=1,
     )
     page = context.new_page()
-    page.goto(f"{site}/login/")
-    page.get_by_label("User name").fill(picture.person)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("main").get_by_role("button", name="Log in").click()
+    log_in(page, site, picture.person)
     page.goto(site + picture.path)
     if picture.prepare:
         picture.prepare(page)

@@ -18,6 +18,7 @@ from sphinx.util.index_entries import split_index_msg
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+FONTS = ROOT / "node_modules" / "@fontsource-variable" / "inter" / "files"
 sys.path.insert(0, str(ROOT))
 
 from assay.version import VERSION  # noqa: E402
@@ -51,8 +52,8 @@ smartquotes = False  # a prime belongs to the name of a measure
 
 html_theme = "furo"
 html_title = "Assay"
-html_favicon = str(ROOT / "static" / "config" / "icon.svg")
-html_static_path = [str(DOCS / "_static")]
+html_favicon = html_logo = str(ROOT / "static" / "config" / "icon.svg")
+html_static_path = [str(DOCS / "_static"), *map(str, FONTS.glob("inter-latin-wght-normal.woff2"))]
 html_css_files = ["assay.css"]
 html_js_files = [("search.js", {"defer": "defer"})]
 html_copy_source = False
