@@ -39,7 +39,7 @@ class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.Passwor
         "heading": gettext_lazy("Change your password"),
         "button": gettext_lazy("Change password"),
         "crumbs": [(gettext_lazy("Your account"), reverse_lazy("account"))],
-        "style": "narrow-form card card-body",
+        "style": "narrow-form panel",
     }
     success_url = reverse_lazy("account")
     success_message = gettext_lazy("Your password was changed.")

@@ -1,6 +1,8 @@
 """URLs of the assessment app."""
 
+from django.db.models import F, OuterRef
 from django.urls import path
+from django.utils.translation import gettext_noop
 
 from assessment.agreement import views as agreement
 from assessment.batches import views as batches
@@ -12,10 +14,13 @@ from assessment.judging import desk_views as desk
 from assessment.judging import views as judging
 from assessment.judgments import views as judgments
 from assessment.machines import views as machines
+from assessment.models import Batch
 from assessment.nuggets import views as nuggets
+from assessment.nuggets.selectors import has_nuggets
 from assessment.planning import views as planning
 from assessment.projects import views as projects
 from assessment.rounds import views as rounds
+from tracks.tabs import Page, Section, register
 
 app_name = "assessment"
 urlpatterns = [
@@ -112,3 +117,43 @@ urlpatterns = [
     path("judge/batches/<int:batch_id>/plan/", planning.plan, name="plan"),
     path("judge/batches/<int:batch_id>/plan/change/", planning.change, name="change_plan"),
 ]
+
+register(
+    Page(
+        "Batches",
+        "assessment:judging",
+        Section.JUDGING,
+        1,
+        "batch delete_batch new_batch edit_batch plan change_plan batch_link new_training new_dual checks gold export "
+        "imports import",
+        Batch.objects.filter(pool__track=OuterRef("pk")).annotate(track=F("pool__track")),
+        tab=6,
+        tab_label=gettext_noop("Judge"),
+        is_for=lambda visitor: visitor.judges,
+    ),
+    Page(
+        gettext_noop("Nuggets"),
+        "assessment:nuggets",
+        Section.JUDGING,
+        2,
+        "nugget_list",
+        is_in=has_nuggets,
+        tab=6,
+        is_for=lambda visitor: visitor.judges,
+    ),
+    Page("Live board", "assessment:board", Section.JUDGING, 3, "return_non_answer differences"),
+    Page(
+        "Agreement",
+        "assessment:agreement",
+        Section.JUDGING,
+        4,
+        "disagreements discussion new_adjudication check_results scoring:effect",
+    ),
+    Page(
+        "Machines",
+        "assessment:machines",
+        Section.SETTINGS,
+        5,
+        "new_machine machine start_machine machine_token",
+    ),
+)

@@ -35,6 +35,11 @@ def jobs_for(user: AnyUser) -> QuerySet[Job]:
     return jobs.filter(Q(created_by=user) | Q(subject_path__in=paths))
 
 
+def n_running(user: AnyUser) -> int:
+    """The number of jobs that a user may see and that wait or run."""
+    return jobs_for(user).filter(state__in=Job.UNFINISHED).count()
+
+
 def may_control(user: User, job: Job) -> bool:
     """Return whether a user may retry and cancel a job: administrators all, organizers those for their tracks and what
     they requested for the site.

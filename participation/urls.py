@@ -1,12 +1,16 @@
 """URLs of the participation app."""
 
 from django.urls import path
+from django.utils.translation import gettext_noop
 
 from participation.announcements import views as announcements
 from participation.interaction import views as interaction
+from participation.interaction.selectors import may_see as may_see_interaction
+from participation.interaction.selectors import rules_of
 from participation.invitations import views as invitations
 from participation.people import views as people
 from participation.requests import views as requests
+from tracks.tabs import Page, Section, register
 
 app_name = "participation"
 
@@ -69,3 +73,34 @@ urlpatterns = [
     path("sessions/<int:nomination_id>/start/", interaction.start, name="start_session"),
     path("sessions/<int:nomination_id>/end/", interaction.end, name="end_session"),
 ]
+
+register(
+    Page(
+        gettext_noop("People"),
+        "participation:people",
+        Section.SET_UP,
+        4,
+        "add_people invite_person set_groups create_team set_organizer make_login_link remove_assessor "
+        "team edit_team delete_team",
+        tab=8,
+        is_for=lambda visitor: visitor.is_administrator,
+    ),
+    Page(
+        gettext_noop("Interaction"),
+        "participation:interaction",
+        Section.RUNS,
+        3,
+        "session",
+        is_in=lambda track: rules_of(track) is not None,
+        tab=5,
+        is_for=lambda visitor: may_see_interaction(visitor.user, visitor.track),
+    ),
+    Page(
+        "Announcements",
+        "participation:announcements",
+        Section.SETTINGS,
+        3,
+        "new_announcement edit_announcement announcement_mails",
+    ),
+    Page("Clone", "participation:clone_track", Section.SETTINGS, 6),
+)

@@ -1,10 +1,13 @@
 """URLs of the pooling app."""
 
 from django.urls import path
+from django.utils.translation import gettext_noop
 
 from pooling.baselines import views as baselines
+from pooling.models import Pool, Run
 from pooling.pools import views as pools
 from pooling.runs import views as runs
+from tracks.tabs import Page, Section, register, rows_of_track
 
 app_name = "pooling"
 
@@ -48,3 +51,34 @@ urlpatterns = [
     path("pools/<int:pool_id>/topics/<path:code>/", pools.pool_topic, name="pool_topic"),
     path("pools/<int:pool_id>/entries/<int:entry_id>/", pools.pool_entry, name="pool_entry"),
 ]
+
+register(
+    Page(
+        gettext_noop("Runs"),
+        "pooling:runs",
+        Section.RUNS,
+        1,
+        "submit team_runs run describe move withdraw disqualify reinstate choose_run compare_runs remind "
+        "publishing:publication publishing:documents publishing:change_document",
+        rows_of_track(Run.objects.filter(status=Run.Status.SUBMITTED)),
+        is_in=lambda track: track.protocol.parsed.takes_runs,
+        tab=4,
+        tab_label=gettext_noop("Your runs"),
+        is_for=lambda visitor: visitor.user.is_authenticated and not visitor.judges,
+    ),
+    Page(
+        "Baselines",
+        "pooling:baselines",
+        Section.RUNS,
+        2,
+        is_in=lambda track: track.protocol.parsed.takes_runs,
+    ),
+    Page(
+        "Pools",
+        "pooling:pools",
+        Section.RUNS,
+        4,
+        "new_pool preview compute_preview pool delete_pool pool_depths pool_overlap pool_topic pool_entry",
+        rows_of_track(Pool.objects.all()),
+    ),
+)

@@ -4,8 +4,10 @@ from django.urls import path
 
 from publishing.archives import views as archives
 from publishing.documents import views as documents
+from publishing.models import Archive
 from publishing.papers import views as papers
 from publishing.published_runs import views as published_runs
+from tracks.tabs import Page, Section, register, rows_of_track
 
 app_name = "publishing"
 
@@ -31,3 +33,14 @@ urlpatterns = [
     path("archives/fetch/", archives.fetch, name="fetch_collection"),
     path("archives/loaded/<int:loaded_id>/", archives.loaded, name="loaded_archive"),
 ]
+
+register(
+    Page(
+        "Archive",
+        "publishing:archives",
+        Section.RESULTS,
+        4,
+        "delete_archive",
+        rows_of_track(Archive.objects.all()),
+    ),
+)

@@ -1,13 +1,16 @@
 """Addresses of qrels, leaderboards, analyses and evaluations."""
 
 from django.urls import path
+from django.utils.translation import gettext_noop
 
 from scoring.analyses import views as analyses
 from scoring.evaluations import views as evaluations
 from scoring.later import views as later
 from scoring.leaderboards import views as leaderboards
+from scoring.models import Leaderboard, Qrels
 from scoring.phases import views as phases
 from scoring.qrels import views as qrels
+from tracks.tabs import Page, Section, register, rows_of_track
 
 app_name = "scoring"
 
@@ -47,7 +50,10 @@ urlpatterns = [
     path("leaderboards/<int:board_id>/topics/<path:code>/", leaderboards.topic, name="topic"),
     path("leaderboards/<int:board_id>/release/", leaderboards.release, name="release"),
     path("leaderboards/<int:board_id>/release/cancel/", leaderboards.cancel_release, name="cancel_release"),
-    path("tracks/<slug:slug>/agreement/effect/", analyses.effect, name="effect"),
+    path("tracks/<slug:slug>/reliability/", analyses.newest, name="reliability"),
+    path(
+        "tracks/<slug:slug>/agreement/effect/", analyses.newest, {"section": "#section-judges"}, name="effect"
+    ),
     path("leaderboards/<int:board_id>/reports/", analyses.reports, name="reports"),
     path("leaderboards/<int:board_id>/analyze/", analyses.analyze, name="analyze"),
     path(
@@ -77,3 +83,34 @@ urlpatterns = [
     path("leaderboards/<int:board_id>/interaction/", leaderboards.interaction, name="interaction"),
     path("leaderboards/<int:board_id>/interaction.tsv", leaderboards.interaction_tsv, name="interaction_tsv"),
 ]
+
+register(
+    Page(
+        gettext_noop("Qrels"),
+        "scoring:qrels_list",
+        Section.RESULTS,
+        1,
+        "qrels freeze import_qrels qrels_export train archive_qrels score",
+        rows_of_track(Qrels.objects.filter(archived_at=None)),
+        tab=10,
+    ),
+    Page(
+        gettext_noop("Leaderboard"),
+        "scoring:leaderboards",
+        Section.RESULTS,
+        2,
+        "leaderboard choose_leaderboard compare_leaderboards groups classes topics topic release cancel_release "
+        "evaluation choose_run compare_runs phase later_runs interaction publishing:tables",
+        rows_of_track(Leaderboard.objects.all()),
+        is_in=lambda track: track.protocol.parsed.takes_runs,
+        tab=9,
+    ),
+    Page(
+        "Reliability",
+        "scoring:reliability",
+        Section.RESULTS,
+        3,
+        "reports analyze",
+        is_in=lambda track: track.protocol.parsed.takes_runs,
+    ),
+)

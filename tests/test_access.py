@@ -320,6 +320,7 @@ scoring:compare_runs                    4444440044
 publishing:comparison                      L333330003
 publishing:comparison_file                 L333334443
 scoring:effect                          L33333RR43
+scoring:reliability                     L33333RR43
 scoring:evaluation                      4444440044
 scoring:evaluation_file                 4444440044
 scoring:freeze                          L333330343

@@ -1,7 +1,8 @@
 """URLs of the tracks app."""
 
-from django.urls import path, register_converter
+from django.urls import path, register_converter, reverse
 from django.urls.converters import StringConverter
+from django.utils.translation import gettext_noop
 
 from tracks import history
 from tracks.agreements import views as agreements
@@ -11,10 +12,11 @@ from tracks.deadlines import views as deadlines
 from tracks.downloads import views as downloads
 from tracks.guidelines import views as guidelines
 from tracks.leaks import views as leaks
-from tracks.models import SitePage
+from tracks.models import Download, SitePage, Topic
 from tracks.pages import views as pages
 from tracks.protocols import views as protocols
 from tracks.rows import views as rows
+from tracks.tabs import Page, Section, register, rows_of_track
 from tracks.topics import views as topics
 from tracks.tracks import views as tracks
 from tracks.webhooks import views as webhooks
@@ -111,3 +113,65 @@ urlpatterns = [
     path("protocols/<slug:slug>/", protocols.protocol, name="protocol"),
     path("protocols/<slug:slug>/delete/", protocols.delete_protocol, name="delete_protocol"),
 ]
+
+register(
+    Page(
+        gettext_noop("Home"),
+        "tracks:track",
+        Section.HOME,
+        1,
+        "open_track close_track back_to_draft delete_track",
+        tab=1,
+        tab_label=gettext_noop("Overview"),
+    ),
+    Page(
+        gettext_noop("Topics"),
+        "tracks:topics",
+        Section.SET_UP,
+        1,
+        "topic new_topic edit_topic delete_topic import_topics derive_topics leaks candidates import_candidates "
+        "new_sample candidate_sample name_people decide settle make_topics candidate rows",
+        rows_of_track(Topic.objects.all()),
+        tab=2,
+    ),
+    Page(
+        gettext_noop("Data"),
+        "tracks:downloads",
+        Section.SET_UP,
+        2,
+        "attach export_collection edit_download fetches",
+        rows_of_track(Download.objects.all()),
+        tab=3,
+        is_for=lambda visitor: not visitor.judges,
+    ),
+    Page(
+        gettext_noop("Guidelines"),
+        "tracks:guidelines",
+        Section.SET_UP,
+        3,
+        "edit_guidelines guidelines_versions guidelines_version guidelines_changes "
+        "assessment:examples scoring:judged_examples",
+        tab=7,
+        is_for=lambda visitor: visitor.judges,
+    ),
+    Page("Dates", "tracks:deadlines", Section.SET_UP, 5, "milestones"),
+    Page(
+        "Protocol",
+        "tracks:protocol",
+        Section.SET_UP,
+        6,
+        address=lambda track: reverse("tracks:protocol", args=[track.protocol.slug]),
+    ),
+    Page("General", "tracks:edit_track", Section.SETTINGS, 1),
+    Page(
+        "Data agreement",
+        "tracks:agreement",
+        Section.SETTINGS,
+        2,
+        "accept_agreement edit_agreement agreement_version",
+    ),
+    Page(
+        "Webhooks", "tracks:webhooks", Section.SETTINGS, 4, "webhook test_webhook renew_secret remove_webhook"
+    ),
+    Page("Audit log", "tracks:history", Section.SETTINGS, 7),
+)

@@ -4,6 +4,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
+from jobs.selectors import n_running
 from tracks.assessors.selectors import judges_anywhere
 
 START = "index.html"
@@ -152,9 +153,10 @@ HELP = {view: page for page, views in EXPLAINED.items() for view in views.split(
 
 
 def frame(request: HttpRequest) -> dict[str, object]:
-    """`is_assessor`, whether the user judges in any track, and `help_address`, the documentation of this page.
+    """`is_assessor`, whether the user judges in any track; `n_running`, the number of unfinished jobs that an organizer
+    or administrator sees; and `help_address`, the documentation of this page.
 
-    `is_assessor` takes one query, and only on a page that shows the site's header.
+    The first two take one query each, and only on a page that shows the site's header.
     """
     # An error page may have no view.
     match = request.resolver_match
@@ -162,5 +164,6 @@ def frame(request: HttpRequest) -> dict[str, object]:
     address = reverse("documentation", args=[page])
     return {
         "is_assessor": SimpleLazyObject(lambda: judges_anywhere(request.user)),
+        "n_running": SimpleLazyObject(lambda: n_running(request.user)),
         "help_address": f"{address}#{anchor}" if anchor else address,
     }

@@ -42,6 +42,18 @@ def empty_state(content: str) -> SafeString:
     return render_to_string("components/empty_state.html", {"content": content})
 
 
+@register.simple_block_tag
+def menu(content: str, label: str, symbol: str = "") -> SafeString:
+    """Links and forms under a button, for what is rarely needed, and for all files of a page.
+
+    `{% menu "More" %}<a href="…">Edit</a>{% endmenu %}`; `{% menu "Download" "download" %}` has an icon. Without links,
+    there is no button.
+    """
+    if not content.strip():
+        return SafeString()
+    return render_to_string("components/menu.html", {"content": content, "label": label, "symbol": symbol})
+
+
 @register.simple_tag
 def icon(name: str) -> SafeString:
     """An icon next to words, one of `server.assets.ICONS`: `{% icon "download" %}`. Screen readers skip it."""

@@ -1,9 +1,9 @@
-"""Template tags of the whole site: the tabs of a track, the steps of a role, times, counted nouns, and what pages show
-of the apps above theirs: the scores of runs, and the published runs.
+"""Template tags of the whole site: the navigation of a track, the steps of a role, times, counted nouns, and what pages
+show of the apps above theirs: the scores of runs, and the published runs.
 """
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -12,20 +12,18 @@ from django.urls import reverse
 from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
-from django.utils.translation import get_language, gettext, gettext_noop
+from django.utils.translation import get_language, gettext
 
 from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay.protocols.description import label_title, label_value
 from assay.protocols.measures import parse_measure
 from assay.protocols.schema import EVERY_RANK, FORMATS
-from assessment.nuggets.selectors import has_nuggets
 from config.languages import SOURCE, words_of_scripts
 from config.pages.public import PublicPage, public_page
 from jobs.models import Job
 from jobs.selectors import may_control
 from participation.announcements.selectors import latest
-from participation.interaction.selectors import may_see as may_see_interaction
 from participation.models import Team
 from pooling.models import Run
 from publishing.documents.selectors import documents_of_team as team_documents
@@ -33,9 +31,9 @@ from publishing.published_runs.selectors import publication_of
 from scoring.evaluations.selectors import scores_of
 from scoring.models import PhaseScore
 from scoring.phases.selectors import scores_of_runs
+from tracks import tabs
 from tracks.acceptance import Acceptance, next_closing, timetable
-from tracks.assessors.selectors import is_assessor
-from tracks.checklist.selectors import checklist, next_of
+from tracks.checklist.selectors import Checklist, checklist
 from tracks.models import Topic, Track
 from tracks.topics.selectors import topics_by_code
 from web.pages import context_of, counted, hours, size
@@ -68,50 +66,42 @@ def controls(user: AnyUser, job: Job) -> bool:
     return isinstance(user, User) and may_control(user, job)
 
 
-class Tab(NamedTuple):
-    label: str
-    address: str
-    is_current: bool
-
-
 @register.simple_tag(takes_context=True)
 def topic_titles(context: template.Context, track: Track) -> dict[str, Topic]:
     """The topics that the reader may see, by code, for `components/topic_title.html`."""
     return topics_by_code(context["user"], track)
 
 
-@register.inclusion_tag("components/tabs.html", takes_context=True)
-def track_tabs(context: template.Context, track: Track) -> dict[str, list[Tab]]:
-    """The tabs of a track that the user needs. Each page checks permissions itself."""
+@register.simple_tag(takes_context=True)
+def shows_phases(context: template.Context, track: Track) -> bool:
+    """Return whether a page has the navigation of organizers and chairs, who may also look at the public page."""
     request = context["request"]
-    tabs = []
-    is_organizer = oversees(request.user, track.pk)
-    judges, takes_runs = is_assessor(request.user, track), track.protocol.parsed.takes_runs
-    pages = [
-        (gettext_noop("Overview"), "tracks:track", True),
-        (gettext_noop("Topics"), "tracks:topics", True),
-        (gettext_noop("Downloads"), "tracks:downloads", True),
-        (gettext_noop("Runs"), "pooling:runs", takes_runs and request.user.is_authenticated and not judges),
-        (gettext_noop("Interaction"), "participation:interaction", may_see_interaction(request.user, track)),
-        (
-            gettext_noop("People"),
-            "participation:people",
-            is_organizer or getattr(request.user, "is_administrator", False),
-        ),
-        (gettext_noop("Pools"), "pooling:pools", is_organizer),
-        (gettext_noop("Nuggets"), "assessment:nuggets", has_nuggets(track) and (is_organizer or judges)),
-        (gettext_noop("Judging"), "assessment:judging", is_organizer or judges),
-        (gettext_noop("Guidelines"), "tracks:guidelines", is_organizer or judges),
-        (gettext_noop("Qrels"), "scoring:qrels_list", True),
-        (gettext_noop("Leaderboard"), "scoring:leaderboards", takes_runs),
-        (gettext_noop("Archive"), "publishing:archives", is_organizer),
-    ]
-    for label, name, is_shown in pages:
-        address = reverse(name, args=[track.slug])
-        is_current = request.path == address or context.get("tab", "") == name.split(":")[1]
-        if is_shown:
-            tabs.append(Tab(label, address, is_current))
-    return {"tabs": tabs}
+    return oversees(request.user, track.pk) and request.GET.get("view") != "public"
+
+
+@register.simple_tag(takes_context=True)
+def place_in_track(context: template.Context) -> str:
+    """The name of a page of a track in the navigation."""
+    page = tabs.page_of(context["request"].resolver_match)
+    return gettext(page.label) if page else ""
+
+
+@register.inclusion_tag("components/track_nav.html", takes_context=True)
+def track_nav(context: template.Context, track: Track) -> dict[str, object]:
+    """The navigation of a track for its organizers and chairs: its sections, with counts and states."""
+    states = {
+        phase.phase.value: (f"{phase.n_done} of {phase.n_required}", phase.is_done)
+        for phase in _checklist_of(context, track).phases
+        if phase.n_required
+    }
+    return {"track": track, "phases": tabs.track_nav(track, context["request"].resolver_match, states)}
+
+
+@register.inclusion_tag("components/tabs.html", takes_context=True)
+def track_tabs(context: template.Context, track: Track) -> dict[str, object]:
+    """The tabs of a track for everybody else. Each page checks permissions itself."""
+    request = context["request"]
+    return {"tabs": tabs.track_tabs(request.user, track, request.resolver_match)}
 
 
 @register.simple_tag(takes_context=True, name="public_page")
@@ -120,21 +110,29 @@ def public_page_of(context: template.Context, track: Track) -> PublicPage:
     return public_page(context["request"], track)
 
 
+def _checklist_of(context: template.Context, track: Track) -> Checklist:
+    """The checklist of a track, computed once for the navigation, the next step and the home of a page."""
+    computed: dict[int, Checklist] = vars(context["request"]).setdefault("checklists", {})
+    if track.pk not in computed:
+        computed[track.pk] = checklist(track)
+    return computed[track.pk]
+
+
 @register.inclusion_tag("components/checklist.html", takes_context=True)
 def campaign_checklist(context: template.Context, track: Track) -> dict[str, object]:
     """The checklist of a track: what is done, what comes next, and what is wrong. For organizers."""
-    return context_of(checklist(track)) | {"csrf_token": context.get("csrf_token")}
+    return context_of(_checklist_of(context, track)) | {"csrf_token": context.get("csrf_token")}
 
 
 @register.inclusion_tag("components/next_step.html", takes_context=True)
 def next_step(context: template.Context, track: Track) -> dict[str, object]:
-    """The next step of a track, for its organizers; nothing for others, and on the page where it leads."""
+    """The next step of a track as a line, for its organizers; nothing for others, and on the page where it leads."""
     request = context["request"]
     organizes = isinstance(request.user, User) and request.user.organizes(track.pk)
-    step = next_of(track) if organizes else None
+    step = _checklist_of(context, track).next if organizes else None
     if step and step.leads_to(request.resolver_match):
         step = None
-    return {"step": step, "csrf_token": context.get("csrf_token"), "style": "btn-plain"}
+    return {"step": step, "csrf_token": context.get("csrf_token"), "is_line": True}
 
 
 @register.simple_tag

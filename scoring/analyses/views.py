@@ -25,8 +25,8 @@ def reports(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
 
 
 @organizer_page
-def effect(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Redirect to the effect of disagreement on the newest leaderboard of a track. Organizers only."""
+def newest(request: AuthenticatedRequest, slug: str, section: str = "") -> HttpResponse:
+    """Redirect to the reports of the newest leaderboard of a track, or to one section of them. Organizers only."""
     track = track_or_404(request.user, slug)
     board = (
         leaderboards_for(request.user)
@@ -35,9 +35,9 @@ def effect(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         .first()
     )
     if board is None:
-        messages.info(request, "The track has no leaderboard yet. Score the runs, then compare their judges.")
+        messages.info(request, "The track has no leaderboard yet. Score the runs first.")
         return redirect("scoring:qrels_list", slug)
-    return redirect(f"{reverse('scoring:reports', args=[board.pk])}#section-judges")
+    return redirect(reverse("scoring:reports", args=[board.pk]) + section)
 
 
 @organizer_action

@@ -144,7 +144,7 @@ def test_plots_are_drawn_and_saved_without_inline_styles(
     assert complaints == []
 
 
-def test_phone_shows_the_main_score_next_to_the_run_and_one_row_of_tabs(
+def test_phone_shows_the_main_score_next_to_the_run_and_two_rows_of_navigation(
     scored: Scene, live_server: LiveServer, new_page: Callable[..., Page]
 ) -> None:
     board = scored.leaderboard(release="public")
@@ -154,12 +154,12 @@ def test_phone_shows_the_main_score_next_to_the_run_and_one_row_of_tabs(
     page.goto(live_server.url + board.get_absolute_url())
 
     score = page.locator(".ranking tbody td.num:visible").first.bounding_box()
-    tabs, tab = (page.locator(name).bounding_box() for name in (".tabs", ".tabs [aria-current]"))
+    tabs, tab = (page.locator(name).bounding_box() for name in (".phases", ".phases ul [aria-current]"))
     assert score
     assert tabs
     assert tab
     assert score["x"] + score["width"] <= PHONE["width"]
     assert tabs["y"] + tabs["height"] < PHONE["height"] / 3
-    assert tabs["height"] < 2 * tab["height"]
+    assert tabs["height"] < 4 * tab["height"], "the phases, and the pages of this one"
     assert 0 <= tab["x"] <= PHONE["width"] - tab["width"]
     assert page.locator(".ranking").get_by_text("Ours, primary").is_visible()

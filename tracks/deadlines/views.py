@@ -66,7 +66,6 @@ def milestones(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         track=track,
         tab="track",
         note=format_html(note, address),
-        is_section=True,
     )
 
 

@@ -93,5 +93,4 @@ def edit_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         track=stored,
         tab="track",
         note="" if stored.status == Track.Status.DRAFT else note,
-        is_section=True,
     )

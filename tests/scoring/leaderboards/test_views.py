@@ -247,7 +247,7 @@ def test_archived_version_leaves_the_lists_and_nothing_else(scored: Scene) -> No
         part: text_of(client_of(scored, part), reverse("scoring:qrels_list", args=["arq"])) for part in CAST
     }
     assert {part for part in CAST if version in lists[part]} == {"organizer"}
-    assert "1 archived version" in lists["organizer"]
+    assert "1 hidden version" in lists["organizer"]
     assert statuses(scored, version) == seen_by(*CAST)
     assert statuses(scored, board.get_absolute_url()) == seen_by(*CAST)
 

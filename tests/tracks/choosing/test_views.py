@@ -308,8 +308,8 @@ def test_bars_show_how_far_each_quota_is(choice: Choice) -> None:
     html = text(as_user(choice.first).get(address("candidate_sample")).content)
 
     assert 'aria-label="duplicates=1..: 1 of 5 accepted"' in html
-    assert '<strong>1 of 5</strong> <span class="text-body-secondary">6 open</span>' in html
-    assert '<strong>0 of 2</strong> <span class="text-body-secondary">1 open</span>' in html
+    assert '<strong>1 of 5</strong> <span class="muted">6 open</span>' in html
+    assert '<strong>0 of 2</strong> <span class="muted">1 open</span>' in html
     assert html.count("too few: draw another sample") == 1
 
 

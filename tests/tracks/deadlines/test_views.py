@@ -1,5 +1,6 @@
 """The page of deadlines, and what participants see of them."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -78,12 +79,18 @@ def test_control_of_the_zone_is_the_one_that_django_makes(organizer: Client) -> 
     assertHTMLEqual(str(field), field.as_widget(forms.Select(choices=field.field.choices)))
 
 
-def test_pages_reached_from_the_overview_mark_its_tab(organizer: Client) -> None:
+def test_pages_below_a_page_mark_it_in_the_navigation(organizer: Client) -> None:
     track = make_track("arq")
-    for page in ("deadlines", "edit", "clone", "audit-log"):
+    current = {
+        "deadlines": "Dates",
+        "edit": "General",
+        "clone": "Clone",
+        "audit-log": "Audit log",
+        "leaks": "Topics",
+    }
+    for page, label in current.items():
         text = organizer.get(f"/tracks/{track.slug}/{page}/").content.decode()
-        marked = f'<a href="/tracks/{track.slug}/" aria-current="page"'
-        assert marked in text, page
+        assert re.findall(r'aria-current="page">\s*([\w ]+?)\s*<', text) == [label], page
 
 
 def test_saving_without_a_change_changes_nothing(organizer: Client) -> None:
