@@ -158,6 +158,7 @@ class Answer:
     is_only_checked: bool = False
     problems: Sequence[str] = ()
     earlier: Run | None = None
+    field: str = ""  # the id of the first field of the form with a problem
 
 
 class Today(NamedTuple):
@@ -444,13 +445,8 @@ class TeamRunsPage:
     may_order: bool
     may_submit: bool
     missing: str  # what the team owes
+    next_closing: Acceptance | None  # the kind of runs that closes next, of those that are accepted
     tab: str = "runs"
-
-    @property
-    def next_closing(self) -> Acceptance | None:
-        """The kind of runs that closes next, of those that are accepted."""
-        closing = [each for each in self.states if each.is_accepting and each.next_at is not None]
-        return min(closing, key=lambda each: cast("datetime", each.next_at), default=None)
 
 
 def team_of(user: AnyUser, track: Track) -> Team | None:
@@ -488,4 +484,9 @@ def team_runs_page(user: User, team: Team) -> TeamRunsPage:
         may_order=may_submit and n_submitted > 1 and (is_open_still or user.organizes(track.pk)),
         may_submit=may_submit,
         missing=owing_of(team, rules, n_of).missing,
+        next_closing=min(
+            (each for each in of_kinds if each.is_accepting and each.next_at),
+            key=lambda each: cast("datetime", each.next_at),
+            default=None,
+        ),
     )

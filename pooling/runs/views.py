@@ -201,7 +201,9 @@ def _answer(
     is_valid = form.is_valid()
     team = form.cleaned_data.get("team", only)
     if team is None or not is_valid:
-        return Answer(form.row, _name(form), problems=_problems(form))
+        return Answer(
+            form.row, _name(form), problems=_problems(form), field=_field_id(form, *form.errors, "team")
+        )
     submission: dict[str, Any] = {"track": track, "team": team, "by": request.user} | form.submission
     submission["arrived_at"] = arrived_at(request)
     submission["replaces"] = replaces or submission["replaces"]
@@ -213,16 +215,22 @@ def _answer(
     except RunRefused as refusal:
         report = refusal.checked.report
         answer = Answer(form.row, _name(form), report=report if report.errors else None)
-        return _with_problems(answer, refusal.others)
+        return _with_problems(answer, refusal.others, form)
     except Refused as refusal:
-        return _with_problems(Answer(form.row, _name(form)), [refusal])
+        return _with_problems(Answer(form.row, _name(form)), [refusal], form)
 
 
-def _with_problems(answer: Answer, refusals: Sequence[Refused]) -> Answer:
+def _field_id(form: RunForm, *names: str) -> str:
+    """The id of the first of some fields that the form has; empty without one."""
+    return next((form[name].id_for_label for name in names if name in form.fields), "")
+
+
+def _with_problems(answer: Answer, refusals: Sequence[Refused], form: RunForm) -> Answer:
     """The answer with refusals that are not about the file, and the run that it can replace."""
+    field = _field_id(form, "tag") if any(isinstance(each, TagTaken) for each in refusals) else ""
     runs = [each.earlier for each in refusals if isinstance(each, SameBytes | TagTaken) and each.earlier]
     earlier = next((run for run in runs if run.is_submitted), None)
-    return replace(answer, problems=[each.message for each in refusals], earlier=earlier)
+    return replace(answer, problems=[each.message for each in refusals], earlier=earlier, field=field)
 
 
 def _name(form: RunForm) -> str:

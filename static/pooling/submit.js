@@ -196,7 +196,18 @@ form.addEventListener("htmx:afterRequest", (event) => {
     submission.replaceChildren(note);
   }
 });
+// The first field with a problem gets the focus; otherwise the report is brought into sight.
+function showAnswer() {
+  for (const field of form.querySelectorAll(".is-invalid")) field.classList.remove("is-invalid");
+  const wrong = Array.from(submission.querySelectorAll("[data-field]"), ({ dataset }) =>
+    document.getElementById(dataset.field),
+  ).filter(Boolean);
+  for (const field of wrong) field.classList.add("is-invalid");
+  if (wrong.length) wrong[0].focus();
+  else if (submission.childElementCount) submission.scrollIntoView({ block: "start" });
+}
+
 submission.addEventListener("htmx:afterSwap", () => {
   forgetAccepted();
-  submission.scrollIntoView({ block: "start" });
+  showAnswer();
 });

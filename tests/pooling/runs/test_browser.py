@@ -64,6 +64,7 @@ def test_run_is_submitted_after_a_report_and_withdrawn(
     expect(page.locator("#id_tag")).to_have_value("run-1")
     page.get_by_role("button", name="Submit", exact=True).click()
     expect(page.locator("#submission")).to_contain_text("already has a run with the tag run-1")
+    expect(page.locator("#id_tag")).to_be_focused()
     for _ in on_screens(page):
         assert_accessible(page)
     page.click("text=Replace run-1 with this file")
