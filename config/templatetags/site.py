@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import QuerySet
 from django.urls import reverse
@@ -99,9 +100,10 @@ def track_nav(context: template.Context, track: Track) -> dict[str, object]:
 
 @register.inclusion_tag("components/tabs.html", takes_context=True)
 def track_tabs(context: template.Context, track: Track) -> dict[str, object]:
-    """The tabs of a track for everybody else. Each page checks permissions itself."""
+    """The tabs of a track for everybody else, also in the preview of an organizer. Each page checks permissions itself."""
     request = context["request"]
-    return {"tabs": tabs.track_tabs(request.user, track, request.resolver_match)}
+    user = AnonymousUser() if oversees(request.user, track.pk) else request.user
+    return {"tabs": tabs.track_tabs(user, track, request.resolver_match)}
 
 
 @register.simple_tag(takes_context=True, name="public_page")
