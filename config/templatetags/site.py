@@ -100,7 +100,7 @@ def track_nav(context: template.Context, track: Track) -> dict[str, object]:
 
 @register.inclusion_tag("components/tabs.html", takes_context=True)
 def track_tabs(context: template.Context, track: Track) -> dict[str, object]:
-    """The tabs of a track for everybody else, also in the preview of an organizer. Each page checks permissions itself."""
+    """The tabs of a track for everybody else, also in an organizer's preview. Each page checks permissions itself."""
     request = context["request"]
     user = AnonymousUser() if oversees(request.user, track.pk) else request.user
     return {"tabs": tabs.track_tabs(user, track, request.resolver_match)}
