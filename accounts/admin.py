@@ -39,7 +39,9 @@ class AssayUserAdmin(Undeletable, UserAdmin[User]):
             "Role",
             {
                 "fields": ("is_active", "is_staff"),
-                "description": "Staff members are organizers of every track.",
+                "description": "Staff are administrators of the site: accounts, collections, the people of "
+                "tracks, jobs. They see no runs, judgments or qrels of a track that they do not organize. "
+                "Organizers are appointed on the page People of a track.",
             },
         ),
         ("Dates", {"fields": ("last_login", "date_joined", "locked")}),
@@ -88,6 +90,6 @@ class AssayUserAdmin(Undeletable, UserAdmin[User]):
         audit.record(action=action, subject=obj, details=details)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Organizers cannot change a superuser, so they cannot take over such an account."""
+        """Administrators cannot change a superuser, so they cannot take over such an account."""
         is_above = obj is not None and obj.is_superuser and not getattr(request.user, "is_superuser", False)
         return not is_above and super().has_change_permission(request, obj)

@@ -49,6 +49,7 @@ def new_announcement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write an announcement: preview or publish it. Organizers only."""
     track = track_or_404(request.user, slug)
     initial = {"revision": 0, "audiences": ["everyone"], "is_mailed": settings.SENDS_MAIL}
+    initial |= {name: request.GET[name] for name in ("title", "text") if name in request.GET}
     return _editor(request, track, None, initial)
 
 

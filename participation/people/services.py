@@ -120,7 +120,9 @@ def _complaints(track: Track, row: Row, users: Sequence[User], team: Team | None
         return
     user = users[0] if users else None
     if user is not None and not user.is_active:
-        yield Problem(row.line, "e-mail", f"the account {user} is deactivated; activate it in the admin.")
+        yield Problem(
+            row.line, "e-mail", f"the account {user} is deactivated; an administrator can activate it."
+        )
         return
     try:
         _check(track, row, user, team)

@@ -305,6 +305,9 @@ def submit(
         for hook in _submitted_hooks:
             hook(run=run)
         announce(event="run.submitted", track_id=track.pk, subject=run)
+        if not team.memberships.filter(user=by).exists():
+            details = {"team": team.name, "sha256": run.sha256, "replaced": replaces}
+            audit.record(action="run.submitted-for-team", subject=run, track=track, details=details, by=by)
         on_stored(run)
         return run
 

@@ -1,6 +1,6 @@
 """Set the deadlines and milestones of a track, and open and close tracks on time. Decision: ADR 30."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import NamedTuple
@@ -54,21 +54,29 @@ def set_deadlines(
         current.reminder_days = reminder_days
         current.save(update_fields=["reminder_days"])
     earlier = {each.kind: each for each in current.deadlines.all()}
+    before = _in_words(earlier.values())
     windows = {kind: window for kind, window in windows.items() if not window.is_empty}
     for kind, window in windows.items():
         _check(current, kind, window, earlier.get(kind))
     current.deadlines.exclude(kind__in=windows).delete()
-    rows, changes = [], []
+    rows = []
     for kind, window in windows.items():
         values = asdict(window) | {"zone": zone}
         row, _ = Deadline.objects.update_or_create(track=current, kind=kind, defaults=values)
         rows.append(row)
-        for verb, moment in (("open", row.opens_at), ("close", row.closes_at)):
-            if moment:
-                changes.append(f"{kind or 'all'} runs {verb} {times.in_words(moment, zone)}")
-    details = {"times": "; ".join(changes) or "none", "reminder days": reminder_days}
+    details = {"times": {"from": before, "to": _in_words(rows)}, "reminder days": reminder_days}
     audit.record(action="deadlines.set", subject=current, track=current, details=details)
     return rows
+
+
+def _in_words(rows: Iterable[Deadline]) -> str:
+    changes = [
+        f"{row.kind or 'all'} runs {verb} {times.in_words(moment, row.zone)}"
+        for row in rows
+        for verb, moment in (("open", row.opens_at), ("close", row.closes_at))
+        if moment
+    ]
+    return "; ".join(changes) or "none"
 
 
 def _check(track: Track, kind: str, window: Window, earlier: Deadline | None) -> None:

@@ -1,5 +1,8 @@
 """The pages on which organizers set deadlines and milestones, and the calendar of a track."""
 
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -13,11 +16,12 @@ from tracks import acceptance
 from tracks.deadlines import services
 from tracks.deadlines.calendar import ical
 from tracks.deadlines.forms import DeadlinesForm, MilestonesForm
-from tracks.models import Track
+from tracks.models import Deadline, Track
 from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import form_page, site_of
+from web.times import in_words
 
 
 @organizer_form
@@ -26,6 +30,7 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = track_or_404(request.user, slug)
     form = DeadlinesForm(request.POST or None, track=track)
     if request.method == "POST" and form.is_valid():
+        before = list(track.deadlines.all())
         with refusals_in(form):
             services.set_deadlines(
                 track=track,
@@ -33,12 +38,28 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
                 windows=form.windows,
                 reminder_days=form.cleaned_data["reminder_days"],
             )
-            messages.success(request, "Deadlines saved.")
+            messages.success(request, _saved(track, before, list(track.deadlines.all())))
             if track.status == Track.Status.CLOSED:
                 messages.warning(request, f"{track} is closed. Open it for runs to apply the deadlines.")
             return redirect("tracks:deadlines", track.slug)
     context = {"track": track, "form": form, "states": acceptance.states(track), "tab": "track"}
     return render(request, "tracks/deadlines/deadlines.html", context)
+
+
+def _saved(track: Track, before: Sequence[Deadline], after: Sequence[Deadline]) -> str:
+    """The message; if closing times of a public track moved, with a link that announces them."""
+    closing = [{row.kind: row.closes_at for row in rows} for rows in (before, after)]
+    if track.status == Track.Status.DRAFT or closing[0] == closing[1]:
+        return "Deadlines saved."
+    times = ", ".join(
+        f"{row.kind or 'all'} runs close {in_words(row.closes_at, row.zone)}"
+        for row in after
+        if row.closes_at
+    )
+    text = f"The deadlines of {track} moved: {times or 'there is none now'}."
+    query = urlencode({"title": "The deadlines moved", "text": text})
+    address = f"{reverse('participation:new_announcement', args=[track.slug])}?{query}"
+    return format_html('Deadlines saved. Nobody was notified: <a href="{}">announce them</a>.', address)
 
 
 @organizer_form

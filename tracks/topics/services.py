@@ -62,6 +62,8 @@ class TopicReport:
     n_changed: int = 0
     n_unchanged: int = 0
     n_removed: int = 0
+    n_staying: int = 0
+    codes: dict[str, list[str]] = field(default_factory=lambda: {"new": [], "changed": [], "removed": []})
     matched: Counter[str] = field(default_factory=Counter)
     unmatched: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -77,6 +79,10 @@ class TopicReport:
         ]
         if self.n_removed:
             parts.append(f"{self.n_removed} removed because the file does not contain them")
+        if self.n_staying:
+            verb = "is" if self.n_staying == 1 else "are"
+            stay = "stays" if self.n_staying == 1 else "stay"
+            parts.append(f"{counted(self.n_staying, 'topic')} {verb} not in this file and {stay}")
         parts += [f"{matched} matched with a thread by {key}" for key, matched in self.matched.items()]
         if self.unmatched:
             parts.append(f"no thread found for {', '.join(self.unmatched)}")
@@ -126,12 +132,10 @@ def import_topics(
         _check(rows, current, name)
         threads = _threads(rows, current.topic_collection)
         report = TopicReport(notes=[*content.notes, *dropped])
-        existing = {topic.code: topic for topic in current.topics.all()}
-        for row in rows:
-            _save(row, threads[row.code].docno, current, existing.get(row.code), report)
-        if replace:
-            missing = current.topics.exclude(code__in=[row.code for row in rows])
-            report.n_removed = missing.delete()[0]
+        for topic in _changed(rows, threads, current, report, replace=replace):
+            topic.save()
+        for topic in current.topics.filter(code__in=report.codes["removed"]):
+            delete_unused(topic, PARTS)
         if current.topic_collection is not None:
             report.matched = Counter(match.key for match in threads.values() if match.key)
             report.unmatched = [code for code, match in threads.items() if not match.key]
@@ -144,6 +148,56 @@ def import_topics(
         record(current, data, name, "topics", len(rows), file, is_private=is_private)
         on_stored(report)
     return report
+
+
+class ThreadMatch(NamedTuple):
+    """The thread of a topic, and the key by which it was found; both are empty if it was not found."""
+
+    docno: str = ""
+    key: str = ""
+
+
+def preview_upload(*, track: Track, upload: "File[bytes]", holds: str) -> TopicReport | None:
+    """The report of an import of topics that stores nothing; None if the file holds something else.
+
+    Raises:
+        BadFile, TopicsRefused: As `import_topics`.
+    """
+    if holds not in {"topics", "all topics"}:
+        return None
+    if upload.size > MAX_SIZE:
+        raise TopicsRefused(f"The file has {upload.size:,} bytes; the limit is {MAX_SIZE:,}.")
+    _check_draft(track)
+    name = upload.name or "the file"
+    is_formula = track.protocol.parsed.unit in FORMULA_UNITS
+    content = read_topic_file(upload.read(), name, is_formula=is_formula)
+    rows, dropped = _without_other_labels(content, track)
+    _check(rows, track, name)
+    report = TopicReport(notes=[*content.notes, *dropped])
+    threads = _threads(rows, track.topic_collection)
+    list(_changed(rows, threads, track, report, replace=holds == "all topics"))
+    return report
+
+
+def _changed(
+    rows: Sequence[TopicRow],
+    threads: Mapping[str, ThreadMatch],
+    track: Track,
+    report: TopicReport,
+    *,
+    replace: bool,
+) -> Iterator[Topic]:
+    """Yield the topics that a file adds or changes, as they become, and count all of them in the report."""
+    existing = {topic.code: topic for topic in track.topics.all()}
+    others = [code for code in existing if code not in {row.code for row in rows}]
+    if replace:
+        report.codes["removed"], report.n_removed = others, len(others)
+    else:
+        report.n_staying = len(others)
+    for row in rows:
+        topic = _as_in_file(row, threads[row.code].docno, track, existing.get(row.code), report)
+        if topic is not None:
+            yield topic
 
 
 def _without_other_labels(content: TopicFile, track: Track) -> tuple[list[TopicRow], list[str]]:
@@ -216,13 +270,6 @@ def _normalize(labels: Mapping[str, str]) -> dict[str, str]:
     return {label.strip().lower(): value.strip().lower() for label, value in labels.items()}
 
 
-class ThreadMatch(NamedTuple):
-    """The thread of a topic, and the key by which it was found; both are empty if it was not found."""
-
-    docno: str = ""
-    key: str = ""
-
-
 def _threads(rows: Sequence[TopicRow], collection: Collection | None) -> dict[str, ThreadMatch]:
     """The question of each topic in the topic collection, by the code of the topic. Two queries."""
     if collection is None:
@@ -244,7 +291,10 @@ def _threads(rows: Sequence[TopicRow], collection: Collection | None) -> dict[st
     return threads
 
 
-def _save(row: TopicRow, thread: str, track: Track, existing: Topic | None, report: TopicReport) -> None:
+def _as_in_file(
+    row: TopicRow, thread: str, track: Track, existing: Topic | None, report: TopicReport
+) -> Topic | None:
+    """The topic with the texts of a file; None if these are its texts already."""
     topic = existing or Topic(track=track, code=row.code)
     before = _values(topic)
     topic.title, topic.body, topic.narrative = row.title, row.body, row.narrative
@@ -257,12 +307,14 @@ def _save(row: TopicRow, thread: str, track: Track, existing: Topic | None, repo
     topic.source = row.source
     if existing is None:
         report.n_new += 1
+        report.codes["new"].append(row.code)
     elif _values(topic) == before:
         report.n_unchanged += 1
-        return
+        return None
     else:
         report.n_changed += 1
-    topic.save()
+        report.codes["changed"].append(row.code)
+    return topic
 
 
 def _values(topic: Topic) -> tuple[object, ...]:

@@ -42,14 +42,19 @@ def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Import topics, or labels for them. Organizers only."""
     track = track_or_404(request.user, slug)
     form = TopicFileForm(request.POST or None, request.FILES or None, track=track)
+    report, is_preview = None, _is_preview(request)
     if request.method == "POST" and form.is_valid():
         try:
-            messages.success(request, str(services.import_upload(track=track, **form.cleaned_data)))
-            return redirect("tracks:topics", track.slug)
+            if is_preview:
+                report = services.preview_upload(track=track, **form.cleaned_data)
+            else:
+                messages.success(request, str(services.import_upload(track=track, **form.cleaned_data)))
+                return redirect("tracks:topics", track.slug)
         except Refused as refusal:
             form.add_error("upload", refusal.message.split("\n"))
     labels = track.protocol.parsed.topics.labels
     context = {"track": track, "form": form, "labels": labels, "tab": "topics"}
+    context |= {"report": report, "is_preview": is_preview}
     return render(request, "tracks/topics/import.html", context)
 
 

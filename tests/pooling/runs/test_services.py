@@ -11,6 +11,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, connection, transaction
 
+from accounts.models import Event
 from assay.formats.declaration import Declaration
 from assay.formats.runs import columns
 from corpus.models import Collection
@@ -155,6 +156,14 @@ def test_organizer_submits_for_any_team(scene: Scene) -> None:
     run = submit(scene, by=scene.organizer)
 
     assert (run.team, run.submitted_by) == (scene.ours, scene.organizer)
+
+
+def test_run_that_an_organizer_submits_for_a_team_is_in_the_audit_log(scene: Scene) -> None:
+    submit(scene, by=scene.member)
+    run = submit(scene, run_bytes(tag="run-2", first=120), by=scene.organizer)
+
+    event = Event.objects.get(action="run.submitted-for-team")
+    assert (event.by, event.subject, event.details["team"]) == (scene.organizer, str(run), "Ours")
 
 
 def test_team_of_another_track_is_refused(scene: Scene) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from html import unescape
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 from pytest_django.asserts import assertHTMLEqual
 
+from accounts.models import Event
 from tests.helpers.api import api, call
 from tests.helpers.browser import log_in
 from tests.helpers.factories import make_deadline, make_organizer, make_topic, make_track
@@ -67,6 +69,26 @@ def test_local_time_in_a_zone_is_stored_as_an_instant(organizer: Client) -> None
     text = organizer.get(track.get_absolute_url()).content.decode()
     assert "2036-05-01 23:59 AoE (2036-05-02 11:59 UTC)" in text
     assert 'data-until="2036-05-02T11:59:00+00:00"' in text
+
+
+def test_moved_deadline_is_in_the_log_with_its_old_value_and_can_be_announced(organizer: Client) -> None:
+    track = make_track()
+    save(organizer, track, zone="AoE", closes_="2036-05-01T23:59")
+
+    moved = save(organizer, track, closes_="2036-06-01T23:59").content.decode()
+    unchanged = save(organizer, track).content.decode()
+    link = re.search(r'Nobody was notified: <a href="([^"]+)"', moved)
+    changes = [
+        event.details["times"] for event in Event.objects.filter(action="deadlines.set").order_by("pk")
+    ]
+
+    assert changes[0]["from"] == "none"
+    assert "2036-05-01 23:59" in changes[1]["from"]
+    assert "2036-06-01 23:59" in changes[1]["to"]
+    assert "Nobody was notified" not in unchanged
+    assert link
+    draft = organizer.get(unescape(link[1])).content.decode()
+    assert "moved: all runs close" in draft
 
 
 def test_control_of_the_zone_is_the_one_that_django_makes(organizer: Client) -> None:

@@ -333,3 +333,28 @@ def test_table_of_formulas_is_imported(client: Client) -> None:
     _, topics = topics_after(client, b"id\tlatex\tquery\nf1\tx^2\tsquares\n", "ntcir-10-math")
 
     assert [(topic.code, topic.latex, topic.title) for topic in topics] == [("f1", "x^2", "squares")]
+
+
+def test_import_shows_what_it_adds_changes_and_removes_before_it_does(organizer: Client) -> None:
+    track = make_track(protocol="trec-adhoc", status=Track.Status.DRAFT)
+    address = reverse("tracks:import_topics", args=[track.slug])
+    old = b"".join(b'{"code": "T.%d", "title": "Old"}\n' % n for n in range(3))
+    new = b'{"code": "T.0", "title": "New"}\n{"code": "U.1", "title": "Other"}\n'
+
+    def send(data: bytes, **fields: str) -> str:
+        form = {"upload": SimpleUploadedFile("topics.jsonl", data), "holds": "topics"} | fields
+        return organizer.post(address, form, follow=True).content.decode()
+
+    send(old)
+    added = send(new, action="preview")
+    replaced = send(new, action="preview", holds="all topics")
+    kept = [topic.title for topic in track.topics.order_by("code")]
+    stored = send(new)
+
+    assert "1 new, 1 changed, 0 unchanged; 2 topics are not in this file and stay." in added
+    assert "<dt>Removed</dt>" not in added
+    assert "2 removed because the file does not contain them" in replaced
+    assert re.search(r"<dt>Removed</dt>\s*<dd>T.1, T.2</dd>", replaced)
+    assert kept == ["Old", "Old", "Old"]
+    assert "2 topics are not in this file and stay." in stored
+    assert track.topics.count() == 4
