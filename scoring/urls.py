@@ -19,6 +19,7 @@ urlpatterns = [
     path("tracks/<slug:slug>/qrels/freeze/", qrels.freeze, name="freeze"),
     path("tracks/<slug:slug>/qrels/import/", qrels.import_qrels, name="import_qrels"),
     path("qrels/<int:qrels_id>/", qrels.qrels, name="qrels"),
+    path("qrels/<int:qrels_id>/supersede/", qrels.supersede, name="supersede"),
     path("qrels/<int:qrels_id>/qrels.tsv", qrels.qrels_file, name="qrels_file"),
     path("qrels/<int:qrels_id>/topics.zip", qrels.complete_topics, name="complete_topics"),
     path("qrels/<int:qrels_id>/export/", qrels.export, name="qrels_export"),

@@ -352,6 +352,7 @@ publishing:tables                          L333330043
 scoring:topic                           4444440044
 scoring:groups                          4444444444
 scoring:groups_file                     4444444444
+scoring:supersede                       L333330343
 scoring:classes                         4444440044
 scoring:classes_file                    4444440044
 scoring:topics                          4444440044

@@ -357,6 +357,7 @@ POST settle                              14444401344 3300
 POST make_topics                         13333301343 3330
 POST new_topic                           13333301343 3330
 POST derive_topics                       13333301343 3330
+POST supersede_qrels                     13333301343 3330
 DELETE topic                             13333301343 3330
 DELETE track                             13333301343 3330
 DELETE protocol                          13333301340 3330

@@ -147,8 +147,12 @@ def is_derived(contents: Contents, qrels: QrelsRecord, judgments: Sequence[Judgm
     with refusing(f"The judgments of the qrels version {qrels.version}", ValueError):
         counted = set(numbers_in(qrels.report.get("judgments", []), len(judgments)))
     protocol, chain = contents.protocol(qrels.protocol), contents.chain(contents.pools[qrels.pool])
+    left_out = {row.get("topic") for row in qrels.report.get("left_out_topics", ())}
     pairs = {
-        Unit(topic, docno) for pool in chain for topic, docno, _ in contents.rows(pool.file("pool.tsv"), 3)
+        Unit(topic, docno)
+        for pool in chain
+        for topic, docno, _ in contents.rows(pool.file("pool.tsv"), 3)
+        if topic not in left_out
     }
     kind = "main" if qrels.machine else ""
     derived = derive(

@@ -35,6 +35,7 @@ class _Unknown:
 @dataclass(frozen=True)
 class _QrelsReport:
     dropped: list[dict[str, Any]] = field(default_factory=list)
+    left_out_topics: list[dict[str, Any]] = field(default_factory=list)
     min_relevant: int = 0
     relevant_from: int = 0
     non_answers: list[dict[str, str]] = field(default_factory=list)

@@ -281,7 +281,7 @@ class QrelsRecord:
     """A version of the qrels. `source` is `frozen` or `imported`; `pool` is the number of the pool.
 
     `machine` is the assessor who judged, if that was a machine, and `machine_name` its name and version. `columns` are
-    those of its file.
+    those of its file. `corrects` is the earlier version that it supersedes, with the reason.
     """
 
     version: int
@@ -298,6 +298,8 @@ class QrelsRecord:
     machine: str = ""
     machine_name: str = ""
     is_archived: bool = False
+    corrects: int | None = None
+    supersedes_reason: str = ""
 
     @property
     def file(self) -> str:

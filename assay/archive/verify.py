@@ -258,6 +258,9 @@ def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding
                 problems.append("the preferences give other grades")
         elif qrels.source == "frozen" and "known_items" not in qrels.report:
             problems += _wrong_grades(contents, qrels, judgments, columns)
+        left_out = {row.get("topic") for row in qrels.report.get("left_out_topics", ())}
+        if wrong := sorted(left_out & set(columns.topics.tolist())):
+            problems.append(f"the topics {', '.join(wrong)} have grades, and are said to be left out")
         content = f"{plural(len(columns.topics), 'topic')}, {plural(len(columns.grade), 'unit')}"
         yield Finding(f"qrels version {qrels.version}", content, _few(problems))
 

@@ -305,6 +305,7 @@ def _qrels(qrels: Qrels, numbers: _Numbers, names: Mapping[int, str]) -> QrelsRe
         ).title,
         machine=names[qrels.machine.assessor.user_id] if qrels.machine else "",
         is_archived=qrels.archived_at is not None,
+        corrects=None if qrels.supersedes is None else qrels.supersedes.version,
     )
 
 

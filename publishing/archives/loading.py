@@ -205,6 +205,10 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
             )
     for qrels in load.index.qrels:
         load.qrels[qrels.version] = _qrels(load, qrels)
+    for qrels in load.index.qrels:
+        if qrels.corrects is not None:
+            corrected = load.qrels[qrels.corrects]
+            Qrels.objects.filter(pk=load.qrels[qrels.version].pk).update(supersedes=corrected)
     _boards(load)
     _check_pages(load)
     return load.track

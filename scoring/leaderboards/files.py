@@ -73,6 +73,9 @@ def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
     )
     content = provenance(board)
     content["qrels"]["topics"] = board.qrels.n_topics
+    if board.qrels.supersedes is not None:
+        corrected = {"version": board.qrels.supersedes.version, "reason": board.qrels.supersedes_reason}
+        content["qrels"]["corrects"] = corrected
     content |= {
         "average": board.average,
         "seed": board.seed,
@@ -109,6 +112,7 @@ def _json_row(board: Leaderboard, row: BoardRow) -> dict[str, Any]:
         "kind": run.kind,
         "pooled_as": row.as_kind,
         "manual": run.is_manual,
+        **({"after_release": True} if row.is_after_release else {}),
         **({"uses": rules.stated_use(run.uses)} if rules.uses else {}),
         **({"answers": answers} if (answers := _answers(board, row)) else {}),
         "sha256": evaluation.run_sha256,

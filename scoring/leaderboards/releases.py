@@ -1,8 +1,10 @@
 """The parts that a release of a leaderboard makes visible, and the checks that fail."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
-from django.db.models import Count, Q
+from django.db.models import Count, Min, Q
+from django.db.models.functions import Coalesce
 
 from assay.formats.text import listed
 from assessment.models import Batch
@@ -39,6 +41,17 @@ def missing_runs(board: Leaderboard) -> list[str]:
     if board.track.protocol.parsed.is_of_answers:  # those whose units have no grade were left out
         runs = runs.exclude(pk__in=[run["run"] for run in board.statistics.get("unassigned", ())])
     return list(runs.order_by("tag").values_list("tag", flat=True))
+
+
+def qrels_known_since(track: Track) -> datetime | None:
+    """The time of the first release of a leaderboard of a track, which made its qrels known. One query.
+
+    A release that was withdrawn counts: who has seen the qrels knows them.
+    """
+    first: datetime | None = track.leaderboards.aggregate(first=Min(Coalesce("mailed_at", "released_at")))[
+        "first"
+    ]
+    return first
 
 
 def hindrances(board: Leaderboard) -> list[str]:
@@ -109,6 +122,14 @@ def _audience(track: Track, *, is_public: bool) -> str:
     return f"{audience} ({counted(n['without'], 'team')} {'has' if n['without'] == 1 else 'have'} no member)"
 
 
+def _released_before(board: Leaderboard) -> list[Leaderboard]:
+    """The released leaderboards of the other versions of the qrels, newest first. One query."""
+    boards = board.track.leaderboards.exclude(release=Leaderboard.Release.HIDDEN).exclude(
+        qrels=board.qrels_id
+    )
+    return list(boards.select_related("qrels").defer("statistics", "qrels__report"))
+
+
 def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:
     runs = board.evaluations.aggregate(
         n=Count("pk"),
@@ -126,6 +147,12 @@ def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:
         f"{whose} by topic: all values, curves, and the comparison of two runs.",
         f"The qrels {board.qrels}: {n_units} of {n_topics} with their grades, also as files{left_out}.",
         "The difficulty of each topic, with how many units have each grade.",
+    ]
+    released = _released_before(board)
+    facts += [
+        f"{str(each.qrels).capitalize()} is visible to {each.get_release_display()} already: everybody can compare "
+        "the two. State on the page of the newer qrels that they correct the older ones, and why."
+        for each in released
     ]
     if runs["withdrawn"]:
         facts.insert(

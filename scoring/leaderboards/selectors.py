@@ -20,8 +20,9 @@ from participation.models import Team
 from pooling.models import Run
 from pooling.runs.answers import ChosenAnswers
 from scoring.evaluations.selectors import means_of, name_order, places_of
-from scoring.leaderboards.releases import missing_runs
+from scoring.leaderboards.releases import missing_runs, qrels_known_since
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels
+from scoring.qrels.selectors import correction_of
 from scoring.selectors import LeaderboardPage, interaction_rules, leaderboards_for, shared_page
 
 FILTERS = {"all": "all runs", "best": "best of each team"}
@@ -50,6 +51,7 @@ class BoardRow(NamedTuple):
     cells: list[Cell]
     is_own: bool
     may_open: bool
+    is_after_release: bool  # submitted when the qrels of the track were known
     answers: Sequence[tuple[str, str]] = ()  # the columns of answers, with their labels
 
     @property
@@ -130,6 +132,8 @@ class RankingPage(LeaderboardPage):
     n_runs: int
     n_own: int
     n_disqualified_since: int
+    n_after_release: int
+    correction: Qrels | None  # the version that corrects the qrels, if the user may see it
     missing: list[str]  # tags of runs that were submitted since, for organizers
     columns: list[Column]
     sort: str
@@ -185,6 +189,8 @@ def leaderboard_page(
         n_runs=len(rows),
         n_own=sum(row.is_own for row in rows),
         n_disqualified_since=sum(row.run.status == Run.Status.DISQUALIFIED for row in rows),
+        n_after_release=sum(row.is_after_release for row in rows),
+        correction=correction_of(user, board.qrels),
         missing=missing_runs(board) if oversees(user, board.track_id) else [],
         columns=_columns(board, key, sort),
         sort=sort,
@@ -288,7 +294,7 @@ def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:
 def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatistics]) -> list[BoardRow]:
     if board.status != Leaderboard.Status.READY:
         return []
-    means, place = means_of(board), places_of(board)
+    means, place, known_since = means_of(board), places_of(board), qrels_known_since(board.track)
     own = set()
     if isinstance(user, User):
         own = set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
@@ -315,7 +321,8 @@ def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatis
                     interval = "", "", NOT_COMPARABLE
             cells.append(Cell(value, shown(value), shown(value) == highest, *interval))
         is_own = evaluation.run.team_id in own
-        rows.append(BoardRow(evaluation, evaluation.run, cells, is_own, sees_all or is_own))
+        is_after_release = known_since is not None and evaluation.run.submitted_at > known_since
+        rows.append(BoardRow(evaluation, evaluation.run, cells, is_own, sees_all or is_own, is_after_release))
     return rows
 
 

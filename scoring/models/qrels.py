@@ -45,6 +45,15 @@ class Qrels(models.Model):
         null=True, editable=False, help_text="Since then, lists do not show the version."
     )
 
+    supersedes = models.OneToOneField(
+        "self",
+        models.PROTECT,
+        null=True,
+        editable=False,
+        related_name="superseded_by",
+        help_text="The earlier version that this one corrects.",
+    )
+    supersedes_reason = models.TextField(blank=True, default="", db_default="", editable=False)
     trains = models.ManyToManyField(
         Track,
         related_name="training_qrels",

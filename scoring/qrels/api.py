@@ -43,11 +43,15 @@ class QrelsSerializer(serializers.ModelSerializer[Qrels]):
     )
     sha256 = serializers.CharField(help_text="Of the TSV file.")
 
+    supersedes = serializers.IntegerField(
+        source="supersedes_id", allow_null=True, help_text="The id of the earlier version that it corrects."
+    )
+
     class Meta:
         model = Qrels
         fields = [
             "id", "url", "track", "version", "name", "source", "machine", "sha256", "n_topics", "n_judged",
-            "created_at",
+            "supersedes", "supersedes_reason", "created_at",
         ]  # fmt: skip
 
 
@@ -87,6 +91,12 @@ class ChosenSerializer(Strict):
         default=None,
         min_value=1,
         help_text="The id of a machine; null: people.",
+    )
+    left_out = serializers.DictField(
+        child=serializers.CharField(max_length=2_000),
+        required=False,
+        default=dict,
+        help_text="Topics that do not become qrels: the reason of each by its code.",
     )
 
 
@@ -140,7 +150,17 @@ def _chosen(track: Track, data: dict[str, Any]) -> dict[str, Any]:
     pool = get_object_or_404(pools_to_plan().filter(track=track), pk=data["pool"])
     of_track = machines().filter(assessor__track=track)
     machine = get_object_or_404(of_track, pk=data["machine"]) if data["machine"] else None
-    return {"pool": pool, "also": sorted(data["also"]), "machine": machine}
+    left_out = data["left_out"]
+    return {"pool": pool, "also": sorted(data["also"]), "machine": machine, "left_out": left_out}
+
+
+class SupersedeSerializer(Strict):
+    """The earlier version that a version corrects."""
+
+    supersedes = serializers.IntegerField(min_value=1, help_text="Its id.")
+    reason = serializers.CharField(
+        max_length=2_000, help_text="Everybody who sees one of the versions reads it."
+    )
 
 
 class TrainingSerializer(Strict):
@@ -200,6 +220,22 @@ class QrelsVersions(Endpoints):
         version = services.freeze_judgments(by=user, **_chosen(track, data), **named)
         services.rescore(qrels=version, by=user)
         return version
+
+    @post(
+        "qrels/<int:qrels_id>/supersede/",
+        "supersede_qrels",
+        QrelsSerializer,
+        takes=SupersedeSerializer,
+        who=[Organizer],
+    )
+    def supersede_qrels(self, request: Request, qrels_id: int) -> Any:
+        """State that a version corrects an earlier one, and why."""
+        new, data = (
+            get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id),
+            self.validated(request),
+        )
+        old = get_object_or_404(Qrels.objects.filter(track=new.track_id), pk=data["supersedes"])
+        return services.supersede(old=old, new=new, reason=data["reason"], by=person_of(request))
 
     @post(
         "tracks/<slug:slug>/qrels/import/",

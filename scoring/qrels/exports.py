@@ -43,6 +43,10 @@ def qrels_package(qrels: Qrels, *, to: str, test_share: float | None, seed: int 
         f"Protocol {qrels.protocol.slug}, sha256 {qrels.protocol_digest}.",
         f"sha256 of the version: {qrels.sha256}.",
     ]
+    if qrels.supersedes is not None:
+        notes.append(f"It corrects {qrels.supersedes}: {qrels.supersedes_reason}")
+    left_out = qrels.report.get("left_out_topics", ())
+    notes += [f"Topic {topic['topic']} is left out: {topic['reason']}" for topic in left_out]
     if qrels.machine_name:
         notes.insert(0, f"The grades are those of a machine, {qrels.machine_name}, and not of people.")
     if test_share is None:

@@ -59,6 +59,15 @@ class FreezeForm(StyledForm):
         help_text="Usually off: the assessors were still learning.",
     )
 
+    left_out = forms.CharField(
+        required=False,
+        label="Topics to leave out",
+        max_length=5_000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="One on a line, with the reason: <kbd>A.12 can be read in two ways</kbd>. The judgments stay. "
+        "Everybody who sees the version reads the reason.",
+    )
+
     def __init__(self, data: Mapping[str, Any], *, track: Track) -> None:
         self.pools = Pool.objects.filter(track=track, status=Pool.Status.READY)
         newest = self.pools.order_by("-pk").values_list("pk", flat=True).first()
@@ -69,6 +78,14 @@ class FreezeForm(StyledForm):
         if not machines.exists():
             del self.fields["machine"]
 
+    def clean_left_out(self) -> dict[str, str]:
+        """The reason of each topic."""
+        lines = [line.strip() for line in self.cleaned_data["left_out"].splitlines() if line.strip()]
+        reasons = dict(line.partition(" ")[::2] for line in lines)
+        if len(reasons) < len(lines):
+            raise forms.ValidationError("A topic is there twice.")
+        return {topic: reason.strip() for topic, reason in reasons.items()}
+
     @property
     def previewed(self) -> dict[str, Any] | None:
         """The arguments of `frozen.freeze_pool`; None if a field is wrong."""
@@ -76,12 +93,33 @@ class FreezeForm(StyledForm):
             return None
         data = self.cleaned_data
         also = [kind for kind in ("dual", "training") if data[kind]]
-        return {"pool": data["pool"], "also": also, "machine": data.get("machine")}
+        machine, left_out = data.get("machine"), data["left_out"]
+        return {"pool": data["pool"], "also": also, "machine": machine, "left_out": left_out}
 
     @property
     def chosen(self) -> dict[str, Any]:
         """The arguments of `services.freeze_judgments`, but for the person and the digest."""
         return {**(self.previewed or {}), "name": self.cleaned_data["name"]}
+
+
+class SupersedeForm(StyledForm):
+    """The earlier version that a version corrects, and why."""
+
+    old = forms.ModelChoiceField(
+        queryset=Qrels.objects.none(), empty_label=None, label="Version that it corrects"
+    )
+    reason = forms.CharField(
+        max_length=2_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Everybody who sees one of the versions reads it.",
+    )
+
+    def __init__(self, *args: Any, qrels: Qrels, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        earlier = Qrels.objects.filter(
+            track=qrels.track_id, version__lt=qrels.version, machine=qrels.machine_id
+        )
+        cast(forms.ModelChoiceField[Qrels], self.fields["old"]).queryset = earlier
 
 
 class ExportForm(StyledForm):

@@ -1,9 +1,11 @@
 """The grades of a pool's units as they would be frozen now: for the preview, and for the freezing itself."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from types import MappingProxyType
 from typing import Any
 
 from django.db.models import Exists, F, JSONField, OuterRef, Q, QuerySet, Value
@@ -39,6 +41,7 @@ from web.pages import counted
 
 CHUNK = 5_000
 CONFLICTS_NAMED = 20
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 Parts = dict[str, tuple[QrelsColumns, dict[str, Any]]]  # by name; the reports name the group or set
 
@@ -72,25 +75,34 @@ class FrozenPool:
         return int((self.columns.grade >= 0).sum())
 
 
-def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = None) -> FrozenPool:
+def freeze_pool(
+    pool: Pool,
+    also: Sequence[str] = (),
+    machine: Machine | None = None,
+    left_out: Mapping[str, str] = NOTHING,
+) -> FrozenPool:
     """Grade the units of a pool, and of the pools that it tops up, by the rule of its protocol.
 
-    `also` and `machine` are those of `services.freeze_judgments`.
+    `also`, `machine` and `left_out` are those of `services.freeze_judgments`.
 
     Raises:
-        QrelsRefused: The pool is not ready, judgments conflict, or no topic has enough judgments.
+        QrelsRefused: The pool is not ready, judgments conflict, no topic has enough judgments, or a topic that is left
+            out is not in the pool.
     """
     if pool.status != Pool.Status.READY:
         raise QrelsRefused(f"The pool “{pool}” is not ready. You can freeze qrels when it has been built.")
     protocol = pool.protocol.parsed
     numbered = _judged(pool) if machine is None else _judged_by(machine, pool)
+    if left_out:
+        numbered = [each for each in numbered if each[1].unit.topic not in left_out]
     if protocol.qrels.preferences:
         numbered = list(numbered)
     judged: Iterable[Answered] = (each for _, each in numbered)
     is_read_again = protocol.qrels.export_groups or protocol.qrels.sets  # for each group and set
     judged = list(judged) if is_read_again else judged
     entries = PoolEntry.objects.filter(pool__in=chain(pool)).values_list("topic__code", "docno").distinct()
-    units = list(map(Unit._make, entries.iterator(chunk_size=CHUNK)))
+    pooled = list(map(Unit._make, entries.iterator(chunk_size=CHUNK)))
+    units = [unit for unit in pooled if unit.topic not in left_out]
     members = _members(pool)
     try:
         frozen = _frozen(pool, protocol, units, judged, also, members)
@@ -101,14 +113,30 @@ def freeze_pool(pool: Pool, also: Sequence[str] = (), machine: Machine | None = 
     if not frozen.rows:
         raise QrelsRefused(_empty_message(pool, protocol, frozen))
     counted = {"judgments": as_ranges({n for n, _ in numbered})} if protocol.qrels.preferences else {}
-    made = {"also": list(also), "inputs": _inputs(pool)}
+    made = {"also": list(also), "inputs": _inputs(pool)} | _left_out(left_out, pooled)
     if not protocol.judging.has_grades:
         return _first_of(parts, pool, made)
     report = frozen.report | made | counted
     columns = frozen.columns
     if protocol.is_of_answers:
-        columns = with_nuggets(columns, frozen_nuggets(pool))
+        columns = with_nuggets(
+            columns, [nuggets for nuggets in frozen_nuggets(pool) if nuggets.topic not in left_out]
+        )
     return FrozenPool(columns, report, {name: (part, of | counted) for name, (part, of) in parts.items()})
+
+
+def _left_out(reasons: Mapping[str, str], pooled: Sequence[Unit]) -> dict[str, Any]:
+    """The part of the report that names the topics that an organizer left out."""
+    n_units = Counter(unit.topic for unit in pooled)
+    if unknown := sorted(set(reasons) - set(n_units)):
+        raise QrelsRefused(f"The pool has no topic {', '.join(unknown)}, so it cannot be left out.")
+    if empty := sorted(topic for topic, reason in reasons.items() if not reason.strip()):
+        raise QrelsRefused(f"Give a reason to leave out the topic {', '.join(empty)}.")
+    rows = [
+        {"topic": topic, "reason": reason.strip(), "units": n_units[topic]}
+        for topic, reason in sorted(reasons.items())
+    ]
+    return {"left_out_topics": rows} if rows else {}
 
 
 def _first_of(parts: Parts, pool: Pool, made: dict[str, Any]) -> FrozenPool:

@@ -21,7 +21,7 @@ from pooling.models import Pool, Run
 from pooling.pools.selectors import chain
 from scoring.errors import QrelsRefused
 from scoring.models import Leaderboard, Qrels, QrelsEntry
-from scoring.qrels.frozen import freeze_pool
+from scoring.qrels.frozen import NOTHING, freeze_pool
 from scoring.selectors import leaderboards_for
 from tracks.models import Machine, Track
 from web.pages import counted
@@ -145,6 +145,8 @@ class QrelsPage:
     is_organizer: bool
     has_judgments: bool
     others: list[Track]
+    corrects: Qrels | None  # that the user may see
+    corrected_by: Qrels | None
     tab: str = "qrels_list"
 
 
@@ -163,7 +165,8 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
     if sees_all:
         report = _labeled(qrels.report, qrels.protocol.parsed)
     else:
-        shown = ("dropped", "min_relevant", "relevant_from", "group", "set", "part_of", "known_items")
+        of_topics = ("dropped", "left_out_topics", "min_relevant", "relevant_from", "known_items")
+        shown = (*of_topics, "group", "set", "part_of")
         report = {key: qrels.report[key] for key in shown if key in qrels.report}
     return QrelsPage(
         track=qrels.track,
@@ -176,8 +179,15 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
         leaderboards=leaderboards_for(user).filter(qrels=qrels),
         is_organizer=sees_all,
         has_judgments=sees_all and qrels.source == Qrels.Source.FROZEN,
+        corrects=qrels_for(user).filter(pk=qrels.supersedes_id).first() if qrels.supersedes_id else None,
+        corrected_by=correction_of(user, qrels),
         others=list(Track.objects.filter(pk__in=organized).exclude(pk=qrels.track_id).order_by("-pk")),
     )
+
+
+def correction_of(user: AnyUser, qrels: Qrels) -> Qrels | None:
+    """The version that corrects a version, if the user may see it. One query."""
+    return qrels_for(user).filter(supersedes=qrels).first()
 
 
 @dataclass(frozen=True)
@@ -203,6 +213,8 @@ class FreezePreview:
         losses, n_unjudged = [], self.report.get("unjudged", {}).get("n", 0)
         if n_dropped := len(self.report.get("dropped", ())):
             losses.append(f"{n_dropped:,} of {counted(self.n_topics + n_dropped, 'topic')} would be dropped")
+        if left_out := self.report.get("left_out_topics"):
+            losses.append(f"{counted(len(left_out), 'topic')} left out by you")
         if n_unjudged:
             losses.append(
                 f"{counted(n_unjudged, 'unit')} of the pool {'is' if n_unjudged == 1 else 'are'} unjudged"
@@ -234,8 +246,14 @@ def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:
     return FreezePage(track, rules, grade_rule(track.protocol.parsed), preview, refusal)
 
 
-def freeze_preview(track: Track, pool: Pool, also: Sequence[str], machine: Machine | None) -> FreezePreview:
-    frozen = freeze_pool(pool, also, machine)
+def freeze_preview(
+    track: Track,
+    pool: Pool,
+    also: Sequence[str],
+    machine: Machine | None,
+    left_out: Mapping[str, str] = NOTHING,
+) -> FreezePreview:
+    frozen = freeze_pool(pool, also, machine, left_out)
     short = short_units(pool) if machine is None else []
     return FreezePreview(
         digest=frozen.digest,

@@ -1,6 +1,6 @@
 """Freezes judgments into a new version of qrels, imports a version from a file, archives and offers versions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -27,7 +27,7 @@ from pooling.runs.units import unit_lookup, visual_ids_among
 from scoring.errors import JudgmentsChanged, QrelsRefused
 from scoring.models import Qrels, QrelsEntry
 from scoring.qrels.exports import file_stem
-from scoring.qrels.frozen import freeze_pool
+from scoring.qrels.frozen import NOTHING, freeze_pool
 from scoring.qrels.selectors import qrels_tsv
 from tracks.downloads import services as downloads
 from tracks.models import Download, Machine, Topic, Track
@@ -59,6 +59,7 @@ def freeze_judgments(
     name: str = "",
     also: Sequence[str] = (),
     machine: Machine | None = None,
+    left_out: Mapping[str, str] = NOTHING,
     digest: str = "",
 ) -> Qrels:
     """Freeze a version of the units of a pool, and of the pools that it tops up, by the rule of its protocol.
@@ -66,6 +67,7 @@ def freeze_judgments(
     Judgments that were made for another pool of the track count too: they are about a document and a topic.
     `also` names kinds of batches whose judgments count for units that have neither main judgment nor adjudication.
     The judgments are those of people, or those of one machine: the two never mix.
+    `left_out` are topics that do not become qrels, each with its reason, which the report keeps.
     `digest` is that of the preview that somebody has read (`FrozenPool.digest`); empty if there was none.
 
     Raises:
@@ -74,7 +76,7 @@ def freeze_judgments(
         JudgmentsChanged: Judgments were made or changed since the preview.
     """
     track = track_services.lock(pool.track_id)
-    frozen = freeze_pool(pool, also, machine)
+    frozen = freeze_pool(pool, also, machine, left_out)
     if digest and digest != frozen.digest:
         raise JudgmentsChanged
     qrels = Qrels(
@@ -235,7 +237,10 @@ def store_loaded(qrels: Qrels, columns: QrelsColumns) -> Qrels:
     names = ("qrels_id", "topic", "docno", "grade", "parts")
     with connection.cursor() as cursor:
         cursor.copy_expert(f"COPY {QrelsEntry._meta.db_table} ({', '.join(names)}) FROM STDIN", BytesIO(text))
-    details = {"name": qrels.name, "topics": qrels.n_topics, "judged": qrels.n_judged, "sha256": qrels.sha256}
+    details: dict[str, Any] = {"name": qrels.name, "topics": qrels.n_topics, "judged": qrels.n_judged}
+    details["sha256"] = qrels.sha256
+    if left_out := qrels.report.get("left_out_topics"):
+        details["left out"] = {row["topic"]: row["reason"] for row in left_out}
     audit.record(
         action=f"qrels.{qrels.source}",
         subject=qrels,
@@ -244,6 +249,33 @@ def store_loaded(qrels: Qrels, columns: QrelsColumns) -> Qrels:
         by=qrels.created_by,
     )
     return qrels
+
+
+@transaction.atomic
+def supersede(*, old: Qrels, new: Qrels, reason: str, by: User) -> Qrels:
+    """State that a version corrects an earlier one, and why. Both stay, and each names the other.
+
+    Raises:
+        QrelsRefused: There is no reason, the versions are not of one track and kind in this order, or either has such a
+            statement already.
+    """
+    track_services.lock(old.track_id)
+    new = Qrels.objects.select_for_update(of=("self",)).get(pk=new.pk)
+    if not reason.strip():
+        raise QrelsRefused("Give a reason. Everybody who sees one of the versions reads it.")
+    if new.track_id != old.track_id or new.version <= old.version:
+        raise QrelsRefused(f"{new} cannot correct {old}: choose a later version of the same track.")
+    if (new.machine_id, new.set_key) != (old.machine_id, old.set_key):
+        raise QrelsRefused(
+            f"{new} and {old} are not of the same kind: people, a machine, or a set of the protocol."
+        )
+    if new.supersedes_id or Qrels.objects.filter(supersedes=old).exists():
+        raise QrelsRefused(f"{old} or {new} is part of another correction already.")
+    new.supersedes, new.supersedes_reason = old, reason.strip()
+    new.save(update_fields=["supersedes", "supersedes_reason"])
+    details = {"corrects": str(old), "reason": reason.strip()}
+    audit.record(action="qrels.superseded", subject=new, track=new.track, details=details, by=by)
+    return new
 
 
 def _escaped(word: bytes) -> bytes:

@@ -18,10 +18,11 @@ from assay.formats.qrels.exports import SplitError, sealed, zipped
 from scoring.models import Qrels
 from scoring.qrels import exports, selectors, services
 from scoring.qrels.examples import material_page
-from scoring.qrels.forms import ExportForm, FreezeForm, ImportForm
+from scoring.qrels.forms import ExportForm, FreezeForm, ImportForm, SupersedeForm
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404, tracks_organized_by
+from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download, for_visitors
 from web.forms import refusals_in
 from web.pages import context_of
@@ -125,6 +126,30 @@ def judgments(request: AuthenticatedRequest, qrels_id: int) -> HttpResponseBase:
     """The judgments of a version's track, without names of assessors. Organizers only."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
     return download(*exports.noted_package(version))
+
+
+@organizer_form
+def supersede(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
+    """Ask which version a version corrects, and why. Organizers only."""
+    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    form = SupersedeForm(request.POST or None, qrels=version)
+    page = Confirmation(
+        act=f"Correct an earlier version by {version}",
+        button="State the correction",
+        back=version.get_absolute_url(),
+        text="Both versions stay, with their leaderboards and files.",
+        fixed=["Each version names the other with the reason, on its page and leaderboards and in its files"],
+        changeable=["Who sees the leaderboard of this version"],
+        notified="Nobody. Everybody who sees one of the versions reads it; announce it to the teams.",
+    )
+    with refusals_in(form):
+        if page.is_given(request) and form.is_valid():
+            services.supersede(new=version, by=request.user, **form.cleaned_data)
+            messages.success(request, f"Qrels {version} correct {form.cleaned_data['old']}.")
+            return redirect(version)
+    return confirmation_page(
+        request, page, layout="scoring/qrels/base.html", track=version.track, form=form, tab="qrels_list"
+    )
 
 
 @organizer_action

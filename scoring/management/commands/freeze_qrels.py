@@ -31,6 +31,13 @@ class Command(BaseCommand):
             choices=["dual", "training"],
             help="kind of batches that counts for units without main judgment; repeat it for both",
         )
+        parser.add_argument(
+            "--leave-out",
+            action="append",
+            default=[],
+            metavar="TOPIC=REASON",
+            help="topic that does not become qrels, with the reason; repeat it for more",
+        )
         add_by(parser)
         parser.add_argument("--output", type=Path, metavar="FILE", help="also write the qrels to FILE")
 
@@ -41,7 +48,11 @@ class Command(BaseCommand):
             raise CommandError(f"{track} has no pool named {options['pool']}.")
         with refusals():
             version = services.freeze_judgments(
-                pool=pool, by=user, name=options["name"], also=sorted(set(options["also"]))
+                pool=pool,
+                by=user,
+                name=options["name"],
+                also=sorted(set(options["also"])),
+                left_out=dict(each.partition("=")[::2] for each in options["leave_out"]),
             )
             leaderboard_services.rescore(qrels=version, by=user)
             if options["output"]:

@@ -32,6 +32,7 @@ from publishing.models import Archive, LoadedArchive
 from scoring.analyses.report_pages import reports_page
 from scoring.leaderboards.files import leaderboard_file
 from scoring.models import Leaderboard, Qrels
+from scoring.qrels import services as qrels_services
 from scoring.qrels.services import freeze_judgments
 from tests.helpers.factories import make_organizer, make_track
 from tests.publishing.archives.conftest import Campaign, build_campaign
@@ -562,6 +563,24 @@ def test_deleting_removes_the_file(
     assert name
     assert not Archive.objects.exists()
     assert not storage.exists(name)
+
+
+def test_left_out_topics_and_corrections_are_verified_and_loaded(campaign: Campaign, tmp_path: Path) -> None:
+    scene, old = campaign.scene, campaign.board.qrels
+    topic = min(scene.topics)
+    version = qrels_services.freeze_judgments(
+        pool=scene.pool, by=scene.organizer, left_out={topic: "Two readings."}
+    )
+    qrels_services.supersede(old=old, new=version, reason="A topic was unclear.", by=scene.organizer)
+    path = campaign.file(tmp_path)
+
+    loaded = load(path, scene.organizer, slug="copy")
+
+    assert [finding.problem for finding in findings_of(path) if not finding.is_right] == []
+    copy = Qrels.objects.get(track=loaded.track, version=version.version)
+    assert copy.supersedes is not None
+    assert (copy.supersedes.version, copy.supersedes_reason) == (old.version, "A topic was unclear.")
+    assert copy.report["left_out_topics"][0]["reason"] == "Two readings."
 
 
 @pytest.mark.django_db
