@@ -22,6 +22,7 @@ from assay.protocols.measures import parse_measure
 from assay.protocols.schema import EVERY_RANK, FORMATS
 from config.languages import SOURCE, words_of_scripts
 from config.pages.public import PublicPage, public_page
+from config.pages.track_home import track_home
 from jobs.models import Job
 from jobs.selectors import may_control
 from participation.announcements.selectors import latest
@@ -120,10 +121,12 @@ def _checklist_of(context: template.Context, track: Track) -> Checklist:
     return computed[track.pk]
 
 
-@register.inclusion_tag("components/checklist.html", takes_context=True)
-def campaign_checklist(context: template.Context, track: Track) -> dict[str, object]:
-    """The checklist of a track: what is done, what comes next, and what is wrong. For organizers."""
-    return context_of(_checklist_of(context, track)) | {"csrf_token": context.get("csrf_token")}
+@register.inclusion_tag("tracks/tracks/_home.html", takes_context=True)
+def home_of_track(context: template.Context, track: Track) -> dict[str, object]:
+    """The home of a track for those who see everything of it."""
+    user, page = context["request"].user, track_home(track, _checklist_of(context, track))
+    organizes = isinstance(user, User) and user.organizes(track.pk)
+    return context_of(page) | {"csrf_token": context.get("csrf_token"), "organizes": organizes}
 
 
 @register.inclusion_tag("components/next_step.html", takes_context=True)
@@ -134,7 +137,7 @@ def next_step(context: template.Context, track: Track) -> dict[str, object]:
     step = _checklist_of(context, track).next if organizes else None
     if step and step.leads_to(request.resolver_match):
         step = None
-    return {"step": step, "csrf_token": context.get("csrf_token"), "is_line": True}
+    return {"step": step, "csrf_token": context.get("csrf_token")}
 
 
 @register.simple_tag

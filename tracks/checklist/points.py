@@ -68,6 +68,7 @@ class Point(NamedTuple):
     needed_by: Phase | None = None
     is_pressing: bool = False
     has_begun: bool = False
+    is_next: bool = False  # set by the checklist
 
 
 class Campaign:

@@ -64,6 +64,7 @@ class PhasePoints:
 class Checklist:
     """The points of a campaign by phase, and its next step."""
 
+    campaign: Campaign
     phases: list[PhasePoints]
     next: Next
 
@@ -83,7 +84,10 @@ def checklist(track: Track) -> Checklist:
         required = [point for point in points if not point.is_optional]
         phases.insert(0, PhasePoints(phase, points, sum(point.is_done for point in required), len(required)))
         begun = begun or (phase if phases[0].has_begun else None)
-    return Checklist(phases, _next(phases))
+    step = _next(phases)
+    for phase in phases:
+        phase.points[:] = [point._replace(is_next=_is_of(step, point)) for point in phase.points]
+    return Checklist(campaign, phases, step)
 
 
 def next_of(track: Track) -> Next:
@@ -116,6 +120,14 @@ def _next(phases: list[PhasePoints]) -> Next:
         return Next(Kind.DONE, "The campaign is complete.")
     waits = [point.waits for point in required if point.waits]
     return Next(Kind.WAIT, waits[0] if waits else required[0].state, " ".join(waits[1:]))
+
+
+def _is_of(step: Next, point: Point) -> bool:
+    """Return whether a step is that of a point, or repairs it."""
+    if point.is_done and step.kind == Kind.DO:
+        return False
+    repairs = [(problem.action, problem.text) for problem in point.problems if problem.action]
+    return (step.text, step.address) == (point.action, point.address) or (step.text, step.detail) in repairs
 
 
 def _problems(phase: PhasePoints) -> list[Problem]:

@@ -21,7 +21,7 @@ def track(request: HttpRequest, slug: str) -> HttpResponse:
     track = selectors.track_or_404(request.user, slug)
     if not oversees(request.user, track.pk) or request.GET.get("view") == "public":
         return render(request, "tracks/tracks/public.html", {"track": track})
-    return render(request, "tracks/tracks/track.html", context_of(selectors.track_page(request.user, track)))
+    return render(request, "tracks/tracks/home.html", {"track": track})
 
 
 @organizer_form

@@ -1,0 +1,163 @@
+"""The home of a track for its organizers: the next step, what needs a look, numbers, phases, and what happened last."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from django.db.models import Count
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+
+from accounts.audit import selectors as log
+from accounts.models import Event
+from assay.tables import natural
+from assessment.batches.progress import BatchProgress, rates_of, track_progress
+from assessment.models import Batch, Judgment
+from pooling.checklist import runs_of
+from tracks.acceptance import next_closing
+from tracks.checklist.points import Problem
+from tracks.checklist.selectors import Checklist
+from tracks.models import Deadline, Track
+from web import times
+
+PROBLEMS = 5  # shown at first
+TOPICS = 10
+DAYS = 10
+EVENTS = 5
+STEP, HIGHEST, BASE = 30, 100, 128  # of the bars of days, in units of their picture
+
+
+class TopicBar(NamedTuple):
+    """The judging of a topic in the main batches."""
+
+    code: str
+    judged: int
+    total: int
+
+
+class DayBar(NamedTuple):
+    """The judgments of a day, as a bar of the picture."""
+
+    n: int
+    x: int
+    y: float
+    height: float
+
+    @property
+    def label_y(self) -> float:
+        return self.y - 6
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The main judging: units judged of all, hours left and seconds per unit where they are known."""
+
+    judged: int
+    total: int
+    hours: float | None
+    seconds: float | None
+    topics: list[TopicBar]
+    n_topics: int
+    is_live: bool
+
+
+@dataclass(frozen=True)
+class Home:
+    """The home. `rest` are the problems after the first ones; `days` are the last ten, from `first_day`."""
+
+    track: Track
+    checklist: Checklist
+    problems: list[Problem]
+    rest: list[Problem]
+    n_problems: int
+    judging: Judged | None
+    closing: Deadline | None
+    time_left: str
+    n_runs: int
+    n_teams: int
+    n_warned: int
+    days: list[DayBar]
+    first_day: datetime
+    events: list[Event]
+
+
+def track_home(track: Track, page: Checklist) -> Home:
+    """The home of a track with its checklist. The number of queries does not grow with its rows."""
+    now = timezone.now()
+    problems = page.problems
+    closing = next_closing(track)
+    left = (closing.closes_at - now).total_seconds() if closing and closing.closes_at else 0
+    runs = [(run.team_id, run.n_warnings) for run in page.campaign.rows(runs_of)]
+    return Home(
+        track=track,
+        checklist=page,
+        problems=problems[:PROBLEMS],
+        rest=problems[PROBLEMS:],
+        n_problems=len(problems),
+        judging=_judging(track),
+        closing=closing,
+        time_left=times.time_left(left) if closing else "",
+        n_runs=len(runs),
+        n_teams=len({team for team, _ in runs}),
+        n_warned=sum(n > 0 for _, n in runs),
+        days=_days(track, now),
+        first_day=now - timedelta(days=DAYS - 1),
+        events=list(log.events(track.pk)[:EVENTS]),
+    )
+
+
+def _judging(track: Track) -> Judged | None:
+    """The main batches that are not drafts, together; None without one."""
+    main = [each for each in track_progress(track) if each.batch.kind == Batch.Kind.MAIN]
+    main = [each for each in main if each.batch.status != Batch.Status.DRAFT]
+    if not main:
+        return None
+    opened = [each for each in main if each.batch.status == Batch.Status.OPEN]
+    rates = rates_of([each.batch for each in opened])
+    hours = [sum(each.hours_left(rates[each.batch.pk]).values()) for each in opened if each.batch.pk in rates]
+    topics = _topics(main)
+    unfinished = [each for each in topics if each.judged < each.total]
+    shown = topics if len(topics) <= TOPICS else (unfinished or topics)[:TOPICS]
+    return Judged(
+        judged=sum(each.judged for each in main),
+        total=sum(each.total for each in main),
+        hours=sum(hours) if hours else None,
+        seconds=next((rate.others for rate in rates.values()), None),
+        topics=shown,
+        n_topics=len(topics),
+        is_live=bool(opened),
+    )
+
+
+def _topics(main: Sequence[BatchProgress]) -> list[TopicBar]:
+    judged: Counter[int] = Counter()
+    total: Counter[int] = Counter()
+    codes: dict[int, str] = {}
+    for progress in main:
+        for share in progress.shares:
+            codes[share.assignment.topic_id] = share.assignment.topic.code
+            judged[share.assignment.topic_id] += share.judged
+            total[share.assignment.topic_id] += share.total
+        total.update(progress.untaken)
+    others = {topic.pk: topic.code for topic in main[0].batch.pool.track.topics.only("code")}
+    bars = [TopicBar(codes.get(pk) or others.get(pk, ""), judged[pk], n) for pk, n in total.items() if n]
+    return sorted(bars, key=lambda bar: natural(bar.code))
+
+
+def _days(track: Track, now: datetime) -> list[DayBar]:
+    """The judgments of people in the last days; empty if there are none."""
+    since = (now - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    judged = Judgment.objects.filter(track=track, is_current=True, created_at__gte=since).order_by()
+    judged = judged.exclude(batch__kind=Batch.Kind.MACHINE)
+    counts = dict(judged.values_list(TruncDate("created_at")).annotate(n=Count("pk")))
+    if not counts:
+        return []
+    most = max(counts.values())
+    days = [(since + timedelta(days=n)).date() for n in range(DAYS)]
+    heights = [HIGHEST * counts.get(day, 0) / most for day in days]
+    return [
+        DayBar(counts.get(day, 0), 4 + place * STEP, BASE - height, height)
+        for place, (day, height) in enumerate(zip(days, heights, strict=True))
+    ]
