@@ -95,9 +95,8 @@ def judging(campaign: Campaign) -> Iterator[Point]:
         point = _batches(campaign, kind, [batch for batch in batches if batch.kind == kind])
         yield point._replace(label=label)
     is_double = any(batch.kind in {Batch.Kind.TRAINING, Batch.Kind.DUAL} for batch in batches)
-    state = f"{counted(n, 'judgment')}" + ("" if is_double else "; no unit is judged twice on purpose")
     address = campaign.address("assessment:agreement")
-    yield Point("Agreement", state, address, is_double and n > 0, is_optional=True)
+    yield Point("Agreement", counted(n, "judgment"), address, is_double and n > 0, is_optional=True)
 
 
 def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Point:
@@ -149,7 +148,7 @@ def _to_create(campaign: Campaign, kind: Batch.Kind, point: Point) -> Point:
 
 def _draft(campaign: Campaign, point: Point, batch: Batch) -> Point:
     """The only batch of its kind, which nobody judges yet: its plan shares the topics, and opens it."""
-    if batch.is_shared:
+    if batch.is_shared or batch.kind != Batch.Kind.MAIN:
         return point._replace(state=f"{batch} is a draft", action="Open batch")
     progress = campaign.rows(draft_progress)[batch.pk]
     action = "Open batch"

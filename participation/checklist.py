@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import Count
 
+from participation.invitations.selectors import invitations_of
 from participation.models import Team
 from participation.requests.selectors import open_requests
 from tracks.checklist.points import Campaign, Phase, Point, Problem, named, points
@@ -21,6 +22,10 @@ def _n_requests(track: Track) -> int:
     return open_requests(track).count()
 
 
+def _n_links(track: Track) -> int:
+    return invitations_of(track).exclude(user=None).count()
+
+
 @points(Phase.SET_UP, 100)
 def teams(campaign: Campaign) -> Iterator[Point]:
     if not campaign.protocol.takes_runs:
@@ -28,6 +33,9 @@ def teams(campaign: Campaign) -> Iterator[Point]:
     teams, people, problems = campaign.rows(teams_of), campaign.address("participation:people"), []
     if n_requests := campaign.rows(_n_requests):
         problems.append(Problem(f"{counted(n_requests, 'request')} to join to decide."))
+    if n_links := campaign.rows(_n_links):
+        text = f"{counted(n_links, 'person has,people have')} not used their link. Send it if you have not yet."
+        problems.append(Problem(text, f"{people}#links"))
     empty: list[Any] = [team for team in teams if not team.n_members]  # type: ignore[attr-defined]
     if empty:
         text = f"Without members: {named([team.name for team in empty])}."

@@ -7,7 +7,7 @@ from django.db.models import Count, Q
 from django.urls import reverse
 
 from assessment.checklist import is_judging, judged_of
-from pooling.checklist import closing_of
+from pooling.checklist import closing_of, runs_of
 from scoring.leaderboards.releases import hindrances, missing_runs
 from scoring.models import Analysis, Leaderboard, Qrels
 from tracks.checklist.points import Campaign, Phase, Point, Problem, named, points
@@ -36,17 +36,20 @@ def qrels(campaign: Campaign) -> Iterator[Point]:
     newest, judged, problems = campaign.rows(qrels_of), campaign.rows(judged_of), []
     is_known = campaign.protocol.pool.strategy == "known-item"
     freeze = campaign.address("scoring:freeze")
+    scored = campaign.protocol.runs.scored_keys
+    can_score = campaign.protocol.takes_runs and any(run.kind in scored for run in campaign.rows(runs_of))
+    action = "Freeze and score" if can_score else "Freeze qrels"
     is_frozen = newest is not None and newest.source == Qrels.Source.FROZEN
     if newest and is_frozen and judged.last and judged.last > newest.created_at:
         text = f"Judgments came after {newest}. Freeze the qrels again if they must count."
-        problems.append(Problem(text, freeze, "" if is_judging(campaign) else "Freeze qrels"))
+        problems.append(Problem(text, freeze, "" if is_judging(campaign) else action))
     yield Point(
         "Qrels",
         str(newest or "none yet"),
         campaign.address("scoring:qrels_list") if newest else freeze,
         newest is not None,
         tuple(problems),
-        action="Freeze qrels",
+        action=action,
         is_possible=is_known or (judged.n > 0 and not is_judging(campaign)),
     )
 

@@ -46,8 +46,16 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with refusals_in(form):
             return redirect(services.request(track=track, by=request.user, **form.arguments))
-    context = {"track": track, "form": form, "runs": selectors.runs_to_pool(track), "tab": "pools"}
-    context["question_pools"] = question_pools(track, request.user)
+    estimate = PreviewForm(request.GET, track=track, seconds=usual_seconds(track.protocol.parsed))
+    arguments = estimate.arguments if estimate.is_valid() else None
+    context = {
+        "track": track,
+        "form": form,
+        "runs": selectors.runs_to_pool(track),
+        "question_pools": question_pools(track, request.user),
+        "estimate": previews.preview_page(track, query=estimate.query, arguments=arguments),
+        "tab": "pools",
+    }
     return render(request, "pooling/pools/new_pool.html", context)
 
 
@@ -63,13 +71,14 @@ def preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 @organizer_action
 def compute_preview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Start the job that computes a preview, and go back to the preview. Organizers only."""
+    """Start the job that computes a preview, and go back to the preview, or to the form of a pool. Organizers only."""
     track = track_or_404(request.user, slug)
     form = PreviewForm(request.POST, track=track, seconds=usual_seconds(track.protocol.parsed))
     if form.is_valid():
         tops_up, most = form.arguments["tops_up"], form.arguments["most"]
         services.request_preview(track=track, tops_up=tops_up, most=most, by=request.user)
-    return redirect(f"{reverse('pooling:preview', args=[track.slug])}?{form.query}")
+    page = "pooling:new_pool" if "building" in request.POST else "pooling:preview"
+    return redirect(f"{reverse(page, args=[track.slug])}?{form.query}")
 
 
 @organizer_action

@@ -103,12 +103,13 @@ def _refuse_while_scoring(qrels: Qrels) -> None:
 
 
 @rescores
-def rescore(*, qrels: Qrels, by: User) -> Leaderboard | None:
-    """Score the runs against a new version of the qrels if the track has a finished leaderboard.
+def rescore(*, qrels: Qrels, by: User, is_asked: bool = False) -> Leaderboard | None:
+    """Score the runs against a new version of the qrels if it is asked for, or the track has a finished leaderboard.
 
     Older leaderboards stay unchanged. None if nothing was scored before, or there is nothing to score now.
     """
-    if not Leaderboard.objects.filter(track=qrels.track_id, status=Leaderboard.Status.READY).exists():
+    scored = Leaderboard.objects.filter(track=qrels.track_id, status=Leaderboard.Status.READY)
+    if not (is_asked or scored.exists()):
         return None
     try:
         return request_with_parts(qrels=qrels, by=by)

@@ -206,6 +206,8 @@ class FreezePreview:
     same: Qrels | None
     n_short: int = 0
     short: Sequence[str] = ()  # the first of them
+    n_empty: int = 0  # topics without a relevant unit
+    empty: Sequence[str] = ()  # the first of them
 
     @property
     def losses(self) -> list[str]:
@@ -231,6 +233,7 @@ class FreezePage:
     rule: str
     preview: FreezePreview | None
     refusal: str
+    can_score: bool
     tab: str = "qrels_list"
 
 
@@ -243,7 +246,8 @@ def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:
         except QrelsRefused as refused:
             refusal = refused.message
     rules = track.protocol.parsed.qrels
-    return FreezePage(track, rules, grade_rule(track.protocol.parsed), preview, refusal)
+    can_score = track.protocol.parsed.takes_runs and runs_to_score(track).exists()
+    return FreezePage(track, rules, grade_rule(track.protocol.parsed), preview, refusal, can_score)
 
 
 def freeze_preview(
@@ -255,6 +259,7 @@ def freeze_preview(
 ) -> FreezePreview:
     frozen = freeze_pool(pool, also, machine, left_out)
     short = short_units(pool) if machine is None else []
+    empty = topics_without_relevant(frozen.columns, track.protocol.parsed.scoring.level_of(frozen.report))
     return FreezePreview(
         digest=frozen.digest,
         n_judged=frozen.n_judged,
@@ -264,7 +269,15 @@ def freeze_preview(
         same=Qrels.objects.filter(track=track, sha256=frozen.sha256, machine=machine).first(),
         n_short=len(short),
         short=short[:SHORT_NAMED],
+        n_empty=len(empty),
+        empty=empty[:SHORT_NAMED],
     )
+
+
+def topics_without_relevant(columns: QrelsColumns, level: int) -> list[str]:
+    """The topics of qrels in which no unit has a relevant grade: each run gets 0 for them."""
+    relevant = set(columns.topic_index[columns.grade >= max(level, 0)].tolist())
+    return [str(code) for place, code in enumerate(columns.topics) if place not in relevant]
 
 
 def short_units(pool: Pool) -> list[str]:

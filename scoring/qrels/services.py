@@ -35,7 +35,7 @@ from tracks.tracks import services as track_services
 
 DOCNOS_NAMED = 20
 
-Rescorer = Callable[..., object | None]  # (qrels, by) -> what was started
+Rescorer = Callable[..., Any]  # (qrels, by, is_asked) -> the leaderboard, or None
 _rescorers: list[Rescorer] = []
 
 
@@ -45,10 +45,13 @@ def rescores(function: Rescorer) -> Rescorer:
     return function
 
 
-def rescore(*, qrels: Qrels, by: User) -> bool:
-    """Score the runs against a new version; false if there is nothing to score yet."""
-    started = [function(qrels=qrels, by=by) for function in _rescorers]
-    return any(started)
+def rescore(*, qrels: Qrels, by: User, is_asked: bool = False) -> Any:
+    """Score the runs against a new version, if somebody asked for it or they were scored before.
+
+    Returns the leaderboard, or None if there is nothing to score yet.
+    """
+    started = [function(qrels=qrels, by=by, is_asked=is_asked) for function in _rescorers]
+    return next(filter(None, started), None)
 
 
 @transaction.atomic

@@ -50,7 +50,7 @@ def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     with refusals_in(form):
         if digest and form.is_valid() and (request.POST.get("accepts_losses") or not _losses(track, form)):
             version = services.freeze_judgments(by=request.user, digest=digest, **form.chosen)
-            return _to_version(request, version)
+            return _to_version(request, version, is_scored="score" in request.POST)
     page = selectors.freeze_page(track, form.previewed)
     context = context_of(page) | {"form": form, "is_asked": bool(digest) and form.is_valid()}
     return render(request, "scoring/qrels/freeze.html", context)
@@ -73,9 +73,18 @@ def import_qrels(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "scoring/qrels/import.html", {"track": track, "form": form, "tab": "qrels_list"})
 
 
-def _to_version(request: AuthenticatedRequest, version: Qrels) -> HttpResponse:
-    """Redirect to a new version. If the track has a leaderboard, scoring against the version starts."""
-    if services.rescore(qrels=version, by=request.user):
+def _to_version(request: AuthenticatedRequest, version: Qrels, *, is_scored: bool = False) -> HttpResponse:
+    """Redirect to a new version, or to its leaderboard if scoring was asked for.
+
+    If the track has a leaderboard, scoring against the version starts in any case.
+    """
+    board = services.rescore(qrels=version, by=request.user, is_asked=is_scored)
+    if is_scored and board:
+        messages.success(request, f"The qrels are frozen as {version}. The runs are being scored.")
+        return redirect(board)
+    if is_scored:
+        messages.warning(request, "The qrels are frozen, but the runs cannot be scored.")
+    elif board:
         messages.info(
             request, "The runs are being scored against this version. Older leaderboards stay unchanged."
         )

@@ -85,8 +85,8 @@ def checklist(track: Track) -> Checklist:
         phases.insert(0, PhasePoints(phase, points, sum(point.is_done for point in required), len(required)))
         begun = begun or (phase if phases[0].has_begun else None)
     step = _next(phases)
-    for phase in phases:
-        phase.points[:] = [point._replace(is_next=_is_of(step, point)) for point in phase.points]
+    for each in phases:
+        each.points[:] = [point._replace(is_next=_is_of(step, point)) for point in each.points]
     return Checklist(campaign, phases, step)
 
 
@@ -126,6 +126,8 @@ def _is_of(step: Next, point: Point) -> bool:
     """Return whether a step is that of a point, or repairs it."""
     if point.is_done and step.kind == Kind.DO:
         return False
+    if step.kind == Kind.WAIT and point.waits == step.text:
+        return True
     repairs = [(problem.action, problem.text) for problem in point.problems if problem.action]
     return (step.text, step.address) == (point.action, point.address) or (step.text, step.detail) in repairs
 

@@ -207,7 +207,7 @@ def deadlines(campaign: Campaign) -> Iterator[Point]:
     if not campaign.protocol.takes_runs:
         return
     closes = campaign.rows(counts_of)["closes"]
-    state = "set" if closes else "none: you close the track by hand"
+    state = "set" if closes else "none"
     yield Point("Deadlines", state, campaign.address("tracks:deadlines"), closes, is_optional=True)
 
 

@@ -12,7 +12,7 @@ from tracks.tracks import opening, selectors, services
 from tracks.tracks.forms import TrackForm
 from web.confirmation import confirmation_page, deletion
 from web.forms import refusals_in
-from web.pages import context_of, form_page
+from web.pages import form_page
 
 
 @require_safe

@@ -124,7 +124,7 @@ def test_next_step_leads_through_a_campaign(scene: Scene) -> None:
     scene.judge(batch, scene.ada, *NINE)
     assert following(track)[:2] == (Kind.DO, f"Close “{batch.name}”")
     batch_services.close_finished(track=track)
-    assert following(track).text == "Freeze qrels"
+    assert following(track).text == "Freeze and score"
     qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
     assert following(track).text == "Score the runs"
     board = scene.leaderboard(qrels)
