@@ -117,10 +117,12 @@ def fields_of_pages(client: Client, pages: Mapping[str, str]) -> dict[str, Field
     fields: dict[str, Field] = {}
     for page, address in pages.items():
         response = client.get(address)
-        response.close()
-        if response.status_code != 200 or response.streaming or b'type="file"' not in response.content:
+        content = b"".join(
+            response
+        )  # to the end, which closes a file; `close` would close the connection of the test
+        if response.status_code != 200 or response.streaming or b'type="file"' not in content:
             continue
-        for form in html.fromstring(response.content).xpath("//form[.//input[@type='file']]"):
+        for form in html.fromstring(content).xpath("//form[.//input[@type='file']]"):
             inputs = form.xpath("(.//input|.//select|.//textarea)[@name][not(ancestor::template)]")
             files = [each.name for each in inputs if each.get("type") == "file"]
             others = {each.name: value for each in inputs if (value := filled(each)) is not None}

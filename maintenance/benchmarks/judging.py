@@ -324,6 +324,7 @@ def fill(n_formulas: int) -> None:
 
 def first_task(browser: Any, base: str) -> Any:
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.set_default_timeout(120_000)  # a busy machine takes long to start a server and a browser
     page.add_init_script(f"({WATCH})()")
     page.goto(f"{base}/login/")
     page.locator("[name=username]").fill("worker01")
