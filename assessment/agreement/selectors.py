@@ -77,6 +77,7 @@ class Matrix(NamedTuple):
 class AgreementPage:
     """The agreement in one round on one scale. `level` is the grade from which a unit is relevant in two-way values.
 
+    `main_alpha` is the ordinal one, or the nominal one without an order; `mean_kappa` is that of all pairs, or nan.
     `people` are the assessors with an account; guests, who can be many, have a table of their own and no matrices.
     `machines` are compared with people in the main round only.
     """
@@ -91,6 +92,8 @@ class AgreementPage:
     n_without_grade: int
     graded: report.Graded
     alphas: list[report.Value]
+    main_alpha: report.Value | None
+    mean_kappa: float
     pairs: list[report.Pair]
     pairs_of_people: list[report.Pair]
     matrices: list[Matrix]
@@ -120,6 +123,12 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
     )
     people = [row for row in assessors if row.name not in guests]
     of_people = [pair for pair in pairs if not guests & {pair.first, pair.second}]
+    alphas = [
+        each
+        for each in report.alphas(columns, level)
+        if not (scale.is_nominal and report.needs_order(each.name))
+    ]
+    kappas = [pair.kappa.value for pair in pairs if not math.isnan(pair.kappa.value)]
     counts = judgments_of(track, of_round).order_by().aggregate(n=Count("pk"), graded=Count("grade"))
     return AgreementPage(
         track=track,
@@ -131,11 +140,9 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
         n_judgments=counts["n"],
         n_without_grade=counts["n"] - counts["graded"],
         graded=columns,
-        alphas=[
-            each
-            for each in report.alphas(columns, level)
-            if not (scale.is_nominal and report.needs_order(each.name))
-        ],
+        alphas=alphas,
+        main_alpha=next((each for each in alphas if each.name == "ordinal"), next(iter(alphas), None)),
+        mean_kappa=sum(kappas) / len(kappas) if kappas else math.nan,
         pairs=pairs,
         pairs_of_people=of_people,
         matrices=[Matrix.of(pair) for pair in of_people],

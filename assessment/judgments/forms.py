@@ -140,3 +140,15 @@ class DifferenceForm(StyledForm):
     @property
     def difference(self) -> Difference:
         return Difference(**{name: self.cleaned_data[name] for name in Difference._fields})
+
+    @property
+    def shown_difference(self) -> Difference:
+        """The difference that the fields show, also before they are sent; the usual one in place of wrong values."""
+        shown = {name: self[name].value() for name in self.fields if name in Difference._fields}
+        steps = f"{shown.get('steps') or ''}"
+        rule, usual = shown.get("rule"), Difference()
+        return Difference(
+            rule if rule in self.rules else usual.rule,
+            int(steps) if steps.isdecimal() and 1 <= int(steps[:9]) <= MOST_STEPS else usual.steps,
+            shown.get("scale") or usual.scale,
+        )

@@ -11,9 +11,10 @@ from assessment.judgments.disagreements import round_of, scale_of
 from assessment.rounds import services
 from assessment.rounds.dual import dual_proposal, rule_in_words
 from assessment.rounds.forms import AdjudicationForm, DualForm, TrainingForm
+from assessment.rounds.selectors import entries_to_adjudicate
 from tracks.tracks.selectors import track_or_404
 from web.forms import refusals_in
-from web.pages import form_page
+from web.pages import counted, form_page
 
 OPEN = "The batch is open. Its assessors now see it under Judge."
 DRAFT = "The batch is a draft."
@@ -71,11 +72,12 @@ def adjudication(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             messages.success(request, OPEN if is_open else f"{DRAFT} Check its topics, then open it.")
             return redirect(batches[0] if len(batches) == 1 else reverse("assessment:judging", args=[slug]))
     scale = scale_of(track.protocol.parsed, form["scale"].value())
+    entries = entries_to_adjudicate(track, of_round, form.shown_difference)
     return form_page(
         request,
         form,
         "Create an adjudication batch",
-        "Create batch",
+        f"Create batch of {counted(len(entries), 'unit')}" if entries else "Create batch",
         template="assessment/rounds/adjudication.html",
         layout="assessment/base.html",
         track=track,
@@ -84,4 +86,5 @@ def adjudication(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         lead=of_round.label,
         style="narrow-form",
         scale=scale,
+        n_units=len(entries),
     )

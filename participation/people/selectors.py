@@ -20,6 +20,8 @@ from web.pages import counted
 
 NAMED = 5  # people in a sentence
 
+ROLES = ("Organizers", "Assessors", "Members of teams")  # the headings of the page
+
 
 @dataclass
 class Person:
@@ -38,6 +40,18 @@ class Person:
         return self.assessor is not None and self.assessor.ended_at is None
 
     @property
+    def may_be_changed(self) -> bool:
+        """Return whether an organizer can do something about the person."""
+        return (self.user.is_active or self.organizer is not None) and not self.user.is_machine
+
+    @property
+    def role(self) -> str:
+        """The heading under which the person is listed."""
+        if self.organizer is not None:
+            return "Organizers"
+        return "Assessors" if self.assessor is not None else "Members of teams"
+
+    @property
     def has_password(self) -> bool:
         return self.user.has_usable_password()
 
@@ -53,6 +67,7 @@ class PeoplePage:
 
     track: Track
     people: list[Person]
+    by_role: list[tuple[str, list[Person]]]
     teams: list[Team]
     requests: list[OpenRequest]
     links: list[SharedLink]
@@ -72,6 +87,7 @@ def people_page(track: Track, site: str, user: User) -> PeoplePage:
     return PeoplePage(
         track=track,
         people=people,
+        by_role=[(role, own) for role in ROLES if (own := [each for each in people if each.role == role])],
         teams=list(track.teams.order_by("name")),
         requests=open_requests_with_teams(track),
         links=links,

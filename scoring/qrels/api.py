@@ -185,7 +185,7 @@ class QrelsVersions(Endpoints):
     def list_qrels(self, request: Request, slug: str) -> Any:
         """List the versions of a track's qrels, newest first.
 
-        Organizers see all that are not archived, others those of a leaderboard that they may see.
+        Organizers see all that are not hidden, others those of a leaderboard that they may see.
         """
         user = user_of(request)
         track = track_of(request, slug)
@@ -264,7 +264,7 @@ class QrelsVersions(Endpoints):
 
     @post("qrels/<int:qrels_id>/restore/", "restore_qrels", QrelsSerializer, who=[Organizer])
     def restore_qrels(self, request: Request, qrels_id: int) -> Any:
-        """Show an archived version in lists again."""
+        """Show a hidden version in lists again."""
         user = person_of(request)
         return services.restore(qrels=get_object_or_404(selectors.qrels_for(user), pk=qrels_id), by=user)
 

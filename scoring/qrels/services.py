@@ -164,7 +164,7 @@ def archive(*, qrels: Qrels, by: User) -> Qrels:
 
 @transaction.atomic
 def restore(*, qrels: Qrels, by: User) -> Qrels:
-    """Show an archived version in lists again."""
+    """Show a hidden version in lists again."""
     return _set_archived(qrels, by, is_archived=False)
 
 
@@ -210,7 +210,7 @@ def _store(qrels: Qrels, columns: QrelsColumns) -> Qrels:
     pools = Q(pool=qrels.pool) | Q(pool=None) if qrels.pool else Q()
     same = versions.filter(pools, sha256=qrels.sha256, machine=qrels.machine).first()
     if same is not None:
-        archived = ", which is archived" if same.archived_at else ""
+        archived = ", which is hidden" if same.archived_at else ""
         raise QrelsRefused(f"These qrels are identical to {same}{archived}, so no new version was created.")
     qrels.version = _next_version(qrels)
     return store_loaded(qrels, columns)

@@ -591,7 +591,7 @@ def test_list_has_the_jobs_of_the_user_with_their_subjects(
     others = client.get(reverse("jobs:jobs")).content.decode()
 
     assert f'<a href="{collection.get_absolute_url()}">Posts of 2026</a>' in own
-    assert "No jobs yet." in others
+    assert "No jobs yet" in others
 
 
 def test_fragment_of_a_job_polls_until_the_job_is_finished(client: Client) -> None:

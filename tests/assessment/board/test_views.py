@@ -130,8 +130,8 @@ def test_board_of_a_track_without_batches_says_what_will_appear(scene: Scene, or
 def test_board_shows_times_grades_skips_and_non_answers(judged: Scene, organizer: Client) -> None:
     text = text_of(page(organizer, "board", judged.track))
 
-    assert "4 of 6 units judged" in text
-    assert "mean 30.0 s, as papers report it; median 25.0 s" in text
+    assert "Judged 4 of 6 units." in text
+    assert "Seconds per unit 30.0 mean, as papers report it; median 25.0" in text
     assert "50 % 2 0 % 0 25 % 1 0 % 0" in text  # high, medium, low, not relevant
     assert "1 judgment without a grade" in text
     assert "Do not know It is in Russian." in text
@@ -154,9 +154,9 @@ def test_board_of_one_batch_counts_that_batch_only(judged: Scene, organizer: Cli
     second = make_batch(judged.pool, {judged.bob: [judged.first]}, kind=Batch.Kind.DUAL)
     judge_all(second, judged.bob, "low")
 
-    assert "7 of 9 units judged" in text_of(page(organizer, "board", judged.track))
+    assert "Judged 7 of 9 units." in text_of(page(organizer, "board", judged.track))
     text = text_of(page(organizer, "board", judged.track, batch=second.pk))
-    assert "3 of 3 units judged" in text
+    assert "Judged 3 of 3 units." in text
     assert "Everything is judged." in text
     address = reverse("assessment:board", args=[judged.track.slug])
     assert organizer.get(address, {"batch": "none"}).status_code == 404
@@ -332,7 +332,7 @@ def test_instances_of_formulas_are_counted_as_instances_and_formulas_as_units() 
     [row] = table(client, scene.track, "topics")
 
     assert (row["judged"], row["relevant"]) == ("4", "4")  # two formulas, by each of two assessors
-    assert "4 of the judged instances have the grades" in text_of(page(client, "agreement", scene.track))
+    assert "Shared instances 4 " in text_of(page(client, "agreement", scene.track))
     assert "No instances differ like this" in text_of(page(client, "disagreements", scene.track))
 
 

@@ -80,11 +80,14 @@ def test_desk_begins_with_the_batch_in_progress(scene: Scene) -> None:
     address = reverse("assessment:mine")
     names = [newer.name, scene.batch.name]
 
-    before = re.findall(r'<h2 class="h5" id="batch-\d+">([^<]*)', ada.get(address).content.decode())
+    before = re.findall(r'<h2 id="batch-\d+">([^<]*)', ada.get(address).content.decode())
     accept(scene.batch, scene.ada)
-    after = re.findall(r'<h2 class="h5" id="batch-\d+">([^<]*)', ada.get(address).content.decode())
+    html = ada.get(address).content.decode()
+    after = re.findall(r'<h2 id="batch-\d+">([^<]*)', html)
 
     assert (before, after) == (names, names[::-1])
+    assert html.index("btn-primary") < html.index(newer.name)
+    assert html.count("btn-primary") == 1, "that of the batch in progress"
 
 
 def test_empty_document_says_that_it_is_empty(scene: Scene) -> None:
@@ -100,7 +103,7 @@ def test_empty_document_says_that_it_is_empty(scene: Scene) -> None:
 def test_empty_desk_explains_what_will_appear(scene: Scene) -> None:
     page = as_user(scene.bob).get(reverse("assessment:mine")).content.decode()
 
-    assert "You have no open batches." in page
+    assert "No open batches" in page
 
 
 def test_drafts_are_on_no_desk_and_closed_batches_can_be_read(scene: Scene) -> None:

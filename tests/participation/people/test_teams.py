@@ -146,7 +146,7 @@ def test_chair_sees_the_page_of_a_team_without_members(scene: Scene) -> None:
     page = as_user(make_role(scene.track, "carl", is_chair=True)).get(f"/teams/{scene.ours.pk}/")
 
     assert page.status_code == 200
-    assert "No members yet." in page.content.decode()
+    assert "No members yet" in page.content.decode()
 
 
 @pytest.mark.django_db

@@ -205,6 +205,11 @@ def test_page_shows_roles_invitations_agreement_and_visits(scene: Scene) -> None
         "never",
     ):
         assert text in page
+    places = [
+        page.index(text) for text in ("Links to send", 'rowgroup">Organizers', 'rowgroup">Assessors', ">zoe<")
+    ]
+    assert places == sorted(places), "links first, then people by their role"
+    assert page.count("btn-primary") == 1
 
 
 def test_organizer_downloads_all_links_as_csv(scene: Scene) -> None:

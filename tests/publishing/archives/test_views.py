@@ -46,7 +46,7 @@ def test_an_upload_becomes_a_track_and_is_archived_again(organizer: Client, arch
     file = organizer.get(f"/archives/{archive.pk}/file/")
     assert b"".join(file.streaming_content).startswith(b"PK")  # type: ignore[attr-defined]
     organizer.post(f"/archives/{archive.pk}/delete/")
-    assert "No archive yet." in organizer.get("/tracks/again/archives/").content.decode()
+    assert "No archives yet" in organizer.get("/tracks/again/archives/").content.decode()
 
 
 def test_a_refused_upload_says_why_and_leaves_nothing(organizer: Client) -> None:
