@@ -375,6 +375,7 @@ tracks:name_people                      5555555555
 tracks:new_topic                        L333330343
 tracks:derive_topics                    L333330343
 tracks:delete_topic                     L333330343
+tracks:correct_topic                    L333330343
 tracks:delete_track                     L333330343
 tracks:delete_protocol                  L333330340
 assessment:delete_batch                 L333330343

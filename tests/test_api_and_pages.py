@@ -160,6 +160,7 @@ tracks:make_topics: POST make_topics
 tracks:new_topic: POST new_topic
 tracks:derive_topics: POST derive_topics
 tracks:delete_topic: DELETE topic
+tracks:correct_topic: PATCH topic
 scoring:supersede: POST supersede_qrels
 tracks:delete_track: DELETE track
 tracks:delete_protocol: DELETE protocol

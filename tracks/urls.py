@@ -64,6 +64,7 @@ urlpatterns = [
     path("tracks/<slug:slug>/import-topics/", topics.import_topics, name="import_topics"),
     path("tracks/<slug:slug>/derive-topics/", choosing.derive, name="derive_topics"),
     path("tracks/<slug:slug>/new-topic/", topics.new_topic, name="new_topic"),
+    path("tracks/<slug:slug>/correct-topic/<path:code>/", topics.correct, name="correct_topic"),
     path("tracks/<slug:slug>/delete-topic/<path:code>/", topics.delete_topic, name="delete_topic"),
     path("tracks/<slug:slug>/edit-topic/<path:code>/", topics.edit, name="edit_topic"),
     path("tracks/<slug:slug>/rows/", rows.rows, name="rows"),

@@ -30,6 +30,7 @@ EXPLAINED = {
     "explanation/visual-ids.html": "corpus:formula",
     "howto/run-a-campaign.html": "tracks:track",
     "howto/run-a-campaign.html#open-the-track": "tracks:open_track tracks:back_to_draft",
+    "howto/undo.html": "tracks:correct_topic",
     "howto/undo.html#correct-qrels": "scoring:supersede",
     "howto/undo.html#delete": (
         "tracks:delete_track tracks:delete_topic tracks:delete_protocol assessment:delete_batch pooling:delete_pool "

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -12,7 +13,8 @@ from assay.errors import Refused
 from participation.announcements.selectors import recipients
 from participation.models import Announcement, AnnouncementMail
 from tracks.markdown import plain_html
-from tracks.models import Track
+from tracks.models import Topic, Track
+from tracks.topics.services import on_correction
 from tracks.tracks.services import lock
 from web.pages import counted
 
@@ -51,6 +53,21 @@ def publish(
     n_mails = _send(announcement, site) if is_mailed else 0
     _record("published", announcement, n_mails)
     return announcement
+
+
+@on_correction
+def publish_correction(*, topic: Topic, reason: str, by: User) -> None:
+    """Announce to everybody that the text of a topic was corrected."""
+    text = f"The text of the topic {topic.code} was corrected: {reason}"
+    publish(
+        track=topic.track,
+        title=f"Topic {topic.code} is corrected",
+        text=text,
+        audiences=["everyone"],
+        is_mailed=settings.SENDS_MAIL,
+        by=by,
+        site=settings.SITE_URL,
+    )
 
 
 @transaction.atomic

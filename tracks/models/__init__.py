@@ -18,7 +18,7 @@ from tracks.models.texts import (
     GuidelinesVersion,
     SitePage,
 )
-from tracks.models.topics import LeakCheck, Row, Topic, TopicImport, natural_order
+from tracks.models.topics import LeakCheck, Row, Topic, TopicCorrection, TopicImport, natural_order
 from tracks.models.tracks import StoredProtocol, Track
 from tracks.models.webhooks import Delivery, Webhook
 
@@ -48,6 +48,7 @@ __all__ = [
     "SitePage",
     "StoredProtocol",
     "Topic",
+    "TopicCorrection",
     "TopicImport",
     "Track",
     "Webhook",

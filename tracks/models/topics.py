@@ -80,6 +80,22 @@ class Topic(models.Model):
         return self.code
 
 
+class TopicCorrection(models.Model):
+    """The texts that a topic of an opened track had until a correction, and its reason. Rows are only added."""
+
+    topic = models.ForeignKey(Topic, models.PROTECT, related_name="corrections")
+    texts = JsonField(help_text="The texts until then, by the names of the fields of a topic.")
+    reason = models.TextField()
+    by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"correction of {self.topic}"
+
+
 class TopicImport(models.Model):
     """A file of topics or labels that was imported into a track. Imports of earlier versions did not keep the file."""
 

@@ -96,6 +96,16 @@ class TopicContentSerializer(TopicTextSerializer):
     formula_id = serializers.CharField(required=False, allow_blank=True, max_length=MAX_FORMULA_ID)
 
 
+class TopicChangeSerializer(TopicContentSerializer):
+    """The parts of a topic that change."""
+
+    reason = serializers.CharField(
+        required=False,
+        max_length=2_000,
+        help_text="In a track that was opened: why title, body or narrative are corrected. Everybody reads it.",
+    )
+
+
 class NewTopicSerializer(TopicContentSerializer):
     """A new topic of a draft."""
 
@@ -212,10 +222,10 @@ class Topics(Endpoints):
         topic = get_object_or_404(selectors.topics_for(user, track), code=code)
         services.delete(topic=topic, by=user)
 
-    @patch(*TOPIC, TopicSerializer, takes=TopicContentSerializer, who=[Organizer])
+    @patch(*TOPIC, TopicSerializer, takes=TopicChangeSerializer, who=[Organizer])
     def update_topic(self, request: Request, slug: str, code: str) -> Any:
         """Change a topic. In a track that was opened, only scenario, criteria, known item, split, labels and the
-        texts of subtopics can change.
+        texts of subtopics can change; title, body and narrative with a reason, which is announced.
 
         Fields that are left out stay.
         """

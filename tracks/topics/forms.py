@@ -157,6 +157,21 @@ class NewTopicForm(TopicForm):
     code = forms.CharField(max_length=MAX_CODE, help_text="As in runs and qrels, such as <code>A.1</code>.")
 
 
+class CorrectionForm(StyledForm):
+    """The texts of a topic of an opened track, and why they change."""
+
+    title = forms.CharField(required=False, max_length=MAX_TEXT)
+    body = forms.CharField(
+        required=False, max_length=MAX_BODY, widget=forms.Textarea(attrs={"rows": 8}), help_text="HTML."
+    )
+    narrative = forms.CharField(
+        required=False, max_length=MAX_BODY, widget=forms.Textarea(attrs={"rows": 4}), help_text="HTML."
+    )
+    reason = forms.CharField(
+        max_length=2_000, widget=forms.Textarea(attrs={"rows": 2}), help_text="Everybody reads it."
+    )
+
+
 def form_for(topic: Topic) -> type[TopicTextForm]:
     """The form that edits a topic: all of it in a draft, only what runs do not depend on in an opened track."""
     return TopicForm if topic.track.status == Track.Status.DRAFT else TopicTextForm

@@ -17,7 +17,7 @@ from corpus.collections.selectors import collections_for
 from corpus.models import Collection
 from corpus.threads.selectors import RenderedText, addresses, resolve_links, safe_html
 from tracks.assessors.selectors import is_assessor
-from tracks.models import Download, Topic, Track
+from tracks.models import Download, Topic, TopicCorrection, Track
 from tracks.tracks.selectors import released_to
 
 FORMULA_UNITS = {"formula", "visually-distinct-formula"}
@@ -81,6 +81,7 @@ class TopicPage:
     previous: str
     next: str
     is_organizer: bool
+    corrections: list[TopicCorrection]  # for those who oversee the track
     tab: str = "topics"
 
 
@@ -195,6 +196,7 @@ def topic_page(user: AnyUser, track: Track, topic: Topic) -> TopicPage:
         previous=codes[place - 1] if place else "",
         next=codes[place + 1] if place + 1 < len(codes) else "",
         is_organizer=oversees(user, track.pk),
+        corrections=list(topic.corrections.select_related("by")) if oversees(user, track.pk) else [],
     )
 
 

@@ -30,13 +30,13 @@ from assay.html.sanitize import clean_body, clean_title, without_controls
 from corpus.models import Collection, Document
 from jobs.files.deletion import check_unused, delete_unused
 from tracks.imported_files import OnStored, RowReport, TopicsRefused, record, storing
-from tracks.models import Topic, Track
+from tracks.models import Topic, TopicCorrection, Track
 from tracks.rows.services import import_rows
 from tracks.topics.selectors import FORMULA_UNITS
 from tracks.tracks import services as track_services
 from web.pages import counted
 
-PARTS = frozenset({"tracks.Row"})  # are deleted with a topic
+PARTS = frozenset({"tracks.Row", "tracks.TopicCorrection"})  # are deleted with a topic
 TOPICS_NAMED = 20  # in one message
 WRITTEN: Mapping[str, Callable[[str], str]] = {  # texts of a draft's topic, and how each is sanitized
     "title": clean_title,
@@ -45,6 +45,7 @@ WRITTEN: Mapping[str, Callable[[str], str]] = {  # texts of a draft's topic, and
     "formula_id": without_controls,
     "latex": without_controls,
 }
+CORRECTABLE = {"title", "body", "narrative"}
 EDITABLE = (
     "scenario",
     "criteria",
@@ -508,11 +509,13 @@ def edit(
     labels: object = None,
     tags: Sequence[str] | None = None,
     subtopics: Subtopics | None = None,
+    reason: str = "",
     **texts: str,
 ) -> Topic:
     """Set the texts of a topic that are given, all of its tags, of its labels and of its subtopics.
 
-    The `EDITABLE` parts and the labels can change in every state of the track, the `WRITTEN` ones and tags in a draft.
+    The `EDITABLE` parts and the labels can change in every state of the track, the `WRITTEN` ones and tags in a draft;
+    in an opened track, title, body and narrative with a `reason`: the earlier text is kept, and everybody reads of it.
 
     Raises:
         TopicsRefused: A known item is given, and the protocol has none, it does not allow a label, or a text of a topic
@@ -536,15 +539,40 @@ def edit(
     if labels is not None:
         given["labels"] = checked_labels(topic=current, labels=labels)
     changed = [name for name, value in given.items() if value != getattr(current, name)]
+    earlier = {name: getattr(current, name) for name in changed if name in CORRECTABLE}
     for name in changed:
         setattr(current, name, given[name])
-    if not {*WRITTEN, "tags"}.isdisjoint(changed):
+    is_correction = bool(reason.strip() and earlier) and current.track.status != Track.Status.DRAFT
+    if not ({*WRITTEN, "tags"} - (CORRECTABLE if is_correction else set())).isdisjoint(changed):
         _check_form(current, _draft(current.track))
     if changed:
         current.save(update_fields=changed)
-        details = {"changed": changed}
-        audit.record(action="topic.edited", subject=current, track=current.track, details=details, by=by)
+        details: dict[str, object] = {"changed": changed}
+        details |= {"reason": reason.strip()} if reason.strip() else {}
+        if is_correction:
+            _correct(current, earlier, reason.strip(), by)
+        action = "topic.corrected" if is_correction else "topic.edited"
+        audit.record(action=action, subject=current, track=current.track, details=details, by=by)
     return current
+
+
+def _correct(topic: Topic, earlier: Mapping[str, str], reason: str, by: User) -> None:
+    """Keep the earlier texts, and notify everybody. The files that were imported have other texts since."""
+    _check_form(topic, topic.track)
+    TopicCorrection.objects.create(topic=topic, texts=dict(earlier), reason=reason, by=by)
+    topic.track.topic_imports.filter(format="topics").update(is_replaced=True)
+    for hook in _correction_hooks:
+        hook(topic=topic, reason=reason, by=by)
+
+
+CorrectionHook = Callable[..., None]  # (topic, reason, by): in the transaction that corrects it
+_correction_hooks: list[CorrectionHook] = []
+
+
+def on_correction(hook: CorrectionHook) -> CorrectionHook:
+    """Register a function of an app above this one that is called for each correction of an opened track's topic."""
+    _correction_hooks.append(hook)
+    return hook
 
 
 @transaction.atomic

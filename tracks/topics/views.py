@@ -1,6 +1,7 @@
 """The pages of topics, and the one that creates a track with its topics."""
 
 from django.contrib import messages
+from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -10,9 +11,9 @@ from accounts.access import AuthenticatedRequest, creator_required, organizer_fo
 from assay.errors import Refused
 from tracks.models import Topic
 from tracks.topics import selectors, services
-from tracks.topics.forms import NewTopicForm, NewTrackForm, TopicFileForm, form_for
+from tracks.topics.forms import CorrectionForm, NewTopicForm, NewTrackForm, TopicFileForm, form_for
 from tracks.tracks.selectors import track_or_404
-from web.confirmation import confirmation_page, deletion
+from web.confirmation import Confirmation, confirmation_page, deletion
 from web.forms import refusals_in
 from web.pages import context_of, read_and_post
 
@@ -112,6 +113,32 @@ def new_topic(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     rendered = selectors.preview(topic, form.cleaned_data if form.is_bound else {})
     context = {"track": track, "topic": None, "form": form, "rendered": rendered, "tab": "topics"}
     return render(request, "tracks/topics/edit.html", context)
+
+
+@organizer_form
+def correct(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
+    """Correct the text of a topic of an opened track, with a reason. Organizers only."""
+    track = track_or_404(request.user, slug)
+    topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)
+    form = CorrectionForm(request.POST or None, initial=model_to_dict(topic, services.CORRECTABLE))
+    page = Confirmation(
+        act=f"Correct topic {topic}",
+        button="Correct the topic",
+        back=reverse("tracks:topic", args=[slug, code]),
+        text="Runs and judgments that exist were made for the earlier text.",
+        fixed=[
+            "The earlier text stays, with the reason, for the organizers",
+            "The audit log has the correction",
+        ],
+        changeable=["The text again, with another reason", "Leave the topic out when you freeze qrels"],
+        notified="Everybody: the correction is published as an announcement, and sent to those who want e-mails.",
+    )
+    with refusals_in(form):
+        if page.is_given(request) and form.is_valid():
+            services.edit(topic=topic, by=request.user, **form.cleaned_data)
+            messages.success(request, f"Topic {topic} is corrected, and the correction is announced.")
+            return redirect("tracks:topic", track.slug, topic.code)
+    return confirmation_page(request, page, layout="tracks/base.html", track=track, form=form, tab="topics")
 
 
 @organizer_form

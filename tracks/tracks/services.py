@@ -23,7 +23,7 @@ PARTS = frozenset({  # what only describes a draft: it is deleted with it
     "tracks.Delivery", "tracks.Download", "tracks.Fetch", "tracks.GuidelinesDraft",
     "tracks.LeakCheck", "tracks.Machine",
     "tracks.Milestone", "tracks.Organizer", "tracks.Row", "tracks.SampledCandidate", "tracks.Topic",
-    "tracks.TopicImport", "tracks.Webhook",
+    "tracks.TopicCorrection", "tracks.TopicImport", "tracks.Webhook",
 })  # fmt: skip
 FIXED_ONCE_OPENED = {"slug", "protocol", "collection"}  # runs are checked against these fields
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 from accounts.models import Event
 from assay.errors import BadFile, Refused
 from assay.formats.topics.reader import read_known_items, read_topics
+from tests.helpers.api import api, call
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track, make_user
 from tracks.downloads.contents import originals, topic_files
 from tracks.models import Topic, Track
@@ -222,3 +223,41 @@ def test_api_changes_the_texts_that_are_given(client: Client) -> None:
     assert (answer.json()["scenario"], answer.json()["criteria"]) == (TEXTS["scenario"], "New")
     assert answer.json()["split"] == "test"
     assert refused.status_code == 409
+
+
+def test_text_of_an_opened_track_is_corrected_with_a_reason_that_everybody_reads(client: Client) -> None:
+    track = make_track(protocol="trec-adhoc")
+    topic = make_topic(track, "T.1", title="Old title", body="<p>Old.</p>")
+    client.force_login(make_organizer())
+    address = reverse("tracks:correct_topic", args=[track.slug, "T.1"])
+    fields = {"title": "New title", "body": "<p>New.</p>", "narrative": ""}
+
+    unexplained = client.post(address, fields)
+    page = client.post(address, fields | {"reason": "A typing error."}, follow=True).content.decode()
+    visitors = Client().get(track.get_absolute_url()).content.decode()
+    topic.refresh_from_db()
+
+    assert unexplained.status_code == 422
+    assert (topic.title, topic.body) == ("New title", "<p>New.</p>")
+    kept = topic.corrections.get()
+    assert kept.texts == {"title": "Old title", "body": "<p>Old.</p>"}
+    assert "Old title" in page
+    assert "A typing error." in page
+    assert "Topic T.1 is corrected" in visitors
+    assert "Old title" not in Client().get(reverse("tracks:topic", args=[track.slug, "T.1"])).content.decode()
+    assert Event.objects.get(action="topic.corrected").details["reason"] == "A typing error."
+
+
+def test_program_corrects_a_text_with_a_reason_and_not_without_one() -> None:
+    track = make_track(protocol="trec-adhoc")
+    topic = make_topic(track, "T.1")
+    client = api(make_organizer())
+
+    refused = call(client, "PATCH", "topic", track.slug, "T.1", data={"title": "New"})
+    tags = call(client, "PATCH", "topic", track.slug, "T.1", data={"tags": ["x"], "reason": "No."})
+    done = call(
+        client, "PATCH", "topic", track.slug, "T.1", data={"title": "New", "reason": "A typing error."}
+    )
+
+    assert (refused.status_code, tags.status_code, done.status_code) == (409, 409, 200)
+    assert topic.corrections.count() == 1
