@@ -103,7 +103,10 @@ def track_nav(context: template.Context, track: Track) -> dict[str, object]:
 def track_tabs(context: template.Context, track: Track) -> dict[str, object]:
     """The tabs of a track for everybody else, also in an organizer's preview. Each page checks permissions itself."""
     request = context["request"]
-    user = AnonymousUser() if oversees(request.user, track.pk) else request.user
+    is_preview = oversees(request.user, track.pk)
+    if track.status == Track.Status.DRAFT and not is_preview:
+        return {"tabs": []}  # somebody who chooses its topics sees no other page of it
+    user = AnonymousUser() if is_preview else request.user
     return {"tabs": tabs.track_tabs(user, track, request.resolver_match)}
 
 
