@@ -29,7 +29,7 @@ DESKTOP, PHONE = (1180, 760), (390, 780)
 
 
 class Picture(NamedTuple):
-    """A page as a person sees it. `prepare` acts on the page before the picture is taken."""
+    """A page as a person sees it, or a visitor if `person` is empty. `prepare` acts on it before the picture is taken."""
 
     name: str
     person: str
@@ -66,7 +66,9 @@ def first_link(page: Page) -> None:
 
 
 PICTURES = (
+    Picture("landing", "", "/"),
     Picture("home", "organizer", "/"),
+    Picture("participant", "pat", "/tracks/demo-2026/"),
     Picture("track", "organizer", "/tracks/demo-2026/"),
     Picture("pool", "organizer", "/tracks/demo-2026/pools/", first_link),
     Picture("preview", "organizer", "/tracks/demo-2026/pools/preview/"),
@@ -128,7 +130,8 @@ def take(chromium: Browser, site: str, picture: Picture, folder: Path) -> None:
         device_scale_factor=1,
     )
     page = context.new_page()
-    log_in(page, site, picture.person)
+    if picture.person:
+        log_in(page, site, picture.person)
     page.goto(site + picture.path)
     if picture.prepare:
         picture.prepare(page)

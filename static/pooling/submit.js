@@ -196,14 +196,14 @@ form.addEventListener("htmx:afterRequest", (event) => {
     submission.replaceChildren(note);
   }
 });
-// The first field with a problem gets the focus; otherwise the report is brought into sight.
+// The report of a file is brought into sight. Without one, the first field with a problem gets the focus.
 function showAnswer() {
   for (const field of form.querySelectorAll(".is-invalid")) field.classList.remove("is-invalid");
   const wrong = Array.from(submission.querySelectorAll("[data-field]"), ({ dataset }) =>
     document.getElementById(dataset.field),
   ).filter(Boolean);
   for (const field of wrong) field.classList.add("is-invalid");
-  if (wrong.length) wrong[0].focus();
+  if (wrong.length && !submission.querySelector(".complaints")) wrong[0].focus();
   else if (submission.childElementCount) submission.scrollIntoView({ block: "start" });
 }
 

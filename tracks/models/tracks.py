@@ -53,7 +53,9 @@ class Track(models.Model):
     slug = models.SlugField(unique=True, max_length=100)
     name = NameField(max_length=200)
     description = models.TextField(
-        blank=True, help_text="Plain text, shown to everyone once the track is open."
+        blank=True,
+        help_text="A few lines of Markdown, shown to everyone once the track is open. Lists of tracks show the first "
+        "paragraph.",
     )
     protocol = models.ForeignKey(StoredProtocol, models.PROTECT, related_name="tracks")
     collection = models.ForeignKey(
