@@ -4,15 +4,17 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('tracks', '0004_longer_topic_codes'),
+        ("tracks", "0005_topic_corrections"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='track',
-            name='description',
-            field=models.TextField(blank=True, help_text='A few lines of Markdown, shown to everyone once the track is open. Lists of tracks show the first paragraph.'),
+            model_name="track",
+            name="description",
+            field=models.TextField(
+                blank=True,
+                help_text="A few lines of Markdown, shown to everyone once the track is open. Lists of tracks show the first paragraph.",
+            ),
         ),
     ]
