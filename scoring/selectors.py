@@ -8,7 +8,7 @@ leaderboard sees its qrels.
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.shortcuts import get_object_or_404
 
 from accounts.access import AnyUser, overseen_by, oversees
@@ -34,12 +34,14 @@ def leaderboards_for(user: AnyUser) -> QuerySet[Leaderboard]:
 
 
 def board_or_404(user: AnyUser, board_id: int) -> Leaderboard:
-    """A leaderboard that the user may see.
+    """A leaderboard that the user may see, with `dropped`, the topics that its qrels leave out.
 
     Raises:
         Http404: There is none with this number for the user.
     """
-    return get_object_or_404(leaderboards_for(user), pk=board_id)
+    return get_object_or_404(
+        leaderboards_for(user).annotate(dropped=F("qrels__report__dropped")), pk=board_id
+    )
 
 
 def public_leaderboards() -> QuerySet[Leaderboard]:

@@ -168,21 +168,21 @@ def bibtex(index: Index) -> str:
     """An entry for a bibliography."""
     names = [author(line).name for line in index.authors]
     entry = {
-        "author": " and ".join(map(_braced, names)) or _braced(organizers(index)),
-        "title": f"{{{_braced(title(index))}}}",
+        "author": " and ".join(map(braced, names)) or braced(organizers(index)),
+        "title": f"{{{braced(title(index))}}}",
         "year": index.created_at[:4],
         "howpublished": f"Archive made with Assay {index.assay}",
     }
     if index.url:
-        entry["url"] = _braced(index.url)
+        entry["url"] = braced(index.url)
     if index.doi:
-        entry["doi"] = _braced(index.doi)
+        entry["doi"] = braced(index.doi)
     key = re.sub(r"[^A-Za-z0-9]+", "", f"{index.track.slug}{index.created_at[:4]}")
     fields = "".join(f"  {name:<12} = {{{value}}},\n" for name, value in entry.items())
     return f"@misc{{{key},\n{fields}}}\n"
 
 
-def _braced(text: str) -> str:
+def braced(text: str) -> str:
     """Text that BibTeX and LaTeX print as it is."""
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     special |= {character: f"\\{character}" for character in "{}&%$#_"}

@@ -8,7 +8,7 @@ from accounts.access import public_page
 from scoring.evaluations import selectors
 from web.downloads import spooled
 from web.forms import CompareForm
-from web.pages import context_of
+from web.pages import context_of, number_in
 
 
 @public_page
@@ -35,7 +35,8 @@ def choose_other(request: HttpRequest, evaluation_id: int) -> HttpResponse:
     form = CompareForm(request.GET)
     if not form.is_valid():
         return redirect(evaluation)
-    return redirect("scoring:compare_runs", evaluation.pk, form.cleaned_data["other"])
+    first = number_in(request.GET.get("first", ""), evaluation.pk)  # of the form on a leaderboard
+    return redirect("scoring:compare_runs", first, form.cleaned_data["other"])
 
 
 @public_page

@@ -8,25 +8,39 @@ from collections.abc import Sequence
 from typing import Any
 
 from accounts.access import AnyUser
+from assay.archive.description import braced
 from assay.errors import plural
 from assay.formats.spreadsheet import as_csv
 from assay.papers.overview import answer_cells, answer_columns, explained
 from assay.papers.tables import CHECK, Column, Group, PaperTable, Value, as_latex
 from assay.protocols.run_answers import public_answers, public_questions
 from assay.tables import as_tsv, one_word
-from scoring.leaderboards.selectors import BoardRow, leaderboard_page, mean_seconds, number_of
+from scoring.leaderboards.selectors import BoardRow, board_rows, mean_seconds, number_of
 from scoring.models import Leaderboard
 from scoring.selectors import provenance
 
 
 def leaderboard_file(user: AnyUser, board: Leaderboard, kind: str) -> str:
     """The leaderboard, sorted by its first measure, as `tsv`, `csv`, `json` or `tex`."""
-    rows = leaderboard_page(user, board).rows
+    rows = sorted(board_rows(user, board), key=lambda row: -row.cells[0].value)
     if kind == "json":
         return _json(board, rows)
     if kind == "tex":
         return _latex(board, rows)
     return as_csv(*_table(board, rows)) if kind == "csv" else as_tsv(*_table(board, rows))
+
+
+def citation(board: Leaderboard, address: str) -> str:
+    """A leaderboard as an entry for a bibliography."""
+    made = board.released_at or board.created_at
+    entry = {
+        "title": f"{{Leaderboard of {braced(board.track.name)}}}",
+        "year": f"{made:%Y}",
+        "url": braced(address),
+        "note": f"Qrels version {board.qrels.version}, SHA-256 {board.qrels.sha256}",
+    }
+    fields = "".join(f"  {name:<5} = {{{value}}},\n" for name, value in entry.items())
+    return f"@misc{{{board.track.slug}-leaderboard-{board.pk},\n{fields}}}"
 
 
 def _table(board: Leaderboard, rows: Sequence[BoardRow]) -> tuple[list[str], list[list[str]]]:

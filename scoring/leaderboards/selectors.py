@@ -20,6 +20,7 @@ from participation.models import Team
 from pooling.models import Run
 from pooling.runs.answers import ChosenAnswers
 from scoring.evaluations.selectors import means_of, name_order, places_of
+from scoring.leaderboards.marks import Axis, Heat, Lead, Marked, axis_of, heat_of, lead_of, marked
 from scoring.leaderboards.releases import missing_runs, qrels_known_since
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels
 from scoring.qrels.selectors import correction_of
@@ -102,6 +103,12 @@ class Gain(NamedTuple):
     baselines: Baselines
     words: str
     others: list[tuple[Baselines, str]]  # with which the best run can be compared too
+    value: str  # of the baseline
+
+    @property
+    def size(self) -> float:
+        """The percent without its sign."""
+        return abs(self.percent)
 
 
 def number_of(text: str) -> float | None:
@@ -129,7 +136,15 @@ class RankingPage(LeaderboardPage):
     """A leaderboard as a table. `charted` is the measure of the tiers, in column `tier_column` of the measures."""
 
     rows: list[BoardRow]
+    marked: list[Marked]  # the same rows
+    axis: Axis
+    lead: Lead | None
+    heat: Heat | None
+    dropped: list[dict[str, Any]]  # topics that the qrels leave out
+    has_all_columns: bool  # also on a narrow screen
     n_runs: int
+    n_teams: int
+    n_baselines: int
     n_own: int
     n_disqualified_since: int
     n_after_release: int
@@ -152,6 +167,18 @@ class RankingPage(LeaderboardPage):
     curves_plot: plots.Plot | None
     has_interaction: bool
 
+    @property
+    def openable(self) -> list[BoardRow]:
+        """The runs whose values by topic the user may see, the best first, and then the strongest baseline."""
+        column = self.tier_column
+        rows = sorted((row for row in self.rows if row.may_open), key=lambda row: -row.cells[column].value)
+        return sorted(rows, key=lambda row: (row is not rows[0], not row.is_baseline))
+
+    @property
+    def kept(self) -> str:
+        """The part of an address that keeps the runs and columns shown."""
+        return f"&show={self.show}{self.chosen.query}{'&columns=all' if self.has_all_columns else ''}"
+
 
 def public_of(board: Leaderboard) -> list[RunQuestion]:
     """The questions about runs whose answers everyone gets who sees a leaderboard."""
@@ -165,6 +192,8 @@ def leaderboard_page(
     show: str = "",
     chosen: ChosenAnswers | None = None,
     baselines: str = "",
+    *,
+    has_all_columns: bool = False,
 ) -> RankingPage:
     """The rows of a leaderboard, sorted and filtered. The number of queries does not grow with the runs."""
     statistics = statistics_of(board)
@@ -182,11 +211,21 @@ def leaderboard_page(
     chosen = chosen or ChosenAnswers(public_of(board))
     shown_rows = [row for row in _filtered(rows, show, tier_column) if chosen.accept(row.run.answers)]
     shown_rows = [row._replace(answers=chosen.words(row.run.answers)) for row in shown_rows]
-    rules = board.track.protocol.parsed.qrels
+    rules, tested = board.track.protocol.parsed.qrels, statistics.get(shared.charted)
+    gain = _gain(rows, tier_column, "automatic" if baselines == "automatic" else "all")
+    axis = axis_of(rows, tier_column, gain)
     return RankingPage(
         **vars(shared),
         rows=shown_rows,
+        marked=marked(shown_rows, rows, tier_column, axis),
+        axis=axis,
+        lead=lead_of(rows, tier_column, gain, tested),
+        heat=heat_of(board, shown_rows, shared.charted, tier_column),
+        dropped=getattr(board, "dropped", None) or [],
+        has_all_columns=has_all_columns,
         n_runs=len(rows),
+        n_teams=len({row.run.team_id for row in rows if not row.is_baseline}),
+        n_baselines=sum(row.is_baseline for row in rows),
         n_own=sum(row.is_own for row in rows),
         n_disqualified_since=sum(row.run.status == Run.Status.DISQUALIFIED for row in rows),
         n_after_release=sum(row.is_after_release for row in rows),
@@ -199,8 +238,8 @@ def leaderboard_page(
         chosen=chosen,
         tier_column=tier_column,
         summary=FAMILIES[parse_measure(shared.charted).family].summary,
-        statistics=statistics.get(shared.charted),
-        gain=_gain(rows, tier_column, "automatic" if baselines == "automatic" else "all"),
+        statistics=tested,
+        gain=gain,
         others=comparable(user, board),
         mismatched=[row for row in rows if row.evaluation.mismatch],
         has_parts=(rules.export_groups or bool(rules.sets)) and has_parts(board.qrels),
@@ -228,7 +267,8 @@ def _gain(rows: list[BoardRow], column: int, baselines: Baselines) -> Gain | Non
         return None
     percent = 100 * (best.cells[column].value / baseline.cells[column].value - 1)
     is_mixed = len({*are_automatic}) == 2
-    return Gain(best, baseline, percent, baselines, STRONGEST[baselines], others if is_mixed else [])
+    words, value = STRONGEST[baselines], baseline.cells[column].text
+    return Gain(best, baseline, percent, baselines, words, others if is_mixed else [], value)
 
 
 def _means_plot(board: Leaderboard, rows: list[BoardRow], measure: str) -> plots.Plot | None:
@@ -369,7 +409,7 @@ def _sort_keys(board: Leaderboard) -> dict[str, Callable[[BoardRow], Any]]:
 
 def _columns(board: Leaderboard, key: str, sort: str) -> list[Column]:
     """Team, run, kind, each measure, shares of judged documents, missing topics."""
-    labels = {"team": "Team", "run": "Run", "kind": "Kind"} | {name: name for name in board.measures}
+    labels = {"run": "Run", "team": "Team", "kind": "Kind"} | {name: name for name in board.measures}
     if board.has_shares:
         if "judged@10" not in board.measures:
             labels["judged"] = "judged@10"

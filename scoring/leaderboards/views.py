@@ -25,7 +25,7 @@ from tracks.tracks.selectors import track_or_404
 from web import times
 from web.downloads import download, for_visitors, spooled
 from web.forms import CompareForm, StyledForm
-from web.pages import context_of
+from web.pages import context_of, site_of
 
 
 class ReleaseForm(StyledForm):
@@ -75,8 +75,17 @@ def leaderboard(request: HttpRequest, board_id: int) -> HttpResponse:
     sort, show = request.GET.get("sort", ""), request.GET.get("show", "")
     chosen = chosen_answers(selectors.public_of(board), request.GET)
     baselines = request.GET.get("baselines", "")
-    page = selectors.leaderboard_page(request.user, board, sort, show, chosen, baselines)
-    return render(request, "scoring/leaderboards/leaderboard.html", context_of(page))
+    page = selectors.leaderboard_page(
+        request.user, board, sort, show, chosen, baselines,
+        has_all_columns=request.GET.get("columns") == "all",
+    )  # fmt: skip
+    context = context_of(page) | {
+        "kept": page.kept,
+        "openable": page.openable,
+        "run_fields": (("first", "First run"), ("other", "Second run")),
+        "citation": files.citation(board, site_of(request) + board.get_absolute_url()),
+    }
+    return render(request, "scoring/leaderboards/leaderboard.html", context)
 
 
 @require_safe
