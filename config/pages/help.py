@@ -136,7 +136,7 @@ EXPLAINED = {
     "roles/assessor.html#judged-examples": "scoring:judged_examples",
     "roles/participant.html#score-a-run-on-an-earlier-track": "scoring:later_runs",
     "howto/run-a-campaign.html#phases": "scoring:phase",
-    "explanation/numbers.html#tiers-randomized-tukey-hsd": "scoring:leaderboard",
+    "explanation/numbers.html#read-a-leaderboard": "scoring:leaderboard",
     "explanation/numbers.html#how-alike-two-rankings-are": (
         "scoring:choose_leaderboard scoring:compare_leaderboards"
     ),

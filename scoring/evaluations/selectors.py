@@ -145,6 +145,9 @@ class EvaluationPage(LeaderboardPage):
     means: list[str]
     plot: plots.Plot
     mean: str
+    n_above: int  # topics on which it is above the median
+    n_below: int
+    judged_share: float | None  # percent of the top 10 ranks
     extremes: list[tuple[str, list[Extreme]]]
     n_runs: int
     curves: Curves | None
@@ -186,6 +189,9 @@ def evaluation_page(user: AnyUser, evaluation: Evaluation, measure: str = "") ->
             others=summaries,
         ),
         mean=shown(means[charted]),
+        n_above=sum(gap > 0 for gap, _ in gaps),
+        n_below=sum(gap < 0 for gap, _ in gaps),
+        judged_share=None if evaluation.judged_at_10 is None else 100 * evaluation.judged_at_10,
         extremes=[
             ("Farthest above the median", [extreme for gap, extreme in gaps[:EXTREMES] if gap > 0]),
             (

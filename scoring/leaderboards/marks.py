@@ -1,4 +1,4 @@
-"""What the page of a leaderboard adds to its numbers: places, intervals drawn in cells, values by topic in five steps.
+"""Makes what the page of a leaderboard adds to its numbers: places, marks of intervals, steps of color by topic.
 
 Each mark repeats numbers that are on the page as text, so screen readers skip it. Decision: ADR 34.
 """

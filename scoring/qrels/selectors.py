@@ -140,6 +140,8 @@ class QrelsPage:
     rows: list[TopicCounts]
     n_units: int
     totals: list[int]
+    relevant_from: int
+    n_relevant: int | None  # units; none without grades from judging
     report: dict[str, Any]
     leaderboards: QuerySet[Leaderboard]
     is_organizer: bool
@@ -148,6 +150,11 @@ class QrelsPage:
     corrects: Qrels | None  # that the user may see
     corrected_by: Qrels | None
     tab: str = "qrels_list"
+
+    @property
+    def per_topic(self) -> float:
+        """The relevant units of a topic, on average."""
+        return (self.n_relevant or 0) / max(len(self.rows), 1)
 
 
 def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
@@ -168,13 +175,18 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
         of_topics = ("dropped", "left_out_topics", "min_relevant", "relevant_from", "known_items")
         shown = (*of_topics, "group", "set", "part_of")
         report = {key: qrels.report[key] for key in shown if key in qrels.report}
+    relevant_from = qrels.protocol.parsed.scoring.level_of(qrels.report)
+    totals = [sum(row.counts[n] for row in rows) for n in range(len(grades))]
+    relevant = [n for grade, n in zip(grades, totals, strict=True) if grade >= relevant_from]
     return QrelsPage(
         track=qrels.track,
         qrels=qrels,
         grades=[(grade, grade_label(qrels.protocol.parsed, qrels, grade)) for grade in grades],
         rows=rows,
         n_units=sum(row.n for row in rows),
-        totals=[sum(row.counts[n] for row in rows) for n in range(len(grades))],
+        totals=totals,
+        relevant_from=relevant_from,
+        n_relevant=sum(relevant) if grades else None,
         report=report,
         leaderboards=leaderboards_for(user).filter(qrels=qrels),
         is_organizer=sees_all,

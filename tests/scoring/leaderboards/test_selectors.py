@@ -104,7 +104,10 @@ def test_a_run_without_a_judged_document_is_not_comparable(scene: Scene, board: 
 
     cells = row_of(scene, board, "alien").cells
     assert {(cell.low, cell.high, cell.tier) for cell in cells} == {("", "", "not comparable")}
-    assert '<td class="tier"><span class="chip">not comparable</span></td>' in client.get(board.get_absolute_url()).content.decode()
+    assert (
+        '<td class="tier"><span class="chip">not comparable</span></td>'
+        in client.get(board.get_absolute_url()).content.decode()
+    )
 
 
 def test_gain_can_be_over_the_strongest_automatic_baseline_other_than_oracles(

@@ -1,0 +1,124 @@
+"""The page of a leaderboard: its first numbers, places, marks in cells, values by topic."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from scoring.leaderboards import marks
+from scoring.leaderboards.selectors import leaderboard_page
+from scoring.models import Leaderboard
+from scoring.selectors import board_or_404
+from tests.scoring.conftest import Scene
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def board(scored: Scene) -> Leaderboard:
+    scored.submit(scored.ours, "same", "10 é 9")
+    return scored.leaderboard(release="public")
+
+
+def page_of(board: Leaderboard, query: str = "") -> str:
+    return " ".join(Client().get(board.get_absolute_url() + query).content.decode().split())
+
+
+def test_page_begins_with_the_best_run_and_the_distance_to_the_strongest_baseline(
+    scored: Scene, board: Leaderboard
+) -> None:
+    page = leaderboard_page(scored.organizer, board)
+    text = page_of(board)
+
+    assert page.lead
+    assert page.gain
+    assert page.lead.best.run.team == scored.ours
+    assert f'<span class="big">{page.lead.value}</span>' in text
+    assert f"above the strongest baseline, poor, {page.gain.value}." in text
+    assert text.index('class="stats"') < text.index("<table")
+    assert page.lead.judged == 100 * page.lead.best.evaluation.judged_at_10
+
+
+def test_runs_with_equal_values_share_a_place_in_any_order(scored: Scene, board: Leaderboard) -> None:
+    by_value = leaderboard_page(scored.organizer, board)
+    by_name = leaderboard_page(scored.organizer, board, sort="run")
+
+    places = {each.row.run.tag: each.place for each in by_value.marked}
+    assert sorted(places.values()) in ([1, 1, 3], [1, 2, 3])
+    assert {each.row.run.tag: each.place for each in by_name.marked} == places
+    assert [row.run.tag for row in by_name.rows] == [each.row.run.tag for each in by_name.marked]
+
+
+def test_interval_is_drawn_from_its_numbers(scored: Scene, board: Leaderboard) -> None:
+    page = leaderboard_page(scored.organizer, board)
+    marked = page.marked[0]
+    cell = marked.row.cells[0]
+    drawing = re.search(r'<svg width="160".*?</svg>', page_of(board))
+
+    assert (page.axis.low, page.axis.high) == (0, 1)
+    assert marked.mark.x == round(4 + 152 * cell.value)
+    if cell.low:
+        assert marked.mark.low == round(4 + 152 * float(cell.low))
+        assert marked.mark.high == round(4 + 152 * float(cell.high))
+    assert drawing
+    assert f'cx="{marked.mark.x}"' in drawing[0]
+    assert f'class="m-ref" x1="{page.axis.reference}"' in drawing[0]
+
+
+def test_values_by_topic_have_five_steps(scored: Scene, board: Leaderboard) -> None:
+    page = leaderboard_page(scored.organizer, board)
+    text = page_of(board)
+
+    assert page.heat
+    assert page.heat.topics == ["A.1", "A.2", "A.10"]
+    for _, shades, _ in page.heat.rows:
+        assert [shade.step for shade in shades] == [min(4, int(5 * float(shade.text))) for shade in shades]
+        assert all(f'<td class="q{shade.step}">{shade.text}</td>' in text for shade in shades)
+
+
+def test_many_topics_or_hidden_runs_are_not_in_the_table_by_topic(
+    scored: Scene, board: Leaderboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Leaderboard.objects.filter(pk=board.pk).update(release=Leaderboard.Release.PARTICIPANTS)
+    released = board_or_404(scored.member, board.pk)
+    heat = leaderboard_page(scored.member, released).heat
+    monkeypatch.setattr(marks, "MOST_TOPICS", 2)
+
+    assert heat
+    assert {row.run.team for row, _, _ in heat.rows} == {scored.ours}
+    assert leaderboard_page(scored.organizer, board).heat is None
+
+
+def test_narrow_screens_get_all_columns_by_a_link(board: Leaderboard) -> None:
+    text, whole = page_of(board), page_of(board, "?columns=all")
+
+    assert 'columns=all">All columns</a>' in text
+    assert '<table class="t board">' in text
+    assert '<table class="t board whole">' in whole
+    assert "&amp;columns=all" in whole.partition("<thead>")[2].partition("</thead>")[0]
+
+
+def test_two_runs_are_compared_from_the_leaderboard(board: Leaderboard) -> None:
+    first, second = board.evaluations.order_by("pk")[:2]
+    address = reverse("scoring:choose_run", args=[second.pk])
+
+    answer = Client().get(address, {"first": first.pk, "other": second.pk})
+
+    assert '<select class="form-select mb-2" id="first" name="first">' in page_of(board)
+    assert answer["Location"] == reverse("scoring:compare_runs", args=[first.pk, second.pk])
+
+
+def test_leaderboard_names_its_sources_and_is_cited(scored: Scene, board: Leaderboard) -> None:
+    qrels = board.qrels
+    type(qrels).objects.filter(pk=qrels.pk).update(
+        report=qrels.report | {"dropped": [{"topic": "A.7", "judged": 3, "relevant": 1}]}
+    )
+    text = page_of(board)
+
+    sources = text.partition("Where these numbers come from")[2]
+    assert f'title="{qrels.sha256}">{qrels.sha256[:8]}…{qrels.sha256[-5:]}<' in sources
+    assert f"assay evaluate --protocol {scored.track.protocol.slug} " in sources
+    assert "A.7: 1 relevant unit" in sources
+    assert "title = {{Leaderboard of ARQ}}" in text
+    assert f"SHA-256 {qrels.sha256}" in text
