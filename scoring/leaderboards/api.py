@@ -17,7 +17,7 @@ from pooling.runs.api import BY_ANSWER, checked_answers
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import classes, files, groups, schedules, selectors, services
 from scoring.leaderboards.interaction import board_and_rules, interaction_file
-from scoring.leaderboards.selectors import BoardRow, Cell
+from scoring.leaderboards.rows import BoardRow, Cell
 from scoring.models import Evaluation, Leaderboard, ScheduledRelease
 from scoring.qrels.selectors import qrels_for
 from scoring.selectors import board_or_404, leaderboards_for

@@ -18,7 +18,8 @@ from assay.protocols.measures import FAMILIES, parse_measure
 from assay.protocols.schema import Average
 from assay.tables import one_word, shown
 from scoring.evaluations.selectors import topic_values
-from scoring.leaderboards.selectors import BoardRow, board_rows
+from scoring.leaderboards.rows import BoardRow
+from scoring.leaderboards.selectors import board_rows
 from scoring.models import Leaderboard
 from scoring.selectors import LeaderboardPage, shared_page
 from tracks.topics.selectors import hide_fields, topics_for

@@ -15,7 +15,8 @@ from assay.papers.overview import answer_cells, answer_columns, explained
 from assay.papers.tables import CHECK, Column, Group, PaperTable, Value, as_latex
 from assay.protocols.run_answers import public_answers, public_questions
 from assay.tables import as_tsv, one_word
-from scoring.leaderboards.selectors import BoardRow, board_rows, mean_seconds, number_of
+from scoring.leaderboards.rows import BoardRow, number_of
+from scoring.leaderboards.selectors import board_rows, mean_seconds
 from scoring.models import Leaderboard
 from scoring.selectors import provenance
 

@@ -5,14 +5,12 @@ Each mark repeats numbers that are on the page as text, so screen readers skip i
 
 from collections.abc import Sequence
 from math import ceil, floor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from assay.tables import natural, shown
 from scoring.evaluations.selectors import topic_values
+from scoring.leaderboards.rows import BoardRow, Gain
 from scoring.models import Leaderboard, MeasureStatistics
-
-if TYPE_CHECKING:
-    from scoring.leaderboards.selectors import BoardRow, Gain
 
 WIDTH, EDGE = 160, 4  # of the drawing of an interval, and of its axis from its ends
 STEPS = 5  # of color
@@ -43,12 +41,12 @@ class Mark(NamedTuple):
 class Marked(NamedTuple):
     """A row with its place among all runs by the chosen measure; runs with equal values share one."""
 
-    row: "BoardRow"
+    row: BoardRow
     place: int
     mark: Mark
 
 
-def axis_of(rows: Sequence["BoardRow"], column: int, gain: "Gain | None") -> Axis:
+def axis_of(rows: Sequence[BoardRow], column: int, gain: Gain | None) -> Axis:
     """The axis of all drawings of a column."""
     cells = [row.cells[column] for row in rows]
     ends = [float(end) for cell in cells for end in (cell.low, cell.high) if end]
@@ -57,7 +55,7 @@ def axis_of(rows: Sequence["BoardRow"], column: int, gain: "Gain | None") -> Axi
     return axis._replace(reference=axis.x(gain.baseline.cells[column].value)) if gain else axis
 
 
-def marked(rows: Sequence["BoardRow"], every: Sequence["BoardRow"], column: int, axis: Axis) -> list[Marked]:
+def marked(rows: Sequence[BoardRow], every: Sequence[BoardRow], column: int, axis: Axis) -> list[Marked]:
     """The rows of the table, some of `every` run."""
     ranked = sorted((float(row.cells[column].text) for row in every), reverse=True)
     places = {value: place for place, value in reversed([*enumerate(ranked, 1)])}
@@ -73,7 +71,7 @@ def marked(rows: Sequence["BoardRow"], every: Sequence["BoardRow"], column: int,
 class Lead(NamedTuple):
     """The numbers at the top of the page, of the best run by the chosen measure. Empty where they are unknown."""
 
-    best: "BoardRow"
+    best: BoardRow
     value: str
     n_others: int
     n_different: int | None  # of the others, those that differ significantly from it
@@ -81,7 +79,7 @@ class Lead(NamedTuple):
 
 
 def lead_of(
-    rows: Sequence["BoardRow"], column: int, gain: "Gain | None", tested: MeasureStatistics | None
+    rows: Sequence[BoardRow], column: int, gain: Gain | None, tested: MeasureStatistics | None
 ) -> Lead | None:
     """The best run of a team, or without teams the best one; None without runs that count."""
     valid = [row for row in rows if row.run.is_submitted]
@@ -110,11 +108,11 @@ class Heat(NamedTuple):
     """Values by topic of the runs whose values the reader may see."""
 
     topics: list[str]
-    rows: list[tuple["BoardRow", list[Shade], str]]
+    rows: list[tuple[BoardRow, list[Shade], str]]
     n_left_out: int  # runs beyond the limit
 
 
-def heat_of(board: Leaderboard, rows: Sequence["BoardRow"], measure: str, column: int) -> Heat | None:
+def heat_of(board: Leaderboard, rows: Sequence[BoardRow], measure: str, column: int) -> Heat | None:
     """The table by topic; None with more than 30 topics, or without values. One query."""
     visible = [row for row in rows if row.may_open]
     if not visible or not 0 < board.qrels.n_topics <= MOST_TOPICS:

@@ -1,6 +1,6 @@
 """Leaderboards that a user may see, and the rows of one: each run with its means, intervals and tiers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from assay import plots
 from assay.papers.overview import STRONGEST, Baselines
 from assay.protocols.measures import FAMILIES, parse_measure
 from assay.protocols.run_answers import public_questions
-from assay.protocols.schema import RunQuestion, RunRules
+from assay.protocols.schema import RunQuestion
 from assay.statistics.leaderboard import NOT_COMPARABLE
 from assay.tables import shown
 from participation.models import Team
@@ -22,6 +22,7 @@ from pooling.runs.answers import ChosenAnswers
 from scoring.evaluations.selectors import means_of, name_order, places_of
 from scoring.leaderboards.marks import Axis, Heat, Lead, Marked, axis_of, heat_of, lead_of, marked
 from scoring.leaderboards.releases import missing_runs, qrels_known_since
+from scoring.leaderboards.rows import BoardRow, Cell, Gain, number_of, shown_or_empty
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels
 from scoring.qrels.selectors import correction_of
 from scoring.selectors import LeaderboardPage, interaction_rules, leaderboards_for, shared_page
@@ -31,93 +32,6 @@ OF_KIND = "kind-"  # begins the filter of a kind of run
 WORD_COLUMNS = {"team", "run", "kind"}  # sorted from A to Z first; numbers from the highest
 MAX_CURVES = 8  # of runs in one plot
 MAX_COMPARABLE = 100  # leaderboards in the list of those to compare with
-
-
-class Cell(NamedTuple):
-    """A mean with its interval. Runs that share a letter in `tier` do not differ significantly."""
-
-    value: float
-    text: str
-    is_best: bool
-    low: str
-    high: str
-    tier: str
-
-
-class BoardRow(NamedTuple):
-    """A run on a leaderboard. Shares are empty where they were not counted."""
-
-    evaluation: Evaluation
-    run: Run
-    cells: list[Cell]
-    is_own: bool
-    may_open: bool
-    is_after_release: bool  # submitted when the qrels of the track were known
-    answers: Sequence[tuple[str, str]] = ()  # the columns of answers, with their labels
-
-    @property
-    def rules(self) -> RunRules:
-        return self.evaluation.leaderboard.track.protocol.parsed.runs
-
-    @property
-    def public_answers(self) -> dict[str, Any]:
-        """The answers to public questions, by key."""
-        return {key: self.run.answers[key] for key in public_questions(self.rules) if key in self.run.answers}
-
-    @property
-    def is_baseline(self) -> bool:
-        return self.rules.kind(self.run.kind).baseline
-
-    @property
-    def is_automatic_baseline(self) -> bool:
-        """Return whether it is a baseline, automatic and not an oracle."""
-        kind = self.rules.kind(self.run.kind)
-        return kind.baseline and not self.run.is_manual and self.run.tag not in kind.oracles
-
-    @property
-    def as_kind(self) -> str:
-        """The key of the kind that the run is pooled as."""
-        return self.rules.pooled_as(self.run.kind, self.run.tag, self.run.pooled_as)
-
-    @property
-    def pooled_as(self) -> str:
-        """The kind that the run is pooled as; in parentheses if it is not its own, as in overview papers."""
-        name = self.rules.name_of(self.as_kind)
-        return name if self.as_kind == self.run.kind else f"({name})"
-
-    @property
-    def judged_at_10(self) -> str:
-        return _shown(self.evaluation.judged_at_10)
-
-    @property
-    def unjudged(self) -> str:
-        return _shown(self.evaluation.unjudged)
-
-
-class Gain(NamedTuple):
-    """The best run of a team and the strongest baseline, and how many percent the first is above the second."""
-
-    best: BoardRow
-    baseline: BoardRow
-    percent: float
-    baselines: Baselines
-    words: str
-    others: list[tuple[Baselines, str]]  # with which the best run can be compared too
-    value: str  # of the baseline
-
-    @property
-    def size(self) -> float:
-        """The percent without its sign."""
-        return abs(self.percent)
-
-
-def number_of(text: str) -> float | None:
-    """A number that a row shows; None where it is empty."""
-    return float(text) if text else None
-
-
-def _shown(value: float | None) -> str:
-    return "" if value is None else shown(value)
 
 
 class Column(NamedTuple):
@@ -354,7 +268,7 @@ def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatis
                 # over one topic, nothing varies
                 ends = (tested.low, tested.high) if board.qrels.n_topics > 1 else ()
                 low, high = (each[position] for each in ends) if ends else (None, None)
-                interval = _shown(low), _shown(high), tested.tier[position]
+                interval = shown_or_empty(low), shown_or_empty(high), tested.tier[position]
                 if (
                     tells_method and evaluation.mismatch
                 ):  # as `assay tiers` says it; older ones stay as they were

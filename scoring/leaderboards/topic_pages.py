@@ -18,7 +18,8 @@ from pooling.models import Contribution
 from pooling.pools.entries import ContributingRun, ShownDocument, contributing_runs, shown_documents
 from pooling.runs.selectors import runs_for
 from scoring.evaluations.selectors import topic_values
-from scoring.leaderboards.selectors import BoardRow, board_rows
+from scoring.leaderboards.rows import BoardRow
+from scoring.leaderboards.selectors import board_rows
 from scoring.models import Leaderboard, QrelsEntry
 from scoring.qrels.selectors import grade_label, units_by_topic
 from scoring.selectors import LeaderboardPage, shared_page

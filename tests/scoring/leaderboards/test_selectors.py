@@ -18,6 +18,7 @@ from participation.teams import services as team_services
 from scoring.leaderboards import comparison
 from scoring.leaderboards import selectors as leaderboard_selectors
 from scoring.leaderboards.files import leaderboard_file
+from scoring.leaderboards.rows import BoardRow
 from scoring.leaderboards.services import rescore
 from scoring.models import Evaluation, Leaderboard
 from scoring.qrels import services as qrels_services
@@ -58,7 +59,7 @@ def board(built: tuple[Scene, Leaderboard]) -> Leaderboard:
     return built[1]
 
 
-def row_of(scene: Scene, board: Leaderboard, tag: str) -> leaderboard_selectors.BoardRow:
+def row_of(scene: Scene, board: Leaderboard, tag: str) -> BoardRow:
     return next(row for row in leaderboard_selectors.board_rows(scene.organizer, board) if row.run.tag == tag)
 
 

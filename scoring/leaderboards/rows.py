@@ -1,0 +1,98 @@
+"""The rows of a leaderboard: a run with its means, their intervals and tiers, and the gain over a baseline."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from assay.papers.overview import Baselines
+from assay.protocols.run_answers import public_questions
+from assay.protocols.schema import RunRules
+from assay.tables import shown
+from pooling.models import Run
+from scoring.models import Evaluation
+
+
+class Cell(NamedTuple):
+    """A mean with its interval. Runs that share a letter in `tier` do not differ significantly."""
+
+    value: float
+    text: str
+    is_best: bool
+    low: str
+    high: str
+    tier: str
+
+
+class BoardRow(NamedTuple):
+    """A run on a leaderboard. Shares are empty where they were not counted."""
+
+    evaluation: Evaluation
+    run: Run
+    cells: list[Cell]
+    is_own: bool
+    may_open: bool
+    is_after_release: bool  # submitted when the qrels of the track were known
+    answers: Sequence[tuple[str, str]] = ()  # the columns of answers, with their labels
+
+    @property
+    def rules(self) -> RunRules:
+        return self.evaluation.leaderboard.track.protocol.parsed.runs
+
+    @property
+    def public_answers(self) -> dict[str, Any]:
+        """The answers to public questions, by key."""
+        return {key: self.run.answers[key] for key in public_questions(self.rules) if key in self.run.answers}
+
+    @property
+    def is_baseline(self) -> bool:
+        return self.rules.kind(self.run.kind).baseline
+
+    @property
+    def is_automatic_baseline(self) -> bool:
+        """Return whether it is a baseline, automatic and not an oracle."""
+        kind = self.rules.kind(self.run.kind)
+        return kind.baseline and not self.run.is_manual and self.run.tag not in kind.oracles
+
+    @property
+    def as_kind(self) -> str:
+        """The key of the kind that the run is pooled as."""
+        return self.rules.pooled_as(self.run.kind, self.run.tag, self.run.pooled_as)
+
+    @property
+    def pooled_as(self) -> str:
+        """The kind that the run is pooled as; in parentheses if it is not its own, as in overview papers."""
+        name = self.rules.name_of(self.as_kind)
+        return name if self.as_kind == self.run.kind else f"({name})"
+
+    @property
+    def judged_at_10(self) -> str:
+        return shown_or_empty(self.evaluation.judged_at_10)
+
+    @property
+    def unjudged(self) -> str:
+        return shown_or_empty(self.evaluation.unjudged)
+
+
+class Gain(NamedTuple):
+    """The best run of a team and the strongest baseline, and how many percent the first is above the second."""
+
+    best: BoardRow
+    baseline: BoardRow
+    percent: float
+    baselines: Baselines
+    words: str
+    others: list[tuple[Baselines, str]]  # with which the best run can be compared too
+    value: str  # of the baseline
+
+    @property
+    def size(self) -> float:
+        """The percent without its sign."""
+        return abs(self.percent)
+
+
+def number_of(text: str) -> float | None:
+    """A number that a row shows; None where it is empty."""
+    return float(text) if text else None
+
+
+def shown_or_empty(value: float | None) -> str:
+    return "" if value is None else shown(value)
