@@ -1,7 +1,18 @@
 # ruff: noqa: F401, PLC0415 - models are there only in `ready`, and points register themselves
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 
 from config import checks, reversals
+
+SECTIONS = {  # of the admin, in words of its users
+    "accounts": "People",
+    "assessment": "Judging",
+    "axes": "Logins with wrong passwords",
+    "corpus": "Collections",
+    "participation": "Teams",
+    "pooling": "Runs and pools",
+    "publishing": "Archives",
+    "scoring": "Qrels and leaderboards",
+}
 
 
 class ConfigConfig(AppConfig):
@@ -19,6 +30,8 @@ class ConfigConfig(AppConfig):
         import tracks.checklist.set_up
         from accounts.sessions import services as sessions
 
+        for name, words in SECTIONS.items():
+            apps.get_app_config(name).verbose_name = words
         sessions.connect()
         checks.register_all()
         reversals.connect()

@@ -25,7 +25,16 @@ class LeaderboardAdmin(ReadOnly, admin.ModelAdmin[Leaderboard]):
     """The scores of a version of qrels, their author and their visibility."""
 
     track_way = "track"
-    list_display = ["id", "track", "qrels", "status", "release", "released_at", "released_by", "created_at"]
+    list_display = [
+        "__str__",
+        "track",
+        "qrels",
+        "status",
+        "release",
+        "released_at",
+        "released_by",
+        "created_at",
+    ]
     list_filter = ["track", "status", "release"]
     list_select_related = ["track", "qrels", "released_by"]
     wide_columns = ["statistics", "qrels__report"]
@@ -52,7 +61,7 @@ class AnalysisAdmin(ReadOnly, admin.ModelAdmin[Analysis]):
     """Results of analyses, with their seeds."""
 
     track_way = "leaderboard__track"
-    list_display = ["id", "leaderboard", "kind", "status", "seed", "created_by", "created_at"]
+    list_display = ["__str__", "leaderboard", "kind", "status", "seed", "created_by", "created_at"]
     list_filter = ["leaderboard__track", "kind", "status"]
     list_select_related = ["leaderboard__track", "leaderboard__qrels", "created_by"]
     wide_columns = ["result", "leaderboard__statistics", "leaderboard__qrels__report"]

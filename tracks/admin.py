@@ -7,15 +7,17 @@ from django.contrib import admin, messages
 from django.contrib.auth.models import Group
 from django.db.models import QuerySet
 from django.forms import BaseModelFormSet
-from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from accounts.models import User
 from assay.errors import Refused
 from tracks.assessors import services as assessor_services
 from tracks.models import Assessor, StoredProtocol, Topic, TopicImport, Track
-from tracks.topics.services import checked_labels
+from tracks.topics.selectors import render_topic
 from tracks.tracks import services
 from tracks.tracks.forms import TrackForm
 from tracks.tracks.opening import opening_page
@@ -177,57 +179,46 @@ class StoredProtocolAdmin(ReadOnly, admin.ModelAdmin[StoredProtocol]):
     fields = ["slug", "title", "digest", "is_shipped", "created_by", "text"]
 
 
-class LabelsField(forms.JSONField):
-    """Django's field reports only wrong syntax, not a number or a nesting that Python does not read."""
-
-    def to_python(self, value: Any) -> Any:
-        try:
-            return super().to_python(value)
-        except (ValueError, RecursionError):
-            raise forms.ValidationError(
-                "A number has too many digits, or the value is nested too deeply."
-            ) from None
-
-    def bound_data(self, data: Any, initial: Any) -> Any:
-        try:
-            return super().bound_data(data, initial)
-        except (ValueError, RecursionError):
-            return InvalidJSONInput(data)
-
-
-class TopicForm(forms.ModelForm[Topic]):
-    """Accepts the labels that the protocol of the track allows."""
-
-    labels = LabelsField(
-        required=False,
-        help_text='A JSON object such as {"category": "proof"}, with labels that the protocol allows.',
-    )
-
-    class Meta:
-        model = Topic
-        fields = ["labels", "thread"]
-
-    def clean_labels(self) -> dict[str, str]:
-        try:
-            return checked_labels(topic=self.instance, labels=self.cleaned_data["labels"] or {})
-        except Refused as refusal:
-            raise forms.ValidationError(refusal.message) from refusal
-
-
 @admin.register(Topic)
 class TopicAdmin(Undeletable, admin.ModelAdmin[Topic]):
-    """The labels and threads of topics. The topics themselves are imported from a topic file."""
+    """The threads of topics. Their texts and labels change on the site, on the page of the topic."""
 
     track_way = "track"
-    form = TopicForm
     list_display = ["code", "track", "thread"]
     list_filter = ["track"]
     search_fields = ["code", "title"]
     list_select_related = ["track"]
-    readonly_fields = ["track", "code", "title", "body", "narrative", "tags"]
+    readonly_fields = [
+        "track",
+        "code",
+        "shown_title",
+        "shown_body",
+        "shown_narrative",
+        "tags",
+        "shown_labels",
+    ]
+    fields = [*readonly_fields, "thread"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+    @admin.display(description="Title")
+    def shown_title(self, topic: Topic) -> SafeString:
+        return render_topic(topic, []).title
+
+    @admin.display(description="Body")
+    def shown_body(self, topic: Topic) -> SafeString:
+        return render_topic(topic, []).body
+
+    @admin.display(description="Narrative", empty_value="none")
+    def shown_narrative(self, topic: Topic) -> SafeString | None:
+        return render_topic(topic, []).narrative or None
+
+    @admin.display(description="Labels")
+    def shown_labels(self, topic: Topic) -> SafeString:
+        words = ", ".join(f"{label}: {value}" for label, value in topic.labels.items()) or "none"
+        address = reverse("tracks:edit_topic", args=[topic.track.slug, topic.code])
+        return format_html('{}. <a href="{}">Change them on the site</a>', words, address)
 
 
 @admin.register(TopicImport)

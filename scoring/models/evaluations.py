@@ -45,7 +45,7 @@ class Evaluation(models.Model):
         constraints = [models.UniqueConstraint(fields=["leaderboard", "run"], name="evaluation_unique")]
 
     def __str__(self) -> str:
-        return f"{self.run_id} on {self.leaderboard_id}"
+        return f"{self.run} on {self.leaderboard}"
 
     def get_absolute_url(self) -> str:
         return reverse("scoring:evaluation", args=[self.pk])
@@ -117,4 +117,4 @@ class Analysis(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()} of {self.leaderboard_id}"
+        return f"{self.get_kind_display()} of {self.leaderboard}"
