@@ -33,6 +33,7 @@ from publishing.published_runs.selectors import publication_of
 from scoring.evaluations.selectors import scores_of
 from scoring.models import PhaseScore
 from scoring.phases.selectors import scores_of_runs
+from scoring.qrels.selectors import qrels_of, units_by_topic
 from tracks import tabs
 from tracks.acceptance import Acceptance, next_closing, timetable
 from tracks.checklist.selectors import Checklist, checklist
@@ -255,6 +256,30 @@ def phases_of_track(track: Track) -> dict[str, object]:
 def published_archive(track: Track) -> dict[str, object]:
     """The archive of the published runs among the downloads of a track; nothing if there is none."""
     return {"track": track, "publication": publication_of(track)}
+
+
+class JudgedUnits(NamedTuple):
+    """The numbers of judged and relevant units by topic, in a version of qrels; 0 if there is none."""
+
+    version: int = 0
+    by_topic: dict[str, tuple[int, int]] = {}
+
+
+@register.simple_tag(takes_context=True)
+def judged_units(context: template.Context, track: Track) -> JudgedUnits:
+    """The units in the newest qrels that the reader may see. Those of groups, splits and machines do not count."""
+    of_people = qrels_of(context["request"].user, track).filter(machine=None)
+    qrels = of_people.exclude(report__has_key="part_of").order_by("-pk").first()
+    if qrels is None:
+        return JudgedUnits()
+    level = qrels.protocol.parsed.scoring.relevant_from
+    return JudgedUnits(qrels.version, units_by_topic(qrels, level))
+
+
+@register.filter
+def of_topic(units: JudgedUnits, code: str) -> tuple[int, int]:
+    """The numbers of judged and relevant units of a topic."""
+    return units.by_topic.get(code, (0, 0))
 
 
 @register.simple_tag

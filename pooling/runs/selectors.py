@@ -109,11 +109,26 @@ def owing_teams(track: Track) -> list[Owing]:
     return [each for each in teams if each.missing]
 
 
+class RunFilter(NamedTuple):
+    """The team and the kind of the runs on a page, from its address; None and empty for all."""
+
+    team: int | None = None
+    kind: str = ""
+
+
+class TeamLine(NamedTuple):
+    """A team with the number of its runs that were not withdrawn, and what it owes, in words."""
+
+    team: Team
+    n_runs: int
+    missing: str
+
+
 @dataclass(frozen=True)
 class RunsPage:
     """The runs of a track that a user may see, and the teams for which they can submit.
 
-    `owing` are the teams that lack runs, for organizers.
+    `owing` are the teams that lack runs, and `lines` are all teams, for organizers.
     """
 
     track: Track
@@ -124,21 +139,43 @@ class RunsPage:
     is_accepting_runs: bool
     why_closed: str
     owing: list[Owing]
+    lines: list[TeamLine]
+    has_obligations: bool
+    kinds: list[tuple[str, str]]
+    filter: RunFilter
+    n_runs: int  # that were not withdrawn, of all teams
+    n_warned: int  # of these
     chosen: ChosenAnswers
 
 
-def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers) -> RunsPage:
+def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter | None = None) -> RunsPage:
     """The runs page of a track for a user, with the columns and filters of answers."""
-    of_kinds = states_for(user, track)
+    by = by or RunFilter()
+    of_kinds, rules = states_for(user, track), track.protocol.parsed.runs
+    is_organizer = oversees(user, track.pk)
+    owing = owing_teams(track) if is_organizer else []
+    every = list(runs_of(user, track))
+    kept = [run for run in every if run.status != Run.Status.WITHDRAWN]
+    n_of, missing = Counter(run.team_id for run in kept), {each.team.pk: each.missing for each in owing}
+    shown = [run for run in every if by.team in {None, run.team_id} and by.kind in {"", run.kind}]
     return RunsPage(
         track=track,
-        runs=[(run, chosen.words(run.answers)) for run in with_answers(runs_of(user, track), chosen)],
+        runs=[(run, chosen.words(run.answers)) for run in shown if chosen.accept(run.answers)],
         has_uses=bool(track.protocol.parsed.runs.uses),
         teams=teams_of(user, track),
         states=of_kinds,
         is_accepting_runs=is_accepting(of_kinds),
         why_closed=why_closed(of_kinds),
-        owing=owing_teams(track) if oversees(user, track.pk) else [],
+        owing=owing,
+        lines=[
+            TeamLine(team, n_of[team.pk], missing.get(team.pk, ""))
+            for team in (track.teams.order_by("name") if is_organizer else ())
+        ],
+        has_obligations=has_obligations(rules),
+        kinds=[(kind.key, kind.name) for kind in rules.kinds],
+        filter=by,
+        n_runs=len(kept),
+        n_warned=sum(bool(run.n_warnings) for run in kept),
         chosen=chosen,
     )
 

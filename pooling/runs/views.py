@@ -39,7 +39,7 @@ from tracks.tracks.selectors import track_or_404
 from web.confirmation import confirmation_page
 from web.downloads import download, stored_file
 from web.forms import CompareForm
-from web.pages import context_of, read_and_post
+from web.pages import context_of, numbers_in, read_and_post
 from web.times import arrived_at
 
 
@@ -64,9 +64,11 @@ def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if team is not None:
         return redirect("pooling:team_runs", track.slug, team.pk)
     chosen = chosen_answers(track.protocol.parsed.runs.questions, request.GET)
-    return render(
-        request, "pooling/runs/runs.html", context_of(selectors.runs_page(request.user, track, chosen))
+    by = selectors.RunFilter(
+        next(iter(numbers_in(request.GET.getlist("team"))), None), request.GET.get("kind", "")
     )
+    page = selectors.runs_page(request.user, track, chosen, by)
+    return render(request, "pooling/runs/runs.html", context_of(page))
 
 
 @organizer_action

@@ -7,8 +7,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils.html import format_html
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_form
@@ -20,13 +18,13 @@ from tracks.models import Deadline, Track
 from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.forms import refusals_in
-from web.pages import form_page, site_of
+from web.pages import site_of
 from web.times import in_words
 
 
 @organizer_form
 def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Set when runs of each kind are accepted. Organizers only."""
+    """Set when runs of each kind are accepted; shows the milestones too. Organizers only."""
     track = track_or_404(request.user, slug)
     form = DeadlinesForm(request.POST or None, track=track)
     if request.method == "POST" and form.is_valid():
@@ -42,8 +40,7 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             if track.status == Track.Status.CLOSED:
                 messages.warning(request, f"{track} is closed. Open it for runs to apply the deadlines.")
             return redirect("tracks:deadlines", track.slug)
-    context = {"track": track, "form": form, "states": acceptance.states(track), "tab": "track"}
-    return render(request, "tracks/deadlines/deadlines.html", context)
+    return _dates(request, track, form, MilestonesForm(track=track))
 
 
 def _saved(track: Track, before: Sequence[Deadline], after: Sequence[Deadline]) -> str:
@@ -64,30 +61,29 @@ def _saved(track: Track, before: Sequence[Deadline], after: Sequence[Deadline]) 
 
 @organizer_form
 def milestones(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Set the milestones of a track. Organizers only."""
+    """Set the milestones of a track, on the page of its deadlines. Organizers only."""
     track = track_or_404(request.user, slug)
     form = MilestonesForm(request.POST or None, track=track)
     if request.method == "POST" and form.is_valid():
         with refusals_in(form):
             services.set_milestones(track=track, **form.cleaned_data)
             messages.success(request, "Milestones saved.")
-            return redirect(track)
-    note = (
-        "Dates that you announce, such as the release of topics or a workshop. Everyone who sees the track reads them "
-        "on its overview and in its calendar. Nothing happens by itself on these days: "
-        '<a href="{}">deadlines</a> close the track.'
-    )
-    address = reverse("tracks:deadlines", args=[slug])
-    return form_page(
-        request,
-        form,
-        "Milestones",
-        "Save milestones",
-        layout="tracks/base.html",
-        track=track,
-        tab="track",
-        note=format_html(note, address),
-    )
+            return redirect("tracks:deadlines", track.slug)
+    return _dates(request, track, DeadlinesForm(track=track), form)
+
+
+def _dates(
+    request: AuthenticatedRequest, track: Track, form: DeadlinesForm, milestones_form: MilestonesForm
+) -> HttpResponse:
+    """The page of deadlines and milestones, with status 422 if one of the forms has errors."""
+    context = {
+        "track": track,
+        "form": form,
+        "milestones_form": milestones_form,
+        "states": acceptance.states(track),
+    }
+    status = 422 if milestones_form.errors else 200
+    return render(request, "tracks/deadlines/deadlines.html", context, status=status)
 
 
 @require_safe

@@ -11,7 +11,7 @@ from accounts.access import AnyUser, oversees
 from assay.formats.topics.bolt import citations, visible_source
 from assay.formats.topics.subtopics import labels_of
 from assay.html.highlight import mark
-from assay.html.sanitize import clean_body, clean_text, clean_title
+from assay.html.sanitize import clean_body, clean_text, clean_title, plain
 from assay.languages import name_of
 from corpus.collections.selectors import collections_for
 from corpus.models import Collection
@@ -38,9 +38,16 @@ TOPIC_FIELDS: dict[str, tuple[str, object]] = {
 }
 
 
+class ListedTopic(NamedTuple):
+    """A topic in a list; `labels` has its value of each label of the list, or an empty one."""
+
+    topic: Topic
+    labels: list[tuple[str, str]]
+
+
 @dataclass(frozen=True)
 class TopicsPage:
-    """The columns for formulas and labels are shown only if some topic has one.
+    """The topics that contain `search`. The columns for formulas and labels are shown only if some topic has one.
 
     `n_without_criteria` counts topics without scenario and criteria if others have them, and `n_without_item` those
     without known item in a known-item task, `n_without_subtopics` those about whose subtopics the protocol asks; for
@@ -49,8 +56,12 @@ class TopicsPage:
 
     track: Track
     topics: list[Topic]
+    rows: list[ListedTopic]
+    labels: list[str]
+    search: str
+    n_topics: int  # of the track
     has_formulas: bool
-    has_labels: bool
+    has_splits: bool
     n_without_criteria: int
     n_without_item: int
     n_without_subtopics: int
@@ -146,17 +157,29 @@ def topics_by_code(user: AnyUser, track: Track) -> dict[str, Topic]:
     return {topic.code: topic for topic in hide_fields(user, track, topics)}
 
 
-def topics_page(user: AnyUser, track: Track) -> TopicsPage:
+def _contains(topic: Topic, text: str) -> bool:
+    """Return whether the code, the title, the formula, a tag or a label of a topic contains a text."""
+    words = (topic.code, plain(topic.title), topic.latex, topic.split, *topic.tags, *topic.labels.values())
+    return any(text.casefold() in word.casefold() for word in words)
+
+
+def topics_page(user: AnyUser, track: Track, search: str = "") -> TopicsPage:
     topics = hide_fields(user, track, topics_for(user, track))
+    labels = [*dict.fromkeys(name for topic in topics for name in topic.labels)]
+    shown = [topic for topic in topics if _contains(topic, search)] if search else topics
     n_without = sum(not (topic.scenario or topic.criteria) for topic in topics)
     has_subtopics = track.protocol.parsed.judging.asks_about_subtopics
     is_known_item = track.protocol.parsed.pool.strategy == "known-item"
     n_without_item = sum(not topic.known_item for topic in topics)
     return TopicsPage(
         track=track,
-        topics=topics,
+        topics=shown,
+        rows=[ListedTopic(topic, [(name, topic.labels.get(name, "")) for name in labels]) for topic in shown],
+        labels=labels,
+        search=search,
+        n_topics=len(topics),
         has_formulas=any(topic.latex for topic in topics),
-        has_labels=any(topic.labels or topic.split for topic in topics),
+        has_splits=any(topic.split for topic in topics),
         n_without_criteria=n_without if oversees(user, track.pk) and n_without < len(topics) else 0,
         n_without_item=n_without_item if oversees(user, track.pk) and is_known_item else 0,
         n_without_subtopics=sum(not topic.subtopics for topic in topics)

@@ -63,9 +63,8 @@ def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def topics(request: HttpRequest, slug: str) -> HttpResponse:
     """The topics of a track. Everyone; drafts for organizers only."""
     track = track_or_404(request.user, slug)
-    return render(
-        request, "tracks/topics/topics.html", context_of(selectors.topics_page(request.user, track))
-    )
+    page = selectors.topics_page(request.user, track, request.GET.get("q", "").strip())
+    return render(request, "tracks/topics/topics.html", context_of(page))
 
 
 @require_safe

@@ -17,7 +17,8 @@ ARABIC = "Themen, Anfragen; \\ und مواضيع باللغة العربية ال
 
 def save(client: Client, track: Track, *lines: str) -> str:
     address = reverse("tracks:milestones", args=[track.slug])
-    return client.post(address, {"milestones": "\n".join(lines)}, follow=True).content.decode()
+    page = client.post(address, {"milestones": "\n".join(lines)}, follow=True).content.decode()
+    return page + client.get(track.get_absolute_url()).content.decode()
 
 
 def calendar_of(track: Track) -> list[str]:
