@@ -81,6 +81,7 @@ def _dates(
         "form": form,
         "milestones_form": milestones_form,
         "states": acceptance.states(track),
+        "tab": "track",
     }
     status = 422 if milestones_form.errors else 200
     return render(request, "tracks/deadlines/deadlines.html", context, status=status)

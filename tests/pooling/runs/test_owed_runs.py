@@ -1,5 +1,6 @@
 """Runs and documents that a protocol asks of each team: who lacks some, and reminders by button and by the clock."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -80,6 +81,25 @@ def test_team_without_a_run_that_it_owes_is_named_and_reminded(client: Client, t
     [letter] = mail.outbox
     assert letter.to == ["olive@example.org"]
     assert "Missing: phase 2, baseline, Description of the preprocessing." in letter.body
+
+
+def test_organizer_filters_runs_by_team_and_kind(client: Client, track: Track) -> None:
+    client.force_login(make_organizer())
+    address, hawks = reverse("pooling:runs", args=["forum"]), Team.objects.get(name="Hawks")
+    Run.objects.filter(tag="Hawks-phase2").update(report={"warnings": ["one", "two"]})
+
+    def tags(**asked: object) -> list[str]:
+        return re.findall(
+            r'class="run-name"><a[^>]*>([\w-]+)</a>', client.get(address, asked).content.decode()
+        )
+
+    assert tags(team=hawks.pk) == ["Hawks-baseline", "Hawks-evaluation", "Hawks-phase2"]
+    assert tags(kind="evaluation") == ["Hawks-evaluation", "Owls-evaluation"]
+    assert tags(team=hawks.pk, kind="none") == []
+    assert len(tags(team="x")) == len(tags()) == 5
+    page = client.get(address, {"team": hawks.pk, "kind": "phase2"}).content.decode()
+    assert re.search(r'<a class="chip gold" href="/runs/\d+/">2 warnings</a>', page)
+    assert "No run fits." in client.get(address, {"kind": "none"}).content.decode()
 
 
 def test_members_see_what_their_team_owes_and_remind_nobody(client: Client, track: Track) -> None:

@@ -475,3 +475,19 @@ def test_importing_a_second_version_in_the_browser_begins_its_scoring(
 
     assert "are being scored against this version" in answer.content.decode()
     assert Leaderboard.objects.filter(qrels__name="second", status="scoring").count() == 1
+
+
+def test_topics_have_the_units_of_the_newest_qrels_that_the_reader_may_see(scored: Scene) -> None:
+    client, visitor = Client(), Client()
+    client.force_login(scored.organizer)
+    scored.qrels(b"A.1 0 10 3\nA.1 0 9 0\nA.1 0 11 1\n")
+
+    page, of_visitor = (
+        " ".join(reader.get(f"/tracks/{scored.track.slug}/topics/").content.decode().split())
+        for reader in (client, visitor)
+    )
+
+    assert '<td class="num" data-label="Judged">3</td> <td class="num" data-label="Relevant">1</td>' in page
+    assert page.count('data-label="Judged">0</td>') == 2
+    assert "Judged and relevant units are those of version 1 of the qrels." in page
+    assert "Judged" not in of_visitor

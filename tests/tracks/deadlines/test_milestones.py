@@ -55,6 +55,28 @@ def test_milestones_are_on_the_overview_and_in_the_calendar(client: Client) -> N
     assert lines.count("BEGIN:VEVENT") == 3
 
 
+def test_milestones_and_deadlines_are_on_one_page(client: Client) -> None:
+    client.force_login(make_organizer())
+    track = make_track("arq")
+    pages = [
+        client.get(reverse(f"tracks:{name}", args=["arq"])).content.decode()
+        for name in ("deadlines", "milestones")
+    ]
+
+    wrong = client.post(reverse("tracks:milestones", args=["arq"]), {"milestones": "soon: a workshop"})
+    save(client, track, "2036-05-03 Topics")
+
+    for page in pages:
+        assert (
+            page.count('action="/tracks/arq/deadlines/"')
+            == page.count('action="/tracks/arq/milestones/"')
+            == 1
+        )
+    assert wrong.status_code == 422
+    assert "soon: a workshop</textarea>" in wrong.content.decode()
+    assert "2036-05-03 Topics</textarea>" in client.get("/tracks/arq/deadlines/").content.decode()
+
+
 def test_milestone_whose_day_changes_stays_the_same_event(client: Client) -> None:
     client.force_login(make_organizer())
     track = make_track()

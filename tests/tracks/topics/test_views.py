@@ -143,6 +143,29 @@ def test_pages_list_topics_in_natural_order_and_files_by_bytes(client: Client) -
     assert file.index("A.10") < file.index("A.9")
 
 
+def test_topics_are_searched_with_their_labels_as_columns(client: Client) -> None:
+    track = make_track("arq", status=Track.Status.OPEN, shows_labels=True)
+    make_topic(
+        track, "A.1", title="Groups of <b>order</b> 121", labels={"Difficulty": "easy"}, tags=["rings"]
+    )
+    make_topic(track, "A.2", title="A limit", labels={"Difficulty": "hard", "Kind": "proof"})
+
+    def shown(text: str) -> list[str]:
+        return [topic.code for topic in client.get("/tracks/arq/topics/", {"q": text}).context["topics"]]
+
+    found = {text: shown(text) for text in ("", "ORDER 121", "hard", "rings", "a.2", "<b>")}
+    page = client.get("/tracks/arq/topics/").content.decode()
+
+    assert found == {
+        "": ["A.1", "A.2"], "ORDER 121": ["A.1"], "hard": ["A.2"], "rings": ["A.1"], "a.2": ["A.2"], "<b>": []
+    }  # fmt: skip
+    assert '<th scope="col">Difficulty</th><th scope="col">Kind</th>' in page
+    assert '<td data-label="Kind">–</td>' in page
+    assert (
+        "No topic contains these words." in client.get("/tracks/arq/topics/", {"q": "<b>"}).content.decode()
+    )
+
+
 def test_topic_may_have_a_slash_in_its_code(client: Client) -> None:
     track = make_track()
     make_topic(track, "2026/1")
