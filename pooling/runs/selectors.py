@@ -140,6 +140,7 @@ class RunsPage:
     why_closed: str
     owing: list[Owing]
     lines: list[TeamLine]
+    teams_note: str
     has_obligations: bool
     kinds: list[tuple[str, str]]
     filter: RunFilter
@@ -157,6 +158,10 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
     every = list(runs_of(user, track))
     kept = [run for run in every if run.status != Run.Status.WITHDRAWN]
     n_of, missing = Counter(run.team_id for run in kept), {each.team.pk: each.missing for each in owing}
+    lines = [
+        TeamLine(team, n_of[team.pk], missing.get(team.pk, ""))
+        for team in (track.teams.order_by("name") if is_organizer else ())
+    ]
     shown = [run for run in every if by.team in {None, run.team_id} and by.kind in {"", run.kind}]
     return RunsPage(
         track=track,
@@ -167,10 +172,8 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
         is_accepting_runs=is_accepting(of_kinds),
         why_closed=why_closed(of_kinds),
         owing=owing,
-        lines=[
-            TeamLine(team, n_of[team.pk], missing.get(team.pk, ""))
-            for team in (track.teams.order_by("name") if is_organizer else ())
-        ],
+        lines=lines,
+        teams_note=_note_of(lines, has_obligations(rules)),
         has_obligations=has_obligations(rules),
         kinds=[(kind.key, kind.name) for kind in rules.kinds],
         filter=by,
@@ -178,6 +181,14 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
         n_warned=sum(bool(run.n_warnings) for run in kept),
         chosen=chosen,
     )
+
+
+def _note_of(lines: Sequence[TeamLine], owes: bool) -> str:
+    """How far the teams are, in a few words."""
+    if owes:
+        n = sum(bool(line.missing) for line in lines)
+        return f"{n} of them {'owes' if n == 1 else 'owe'} something" if n else "all complete"
+    return f"{sum(not line.n_runs for line in lines)} without runs"
 
 
 @dataclass(frozen=True)

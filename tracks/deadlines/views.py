@@ -7,6 +7,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_form
@@ -81,7 +83,6 @@ def _dates(
         "form": form,
         "milestones_form": milestones_form,
         "states": acceptance.states(track),
-        "tab": "track",
     }
     status = 422 if milestones_form.errors else 200
     return render(request, "tracks/deadlines/deadlines.html", context, status=status)

@@ -212,20 +212,6 @@ def test_page_shows_roles_invitations_agreement_and_visits(scene: Scene) -> None
     assert page.count("btn-primary") == 1
 
 
-def test_people_are_grouped_by_role_and_new_links_are_open_on_top(scene: Scene) -> None:
-    added = paste(scene, LIST, "add")
-    page = added.content.decode()
-
-    assert added.redirect_chain[-1][0].endswith("?links=open#links")
-    headings = re.findall(r"<h2>([\w ]+) <span", page)
-    assert headings == ["Organizers and chairs", "Assessors", "Members of teams"]
-    assert (
-        page.index("<details open>") < page.index("links to send</summary>") < page.index("Organizers and chairs <span")
-    )
-    assert page.count('<details class="menu" name="person">') == page.count('<td class="person-actions">')
-    assert "<details open>" not in as_user(scene.organizer).get("/tracks/arq/people/").content.decode()
-
-
 def test_organizer_downloads_all_links_as_csv(scene: Scene) -> None:
     paste(scene, LIST, "add")
     address = "/tracks/arq/people/invitations.csv"

@@ -153,10 +153,10 @@ def test_topics_are_searched_with_their_labels_as_columns(client: Client) -> Non
     def shown(text: str) -> list[str]:
         return [topic.code for topic in client.get("/tracks/arq/topics/", {"q": text}).context["topics"]]
 
-    found = {text: shown(text) for text in ("", "ORDER 121", "hard", "rings", "a.2", "<b>")}
+    matches = {text: shown(text) for text in ("", "ORDER 121", "hard", "rings", "a.2", "<b>")}
     page = client.get("/tracks/arq/topics/").content.decode()
 
-    assert found == {
+    assert matches == {
         "": ["A.1", "A.2"], "ORDER 121": ["A.1"], "hard": ["A.2"], "rings": ["A.1"], "a.2": ["A.2"], "<b>": []
     }  # fmt: skip
     assert '<th scope="col">Difficulty</th><th scope="col">Kind</th>' in page
