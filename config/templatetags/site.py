@@ -3,7 +3,7 @@ show of the apps above theirs: the scores of runs, and the published runs.
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import template
 from django.contrib.auth.models import AnonymousUser
