@@ -315,13 +315,6 @@ def runs_of(user: AnyUser, track: Track) -> QuerySet[Run]:
     return runs.order_by(STATE_ORDER, "team__name", "tag", "id").defer("report")
 
 
-def with_answers(runs: QuerySet[Run], chosen: ChosenAnswers) -> QuerySet[Run]:
-    """The runs that have the chosen answers; of several choices, one is enough."""
-    for key, choice in chosen.choices.items():
-        runs = runs.filter(Q(answers__contains={key: choice}) | Q(answers__contains={key: [choice]}))
-    return runs
-
-
 class PooledTo(NamedTuple):
     """A pool that contains a run. The depth is None if every rank is pooled."""
 
