@@ -363,3 +363,22 @@ def test_campaign_with_imported_qrels_is_not_complete_while_somebody_judges(
     assert "The track was not opened" in refused.content.decode()
     assert f'href="http://testserver{address}">Back to the page' in refused.content.decode()
     assert "evil" not in elsewhere.content.decode()
+
+
+def test_topic_without_a_relevant_unit_is_named_before_qrels_are_frozen_and_scored(scene: Scene) -> None:
+    client = Client()
+    client.force_login(scene.organizer)
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=scene.track)
+    batch_services.close(batch=scene.judged(*["not-relevant"] * 3, *["high"] * 6))
+    step = following(scene.track)
+
+    page = client.get(step.address).content.decode()
+    fields = dict(re.findall(r'type="hidden" name="(digest)" value="(\w+)"', page))
+    data = {"pool": scene.pool.pk, "accepts_losses": "on", "score": "1", **fields}
+    response = client.post(step.address, data)
+
+    assert step.text == "Freeze and score"
+    assert "1 topic without a relevant unit" in page or "1 of 3 topics would be dropped" in page
+    board = scene.track.leaderboards.get()
+    assert response["Location"] == board.get_absolute_url()
