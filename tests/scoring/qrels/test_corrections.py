@@ -1,6 +1,7 @@
 """Topics that are left out at freezing, corrected versions, and runs made after the qrels were known."""
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -68,6 +69,17 @@ def test_program_leaves_a_topic_out(scene: Scene) -> None:
 
     assert preview["report"]["left_out_topics"][0]["topic"] == "A.2"
     assert version["n_topics"] == 2
+
+
+def test_command_leaves_a_topic_out(scene: Scene) -> None:
+    scene.judged(*CHOICES)
+    words = ["freeze_qrels", "arq", "--pool", scene.pool.name, "--by", "olga"]
+
+    with pytest.raises(CommandError, match="Give a reason to leave out the topic"):
+        call_command(*words, "--leave-out", "A.2")
+    call_command(*words, "--leave-out", f"A.2={REASON}")
+
+    assert Qrels.objects.get().report["left_out_topics"][0]["reason"] == REASON
 
 
 def test_corrected_version_and_the_earlier_one_name_each_other_on_pages_boards_and_files(
