@@ -767,6 +767,13 @@ def test_each_person_opens_what_they_may_and_each_page_suits_its_reader(
         name: refused for name, page in of_chair.items() if (refused := for_organizers(page, addresses[name]))
     }
     assert offered == {}
+    navs = {name: page.partition(b'<nav class="track-nav"')[2] for name, page in of_organizer.items()}
+    lost = {
+        name
+        for name, nav in navs.items()
+        if nav and b'aria-current="page"' not in nav.partition(b"</nav>")[0]
+    }
+    assert lost == set(), "register these views below a page: tracks.tabs"
     for name in ("pooling:pools", "assessment:judging", "participation:people", "tracks:track"):
         assert for_organizers(of_organizer[name], addresses[name]), name
 

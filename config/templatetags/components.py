@@ -17,7 +17,7 @@ WITH_WORDS = {"choices"}  # components whose HTML depends on the language too
 
 
 @register.simple_block_tag
-def table(content: str, label: str = "", style: str = "", caption: str = "") -> SafeString:
+def table(content: str, label: str = "", style: str = "", caption: str = "", columns: str = "") -> SafeString:
     """A table that scrolls on its own: `{% table "Topics" style="table-sm" %}<thead>…{% endtable %}`.
 
     On a phone, its headings stay in sight, and so does the cell `<th scope="row">` of each row, which may be the first
@@ -26,10 +26,13 @@ def table(content: str, label: str = "", style: str = "", caption: str = "") -> 
     `label` (or else `caption`) names the scrolling region for a screen reader and makes it reachable by keyboard; give
     it to every table that is not stacked. `style` is one or more classes: `stacked` shows each row as a card on a phone
     (with `data-label` on its cells), `narrow-table` is only as wide as its content. `caption` is read aloud, not shown.
+
+    Cells of the class `c2` need a window of 48rem, those of `c3` one of 75rem. `columns`, a name that is unique on the
+    page, adds the link that shows them on smaller ones.
     """
     is_stacked = "stacked" in style.split()
     label = label or ("" if is_stacked else caption)
-    context = {"content": content, "label": label, "style": style, "caption": caption}
+    context = {"content": content, "label": label, "style": style, "caption": caption, "columns": columns}
     return render_to_string("components/table.html", context)
 
 

@@ -68,6 +68,20 @@ def test_download_button_and_link_lead_to_the_file() -> None:
     assert link == '<a href="/qrels/7/qrels.tsv?measure=P%405" download>TSV</a>'
 
 
+def test_table_with_ranked_columns_has_a_link_that_shows_all() -> None:
+    text = rendered('{% table "Runs" columns="runs" %}<td class="c3"></td>{% endtable %}')
+
+    assert 'id="runs"' in text
+    assert '<a href="#runs">All columns</a>' in text
+
+
+def test_menu_has_a_button_only_for_what_is_in_it() -> None:
+    source = '{% menu "More" %}{% if edits %}<a href="edit/">Edit</a>{% endif %}{% endmenu %}'
+
+    assert rendered(source, edits=False) == ""
+    assert '<div><a href="edit/">Edit</a></div>' in rendered(source, edits=True)
+
+
 def test_icon_is_drawn_for_eyes_only() -> None:
     text = rendered('{% icon "house" %}')
 
