@@ -23,8 +23,6 @@ FILES = [
     ("bootstrap/dist/css/bootstrap.min.css.map", "bootstrap"),
     ("bootstrap/dist/css/bootstrap.rtl.min.css", "bootstrap"),
     ("bootstrap/dist/css/bootstrap.rtl.min.css.map", "bootstrap"),
-    ("bootstrap/dist/js/bootstrap.bundle.min.js", "bootstrap"),
-    ("bootstrap/dist/js/bootstrap.bundle.min.js.map", "bootstrap"),
     ("echarts/dist/echarts.min.js", "echarts"),
     ("htmx.org/dist/htmx.min.js", "htmx"),
     ("katex/dist/katex.min.css", "katex"),

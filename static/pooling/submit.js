@@ -187,7 +187,7 @@ form.addEventListener("htmx:afterRequest", (event) => {
   bar.hidden = true;
   if (!event.detail.successful) {
     const note = document.createElement("div");
-    note.className = "alert alert-danger";
+    note.className = "message error";
     note.setAttribute("role", "alert");
     note.textContent =
       event.detail.xhr && event.detail.xhr.status === 413

@@ -23,7 +23,7 @@ form.addEventListener("submit", (event) => {
     button.disabled = false;
     bar.hidden = true;
     const note = document.createElement("div");
-    note.className = "alert alert-danger";
+    note.className = "message error";
     note.setAttribute("role", "alert");
     note.textContent = "The file could not be sent. Nothing was stored. Try again.";
     form.prepend(note);

@@ -105,7 +105,7 @@ def test_several_files_are_chosen_at_once_and_answered_one_by_one(
     page.select_option("[data-row='3'] select[name$=kind]", "alternate")
     page.click("button:has-text('Submit')")
 
-    expect(page.locator("#submission .alert-success")).to_have_count(2)
+    expect(page.locator("#submission .message.success")).to_have_count(2)
     expect(page.locator("#submission")).to_contain_text("bad.tsv was not accepted")
     expect(page.locator(".run-row")).to_have_count(2)  # the accepted file is not sent again
     assert {run.tag: run.kind for run in Run.objects.all()} == {"run-1": "primary", "other": "alternate"}
@@ -132,7 +132,7 @@ def test_organizer_uploads_the_runs_of_all_teams_at_once(
     nameless.locator("select[name$=team]").select_option(label=scene.theirs.name)
     page.click("button:has-text('Submit')")
 
-    expect(page.locator("#submission .alert-success")).to_have_count(3)
+    expect(page.locator("#submission .message.success")).to_have_count(3)
     assert set(chosen.values()) == {str(scene.ours.pk), str(scene.theirs.pk), ""}
     assert {run.tag: run.team for run in Run.objects.all()} == {
         "first": scene.ours,
