@@ -92,7 +92,7 @@ def test_headings_of_a_table_stay_in_sight_on_a_phone(
     offsets = box.evaluate(
         """box => ["thead", "thead th:nth-child(2)", "tbody tr:last-child th"].map(name => {
             const place = box.querySelector(name).getBoundingClientRect(), frame = box.getBoundingClientRect();
-            return [Math.round(place.left - frame.left), Math.round(place.top - frame.top)];
+            return [place.left - frame.left - box.clientLeft, place.top - frame.top - box.clientTop].map(Math.round);
         })"""
     )
 
