@@ -162,6 +162,11 @@ class Sizes(NamedTuple):
     most: int
     mean: float
 
+    @property
+    def ends(self) -> str:
+        """The sizes of the smallest and the largest topic, in words."""
+        return f"{self.least} to {self.most}" if self.least != self.most else "in each topic"
+
 
 @dataclass(frozen=True)
 class PoolPage:

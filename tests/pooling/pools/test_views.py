@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from typing import Any
 
 import pytest
@@ -344,6 +345,17 @@ def test_answers_are_listed_with_their_runs_page_by_page(scene: Scene, organizer
     assert "1–20 of 30" in first
     assert f'<a href="/runs/{run.pk}/">a</a>' in first
     assert "1 run, best rank" in first
+
+
+def test_page_of_a_pool_begins_with_its_numbers(scene: Scene, organizer: Client) -> None:
+    submit_run(scene, "a", n=30)
+
+    text = page(organizer, "pool", build(scene).pk)
+
+    stats = dict(re.findall(r'<span class="over">([\w ]+)</span>\s*<span class="big">([\d.]+)</span>', text))
+    assert stats == {"Units": "90", "Topics": "3", "Units per topic": "30.0", "Runs": "1"}
+    assert text.index('class="stats') < text.index('class="facts')
+    assert text.count("btn-primary") == 1
 
 
 def test_topic_without_units_explains_the_reason(scene: Scene, organizer: Client) -> None:
