@@ -25,7 +25,6 @@ from config.pages.public import PublicPage, public_page
 from config.pages.track_home import track_home
 from jobs.models import Job
 from jobs.selectors import may_control
-from participation.announcements.selectors import latest
 from participation.models import Team
 from pooling.models import Run
 from publishing.documents.selectors import documents_of_team as team_documents
@@ -228,15 +227,6 @@ def _scores(context: template.Context, runs: QuerySet[Run], track: Track) -> dic
     phases = scores_of_runs(user, runs) if has_boards else []
     is_scoring = any(row.score.status == PhaseScore.Status.SCORING for _, rows in phases for row in rows)
     return {"boards": scores_of(user, runs), "phases": phases, "is_scoring": is_scoring}
-
-
-@register.inclusion_tag("participation/announcements/_latest.html", takes_context=True)
-def announcements_of_track(context: template.Context, track: Track) -> dict[str, object]:
-    """The newest announcements of a track for the reader; organizers are asked to write the first one."""
-    user = context["request"].user
-    announcements = latest(user, track)
-    has_math = any("math-container" in each.html for each in announcements)
-    return {"track": track, "user": user, "announcements": announcements, "has_math": has_math}
 
 
 @register.inclusion_tag("publishing/documents/_team.html", takes_context=True)
