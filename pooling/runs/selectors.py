@@ -184,7 +184,7 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
 
 
 def _note_of(lines: Sequence[TeamLine], owes: bool) -> str:
-    """How far the teams are, in a few words."""
+    """The state of the teams in a few words."""
     if owes:
         n = sum(bool(line.missing) for line in lines)
         return f"{n} of them {'owes' if n == 1 else 'owe'} something" if n else "all complete"
