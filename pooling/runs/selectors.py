@@ -178,7 +178,7 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
         kinds=[(kind.key, kind.name) for kind in rules.kinds],
         filter=by,
         n_runs=len(kept),
-        n_warned=sum(bool(run.n_warnings) for run in kept),
+        n_warned=sum(bool(run.n_warnings) for run in kept),  # type: ignore[attr-defined]
         chosen=chosen,
     )
 
@@ -313,6 +313,13 @@ def runs_of(user: AnyUser, track: Track) -> QuerySet[Run]:
     n_warnings = Func(F("report__warnings"), function="jsonb_array_length", output_field=IntegerField())
     runs = runs_for(user).filter(track=track).annotate(n_warnings=n_warnings)
     return runs.order_by(STATE_ORDER, "team__name", "tag", "id").defer("report")
+
+
+def with_answers(runs: QuerySet[Run], chosen: ChosenAnswers) -> QuerySet[Run]:
+    """The runs that have the chosen answers; of several choices, one is enough."""
+    for key, choice in chosen.choices.items():
+        runs = runs.filter(Q(answers__contains={key: choice}) | Q(answers__contains={key: [choice]}))
+    return runs
 
 
 class PooledTo(NamedTuple):
