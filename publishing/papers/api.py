@@ -27,6 +27,8 @@ OF_TABLES = {
     **MEASURE,
     "question": "Key of a public question about runs whose answers the results have; repeat it for more. All, "
     "if it is missing.",
+    "baselines": "`automatic`: compare the best run with the strongest automatic baseline without oracles. Otherwise "
+    "with the strongest baseline.",
 }
 OF_COMPARISON = {
     "track": "Slug of a track; repeat it for each test collection.",
