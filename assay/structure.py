@@ -30,12 +30,16 @@ class Key(NamedTuple):
         help: what it means, in Markdown with the links of the reference.
         values: what its values mean, if they are words of a list.
         when: keys and those of their values with which it can have an effect; without any, always.
+        is_long: whether its texts have several lines.
+        is_rare: whether few files have it.
     """
 
     label: str
     help: str = ""
     values: Mapping[str, str] = MappingProxyType({})
     when: Mapping[str, tuple[object, ...]] = MappingProxyType({})
+    is_long: bool = False
+    is_rare: bool = False
 
     @property
     def plain_help(self) -> str:

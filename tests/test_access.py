@@ -62,6 +62,7 @@ from tests.helpers.remembered import remembered
 from tests.helpers.translated import ENGLISH
 from tests.scoring.conftest import Scene, build_scene
 from tracks.agreements import services as agreement_services
+from tracks.drafts import services as draft_services
 from tracks.guidelines import services as guidelines_services
 from tracks.models import TopicImport, Track
 
@@ -158,6 +159,8 @@ assessment:new_dual                     L333330343
 assessment:new_training                 L333330343
 assessment:next                         5555555555
 assessment:preview                      L444440044
+assessment:preview_draft                L333330344
+assessment:draft_frame                  L333334344
 assessment:preview_frame                L444444444
 assessment:join                         5555555555
 assessment:batch_link                   L333330043
@@ -418,6 +421,11 @@ tracks:back_to_draft                    L333330343
 tracks:edit_topic                       L333330343
 tracks:edit_track                       L333330343
 tracks:new_protocol                     L333330300
+tracks:draft                            L333330344
+tracks:change_draft                     5555555555
+tracks:change_text                      5555555555
+tracks:add_draft                        5555555555
+tracks:discard_draft                    L333330344
 tracks:new_track                        L333330300
 tracks:protocols                        0000000000
 tracks:protocol                         0000000000
@@ -586,6 +594,7 @@ def build_visited() -> Visited:
     arguments: dict[str, list[object]] = {
         "page": ["index.html"],
         "token_id": [1],
+        "draft_id": [draft_services.create(owner=scene.organizer, base=scene.track.protocol).pk],
         "login_id": [1],
         "token": ["unknown"],
         "team_id": [scene.ours.pk],

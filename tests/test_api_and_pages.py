@@ -233,6 +233,10 @@ password_change: a password is for people, a program has a token
 end_session: a session is of a browser, a program has a token
 end_other_sessions: a session is of a browser, a program has a token
 participation:make_login_link: a link with which a person logs in, shown to the organizer who sends it
+tracks:change_draft: a program sends the whole text of a protocol
+tracks:change_text: a program sends the whole text of a protocol
+tracks:add_draft: a program sends the whole text of a protocol
+tracks:discard_draft: a program sends the whole text of a protocol
 assessment:link: a person without an account starts in a browser
 assessment:accepting: a switch of the judging page of a person
 assessment:highlighting: a switch of the judging page of a person

@@ -17,7 +17,8 @@ from scoring.models import Leaderboard, Qrels
 from tests.helpers.confirming import confirm
 from tests.helpers.factories import make_organizer, make_track
 from tests.helpers.real_files import KNOWN, KNOWN_OVER_ALL_JUDGED
-from tracks.models import StoredProtocol, Track
+from tracks.models import Track
+from tracks.protocols.services import store
 from tracks.topics.services import import_topics
 
 pytestmark = pytest.mark.django_db
@@ -119,8 +120,7 @@ def test_ntcir_12_gets_its_known_values(
         files / "TangentCFT_ntcir12_wikiformula.txt.gz",
     )
 
-    client.post(reverse("tracks:new_protocol"), {"text": text})
-    protocol = StoredProtocol.objects.get(slug="ntcir-12-bpref").pk
+    protocol = store(text=text, by=None).pk
     track_form = {"name": "N", "slug": "n", "protocol": protocol, "topics": _file(topics)}
     client.post(reverse("tracks:new_track"), track_form)
     confirm(client, reverse("tracks:open_track", args=["n"]))

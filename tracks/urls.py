@@ -10,6 +10,7 @@ from tracks.candidates import views as candidates
 from tracks.choosing import views as choosing
 from tracks.deadlines import views as deadlines
 from tracks.downloads import views as downloads
+from tracks.drafts import views as drafts
 from tracks.guidelines import views as guidelines
 from tracks.leaks import views as leaks
 from tracks.models import Download, SitePage, Topic
@@ -110,7 +111,12 @@ urlpatterns = [
     path("tracks/<slug:slug>/draft/", tracks.back_to_draft, name="back_to_draft"),
     path("tracks/<slug:slug>/delete/", tracks.delete_track, name="delete_track"),
     path("protocols/", protocols.protocols, name="protocols"),
-    path("protocol/new/", protocols.new_protocol, name="new_protocol"),
+    path("protocol/new/", drafts.new_protocol, name="new_protocol"),
+    path("protocol/drafts/<int:draft_id>/", drafts.draft, name="draft"),
+    path("protocol/drafts/<int:draft_id>/change/", drafts.change, name="change_draft"),
+    path("protocol/drafts/<int:draft_id>/text/", drafts.change_text, name="change_text"),
+    path("protocol/drafts/<int:draft_id>/add/", drafts.add_protocol, name="add_draft"),
+    path("protocol/drafts/<int:draft_id>/discard/", drafts.discard, name="discard_draft"),
     path("protocols/<slug:slug>/", protocols.protocol, name="protocol"),
     path("protocols/<slug:slug>/delete/", protocols.delete_protocol, name="delete_protocol"),
 ]

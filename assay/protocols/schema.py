@@ -235,6 +235,7 @@ class TopicRules:
             "The parts of a topic that participants see: `query` is the title, `language-target` the "
             "tags, `description` the body, `rules` the narrative, `properties` the labels. If left out, "
             "they see the whole topic.",
+            is_rare=True,
         ),
     ] = ()
 
@@ -267,10 +268,11 @@ class RunKind(_Titled):
             "Pooled as",
             "For a kind without a depth: the kind whose depth its runs have. Organizers can choose "
             "another for a run.",
+            is_rare=True,
         ),
     ] = ""
     pooled_as_by_tag: Annotated[
-        Mapping[str, str], Key("Pooled as, by tag", "The same for single runs, by tag.")
+        Mapping[str, str], Key("Pooled as, by tag", "The same for single runs, by tag.", is_rare=True)
     ] = field(default_factory=_nothing)
     scored: Annotated[bool, Key("On leaderboards", "Whether leaderboards have the runs of the kind.")] = True
     min_per_team: Annotated[
@@ -279,6 +281,7 @@ class RunKind(_Titled):
             "Runs that a team owes",
             "The runs of the kind that each team owes. The checklist names the teams that lack some, and "
             "the page *Runs* reminds them.",
+            is_rare=True,
         ),
     ] = 0
     max_per_team: Annotated[
@@ -286,7 +289,7 @@ class RunKind(_Titled):
         Key("Runs per team at most", "The most runs of the kind that a team may have at the same time."),
     ] = None
     submitted_by: Annotated[
-        Submitter, Key("Submitted by", "Who may submit runs of the kind.", values=SUBMITTERS)
+        Submitter, Key("Submitted by", "Who may submit runs of the kind.", values=SUBMITTERS, is_rare=True)
     ] = "teams"
     baseline: Annotated[
         bool,
@@ -312,6 +315,7 @@ class RunKind(_Titled):
             "Phase",
             "The phase of the campaign to which runs of the kind belong, one of `runs.phase`. Without it "
             "they have all topics, and their scores are seen when a leaderboard is released.",
+            is_rare=True,
         ),
     ] = ""
 
@@ -473,6 +477,7 @@ class RunLines:
         Key(
             "Code of the only topic",
             "The code of the only topic, where lines do not name one: `order` then has no `topic`.",
+            is_rare=True,
         ),
     ] = ""
     labels: Annotated[
@@ -603,6 +608,7 @@ class RunRules:
             'What a run may use, such as `{ text = "text", math = "math" }`: each word of files with its '
             "name on pages. Teams state one of them; the last is the usual one. Without the key, teams "
             "are not asked.",
+            is_rare=True,
         ),
     ] = field(default_factory=_nothing)
     ties: Annotated[
@@ -613,6 +619,7 @@ class RunRules:
             "the `file`; or by the `rank` column. Without it as in trec_eval, and in `bolt-xml` as in the"
             " file.",
             values=TIES,
+            is_rare=True,
         ),
     ] = None
     max_tag: Annotated[
@@ -621,6 +628,7 @@ class RunRules:
             "Characters of a tag at most",
             "The most characters of a tag, in the file and on the submission page. TREC accepts 20 in "
             "most tracks.",
+            is_rare=True,
         ),
     ] = None
     tag_characters: Annotated[
@@ -629,6 +637,7 @@ class RunRules:
             "Other characters of a tag",
             'The characters that a tag may have besides the letters and digits of ASCII, such as `"-_."`.'
             " Left out: any. Empty: none.",
+            is_rare=True,
         ),
     ] = None
     second_column: Annotated[
@@ -638,6 +647,7 @@ class RunRules:
             "The word in the second column of `trec-6`, such as `Q0`: another word is an error. Left out:"
             " any word.",
             when={"runs.formats": ("trec-6",)},
+            is_rare=True,
         ),
     ] = ""
     missing_topics: Annotated[
@@ -647,6 +657,7 @@ class RunRules:
             "What a topic of the track without a line is: a `warning`, or an `error`, with which a run is"
             " refused.",
             values=SEVERITIES,
+            is_rare=True,
         ),
     ] = "warning"
     out_of_range_ranks: Annotated[
@@ -656,6 +667,7 @@ class RunRules:
             "What a rank below 1 or above `max_ranks` is: a `warning`, since the scores decide and many "
             "systems count from 0; or an `error`, with which a run is refused.",
             values=SEVERITIES,
+            is_rare=True,
         ),
     ] = "warning"
     topic_documents: Annotated[
@@ -667,10 +679,13 @@ class RunRules:
             "the line is left out, is neither pooled nor scored, and the report counts it. [`assay "
             "evaluate --ignore-topic-documents`](commands/evaluate.md) does so without a protocol.",
             values=TOPIC_DOCUMENTS,
+            is_rare=True,
         ),
     ] = "warning"
-    min_score: Annotated[float | None, Key("Lowest score", "The lowest accepted score.")] = None
-    max_score: Annotated[float | None, Key("Highest score", "The highest accepted score.")] = None
+    min_score: Annotated[float | None, Key("Lowest score", "The lowest accepted score.", is_rare=True)] = None
+    max_score: Annotated[float | None, Key("Highest score", "The highest accepted score.", is_rare=True)] = (
+        None
+    )
     max_passage_characters: Annotated[
         int | None,
         Key(
@@ -685,6 +700,7 @@ class RunRules:
             "Seconds per topic at most",
             "The longest accepted time for a topic. Participants then submit the [seconds of each "
             "topic](formats.md#seconds-of-each-topic).",
+            is_rare=True,
         ),
     ] = None
     forbidden_fields: Annotated[
@@ -703,6 +719,7 @@ class RunRules:
             'preprocessing" }`: a word for each, with its title on pages. Teams write them, or their '
             "addresses, on the page of the team. The checklist names the teams that lack some, and "
             "reminders list them.",
+            is_rare=True,
         ),
     ] = field(default_factory=_nothing)
     attributes: Annotated[
@@ -720,6 +737,7 @@ class RunRules:
             "Phases",
             "The phases of the campaign, each with topics, daily limit and scores of its own: see "
             "[Phases](../howto/run-a-campaign.md#phases).",
+            is_rare=True,
         ),
     ] = field(default=(), metadata={"key": "phase"})
     questions: Annotated[
@@ -890,6 +908,7 @@ class PoolRules:
         Key(
             "Organizers may choose other depths",
             "The publication leaves the depth open. Pages then say that organizers may choose another.",
+            is_rare=True,
         ),
     ] = False
     target: Annotated[
@@ -975,7 +994,7 @@ class Grade:
     ]
     value: Annotated[int, Key("Grade", "The grade in qrels: 0 to 999. No two grades have the same value.")]
     label: Annotated[str, Key("Button", "The text of the button.")]
-    definition: Annotated[str, Key("Definition", "What the grade means, shown to assessors.")]
+    definition: Annotated[str, Key("Definition", "What the grade means, shown to assessors.", is_long=True)]
     shortcut: Annotated[str, Key("Shortcut", "The key that chooses the grade.")] = ""
     citation_label: Annotated[
         str,
@@ -992,6 +1011,7 @@ class Grade:
             "Definition for a citation",
             "What the grade means for a citation in a generated answer. Left out: `definition`.",
             when=OF_ANSWERS,
+            is_long=True,
         ),
     ] = ""
 
@@ -1054,7 +1074,7 @@ class NonAnswer:
 
     key: Annotated[str, Key("Key in files", "Names the choice in forms and files.")]
     label: Annotated[str, Key("Button", "The text of the button.")]
-    definition: Annotated[str, Key("Definition", "What the choice means, shown to assessors.")]
+    definition: Annotated[str, Key("Definition", "What the choice means, shown to assessors.", is_long=True)]
     needs_comment: Annotated[bool, Key("With a comment", "Whether the assessor must give a comment.")] = False
     shortcut: Annotated[str, Key("Shortcut", "The key that chooses it.")] = ""
     qrels_code: Annotated[
@@ -1065,6 +1085,7 @@ class NonAnswer:
             "line counts as pooled and not judged. Without the key, the number is a grade outside the "
             "scale, which is an error. A negative number needs no code: it always means pooled and not "
             "judged, such as -2 for spam.",
+            is_rare=True,
         ),
     ] = None
 
@@ -1090,7 +1111,7 @@ class QuestionChoice:
             " question have one, or none.",
         ),
     ] = None
-    definition: Annotated[str, Key("Definition", "When to choose it, shown to assessors.")] = ""
+    definition: Annotated[str, Key("Definition", "When to choose it, shown to assessors.", is_long=True)] = ""
     shortcut: Annotated[
         str,
         Key(
@@ -1158,7 +1179,8 @@ class Question:
         ),
     ] = ()
     after_all: Annotated[
-        tuple[str, ...], Key("Asked after all of", "Conditions that must all hold, as in `after`.")
+        tuple[str, ...],
+        Key("Asked after all of", "Conditions that must all hold, as in `after`.", is_rare=True),
     ] = ()
     required: Annotated[
         bool,
@@ -1175,6 +1197,7 @@ class Question:
             "The languages of the documents for which the question is asked. If the collection does not "
             "say the language of a document, the question is asked and may stay open. If left out: all "
             "documents.",
+            is_rare=True,
         ),
     ] = ()
     help: Annotated[str, Key("Help for assessors", "A sentence for assessors, shown below the question.")] = (
@@ -1264,6 +1287,7 @@ class FormRules:
             "HTML, at most 200,000 characters. `${name}` is the value of a field, and `${question.KEY}` "
             "the place of the question with that key: each question has one. Errors name the line of the "
             "HTML. See [Judge the rows of a table](../howto/judge-rows.md).",
+            is_long=True,
         ),
     ]
     frame: Annotated[
@@ -1312,7 +1336,11 @@ class JudgingRules:
     judges: Annotated[int, Key("Assessors per unit", "The number of assessors who judge each unit.")] = 1
     groups: Annotated[
         tuple[str, ...],
-        Key("Groups of assessors", "Groups of assessors; one assessor of each group judges a topic."),
+        Key(
+            "Groups of assessors",
+            "Groups of assessors; one assessor of each group judges a topic.",
+            is_rare=True,
+        ),
     ] = ()
     dual_share: Annotated[
         float,
@@ -1321,6 +1349,7 @@ class JudgingRules:
             "The share of the topics that a second assessor also judges. The plan of a dual batch "
             "proposes them at random, unless the protocol has `dual_topics`; the preview of costs uses "
             "it.",
+            is_rare=True,
         ),
     ] = 0.0
     in_context: Annotated[
@@ -1337,6 +1366,7 @@ class JudgingRules:
         Key(
             "Training topics",
             "The number of training topics. The plan of a training round starts with as many.",
+            is_rare=True,
         ),
     ] = 0
     dual_topics: Annotated[
@@ -1345,6 +1375,7 @@ class JudgingRules:
             "Topics judged twice, per assessor",
             "The number of another assessor's topics that each assessor judges afterwards. The plan of a "
             "dual batch proposes those with the fewest relevant units.",
+            is_rare=True,
         ),
     ] = 0
     preference: Annotated[
@@ -1515,11 +1546,16 @@ class QrelsSet(_Titled):
             "Grade of a unit",
             "How several judgments become one grade, as `qrels.aggregate`.",
             values=AGGREGATES,
+            is_rare=True,
         ),
     ] = "single"
     min_relevant: Annotated[
         int,
-        Key("Fewest relevant units of a topic", "A topic with fewer relevant units is left out of the set."),
+        Key(
+            "Fewest relevant units of a topic",
+            "A topic with fewer relevant units is left out of the set.",
+            is_rare=True,
+        ),
     ] = 0
     relevant_from: Annotated[
         int,
@@ -1527,6 +1563,7 @@ class QrelsSet(_Titled):
             "Relevant from grade",
             "The grade from which a unit of the set is relevant: for `min_relevant`, and for curves and "
             "reports of its leaderboard.",
+            is_rare=True,
         ),
     ] = 1
     preferences: Annotated[
@@ -1558,7 +1595,9 @@ class QrelsRules:
     min_relevant: Annotated[
         int,
         Key(
-            "Fewest relevant units of a topic", "A topic with fewer relevant units is left out of the qrels."
+            "Fewest relevant units of a topic",
+            "A topic with fewer relevant units is left out of the qrels.",
+            is_rare=True,
         ),
     ] = 0
     relevant_from: Annotated[
@@ -1570,6 +1609,7 @@ class QrelsRules:
             "Columns of imported qrels",
             "The columns of qrels and gold files that are imported. The usual `topic 0 docno grade` is "
             "accepted too.",
+            is_rare=True,
         ),
     ] = None
     topic_citations: Annotated[
@@ -1586,6 +1626,7 @@ class QrelsRules:
         Key(
             "Each group has qrels of its own",
             "Freezing also makes a qrels version of each group's own grades.",
+            is_rare=True,
         ),
     ] = False
     preferences: Annotated[
@@ -1631,6 +1672,7 @@ class ScoringRules:
         Key(
             "Without unjudged documents",
             "Curves and reports remove unjudged documents first. (A measure states this itself, by a prime.)",
+            is_rare=True,
         ),
     ] = False
     relevant_from: Annotated[
@@ -1648,6 +1690,7 @@ class ScoringRules:
             "Relevant from grade, in qrels of a group",
             "The same for the qrels of one group of assessors (`export_groups`). Measures with `rel=` "
             "that grade have this one instead. If left out, it is `relevant_from`.",
+            is_rare=True,
         ),
     ] = None
     average: Annotated[
@@ -1657,6 +1700,7 @@ class ScoringRules:
             "The topics that a mean covers: all topics of the qrels (a missing one counts 0), or those "
             "that run and qrels have in common.",
             values=AVERAGES,
+            is_rare=True,
         ),
     ] = "judged"
     collapse_instances: Annotated[
@@ -1681,6 +1725,7 @@ class ScoringRules:
             "Labels for reports",
             "The labels by which reports give means and rankings. Without the key, or if the topics have "
             "none of these labels, reports cover every label.",
+            is_rare=True,
         ),
     ] = ()
 
@@ -1778,7 +1823,9 @@ class Protocol:
         ),
     ]
     title: Annotated[str, Key("Title", "One line for people.")]
-    source: Annotated[str, Key("Source", "The publication or guidelines that the figures are taken from.")]
+    source: Annotated[
+        str, Key("Source", "The publication or guidelines that the figures are taken from.", is_long=True)
+    ]
     unit: Annotated[
         Unit,
         Key(

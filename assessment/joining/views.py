@@ -15,6 +15,7 @@ from accounts.access import (
     GuestWorkEnded,
     as_guest,
     begin_as_guest,
+    creator_required,
     login_required,
     organizer_action,
     organizer_required,
@@ -26,11 +27,14 @@ from accounts.models import User
 from assessment.batches.selectors import batch_or_404, batches_to_join
 from assessment.joining import selectors, services
 from assessment.joining.forms import ExcludeForm, LinkForm, StartForm
+from assessment.joining.sample import sample_batch, sample_preview, sample_values
 from assessment.judging.services import accept_next
 from assessment.judging.views import template_of
 from assessment.models import Batch
 from assessment.planning import services as assignments
 from participation.invitations.views import INVITED_BY
+from tracks.drafts.checks import check
+from tracks.drafts.selectors import drafts_of
 from tracks.guidelines.selectors import html_of
 from tracks.rows.selectors import values_of
 from tracks.rows.views import framed
@@ -60,7 +64,7 @@ def shown_preview(
         raise Http404
     context = context_of(preview.page) | {
         "preview": preview,
-        "facts": selectors.facts_of(batch),
+        "facts": selectors.facts_of(batch) if batch.pk else [],
         "back": back,
         "proof": "",
         "user": reader,
@@ -85,6 +89,30 @@ def unit_frame(request: HttpRequest, batch: Batch, number: int = 1) -> HttpRespo
     if form is None or not form.frame or entry is None:
         raise Http404
     return framed(request, form, values_of(entry.topic, entry.docno))
+
+
+@require_safe
+@creator_required
+def preview_draft(request: AuthenticatedRequest, draft_id: int) -> HttpResponse:
+    """The judging page of a protocol that is being written, with a made-up unit. The owner of the draft only."""
+    draft = get_object_or_404(drafts_of(request.user), pk=draft_id)
+    protocol = check(draft.text).protocol
+    if protocol is None:
+        messages.error(request, "The preview follows when the protocol has no errors.")
+        return redirect(draft)
+    batch, shown = sample_batch(protocol), sample_preview(protocol, request.user)
+    return shown_preview(request, batch, request.user, shown, draft.get_absolute_url())
+
+
+@require_safe
+@xframe_options_exempt
+@creator_required
+def draft_frame(request: AuthenticatedRequest, draft_id: int) -> HttpResponse:
+    """The document of the frame in the preview of a draft. The owner of the draft only."""
+    protocol = check(get_object_or_404(drafts_of(request.user), pk=draft_id).text).protocol
+    if protocol is None or protocol.judging.form is None or not protocol.judging.form.frame:
+        raise Http404
+    return framed(request, protocol.judging.form, sample_values(protocol.judging.form))
 
 
 @user_action

@@ -23,7 +23,7 @@ from participation.models import Team
 from scoring.models import Leaderboard, Qrels
 from tests.helpers.factories import make_organizer
 from tests.samples.conftest import FORMULA_TASK, FORMULAS, TASK, Assay, lines_of, rows_of, value
-from tracks.models import StoredProtocol
+from tracks.models import ProtocolDraft, StoredProtocol
 
 MAX_BYTES = 120_000
 
@@ -209,7 +209,8 @@ def test_lab_of_the_guide_goes_from_its_protocol_to_a_released_leaderboard(
         return response.content.decode()
 
     send("/imports/new/", slug="harbor", name="Harbor", upload=file("cqa-comments.jsonl"))
-    send("/protocol/new/", text=(SAMPLES / "cqa-lab.toml").read_text())
+    send("/protocol/new/", upload=file("cqa-lab.toml"))
+    send(f"{ProtocolDraft.objects.get().get_absolute_url()}add/")
     protocol = StoredProtocol.objects.get(slug="harbor-forum-2026")
     send("/tracks/new/", name="Harbor 2026", slug="harbor-2026", protocol=protocol.pk,
          collection=Collection.objects.get().pk, topics=file("cqa-topics.jsonl"))  # fmt: skip

@@ -19,7 +19,7 @@ from tracks.models.texts import (
     SitePage,
 )
 from tracks.models.topics import LeakCheck, Row, Topic, TopicCorrection, TopicImport, natural_order
-from tracks.models.tracks import StoredProtocol, Track
+from tracks.models.tracks import ProtocolDraft, StoredProtocol, Track
 from tracks.models.webhooks import Delivery, Webhook
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "Machine",
     "Milestone",
     "Organizer",
+    "ProtocolDraft",
     "Row",
     "SampledCandidate",
     "Seat",

@@ -1,5 +1,6 @@
 """Protocols in use, and tracks."""
 
+import tomllib
 from functools import lru_cache
 
 from django.db import models
@@ -34,6 +35,40 @@ class StoredProtocol(models.Model):
     @property
     def parsed(self) -> Protocol:
         return _parsed(self.slug, self.text)
+
+
+class ProtocolDraft(models.Model):
+    """A protocol that a person is writing in the browser; only they see it. `revision` counts its changes.
+
+    `good` is the last text that was TOML, which the form shows while the text is not.
+    """
+
+    owner = models.ForeignKey(User, models.CASCADE, related_name="+")
+    base = models.ForeignKey(StoredProtocol, models.SET_NULL, null=True, blank=True, related_name="+")
+    text = models.TextField("TOML", blank=True)
+    good = models.TextField("last TOML", blank=True)
+    revision = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+    edited_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["-edited_at"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("tracks:draft", args=[self.pk])
+
+    @property
+    def name(self) -> str:
+        """Its title, if it has one."""
+        return str(tomllib.loads(self.good).get("title") or "New protocol")
+
+    @property
+    def base_text(self) -> str:
+        """The text that the draft began with; empty if it began empty or with a file."""
+        return self.base.text if self.base else ""
 
 
 @lru_cache(maxsize=64)

@@ -10,9 +10,8 @@ from accounts.access import AuthenticatedRequest, creator_required
 from accounts.models import User
 from tracks.models import StoredProtocol
 from tracks.protocols import selectors, services
-from tracks.protocols.forms import ProtocolForm
 from web.confirmation import confirmation_page, deletion
-from web.pages import context_of, form_page, read_and_post
+from web.pages import context_of, read_and_post
 
 
 @require_safe
@@ -38,27 +37,6 @@ def _actions(request: HttpRequest, stored: StoredProtocol) -> dict[str, bool]:
 def protocols(request: HttpRequest) -> HttpResponse:
     """All protocols. Everyone."""
     return render(request, "tracks/protocols/protocols.html", {"protocols": selectors.protocols()})
-
-
-@read_and_post
-@creator_required
-def new_protocol(request: AuthenticatedRequest) -> HttpResponse:
-    """Add a protocol, optionally starting from the text of another one. Organizers only."""
-    start = selectors.protocols().filter(slug=request.GET.get("from", "")).first()
-    initial = {"text": start.text} if start else {}
-    form = ProtocolForm(request.POST or None, request.FILES or None, initial=initial)
-    if form.is_valid():
-        stored = services.store(text=form.cleaned_data["text"], by=request.user)
-        messages.success(request, f"Added the protocol {stored}. You can choose it for a track.")
-        return redirect("tracks:protocol", stored.slug)
-    return form_page(
-        request,
-        form,
-        "Add a protocol",
-        "Add protocol",
-        crumbs=[("Protocols", reverse("tracks:protocols"))],
-        lead="A key that is unknown, missing or wrong is reported with the values that it accepts.",
-    )
 
 
 @read_and_post

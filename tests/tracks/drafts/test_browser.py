@@ -1,0 +1,81 @@
+"""The editor of protocols in Chromium: a lab makes its own protocol without TOML, and the pages are accessible."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from tests.helpers.browser import log_in
+from tests.helpers.factories import make_organizer, make_protocol
+from tracks.models import StoredProtocol
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+MOST_CLICKS = 25  # of a person who makes a protocol with own columns, two questions and two measures
+
+
+class Person:
+    """Clicks, and counts the clicks. Typing needs a click into the field first."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.clicks = page, 0
+
+    def click(self, place: Locator) -> None:
+        self.clicks += 1
+        place.click()
+
+    def type(self, field: Locator, text: str) -> None:
+        self.click(field)
+        field.fill(text)
+        field.blur()
+
+    def choose(self, field: Locator, value: str) -> None:
+        self.clicks += 2  # opens the list, and chooses
+        field.select_option(value)
+
+    def section(self, name: str) -> None:
+        self.click(self.page.locator("#sections").get_by_role("link", name=re.compile(f"^{name}")))
+        expect(self.page.locator("legend.h2")).to_have_text(name)
+
+
+def test_lab_makes_its_protocol_without_toml(live_server: LiveServer, browser_page: Page) -> None:
+    make_protocol("trec-adhoc")
+    page, base = browser_page, live_server.url
+    page.set_viewport_size({"width": 1280, "height": 900})
+    log_in(page, base, make_organizer())
+    page.goto(f"{base}/protocol/new/")
+    person, state = Person(page), page.locator("#state")
+
+    person.click(page.get_by_role("button", name=re.compile("TREC ad hoc")))
+    person.type(page.get_by_label("Title", exact=True), "Math lab 2027")
+    expect(page.get_by_label("Name in addresses")).to_have_value("math-lab-2027")
+    person.section("Runs")
+    person.click(page.get_by_label("columns that the protocol describes"))
+    person.click(page.get_by_label("TREC's six columns"))
+    person.click(page.get_by_role("button", name="Add own columns"))
+    person.type(page.get_by_label("Columns, from left to right"), "topic\ndocno\nscore\ntag")
+    for n in (1, 2, 3):
+        person.type(page.get_by_label("Pool depth").nth(n - 1), "20")
+    person.section("Questions")
+    for n, question in enumerate(("Is it fluent?", "Is it complete?")):
+        person.click(page.get_by_role("button", name="Add to questions"))
+        expect(page.get_by_label("Question", exact=True)).to_have_count(n + 1)
+        person.type(page.get_by_label("Question", exact=True).nth(n), question)
+        person.choose(page.get_by_label("Kind of answer").nth(n), "yes-no")
+        expect(state).to_contain_text("no errors")
+    person.section("Measures")
+    person.type(page.get_by_label("Measures", exact=True), "nDCG@10\nAP")
+    expect(state).to_contain_text("no errors")
+    person.click(page.get_by_role("button", name="Add protocol"))
+
+    expect(page.get_by_role("link", name="Create a track")).to_be_visible()
+    made = StoredProtocol.objects.get(slug="math-lab-2027").parsed
+    assert person.clicks <= MOST_CLICKS
+    assert made.runs.columns is not None
+    assert made.runs.columns.order == ("topic", "docno", "score", "tag")
+    assert (made.runs.formats, set(made.runs.depths.values())) == (("columns",), {20})
+    assert [(each.key, each.kind) for each in made.judging.questions] == [
+        ("is-it-fluent", "yes-no"),
+        ("is-it-complete", "yes-no"),
+    ]
+    assert made.scoring.measures == ("nDCG@10", "AP")

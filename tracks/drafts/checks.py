@@ -1,0 +1,60 @@
+"""The errors in the text of a draft, each with the key and the line at which the page shows it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from assay.protocols.loader import ProtocolError, parse_protocol, read_checked
+from assay.protocols.schema import Protocol
+
+NAME = "protocol"  # of the file in messages
+
+
+class Problem(NamedTuple):
+    """An error: its key, its line (0: none), and what is wrong."""
+
+    key: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A checked text.
+
+    Attributes:
+        protocol: None if the text has an error.
+        errors: all of them, in the order of lines.
+        syntax: the place at which the text is not TOML; empty if it is.
+        has_rules: whether the rules of several keys were checked. They follow when all types are right.
+    """
+
+    protocol: Protocol | None = None
+    errors: Sequence[Problem] = field(default_factory=list)
+    syntax: str = ""
+    has_rules: bool = False
+
+
+@lru_cache(maxsize=64)
+def check(text: str) -> Checked:
+    """Check a text as the loader does."""
+    try:
+        return Checked(parse_protocol(text, name=NAME), has_rules=True)
+    except ProtocolError as error:
+        if not error.errors:
+            syntax = str(error).removeprefix(f"{NAME}: ")
+            return Checked(errors=[Problem("", 0, syntax)], syntax=syntax)
+        problems = [
+            Problem(str(each["key"]), int(str(each["line"] or 0)), str(each["message"]).partition(": ")[2])
+            for each in error.errors
+        ]
+    return Checked(errors=problems, has_rules=_has_types(text))
+
+
+def _has_types(text: str) -> bool:
+    """Return whether all values have the right types, so that the rules were checked."""
+    try:
+        return bool(read_checked(text, name=NAME))
+    except ProtocolError:
+        return False

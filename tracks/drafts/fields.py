@@ -1,0 +1,289 @@
+"""The form of a protocol, made from its schema: each key is a field by its type; a new key appears by itself."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple, get_args, get_origin
+
+from assay.protocols.schema import Protocol
+from assay.structure import Key, keys, table_in
+from tracks.drafts.changes import Change
+from tracks.drafts.schema import Spec, parent_of, spec_of, steps_of, tables_at, value_at, without_numbers
+
+Control = Literal["select", "checkbox", "number", "text", "lines", "choices", "map", "table", "tables"]
+LONG = 70  # characters of a text that gets several lines
+NAMING = ("label", "title", "key")  # what a table of a list is called by
+
+
+class Section(NamedTuple):
+    """A part of the form: the keys at its top, and those below them that another section has."""
+
+    name: str
+    title: str
+    keys: tuple[str, ...]
+    without: tuple[str, ...] = ()
+
+
+_NAMED = (
+    Section("name", "Name and source", ("title", "slug", "source", "unit")),
+    Section("topics", "Topics", ("topics",)),
+    Section("runs", "Runs", ("runs",)),
+    Section("pool", "Pool", ("pool", "instances")),
+    Section("judging", "Judging", ("judging",), ("judging.question",)),
+    Section("questions", "Questions", ("judging.question",)),
+    Section("qrels", "Qrels", ("qrels",)),
+    Section("measures", "Measures", ("scoring",)),
+    Section("agreement", "Agreement", ("agreement",)),
+)
+_REST = tuple(key for key in keys(Protocol) if not any(key in each.keys for each in _NAMED))
+SECTIONS = {each.name: each for each in (*_NAMED, Section("more", "More", _REST))}
+
+
+def section_of(path: str) -> Section:
+    """The section of a key; the first one for what no section has."""
+    key = without_numbers(path)
+    owners = [
+        (len(top), each)
+        for each in SECTIONS.values()
+        for top in each.keys
+        if key == top or key.startswith(f"{top}.")
+    ]
+    return max(owners, default=(0, SECTIONS["name"]), key=lambda pair: pair[0])[1]
+
+
+def id_of(path: str) -> str:
+    """The id of the field of a key."""
+    return f"f-{re.sub(r'[^a-zA-Z0-9_]+', '-', path).strip('-')}"
+
+
+class Option(NamedTuple):
+    value: str
+    words: str
+    is_chosen: bool
+
+
+class Row(NamedTuple):
+    """An entry of a table of words."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """The keys of a table: those that are shown, and those that do not apply or are rare."""
+
+    fields: "Sequence[Field]" = ()
+
+    @property
+    def shown(self) -> "Sequence[Field]":
+        return [each for each in self.fields if not each.is_more]
+
+    @property
+    def more(self) -> "Sequence[Field]":
+        return [each for each in self.fields if each.is_more]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item(Table):
+    """A table of a list."""
+
+    path: str
+    name: str
+    is_first: bool
+    is_last: bool
+
+    @property
+    def id(self) -> str:
+        return id_of(self.path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field(Table):
+    """A field of the form. `old`: the value at the beginning, in words, if it is another one."""
+
+    path: str
+    label: str
+    help: str
+    control: Control
+    text: str = ""
+    is_checked: bool = False
+    options: Sequence[Option] = ()
+    rows: Sequence[Row] = ()
+    items: Sequence[Item] = ()
+    is_set: bool = False
+    is_required: bool = False
+    is_optional: bool = False
+    is_long: bool = False
+    is_more: bool = False
+    is_changed: bool = False
+    old: str = ""
+    errors: Sequence[str] = ()
+
+    @property
+    def id(self) -> str:
+        return id_of(self.path)
+
+    @property
+    def key(self) -> str:
+        """Its key in the file."""
+        return self.path.rpartition(".")[2]
+
+    @property
+    def params(self) -> str:
+        """The names of its inputs, as a list for htmx."""
+        return f"{self.path},{self.path}:key,{self.path}:value"
+
+
+@dataclass(frozen=True)
+class Form:
+    """The fields, made from the data of the text and of the one that it began with, and from errors by key."""
+
+    data: Mapping[str, Any]
+    base: Mapping[str, Any] | None = None
+    errors: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def section(self, section: Section) -> list[Field]:
+        """The fields of a section; those of a table that is always there without a frame around them."""
+        made = [self.field(path) for path in section.keys]
+        fields = [
+            part
+            for each in made
+            for part in (each.fields if each.control == "table" and not each.is_optional else [each])
+        ]
+        return [each for each in fields if each.path not in section.without]
+
+    def field(self, path: str) -> Field:
+        """The field of a key, with those below it."""
+        spec, value = spec_of(path), value_at(self.data, path)
+        inner = table_in(spec.hint)
+        made = Field(
+            path=path,
+            label=spec.key.label,
+            help=spec.key.plain_help,
+            control=control_of(spec),
+            is_set=value is not None,
+            is_required=spec.is_required,
+            is_optional=spec.is_optional,
+            is_long=spec.key.is_long or (isinstance(value, str) and (len(value) > LONG or "\n" in value)),
+            is_more=value is None
+            and not spec.is_required
+            and (spec.key.is_rare or not self._fits(path, spec.key)),
+            errors=self.errors.get(path, ()),
+        )
+        if made.control == "tables":
+            n = len(tables_at(self.data, path))
+            items = [self._item(f"{path}[{place}]", inner, place, n) for place in range(1, n + 1)]
+            return replace(made, items=items)
+        if made.control == "table":
+            is_there = value is not None or not spec.is_optional
+            return replace(
+                made, fields=[self.field(f"{path}.{name}") for name in keys(inner)] if is_there else ()
+            )
+        return self._compared(_filled(made, spec, value), value)
+
+    def _item(self, path: str, kind: type, place: int, n: int) -> Item:
+        table = value_at(self.data, path)
+        words = table if isinstance(table, dict) else {}
+        name = next((str(words[key]) for key in NAMING if words.get(key)), str(place))
+        fields = [self.field(f"{path}.{key}") for key in keys(kind)]
+        if set(NAMING[:2]) & set(keys(kind)):  # the key follows from the label
+            fields = [
+                replace(each, is_more=not each.errors) if each.path == f"{path}.key" else each
+                for each in fields
+            ]
+        return Item(path=path, name=name, fields=fields, is_first=place == 1, is_last=place == n)
+
+    def _fits(self, path: str, key: Key) -> bool:
+        """Return whether a key can have an effect with the values of others."""
+        return all(self._has(path, other, values) for other, values in key.when.items())
+
+    def _has(self, path: str, other: str, accepted: Sequence[object]) -> bool:
+        place = f"{parent_of(path)}{other}" if other.startswith(".") else other
+        value = value_at(self.data, place)
+        value = spec_of(place).default if value is None else value
+        return any(each in accepted for each in (value if isinstance(value, (list, tuple)) else [value]))
+
+    def _compared(self, made: Field, value: Any) -> Field:
+        """A field with the value at the beginning; that of a table of a list is in the table with the same key."""
+        if self.base is None or not (path := self._path_in_base(made.path)):
+            return made
+        old = value_at(self.base, path)
+        return replace(made, is_changed=True, old=in_words(old)) if old != value else made
+
+    def _path_in_base(self, path: str) -> str:
+        """The path of a key in the text at the beginning; empty if its table is new."""
+        own = there = ""
+        for key, n in steps_of(path):
+            own, there = f"{own}.{key}".lstrip("."), f"{there}.{key}".lstrip(".")
+            if n is not None:
+                name = (tables_at(self.data, own)[n - 1 : n] or [{}])[0].get("key")
+                names = [each.get("key") for each in tables_at(self.base, there)]
+                if name is None or name not in names:
+                    return ""
+                own, there = f"{own}[{n}]", f"{there}[{names.index(name) + 1}]"
+        return there
+
+    def undo(self, path: str) -> Change:
+        """The change that gives a key its value at the beginning."""
+        place = self._path_in_base(path)
+        old = value_at(self.base, place) if place else None
+        return Change(path, "unset") if old is None else Change(path, "set", old)
+
+
+def control_of(spec: Spec) -> Control:
+    """The control for the type of a key."""
+    origin = get_origin(spec.hint)
+    if table_in(spec.hint) is not None:
+        return "tables" if origin is tuple else "table"
+    if origin is tuple:
+        return "choices" if spec.key.values else "lines"
+    if origin is not None:
+        return "select" if origin is Literal else "map"
+    controls: dict[type, Control] = {bool: "checkbox", int: "number", float: "number"}
+    return controls.get(spec.hint, "text")
+
+
+def _filled(made: Field, spec: Spec, value: Any) -> Field:
+    """A field with its value."""
+    if made.control == "select":
+        return replace(made, options=_options(made, spec, value))
+    if made.control == "choices":
+        chosen = value if isinstance(value, list) else []
+        return replace(
+            made, options=[Option(each, words, each in chosen) for each, words in spec.key.values.items()]
+        )
+    if made.control == "checkbox":
+        return replace(made, is_checked=bool(spec.default) if value is None else value is True)
+    if made.control == "map":
+        entries = value if isinstance(value, dict) else {}
+        return replace(made, rows=[*(Row(key, in_words(each)) for key, each in entries.items()), Row("", "")])
+    if made.control == "lines":
+        text = "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+        return replace(made, text=text)
+    return replace(made, text="" if value is None else str(value))
+
+
+def _options(made: Field, spec: Spec, value: Any) -> list[Option]:
+    listed = [str(each) for each in get_args(spec.hint)]
+    words = {each: spec.key.values.get(each, each) for each in listed}
+    options = [Option(each, words[each], each == value) for each in listed]
+    if value is not None and value not in listed:
+        options = [Option(str(value), str(value), is_chosen=True), *options]
+    if not made.is_required:
+        usual = words.get(str(spec.default))
+        options = [Option("", f"Left out: {usual}" if usual else "Left out", value is None), *options]
+    return (
+        options if made.is_set or not made.is_required else [Option("", "Choose", is_chosen=True), *options]
+    )
+
+
+def in_words(value: Any) -> str:
+    """A value in one line."""
+    if value is None:
+        return "left out"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {in_words(each)}" for key, each in value.items())
+    return ", ".join(map(in_words, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,36 @@
+"""The form that begins a draft."""
+
+from django import forms
+
+from tracks.models import StoredProtocol
+from web.forms import StyledForm
+
+MAX_BYTES = 1 << 20
+
+
+class StartForm(StyledForm):
+    """A protocol to start from, or a file; neither: an empty draft."""
+
+    base = forms.ModelChoiceField(StoredProtocol.objects.all(), required=False, to_field_name="slug")
+    upload = forms.FileField(
+        required=False,
+        label="File",
+        help_text="A TOML file. It may have errors: you correct them in the editor.",
+        widget=forms.ClearableFileInput(attrs={"accept": ".toml"}),
+    )
+
+    def clean_upload(self) -> str:
+        """The text of the file."""
+        upload = self.cleaned_data["upload"]
+        if not upload:
+            return ""
+        if upload.size > MAX_BYTES:
+            raise forms.ValidationError(
+                f"The file has {upload.size:,} bytes; at most {MAX_BYTES:,} are accepted."
+            )
+        try:
+            return str(upload.read().decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise forms.ValidationError(
+                f"The file is not UTF-8: byte {error.start:,} cannot be read."
+            ) from error

@@ -1,0 +1,299 @@
+"""The pages of drafts of protocols: the start, and the form with its protocol in words, in TOML and in changes."""
+
+import difflib
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db.models import QuerySet
+
+from accounts.models import User
+from assay.protocols.description import facts
+from assay.protocols.loader import read_checked
+from assay.protocols.schema import UNITS
+from tracks.drafts.checks import Checked, Problem, check
+from tracks.drafts.fields import SECTIONS, Field, Form, Section, Table, id_of, in_words, section_of
+from tracks.drafts.lines import lines_of
+from tracks.drafts.schema import steps_of, tables_at, value_at
+from tracks.models import ProtocolDraft, StoredProtocol
+from tracks.protocols.selectors import protocols
+
+VIEWS = {"words": "In words", "toml": "TOML", "changes": "Changes"}
+SENTENCE = re.compile(r"(?<=[.;]) ")
+CODE = re.compile(r"(\s*)([\w\"'.-]+)(\s*=\s*)(.*)")
+
+
+def drafts_of(user: User) -> QuerySet[ProtocolDraft]:
+    """The drafts of a person, the last edited first."""
+    return ProtocolDraft.objects.filter(owner=user).select_related("base")
+
+
+class Card(NamedTuple):
+    """A protocol to start from."""
+
+    stored: StoredProtocol
+    figures: str
+
+
+@dataclass(frozen=True)
+class StartPage:
+    """The protocols to start from, by what is judged."""
+
+    groups: Sequence[tuple[str, Sequence[Card]]]
+    drafts: QuerySet[ProtocolDraft]
+    search: str
+
+
+def start_page(user: User, search: str) -> StartPage:
+    """The protocols with all words of a search."""
+    groups: defaultdict[str, list[Card]] = defaultdict(list)
+    for stored in protocols():
+        protocol = stored.parsed
+        words = " ".join([stored.slug, stored.title, protocol.source, UNITS[protocol.unit]]).lower()
+        if all(word in words for word in search.lower().split()):
+            grades = ", ".join(str(grade.value) for grade in protocol.judging.given_grades)
+            measures = ", ".join(protocol.scoring.all_measures[:3])
+            figures = " · ".join(filter(None, [grades and f"Grades {grades}", measures]))
+            noun = "rows of a table" if protocol.judging.form else UNITS[protocol.unit]
+            groups[f"{noun[0].upper()}{noun[1:]}"].append(Card(stored, figures))
+    order = [f"{noun[0].upper()}{noun[1:]}" for noun in (*UNITS.values(), "rows of a table")]
+    return StartPage([(noun, groups[noun]) for noun in order if noun in groups], drafts_of(user), search)
+
+
+class Tab(NamedTuple):
+    """A section in the list: its state and its content in a word."""
+
+    section: Section
+    n_errors: int
+    summary: str
+    is_set: bool
+
+
+class Error(NamedTuple):
+    """An error with the place at which the form shows it."""
+
+    problem: Problem
+    section: Section
+    target: str
+    words: str
+
+
+class Code(NamedTuple):
+    """A line of the TOML, in parts that are colored."""
+
+    key: str
+    equals: str
+    value: str
+    classes: str
+
+
+class Difference(NamedTuple):
+    """A key with another value than at the beginning."""
+
+    path: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class EditPage:
+    """The editor. `fields` are those of the section; `loose` the errors there that no field has."""
+
+    draft: ProtocolDraft
+    title: str
+    sections: Sequence[Tab]
+    section: Section
+    place: int
+    fields: Sequence[Field]
+    loose: Sequence[Error]
+    errors: Sequence[Error]
+    checked: Checked
+    view: str
+    is_text: bool
+    views: Mapping[str, str]
+    facts: Sequence[tuple[str, Sequence[tuple[str, bool]]]]
+    code: Sequence[Code]
+    differences: Sequence[Difference]
+    diff: str
+
+    @property
+    def top(self) -> Table:
+        """The keys of the section, as those of a table."""
+        return Table(self.fields)
+
+    @property
+    def shape(self) -> Mapping[str, bool]:
+        """The keys of the form, and whether each is closed because it does not apply. Keys of tables open by errors."""
+        return {each.path: each.is_more for each in self.notes if each.key != "key"}
+
+    @property
+    def notes(self) -> Sequence[Field]:
+        """The fields of the section, with those inside them."""
+        return list(_flat(self.fields))
+
+    @property
+    def keys(self) -> Sequence[Field]:
+        """The fields of the section that follow from others, which the page fills in."""
+        return [each for each in self.notes if each.path.rpartition(".")[2] in ("key", "slug")]
+
+
+def edit_page(draft: ProtocolDraft, section: str, view: str) -> EditPage:
+    checked = check(draft.text)
+    text = draft.good if checked.syntax else draft.text
+    problems = [*checked.errors, *_taken(draft, checked)]
+    base = tomllib.loads(draft.base_text)
+    form = Form(tomllib.loads(text), base if draft.base else None, _by_key(problems))
+    chosen = SECTIONS.get(section, SECTIONS["name"])
+    fields = form.section(chosen)
+    known = {each.path for each in _flat(fields)}
+    errors = [_error(each, form) for each in problems]
+    here = [each for each in errors if each.section == chosen and each.problem.key not in known]
+    return EditPage(
+        draft=draft,
+        title=str(form.data.get("title") or "New protocol"),
+        sections=[_tab(each, form, errors) for each in SECTIONS.values()],
+        section=chosen,
+        place=list(SECTIONS).index(chosen.name) + 1,
+        fields=fields,
+        loose=[] if checked.syntax else here,
+        errors=errors,
+        checked=checked,
+        view=view if view in VIEWS else "words",
+        is_text=view == "text" or bool(checked.syntax),
+        views=VIEWS,
+        facts=_facts(checked, draft),
+        code=list(_code(draft, problems, chosen)),
+        differences=list(differences(base, form.data)),
+        diff="".join(_diff(draft)),
+    )
+
+
+def _flat(fields: Sequence[Field]) -> Iterator[Field]:
+    """Fields with those inside them."""
+    for each in fields:
+        yield each
+        yield from _flat(each.fields)
+        for item in each.items:
+            yield from _flat(item.fields)
+
+
+def _taken(draft: ProtocolDraft, checked: Checked) -> list[Problem]:
+    """A complaint about a slug that another protocol has."""
+    slug = value_at(tomllib.loads(draft.good), "slug")
+    if checked.syntax or not isinstance(slug, str) or not protocols().filter(slug=slug).exists():
+        return []
+    return [Problem("slug", 1, f"there is already a protocol {slug}; choose another name")]
+
+
+def _by_key(problems: Sequence[Problem]) -> Mapping[str, Sequence[str]]:
+    by_key: defaultdict[str, list[str]] = defaultdict(list)
+    for problem in problems:
+        by_key[problem.key].append(problem.message)
+    return by_key
+
+
+def _error(problem: Problem, form: Form) -> Error:
+    """An error with the name of the table that it is in: `Judging, Medium: two grades have the same value, 3`."""
+    section = section_of(problem.key)
+    names, path = [section.title], ""
+    for key, n in steps_of(problem.key):
+        path = f"{path}.{key}".lstrip(".")
+        if n is not None:
+            table = (tables_at(form.data, path)[n - 1 : n] or [{}])[0]
+            names.append(str(table.get("label") or table.get("title") or table.get("key") or f"{key} {n}"))
+            path = f"{path}[{n}]"
+    place = ", ".join(names)
+    return Error(
+        problem, section, id_of(problem.key) if problem.key else "toml", f"{place}: {problem.message}"
+    )
+
+
+def _tab(section: Section, form: Form, errors: Sequence[Error]) -> Tab:
+    n = sum(each.section == section and bool(each.problem.key) for each in errors)
+    values = [value_at(form.data, key) for key in section.keys]
+    return Tab(section, n, _summary(section, form), any(value not in (None, {}, []) for value in values))
+
+
+def _summary(section: Section, form: Form) -> str:
+    """The content of a section in a word."""
+    data = form.data
+    counts = {
+        "topics": (len(value_at(data, "topics.labels") or ()), "label"),
+        "runs": (len(tables_at(data, "runs.kind")), "kind"),
+        "judging": (len(tables_at(data, "judging.grade")), "grade"),
+        "questions": (len(tables_at(data, "judging.question")), "question"),
+        "measures": (len(value_at(data, "scoring.measures") or ()), "measure"),
+    }
+    if section.name in counts:
+        n, noun = counts[section.name]
+        return f"{n} {noun}{'' if n == 1 else 's'}" if n else "none"
+    words = {"pool": "pool.strategy", "qrels": "qrels.aggregate"}
+    return str(value_at(data, words[section.name]) or "") if section.name in words else ""
+
+
+def _facts(checked: Checked, draft: ProtocolDraft) -> list[tuple[str, list[tuple[str, bool]]]]:
+    """The protocol in words: under each heading its sentences, and whether each is new."""
+    if checked.protocol is None:
+        return []
+    before = dict(facts(read_checked(draft.base_text, name=""))) if draft.base else None
+    shown = []
+    for heading, words in facts(checked.protocol):
+        old = None if before is None else SENTENCE.split(before.get(heading, ""))
+        shown.append(
+            (heading, [(each, old is not None and each not in old) for each in SENTENCE.split(words)])
+        )
+    return shown
+
+
+def _code(draft: ProtocolDraft, problems: Sequence[Problem], section: Section) -> Iterator[Code]:
+    """The lines of the text: which are new, which have an error, and which are those of the section."""
+    text = draft.text.split("\n")[: -1 if draft.text.endswith("\n") else None]
+    wrong = {problem.line for problem in problems}
+    is_new = dict.fromkeys(range(1, len(text) + 1), draft.base is not None)
+    matcher = difflib.SequenceMatcher(None, draft.base_text.split("\n"), text, autojunk=False)
+    for block in matcher.get_matching_blocks():
+        is_new |= dict.fromkeys(range(block.b + 1, block.b + block.size + 1), False)
+    places: list[str] = []
+    for each in lines_of(draft.text) if draft.good == draft.text else ():
+        places += [each.path or each.table] * max(each.text.count("\n"), 1)
+    for n, line in enumerate(text, 1):
+        place = places[n - 1] if n <= len(places) else ""
+        marks = {"new": is_new[n], "bad": n in wrong, "here": bool(place) and section_of(place) == section}
+        classes = " ".join(name for name, holds in marks.items() if holds)
+        parts = CODE.fullmatch(line)
+        yield Code(parts[1] + parts[2], parts[3], parts[4], classes) if parts else Code("", line, "", classes)
+
+
+def differences(old: Any, new: Any, path: str = "") -> Iterator[Difference]:
+    """The keys whose values differ; tables of lists are compared by their keys."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys([*old, *new]):
+            yield from differences(old.get(key), new.get(key), f"{path}.{key}".lstrip("."))
+    elif _is_tables(old) and _is_tables(new):
+        before, after = (
+            {str(each.get("key", n)): each for n, each in enumerate(tables)} for tables in (old, new)
+        )
+        for key in dict.fromkeys([*before, *after]):
+            yield from differences(before.get(key), after.get(key), f"{path} {key}")
+        if list(before) != list(after) and before.keys() == after.keys():
+            yield Difference(path, ", ".join(before), ", ".join(after))
+    elif old != new:
+        yield Difference(path, _briefly(old), _briefly(new))
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
+
+
+def _briefly(value: Any) -> str:
+    """A value in words; a list of tables by their keys."""
+    tables = ", ".join(str(each.get("key", "")) for each in value) if _is_tables(value) else ""
+    return tables or in_words(value)
+
+
+def _diff(draft: ProtocolDraft) -> Iterator[str]:
+    old, new = (text.splitlines(keepends=True) for text in (draft.base_text, draft.text))
+    return difflib.unified_diff(old, new, draft.base.slug if draft.base else "empty", "draft", n=1)

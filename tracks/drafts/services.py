@@ -1,0 +1,155 @@
+"""Write a protocol in the browser: a draft of its TOML, which only its owner sees, saved at each change."""
+
+import tomllib
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.utils.text import slugify
+
+from accounts.models import User
+from assay.errors import Refused
+from assay.protocols.form_rules import MAX_KIND
+from assay.protocols.rules import MAX_SLUG
+from tracks.drafts.changes import Change, changed
+from tracks.drafts.checks import check
+from tracks.drafts.schema import has_key, tables_at, value_at
+from tracks.models import ProtocolDraft, StoredProtocol
+from tracks.protocols.services import store
+
+MAX_DRAFTS = 20  # of a person
+
+
+class TooManyDrafts(Refused):
+    """A person has as many drafts as are kept."""
+
+    def __init__(self) -> None:
+        super().__init__(f"You have {MAX_DRAFTS} drafts of protocols. Discard one first.")
+
+
+class DraftChanged(Refused):
+    """The draft was changed in another window after the page was shown. `mine` is the text with the refused change."""
+
+    title = "Changed in another window"
+
+    def __init__(self, draft: ProtocolDraft, mine: str) -> None:
+        super().__init__("This draft was changed in another window after this page was shown. Choose a text.")
+        self.draft, self.mine = draft, mine
+
+
+class NotToml(Refused):
+    """The form cannot change a text that is not TOML."""
+
+    title = "The text is not TOML"
+
+
+class HasErrors(Refused):
+    """A draft with errors cannot be added."""
+
+    title = "The protocol has errors"
+
+
+@transaction.atomic
+def create(*, owner: User, text: str = "", base: StoredProtocol | None = None) -> ProtocolDraft:
+    """Begin a draft with a text, or with that of a stored protocol.
+
+    Raises:
+        TooManyDrafts: The person has as many as are kept.
+    """
+    if ProtocolDraft.objects.filter(owner=owner).count() >= MAX_DRAFTS:
+        raise TooManyDrafts
+    text = _plain(base.text if base else text)
+    return ProtocolDraft.objects.create(owner=owner, text=text, good=text if is_toml(text) else "", base=base)
+
+
+@transaction.atomic
+def change(*, draft: ProtocolDraft, revision: int, changes: Sequence[Change]) -> ProtocolDraft:
+    """Change keys of a draft; nothing else in its text changes. A label of something new also makes its key.
+
+    Raises:
+        NotToml: The text is not TOML.
+        CannotChange: The text has a key in a form that cannot be changed by itself.
+        DraftChanged: The draft was changed after this revision.
+    """
+    draft = _locked(draft)
+    if not is_toml(draft.text):
+        raise NotToml("Correct the TOML first; then the form can be used again.")
+    text = draft.text
+    for each in changes:
+        for step in (*_named(text, each, draft.base_text), each):
+            text = changed(text, step, draft.base_text)
+    return _save(draft, revision, text)
+
+
+@transaction.atomic
+def replace_text(*, draft: ProtocolDraft, revision: int, text: str) -> ProtocolDraft:
+    """Store a text as it is, even if it is not TOML.
+
+    Raises:
+        DraftChanged: The draft was changed after this revision.
+    """
+    return _save(_locked(draft), revision, _plain(text))
+
+
+@transaction.atomic
+def add(*, draft: ProtocolDraft) -> StoredProtocol:
+    """Store a draft as a protocol, which never changes, and remove the draft.
+
+    Raises:
+        HasErrors: The draft has errors.
+    """
+    draft = _locked(draft)
+    if problems := check(draft.text).errors:
+        raise HasErrors(problems[0].message)
+    stored = store(text=draft.text, by=draft.owner)
+    draft.delete()
+    return stored
+
+
+@transaction.atomic
+def discard(*, draft: ProtocolDraft) -> None:
+    draft.delete()
+
+
+def is_toml(text: str) -> bool:
+    return not check(text).syntax
+
+
+def _plain(text: str) -> str:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def _locked(draft: ProtocolDraft) -> ProtocolDraft:
+    return (
+        ProtocolDraft.objects.select_for_update(of=("self",)).select_related("base", "owner").get(pk=draft.pk)
+    )
+
+
+def _save(draft: ProtocolDraft, revision: int, text: str) -> ProtocolDraft:
+    if text == draft.text:
+        return draft
+    if revision != draft.revision:
+        raise DraftChanged(draft, text)
+    draft.text, draft.revision = text, draft.revision + 1
+    draft.good = text if is_toml(text) else draft.good
+    draft.save()
+    return draft
+
+
+def _named(text: str, change: Change, base: str) -> list[Change]:
+    """The slug that follows from the title, or the key that follows from the label of something new."""
+    table, _, field = change.path.rpartition(".")
+    if change.op != "set" or not isinstance(change.value, str) or field not in ("label", "title"):
+        return []
+    data, of_base = tomllib.loads(text), tomllib.loads(base)
+    label, made = str(value_at(data, change.path) or ""), slugify(change.value)
+    if not table:
+        follows = data.get("slug") in (None, "", of_base.get("slug"), slugify(label))
+        return [Change("slug", "set", made[:MAX_SLUG].strip("-"))] if follows and made else []
+    if not has_key(table):
+        return []
+    name, key = table.rpartition("[")[0], value_at(data, f"{table}.key")
+    kept = {each.get("key") for each in tables_at(of_base, name)}
+    others = {each.get("key") for each in tables_at(data, name)} - {key}
+    follows = not key or (key not in kept and key == slugify(label)[:MAX_KIND].strip("-"))
+    made = made[:MAX_KIND].strip("-")
+    return [Change(f"{table}.key", "set", made)] if follows and made and made not in others else []
