@@ -21,7 +21,8 @@ from lxml import etree
 FOLDER = Path(__file__).resolve().parent
 HOST = "math.example.org"
 ABOUT = """\
-This site is a demonstration of **Assay**. The person who started it runs it. Its people, teams and documents are made up.
+This site is a demonstration of **Assay**. The person who started it runs it. Its people, teams and documents are made
+up.
 
 Change what you like: the next installation has the same campaign again.
 """

@@ -29,7 +29,7 @@ DESKTOP, PHONE = (1180, 760), (390, 780)
 
 
 class Picture(NamedTuple):
-    """A page as a person sees it, or a visitor if `person` is empty. `prepare` acts on it before the picture is taken."""
+    """A page as a person sees it, or a visitor if `person` is empty. `prepare` acts on it before."""
 
     name: str
     person: str

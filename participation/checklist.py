@@ -34,7 +34,9 @@ def teams(campaign: Campaign) -> Iterator[Point]:
     if n_requests := campaign.rows(_n_requests):
         problems.append(Problem(f"{counted(n_requests, 'request')} to join to decide."))
     if n_links := campaign.rows(_n_links):
-        text = f"{counted(n_links, 'person has,people have')} not used their link. Send it if you have not yet."
+        text = (
+            f"{counted(n_links, 'person has,people have')} not used their link. Send it if you have not yet."
+        )
         problems.append(Problem(text, f"{people}#links"))
     empty: list[Any] = [team for team in teams if not team.n_members]  # type: ignore[attr-defined]
     if empty:
