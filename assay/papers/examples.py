@@ -138,7 +138,12 @@ def examples_table(collections: Sequence[CollectionFacts], *, topic: str = "") -
             text = track.topics[code].shown if code in track.topics else ""
             title = f"{track.name}, {code}" + f": {text}" * bool(text)
             groups.append(Group(title, tuple(_examples(collection, code))))
-    columns = (Column("Grade"), Column("Unit"), Column("Text", is_topic=True), Column("Comment"))
+    columns = (
+        Column("Grade"),
+        Column("Unit"),
+        Column("Text", is_topic=True),
+        Column("Comment", is_topic=True),
+    )
     return PaperTable(
         "examples",
         "Examples of grades",

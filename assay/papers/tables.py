@@ -54,7 +54,7 @@ class Column(NamedTuple):
     """A column. Neighbors with the same `over` share that heading above theirs.
 
     `is_measure` and `is_over_measure` state that a heading is the name of a measure, whose apostrophe is a prime.
-    `is_topic` states that the cells are texts of topics, which have LaTeX between dollars.
+    `is_topic` states that the cells are texts of topics, or about them, which have LaTeX between dollars.
     """
 
     label: str
