@@ -274,11 +274,11 @@ def of_topic(units: JudgedUnits, code: str) -> tuple[int, int]:
 
 @register.simple_tag
 def published_runs(track: Track) -> SafeString | str:
-    """A fact of the track, if its runs are published: how many, with a link."""
+    """How many runs of the track are published, with a link; empty if they are not."""
     current = publication_of(track)
     if current is None:
         return ""
     address = reverse("publishing:publication", args=[track.slug])
     n_runs = counted(len(current.runs), "run")
     heading = gettext("Published runs")
-    return format_html('<dt>{}</dt><dd><a href="{}">{}</a></dd>', heading, address, n_runs)
+    return format_html('{}: <a href="{}">{}</a>', heading, address, n_runs)
