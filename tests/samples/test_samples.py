@@ -21,6 +21,7 @@ from jobs import services as jobs
 from jobs.models import Job
 from participation.models import Team
 from scoring.models import Leaderboard, Qrels
+from tests.helpers.confirming import confirm
 from tests.helpers.factories import make_organizer
 from tests.samples.conftest import FORMULA_TASK, FORMULAS, TASK, Assay, lines_of, rows_of, value
 from tracks.models import ProtocolDraft, StoredProtocol
@@ -216,7 +217,7 @@ def test_lab_of_the_guide_goes_from_its_protocol_to_a_released_leaderboard(
          collection=Collection.objects.get().pk, topics=file("cqa-topics.jsonl"))  # fmt: skip
     for name in ("Owls", "Gulls", "Organizers"):
         send("/tracks/harbor-2026/people/team/", name=name)
-    send("/tracks/harbor-2026/open/")
+    confirm(client, "/tracks/harbor-2026/open/")
     page = client.get("/tracks/harbor-2026/runs/submit/").content.decode()
     for name, (team, kind) in RUNS.items():
         text = send("/tracks/harbor-2026/runs/submit/", team=Team.objects.get(name=team).pk, kind=kind,

@@ -75,6 +75,7 @@ LEFT_OUT = {
     "tracks.Webhook": RUNNING,
     "tracks.Delivery": RUNNING,
     "tracks.GuidelinesDraft": WORK,
+    "tracks.ProtocolDraft": WORK,
     "tracks.GuidelinesReading": WORK,
     "tracks.TopicImport": FILES,
     "tracks.TopicCorrection": "an archive has the texts in force",

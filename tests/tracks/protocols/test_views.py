@@ -21,12 +21,15 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize("slug", shipped_slugs())
 def test_protocol_is_described_on_its_page_and_its_tracks(client: Client, slug: str) -> None:
     track = make_track(protocol=slug)
+    protocol, address = load_protocol(slug), reverse("tracks:protocol", args=[slug])
 
-    for address in (reverse("tracks:protocol", args=[slug]), reverse("tracks:track", args=[track.slug])):
-        page = client.get(address).content.decode()
+    page, public = (client.get(each).content.decode() for each in (address, track.get_absolute_url()))
 
-        for heading, words in facts(load_protocol(slug)):
-            assert f"<dt>{heading}</dt><dd>{escape(words)}</dd>" in page
+    for heading, words in facts(protocol):
+        assert f"<dt>{heading}</dt><dd>{escape(words)}</dd>" in page
+    in_short = [dict(facts(protocol)).get("Grades", ""), ", ".join(protocol.scoring.measures)]
+    assert all(escape(words) in public for words in in_short)
+    assert f'href="{address}"' in public, "the other rules are one click away"
 
 
 def test_protocol_is_shown_and_downloaded(client: Client) -> None:
