@@ -70,6 +70,7 @@ EXPLAINED = {
     ),
     "reference/protocols.html": "tracks:protocols tracks:protocol",
     "howto/own-protocol.html": "tracks:new_protocol",
+    "howto/own-protocol.html#in-the-browser": "tracks:draft tracks:discard_draft assessment:preview_draft",
     "howto/run-a-campaign.html#write-the-guidelines": (
         "tracks:guidelines tracks:guidelines_version tracks:guidelines_versions tracks:guidelines_changes "
         "tracks:edit_guidelines assessment:examples"

@@ -49,7 +49,7 @@ def test_chosen_theme_stays_on_the_next_page(new_page: Open, live_server: LiveSe
     page.goto(f"{live_server.url}/help/glossary.html")
 
     expect(page.locator("body")).to_have_attribute("data-theme", "dark")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 23)"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(15, 20, 21)"
 
 
 def test_headings_landmarks_and_targets_suit_screen_readers_and_fingers(

@@ -35,6 +35,8 @@ NO_PAGES = {
         "assessment:nuggets_file",
     ),
     *("assessment:run_project_import", "assessment:discard_project_import"),
+    *("assessment:close_finished", "assessment:draft_frame", "scoring:reliability"),
+    *("tracks:add_draft", "tracks:change_draft", "tracks:change_text"),
     *("health", "logout", "documentation", "revoke_token", "end_session", "end_other_sessions"),
     *("jobs:retry", "jobs:cancel"),
     *("publishing:archive_file", "publishing:delete_archive"),
@@ -326,6 +328,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "index.html").write_text("<h1>Assay</h1>")
     (folder / "howto" / "deploy.html").write_text("<h1>Deploy</h1>")
     (folder / ".hidden.html").write_text("hidden")
+    (folder / "letters.woff2").write_bytes(b"wOF2")
     (folder / "objects.inv").write_text("inventory")
     (tmp_path / "secret.html").write_text("secret")
     monkeypatch.setattr(documentation, "folder", lambda: folder)
@@ -350,6 +353,10 @@ def test_first_page(site: Path) -> None:
 
 def test_page_in_a_folder(site: Path) -> None:
     assert get("howto/deploy.html").content == b"<h1>Deploy</h1>"
+
+
+def test_font_of_the_pages(site: Path) -> None:
+    assert get("letters.woff2")["Content-Type"] == "font/woff2"
 
 
 @pytest.mark.parametrize(
