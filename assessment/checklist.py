@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, F, Max, Q
 from django.urls import reverse
@@ -12,7 +13,7 @@ from assessment.models import Batch, Judgment
 from assessment.nuggets.selectors import nugget_counts
 from pooling.checklist import pools_of
 from pooling.models import Pool
-from tracks.checklist.points import Campaign, Phase, Point, Problem, named, points
+from tracks.checklist.points import Campaign, Phase, Point, Problem, any_of, asked_if, named, numbers, points
 from tracks.models import Topic, Track
 from web.pages import counted, hours
 
@@ -33,6 +34,13 @@ class Judged:
     last: datetime | None
 
 
+@numbers
+def _numbers() -> dict[str, Any]:
+    people = Batch.objects.exclude(kind=Batch.Kind.MACHINE)
+    return {"has_batches": any_of(people, "pool__track")}
+
+
+@asked_if("has_batches")
 def batches_of(track: Track) -> list[Batch]:
     """The batches of people, newest first."""
     batches = Batch.objects.filter(pool__track=track).exclude(kind=Batch.Kind.MACHINE)
@@ -41,6 +49,7 @@ def batches_of(track: Track) -> list[Batch]:
     )
 
 
+@asked_if("has_batches", lambda: Judged(0, None))
 def judged_of(track: Track) -> Judged:
     """A judgment that revises another one without another choice changes no qrels, nor does one of a training."""
     judged = Judgment.objects.filter(track=track, is_current=True).exclude(batch__kind=Batch.Kind.MACHINE)
@@ -52,8 +61,7 @@ def judged_of(track: Track) -> Judged:
 def open_progress(track: Track) -> dict[int, tuple[BatchProgress, float]]:
     """The progress of the open batches of people, by id, each with the hours left; 0 without an estimate."""
     opened = Batch.objects.filter(pool__track=track, status=Batch.Status.OPEN)
-    batches = list(opened.exclude(kind=Batch.Kind.MACHINE))
-    progress = progress_of_each(batches).values() if batches else ()
+    progress = progress_of_each(opened.exclude(kind=Batch.Kind.MACHINE)).values()
     rates = rates_of([each.batch for each in progress])
     return {
         each.batch.pk: (each, sum(each.hours_left(rates.get(each.batch.pk)).values())) for each in progress

@@ -5,25 +5,38 @@ from typing import Any
 
 from django.db.models import Count
 
-from participation.invitations.selectors import invitations_of
+from participation.invitations.selectors import open_invitations
 from participation.models import Team
-from participation.requests.selectors import open_requests
-from tracks.checklist.points import Campaign, Phase, Point, Problem, named, points
+from participation.requests.selectors import undecided
+from tracks.checklist.points import (
+    Campaign,
+    Phase,
+    Point,
+    Problem,
+    any_of,
+    asked_if,
+    n_of,
+    named,
+    numbers,
+    points,
+)
 from tracks.models import Track
 from web.pages import counted
 
 
+@numbers
+def _numbers() -> dict[str, Any]:
+    return {
+        "has_teams": any_of(Team.objects.all()),
+        "n_requests": n_of(undecided()),
+        "n_links": n_of(open_invitations().exclude(user=None)),
+    }
+
+
+@asked_if("has_teams")
 def teams_of(track: Track) -> list[Team]:
     """The teams by name, each with its number of members."""
     return list(track.teams.annotate(n_members=Count("members")).order_by("name"))
-
-
-def _n_requests(track: Track) -> int:
-    return open_requests(track).count()
-
-
-def _n_links(track: Track) -> int:
-    return invitations_of(track).exclude(user=None).count()
 
 
 @points(Phase.SET_UP, 100)
@@ -31,9 +44,9 @@ def teams(campaign: Campaign) -> Iterator[Point]:
     if not campaign.protocol.takes_runs:
         return
     teams, people, problems = campaign.rows(teams_of), campaign.address("participation:people"), []
-    if n_requests := campaign.rows(_n_requests):
+    if n_requests := campaign.numbers["n_requests"]:
         problems.append(Problem(f"{counted(n_requests, 'request')} to join to decide."))
-    if n_links := campaign.rows(_n_links):
+    if n_links := campaign.numbers["n_links"]:
         text = (
             f"{counted(n_links, 'person has,people have')} not used their link. Send it if you have not yet."
         )

@@ -10,13 +10,34 @@ from participation.checklist import teams_of
 from pooling.interaction import progress_of
 from pooling.models import Pool, PoolRun, Run
 from pooling.runs.selectors import has_obligations, owing_teams
-from tracks.acceptance import is_accepting, states, until_closing
-from tracks.checklist.points import NAMED, Campaign, Phase, Point, Problem, named, points
-from tracks.models import Track
+from tracks.acceptance import deadlines_of, is_accepting, states_at, until_closing
+from tracks.checklist.points import (
+    NAMED,
+    Campaign,
+    Phase,
+    Point,
+    Problem,
+    any_of,
+    asked_if,
+    named,
+    numbers,
+    points,
+)
+from tracks.models import Deadline, Track
 from web import times
 from web.pages import counted
 
 
+@numbers
+def _numbers() -> dict[str, Any]:
+    return {
+        "has_runs": any_of(Run.objects.filter(status=Run.Status.SUBMITTED)),
+        "has_pools": any_of(Pool.objects.all()),
+        "has_deadlines": any_of(Deadline.objects.all()),
+    }
+
+
+@asked_if("has_runs")
 def runs_of(track: Track) -> list[Any]:
     """The submitted runs, each with its number of warnings and whether it is in a pool."""
     n_warnings = Func(F("report__warnings"), function="jsonb_array_length", output_field=IntegerField())
@@ -26,6 +47,7 @@ def runs_of(track: Track) -> list[Any]:
     return list(submitted.only("tag", "kind", "team").annotate(n_warnings=n_warnings, is_pooled=pooled))
 
 
+@asked_if("has_pools")
 def pools_of(track: Track) -> list[Pool]:
     """The pools, newest first."""
     pools = Pool.objects.filter(track=track).select_related("protocol")
@@ -40,9 +62,14 @@ class Closing:
     ends: str
 
 
-def closing_of(track: Track) -> Closing:
-    """The closing of a track, by the clock of the database. Two queries."""
-    accepting = [each for each in until_closing(track, states(track)) if each.is_accepting]
+asked_if("has_deadlines", dict)(deadlines_of)
+
+
+def closing_of(campaign: Campaign) -> Closing:
+    """The closing of a track, by the clock of the database."""
+    track, deadlines, now = campaign.track, campaign.rows(deadlines_of), campaign.numbers["now"]
+    of_kinds = until_closing(track, states_at(track, deadlines, now))
+    accepting = [each for each in of_kinds if each.is_accepting]
     timed = {each.ends_at: each.zone for each in accepting if each.ends_at}
     is_timed = bool(accepting) and all(each.ends_at for each in accepting)
     ends = times.in_words(max(timed), timed[max(timed)]) if is_timed else ""
@@ -54,7 +81,7 @@ def runs(campaign: Campaign) -> Iterator[Point]:
     if not campaign.protocol.takes_runs:
         return
     runs, teams, problems = campaign.rows(runs_of), campaign.rows(teams_of), []
-    address, is_open = campaign.address("pooling:runs"), campaign.rows(closing_of).is_open
+    address, is_open = campaign.address("pooling:runs"), closing_of(campaign).is_open
     warned = [run for run in runs if run.n_warnings]
     if warned:
         text = f"{counted(len(warned), 'run')} with warnings: {named([run.tag for run in warned])}."
@@ -80,7 +107,7 @@ def runs(campaign: Campaign) -> Iterator[Point]:
 
 def _until(sentence: str, campaign: Campaign) -> str:
     """A sentence with the instant until which runs are accepted, if the track closes by itself."""
-    ends = campaign.rows(closing_of).ends
+    ends = closing_of(campaign).ends
     return f"{sentence} until {ends}." if ends else f"{sentence}."
 
 
@@ -102,7 +129,7 @@ def _owed(campaign: Campaign, n_teams: int) -> Point:
 
 def _close(campaign: Campaign, *, is_open: bool) -> Point:
     """Closing by hand is the next step only if no time is set, and a pool was not built without it."""
-    track, closing = campaign.track, campaign.rows(closing_of)
+    track, closing = campaign.track, closing_of(campaign)
     is_draft = track.status == Track.Status.DRAFT
     ends = closing.ends
     on = f"on {ends}" if ends else "runs can still come in"
@@ -135,7 +162,7 @@ def pool(campaign: Campaign) -> Iterator[Point]:
         address = f"{campaign.address('pooling:new_pool')}?tops_up={newest.pk}"
         problems.append(Problem(f"In no pool: {named(late)}. Top up the pool to judge them.", address))
     takes_runs = campaign.protocol.takes_runs
-    is_closed = campaign.track.status == Track.Status.CLOSED or not campaign.rows(closing_of).is_open
+    is_closed = campaign.track.status == Track.Status.CLOSED or not closing_of(campaign).is_open
     yield Point(
         "Pool",
         ", ".join(ready[:NAMED]) or ("being built" if building else "none yet"),

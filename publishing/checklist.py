@@ -1,31 +1,35 @@
 """The point of the archive in the checklist of a campaign."""
 
 from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import OuterRef, Subquery
 
 from publishing.models import Archive
 from scoring.checklist import boards_of, qrels_of
-from tracks.checklist.points import Campaign, Phase, Point, Problem, points
-from tracks.models import Track
+from tracks.checklist.points import Campaign, Phase, Point, Problem, n_of, numbers, points
 from web.pages import counted
 
 
-def archives_of(track: Track) -> list[Archive]:
-    """The archives that are ready, newest first."""
-    return list(Archive.objects.filter(track=track, status=Archive.Status.READY).order_by("-pk"))
+@numbers
+def _numbers() -> dict[str, Any]:
+    ready = Archive.objects.filter(status=Archive.Status.READY)
+    newest = ready.filter(track=OuterRef("pk")).order_by("-pk")
+    return {"n_archives": n_of(ready), "archived_at": Subquery(newest.values("created_at")[:1])}
 
 
 @points(Phase.RESULTS, 30)
 def archive(campaign: Campaign) -> Iterator[Point]:
     """An archive is done as long as no qrels and no leaderboard came after it."""
-    archives = campaign.rows(archives_of)
+    n, archived_at = campaign.numbers["n_archives"], campaign.numbers["archived_at"]
     results = [*campaign.rows(boards_of)[:1], campaign.rows(qrels_of)]
-    later = [each for each in results if archives and each and each.created_at > archives[0].created_at]
+    later = [each for each in results if n and each and each.created_at > archived_at]
     problem = "Qrels or a leaderboard came after the newest archive. Make another one."
     yield Point(
         "Archive",
-        f"{counted(len(archives), 'archive')}{', outdated' if later else ''}" if archives else "none yet",
+        f"{counted(n, 'archive')}{', outdated' if later else ''}" if n else "none yet",
         campaign.address("publishing:archives"),
-        bool(archives) and not later,
+        n > 0 and not later,
         (Problem(problem),) if later else (),
         action="Make an archive",
         is_optional=True,

@@ -10,17 +10,24 @@ from assessment.checklist import is_judging, judged_of
 from pooling.checklist import closing_of, runs_of
 from scoring.leaderboards.releases import hindrances, missing_runs
 from scoring.models import Analysis, Leaderboard, Qrels
-from tracks.checklist.points import Campaign, Phase, Point, Problem, named, points
+from tracks.checklist.points import Campaign, Phase, Point, Problem, any_of, asked_if, named, numbers, points
 from tracks.models import Track
 from web.pages import counted
 
 
+@numbers
+def _numbers() -> dict[str, Any]:
+    return {"has_qrels": any_of(Qrels.objects.all()), "has_boards": any_of(Leaderboard.objects.all())}
+
+
+@asked_if("has_qrels", lambda: None)
 def qrels_of(track: Track) -> Qrels | None:
     """The newest version of the judgments of people, or of a file."""
     of_people = Qrels.objects.filter(track=track, archived_at=None, machine=None)
     return of_people.exclude(report__has_key="part_of").defer("report").first()
 
 
+@asked_if("has_boards")
 def boards_of(track: Track) -> list[Any]:
     """The leaderboards, newest first, each with its number of analyses."""
     n_analyses = Count("analyses", filter=Q(analyses__status=Analysis.Status.READY))
@@ -110,7 +117,7 @@ def _release(campaign: Campaign, boards: list[Any]) -> Point:
     point = Point("Release", "not released yet", campaign.address("scoring:leaderboards"), False)
     if board is None or board.status != Leaderboard.Status.READY:
         return point._replace(is_possible=False)
-    closing = campaign.rows(closing_of)
+    closing = closing_of(campaign)
     if closing.ends:
         return point._replace(waits="The leaderboard can be released when runs have closed.")
     if closing.is_open:

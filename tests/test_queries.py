@@ -9,7 +9,7 @@ import pytest
 from django.apps import apps
 from django.contrib.admin import site
 from django.contrib.contenttypes.models import ContentType
-from django.db import connection
+from django.db import connection, reset_queries
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -231,6 +231,7 @@ def queries_of(client: Client | None, address: str) -> tuple[int, list[str]]:
     client = (
         client or Client()
     )  # a visitor without a session: some pages start one, which is read from then on
+    reset_queries()  # the log keeps 9,000
     with CaptureQueriesContext(connection) as context:
         answer = client.get(address)
         for _ in answer:  # read a file to its end

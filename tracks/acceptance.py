@@ -84,13 +84,17 @@ def state(track: Track, kind: str, at: datetime | None = None) -> Acceptance:
     if at is not None and track.is_closed_by_deadline and not is_after:
         track = copy(track)
         track.status = Track.Status.OPEN
-    return _state(track, kind, _rows(track), at or times.now())
+    return _state(track, kind, deadlines_of(track), at or times.now())
 
 
 def states(track: Track) -> list[Acceptance]:
     """The state of each kind of run of the protocol, in its order. Two queries."""
-    rows, now = _rows(track), times.now()
-    return [_state(track, kind, rows, now) for kind in track.protocol.parsed.runs.keys]
+    return states_at(track, deadlines_of(track), times.now())
+
+
+def states_at(track: Track, deadlines: Mapping[str, Deadline], now: datetime) -> list[Acceptance]:
+    """The state of each kind of run at a time, by the deadlines of the track."""
+    return [_state(track, kind, deadlines, now) for kind in track.protocol.parsed.runs.keys]
 
 
 def states_for(user: AnyUser, track: Track) -> list[Acceptance]:
@@ -149,7 +153,8 @@ def next_closing(track: Track) -> Deadline | None:
     return min(coming, key=lambda closing: closing[0], default=(None, None))[1]
 
 
-def _rows(track: Track) -> dict[str, Deadline]:
+def deadlines_of(track: Track) -> dict[str, Deadline]:
+    """The deadlines of a track by kind of run; that of all kinds has none."""
     return {each.kind: each for each in Deadline.objects.filter(track=track)}
 
 
@@ -206,7 +211,9 @@ def day_of(track: Track, moment: datetime) -> tuple[datetime, datetime, str]:
 
     Without deadlines it is UTC. The end is the start of the next day. One query.
     """
-    zone = next((each.zone for each in _rows(track).values() if each.closes_at or each.opens_at), "UTC")
+    zone = next(
+        (each.zone for each in deadlines_of(track).values() if each.closes_at or each.opens_at), "UTC"
+    )
     rules = times.zone_of(zone)
     day = moment.astimezone(rules).date()
     start, end = (

@@ -6,8 +6,11 @@ and derives the next step.
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
+from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Now
 from django.urls import reverse
 
 from tracks.models import Track
@@ -82,16 +85,55 @@ class Campaign:
     def address(self, name: str) -> str:
         return reverse(name, args=[self.track.slug])
 
+    @cached_property
+    def numbers(self) -> dict[str, Any]:
+        """The values that the apps register with `numbers`, and `now` by the clock of the database. One query."""
+        asked = {name: value for function in _numbers for name, value in function().items()}
+        return dict(Track.objects.filter(pk=self.track.pk).values(now=Now(), **asked).get())
+
     def rows(self, selector: Callable[[Track], Rows]) -> Rows:
-        """Return what a selector returns for the track."""
+        """Return what a selector returns for the track, without a query if its number says that there is nothing."""
         if selector not in self._rows:
-            self._rows[selector] = selector(self.track)
+            number, nothing = _lists.get(selector, ("", list))
+            is_asked = not number or self.numbers[number]
+            self._rows[selector] = selector(self.track) if is_asked else nothing()
         rows: Rows = self._rows[selector]
         return rows
 
 
 Points = Callable[[Campaign], Iterable[Point]]
 _registered: dict[tuple[Phase, int], Points] = {}
+_numbers: list[Callable[[], dict[str, Any]]] = []
+_lists: dict[Callable[[Track], Any], tuple[str, Callable[[], Any]]] = {}
+
+
+def numbers(function: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+    """Register expressions of a query of tracks, by name: one query asks for all, however many points there are."""
+    _numbers.append(function)
+    return function
+
+
+def asked_if(
+    number: str, nothing: Callable[[], Any] = list
+) -> Callable[[Callable[[Track], Rows]], Callable[[Track], Rows]]:
+    """Register that a selector returns what `nothing` does, and need not be asked, if a number is 0 or false."""
+
+    def register(selector: Callable[[Track], Rows]) -> Callable[[Track], Rows]:
+        _lists[selector] = (number, nothing)
+        return selector
+
+    return register
+
+
+def n_of(rows: QuerySet[Any, Any], track: str = "track") -> Coalesce:
+    """The number of rows of a track, inside a query of tracks; `track` is the field that leads to it."""
+    of_track = rows.order_by().filter(**{track: OuterRef("pk")}).values(track)
+    return Coalesce(Subquery(of_track.annotate(n=Count("pk")).values("n"), output_field=IntegerField()), 0)
+
+
+def any_of(rows: QuerySet[Any, Any], track: str = "track") -> Exists:
+    """The condition that a track has such rows, inside a query of tracks."""
+    return Exists(rows.order_by().filter(**{track: OuterRef("pk")}))
 
 
 def points(phase: Phase, place: int) -> Callable[[Points], Points]:

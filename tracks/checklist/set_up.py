@@ -3,41 +3,46 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import Count, Exists, IntegerField, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Q
 from django.urls import reverse
 
 from corpus.clusterings.selectors import latest_clustering
 from corpus.collections.selectors import stored_formula_counts
 from corpus.models import Collection
-from tracks.checklist.points import Campaign, Phase, Point, Problem, points
+from tracks.checklist.points import Campaign, Phase, Point, Problem, any_of, asked_if, n_of, numbers, points
 from tracks.leaks.selectors import is_outdated, latest_check
-from tracks.models import Assessor, CandidateFile, Deadline, Download, GuidelinesDraft, Topic, Track
-from tracks.rows.selectors import rows_of
+from tracks.models import (
+    Assessor,
+    CandidateFile,
+    Deadline,
+    Download,
+    GuidelinesDraft,
+    LeakCheck,
+    Row,
+    Topic,
+    Track,
+)
 from web.pages import counted
 
 
-def counts_of(track: Track) -> dict[str, Any]:
-    """The rows of the track that several points count. One query."""
+@numbers
+def _numbers() -> dict[str, Any]:
     people = Assessor.objects.filter(machine=None, user__guest_until=None, ended_at=None)
     collections = Download.objects.filter(kind=Download.Kind.COLLECTION)
-    closings = Deadline.objects.exclude(closes_at=None)
-    drafts = GuidelinesDraft.objects.exclude(text="")
-    rows = Track.objects.filter(pk=track.pk).values(
-        n_topics=n_of(Topic.objects.all()),
-        n_people=n_of(people),
-        n_offered=n_of(collections),
-        n_released=n_of(collections.exclude(released_at=None)),
-        closes=Exists(closings.filter(track=OuterRef("pk"))),
-        has_draft=Exists(drafts.filter(track=OuterRef("pk"))),
-    )
-    return dict(rows.get())
+    return {
+        "n_topics": n_of(Topic.objects.all()),
+        "n_rows": n_of(Row.objects.all(), "topic__track"),
+        "n_people": n_of(people),
+        "n_offered": n_of(collections),
+        "n_released": n_of(collections.exclude(released_at=None)),
+        "has_candidates": any_of(CandidateFile.objects.all()),
+        "has_check": any_of(LeakCheck.objects.filter(is_complete=True)),
+        "closes": any_of(Deadline.objects.exclude(closes_at=None)),
+        "has_draft": any_of(GuidelinesDraft.objects.exclude(text="")),
+    }
 
 
-def n_of(rows: QuerySet[Any, Any]) -> Coalesce:
-    """The number of rows of a track, inside a query of tracks."""
-    of_track = rows.order_by().filter(track=OuterRef("pk")).values("track")
-    return Coalesce(Subquery(of_track.annotate(n=Count("pk")).values("n"), output_field=IntegerField()), 0)
+asked_if("has_check", lambda: None)(latest_check)
 
 
 @points(Phase.SET_UP, 10)
@@ -89,14 +94,14 @@ def rows(campaign: Campaign) -> Iterator[Point]:
     """The rows that a form shows, if the protocol judges rows."""
     if campaign.protocol.judging.form is None:
         return
-    n = rows_of(campaign.track).count()
+    n = campaign.numbers["n_rows"]
     address = campaign.address("tracks:rows" if n else "tracks:import_topics")
     yield Point("Rows", counted(n, "row") if n else "none yet", address, n > 0, action="Import rows")
 
 
 @points(Phase.SET_UP, 40)
 def topics(campaign: Campaign) -> Iterator[Point]:
-    n = campaign.rows(counts_of)["n_topics"]
+    n = campaign.numbers["n_topics"]
     address = campaign.address("tracks:topics" if n else "tracks:import_topics")
     state = counted(n, "topic") if n else "none yet"
     yield Point("Topics", state, address, n > 0, action="Import topics", needed_by=Phase.JUDGING)
@@ -106,7 +111,7 @@ def topics(campaign: Campaign) -> Iterator[Point]:
 def choice(campaign: Campaign) -> Iterator[Point]:
     """The progress of choosing topics among candidates, if a draft has candidates."""
     track = campaign.track
-    if track.status != Track.Status.DRAFT:
+    if track.status != Track.Status.DRAFT or not campaign.numbers["has_candidates"]:
         return
     file = CandidateFile.objects.filter(track=track).first()
     if file is None:
@@ -130,7 +135,7 @@ def leaks(campaign: Campaign) -> Iterator[Point]:
     track, address = campaign.track, campaign.address("tracks:leaks")
     if track.collection is None:
         return
-    check = latest_check(track)
+    check = campaign.rows(latest_check)
     if check is None:
         yield Point("Leaks", "not checked", address, False, action="Check for leaks", is_optional=True)
         return
@@ -152,7 +157,7 @@ def data(campaign: Campaign) -> Iterator[Point]:
     """The documents that teams download. A lab may give them out elsewhere, so nobody has to."""
     if campaign.track.collection is None or not campaign.protocol.takes_runs:
         return
-    counts = campaign.rows(counts_of)
+    counts = campaign.numbers
     n_offered, n_released = counts["n_offered"], counts["n_released"]
     problems = []
     if not n_offered:
@@ -177,7 +182,7 @@ def data(campaign: Campaign) -> Iterator[Point]:
 @points(Phase.SET_UP, 80)
 def guidelines(campaign: Campaign) -> Iterator[Point]:
     current = campaign.track.guidelines
-    has_draft = campaign.rows(counts_of)["has_draft"]
+    has_draft = campaign.numbers["has_draft"]
     yield Point(
         "Guidelines",
         str(current or ("a draft that is not published" if has_draft else "none yet")),
@@ -189,7 +194,7 @@ def guidelines(campaign: Campaign) -> Iterator[Point]:
 
 @points(Phase.SET_UP, 90)
 def assessors(campaign: Campaign) -> Iterator[Point]:
-    n, judges = campaign.rows(counts_of)["n_people"], campaign.protocol.judging.judges
+    n, judges = campaign.numbers["n_people"], campaign.protocol.judging.judges
     few = (Problem(f"The protocol asks for {judges} assessors for each topic."),) if 0 < n < judges else ()
     yield Point(
         "Assessors",
@@ -206,7 +211,7 @@ def assessors(campaign: Campaign) -> Iterator[Point]:
 def deadlines(campaign: Campaign) -> Iterator[Point]:
     if not campaign.protocol.takes_runs:
         return
-    closes = campaign.rows(counts_of)["closes"]
+    closes = campaign.numbers["closes"]
     state = "set" if closes else "none"
     yield Point("Deadlines", state, campaign.address("tracks:deadlines"), closes, is_optional=True)
 
@@ -222,5 +227,5 @@ def opening(campaign: Campaign) -> Iterator[Point]:
         campaign.address("tracks:open_track" if is_draft else "tracks:deadlines"),
         not is_draft,
         action="Open for runs",
-        is_possible=campaign.rows(counts_of)["n_topics"] > 0,
+        is_possible=campaign.numbers["n_topics"] > 0,
     )
