@@ -194,15 +194,17 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
 
 def _gaps(campaign: Campaign, opened: list[Batch]) -> Iterator[Problem]:
     """The topics of open main batches that nobody judges."""
-    for batch in opened:
-        progress, _ = campaign.rows(open_progress)[batch.pk]
-        if not progress.untaken or batch.is_shared:
-            continue
+    progress_of = {batch.pk: campaign.rows(open_progress)[batch.pk][0] for batch in opened}
+    lacking = [batch for batch in opened if progress_of[batch.pk].untaken and not batch.is_shared]
+    untaken = {topic for batch in lacking for topic in progress_of[batch.pk].untaken}
+    topics = list(Topic.objects.filter(pk__in=untaken)) if untaken else []
+    for batch in lacking:
+        progress = progress_of[batch.pk]
         n_topics = counted(len(progress.untaken), "topic")
-        codes = Topic.objects.filter(pk__in=progress.untaken).values_list("code", flat=True)
+        codes = [topic.code for topic in topics if topic.pk in progress.untaken]
         verb = "has" if len(progress.untaken) == 1 else "have"
         text = (
-            f"{named(list(codes))} {verb} nobody: {progress.n_untaken:,} of {counted(progress.total, 'unit')} "
+            f"{named(codes)} {verb} nobody: {progress.n_untaken:,} of {counted(progress.total, 'unit')} "
             "would stay unjudged."
         )
         address = f"{reverse('assessment:plan', args=[batch.pk])}?action=share"

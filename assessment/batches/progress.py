@@ -168,7 +168,7 @@ def progress_of(batch: Batch) -> BatchProgress:
 
 def progress_of_each(batches: Collection[Batch] | QuerySet[Batch]) -> dict[int, BatchProgress]:
     """The progress of some batches, by id."""
-    chosen = batches.values("pk") if isinstance(batches, QuerySet) else [batch.pk for batch in batches]
+    chosen: Any = batches.values("pk") if isinstance(batches, QuerySet) else [batch.pk for batch in batches]
     progress = _progress_of(batches_for_organizer().filter(pk__in=chosen))
     return {each.batch.pk: each for each in progress}
 
