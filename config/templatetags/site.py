@@ -274,7 +274,7 @@ def of_topic(units: JudgedUnits, code: str) -> tuple[int, int]:
 
 @register.simple_tag
 def published_runs(track: Track) -> SafeString | str:
-    """How many runs of the track are published, with a link; empty if they are not."""
+    """The number of published runs of the track, with a link; empty if none are published."""
     current = publication_of(track)
     if current is None:
         return ""
