@@ -106,6 +106,12 @@ class Person:
     def press(self, name: str) -> None:
         self._click(self.page.get_by_role("button", name=name, exact=True))
 
+    def next(self, name: str) -> None:
+        """Take the next step of the campaign, which says what it does."""
+        step = self.page.locator(".next, .next-line")
+        expect(step).to_contain_text(name)
+        self._click(step.locator(".btn"))
+
     def follow(self, name: str) -> None:
         self._click(self.page.get_by_role("link", name=name, exact=True))
 
@@ -166,8 +172,12 @@ def make_track(organizer: Person, topics: Path, people: str) -> None:
     organizer.press("Check the list")
     organizer.press("Add 2 people")
     organizer.shot("people")
+    organizer.next("Open for runs")
+    expect(page.get_by_role("heading", name="What everybody will see")).to_be_visible()
+    organizer.n_clicks += 1
+    page.get_by_label("Open for runs with").check()  # remarks left: no deadline, no data to download
     organizer.press("Open for runs")
-    expect(page.get_by_text("open for runs").first).to_be_visible()
+    expect(page.get_by_text("is open. Its teams can submit runs.")).to_be_visible()
     organizer.shot("track")
 
 
@@ -196,9 +206,9 @@ def submit_runs(participant: Person, campaign: Campaign) -> None:
 def close_and_build_pool(organizer: Person) -> None:
     page = organizer.page
     organizer.follow("Overview")
-    expect(page.get_by_text("2 runs of 1 team")).to_be_visible()
-    organizer.press("Close for runs")
-    organizer.follow("Build pool")
+    expect(page.locator(".stats")).to_contain_text(re.compile(r"Runs\s*2\s*of 1 team"))
+    organizer.next("Close for runs")
+    organizer.next("Build pool")
     organizer.press("Build pool")
     expect(page.get_by_text("ready").first).to_be_visible(timeout=PAGE_TIMEOUT)
     organizer.shot("pool")
@@ -243,12 +253,10 @@ def judge_everything(assessor: Person, judged: Qrels) -> int:
 def close_freeze_and_score(organizer: Person) -> None:
     page = organizer.page
     organizer.press("Close batch")
-    organizer.follow("Freeze qrels")
+    organizer.next("Freeze and score")
     expect(page.get_by_text("Nothing is stored yet")).to_be_visible()
     organizer.shot("preview-of-qrels")
-    organizer.press("Freeze qrels")
-    expect(page.get_by_role("heading", name="version 1")).to_be_visible()
-    organizer.press("Score the runs")
+    organizer.press("Freeze and score")
     expect(page.get_by_role("link", name="Release to the teams")).to_be_visible(timeout=PAGE_TIMEOUT)
     organizer.shot("leaderboard-hidden")
 
