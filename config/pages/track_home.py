@@ -141,7 +141,7 @@ def _topics(main: Sequence[BatchProgress]) -> list[TopicBar]:
             judged[share.assignment.topic_id] += share.judged
             total[share.assignment.topic_id] += share.total
         total.update(progress.untaken)
-    others = {topic.pk: topic.code for topic in main[0].batch.pool.track.topics.only("code")}
+    others = dict(main[0].batch.pool.track.topics.values_list("pk", "code"))
     bars = [TopicBar(codes.get(pk) or others.get(pk, ""), judged[pk], n) for pk, n in total.items() if n]
     return sorted(bars, key=lambda bar: natural(bar.code))
 
