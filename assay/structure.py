@@ -51,7 +51,7 @@ SCALARS = {str: "a string", int: "a whole number", float: "a number", bool: "tru
 # Values that are meant by other words.
 MEANT = {"\t": "white-space", " ": "white-space", ",": "comma", ";": "semicolon"}
 MAX_PROBLEMS = 20  # that a message lists
-_LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
+_LINK = re.compile(r"\[([^][]++)\]\([^()[]++\)")
 _PATHS = re.compile(r"\('[^()]*\)")  # as tomllib writes keys
 _PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
 _TABLE = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?")

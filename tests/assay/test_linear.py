@@ -196,6 +196,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "nuggets.files.records": {"name": "x"},
     "protocols.description.label_value": {"label": "languages"},
     "protocols.loader.parse_protocol": {"name": "x.toml"},
+    "protocols.loader.read_checked": {"name": "x.toml"},
     "structure.decoded": {"name": "x.toml"},
     "structure.read_toml": None,
     "structure.strict_json": None,

@@ -264,7 +264,7 @@ class Visitor:
         }
         connection.request("POST" if form else "GET", path, urlencode(form) if form else None, headers)
         response = connection.getresponse()
-        body = response.read().decode()
+        body = response.read().decode(errors="replace")  # a font is no text
         for line in response.headers.get_all("Set-Cookie") or []:
             self.cookies |= {name: morsel.value for name, morsel in SimpleCookie(line).items()}
         connection.close()

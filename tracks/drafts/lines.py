@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from assay.protocols.loader import TEXT
 
-HEADER = re.compile(r"\s*(\[\[?)(.+?)\]\]?\s*(?:#.*)?\n?")
+HEADER = re.compile(r"\s*(\[\[?)([^\]\n]++)\]\]?\s*+(?:#.*)?\n?")
 WORD = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 KEYS = re.compile(rf"\s*({WORD}(?:\s*\.\s*{WORD})*)\s*=")
 

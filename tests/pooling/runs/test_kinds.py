@@ -169,7 +169,7 @@ def test_what_a_run_uses_is_asked_and_shown_in_the_words_of_the_protocol(scene: 
     if line:
         assert '<option value="full-text" selected>full text</option>' in form
         assert "uses page images" in texts["page"]
-        assert '<td data-label="Uses">full text</td>' in texts["list"]
+        assert '<td class="c3" data-label="Uses">full text</td>' in texts["list"]
         assert "\tscans\t" in texts["board"]
         assert '"uses": "full-text"' in texts["json"]
         assert "Scans" in texts["table"]
@@ -302,7 +302,7 @@ def test_header_of_a_run_answers_questions_and_leaves_with_the_run(scene: Scorin
         {**fields, "method.retrieval.name": "bm25", "answers.data": "train", "tag": "one", "method.automatic": "true",
          "actor.team": run.team.name}
     ) + lines  # fmt: skip
-    assert member.post(f"/api/v1/runs/{run.pk}/withdraw/").status_code == 200
+    assert member.post(f"/api/v1/runs/{run.pk}/withdraw/", content_type="application/json").status_code == 200
     again = member.post(address, {"file": BytesIO(sent), "kind": "primary"})
     assert again.json()["answers"] == run.answers
 
