@@ -176,7 +176,7 @@ def test_units_have_the_labels_of_nuggets_or_citations(lab: AnswersLab) -> None:
         labels[unit["generated"]["judged"]] |= {grade["label"] for grade in unit["grades"]}
         judge(task, "not_support")
     page = organizer.get(reverse("assessment:disagreements", args=[lab.track.slug])).content.decode()
-    protocol = organizer.get(reverse("tracks:track", args=[lab.track.slug])).content.decode()
+    guidelines = organizer.get(reverse("tracks:guidelines", args=[lab.track.slug])).content.decode()
 
     query = {"to": "csv", "names": "codes", "comments": "without", "about": "citations"}
     exported = organizer.get(reverse("assessment:export", args=[lab.track.slug]), query)
@@ -189,7 +189,7 @@ def test_units_have_the_labels_of_nuggets_or_citations(lab: AnswersLab) -> None:
     assert "Full support" not in labels["nugget"]
     assert "<strong>Full support</strong>" in page
     assert "<strong>No support</strong>" in page
-    assert "of a citation: Full support" in protocol
+    assert "of a citation: Full support" in guidelines
 
 
 def test_preview_has_the_size_of_whole_runs(lab: AnswersLab) -> None:

@@ -158,4 +158,5 @@ def test_without_a_ready_pool_the_page_says_what_to_do(scene: Scene, organizer: 
 
     html = organizer.get(reverse("assessment:new_batch", args=[scene.track.slug])).content.decode()
 
-    assert "No pool of this track is ready yet" in html
+    assert "No pool is ready yet" in html
+    assert f'href="{reverse("pooling:pools", args=[scene.track.slug])}">Go to the pools' in html
