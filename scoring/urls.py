@@ -91,7 +91,7 @@ register(
         "scoring:qrels_list",
         Section.RESULTS,
         1,
-        "qrels freeze import_qrels qrels_export train archive_qrels score",
+        "qrels freeze import_qrels qrels_export train archive_qrels score supersede",
         rows_of_track(Qrels.objects.filter(archived_at=None)),
         tab=10,
     ),

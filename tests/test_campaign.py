@@ -205,7 +205,7 @@ def submit_runs(participant: Person, campaign: Campaign) -> None:
 
 def close_and_build_pool(organizer: Person) -> None:
     page = organizer.page
-    organizer.follow("Overview")
+    organizer.follow("Home")
     expect(page.locator(".stats")).to_contain_text(re.compile(r"Runs\s*2\s*of 1 team"))
     organizer.next("Close for runs")
     organizer.next("Build pool")
@@ -266,7 +266,7 @@ def release(organizer: Person) -> None:
     expect(organizer.page.get_by_text("What stays with the organizers")).to_be_visible()
     organizer.shot("release")
     organizer.press("Release to the teams")
-    organizer.follow("Overview")
+    organizer.follow("Home")
     expect(organizer.page.get_by_text("The campaign is complete.")).to_be_visible()
     organizer.shot("complete")
 
