@@ -136,8 +136,8 @@ register(
         "tracks:topics",
         Section.SET_UP,
         1,
-        "topic new_topic edit_topic correct_topic delete_topic import_topics derive_topics leaks candidates import_candidates "
-        "new_sample candidate_sample name_people decide settle make_topics candidate rows",
+        "topic new_topic edit_topic correct_topic delete_topic import_topics derive_topics leaks candidates "
+        "import_candidates new_sample candidate_sample name_people decide settle make_topics candidate rows",
         rows_of_track(Topic.objects.all()),
         tab=2,
     ),
