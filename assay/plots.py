@@ -36,7 +36,7 @@ class Plot:
 
     @property
     def names(self) -> list[str]:
-        """Of the series, each once: those of one name have one color."""
+        """The names of the series, each once: series of one name have one color."""
         return list(dict.fromkeys(series["name"] for series in self.series))
 
     @property
