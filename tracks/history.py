@@ -77,7 +77,7 @@ def _history(request: AuthenticatedRequest, slug: str = "") -> HttpResponse:
     track = _track(request, slug)
     form = _filter(request, track)
     page = history_page(track, form.chosen, request.GET.get("page"))
-    context = context_of(page) | {"form": form, "tab": "track"}
+    context = context_of(page) | {"form": form}
     context["layout"] = "tracks/base.html" if track else "base.html"
     return render(request, "tracks/history/history.html", context)
 

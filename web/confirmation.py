@@ -102,5 +102,5 @@ def confirmation_page(
     is_wrong = request.method == "POST"
     errors = ["Accept the remarks that are left, or resolve them."] if is_wrong and not form else []
     page = {"confirmation": confirmation, "layout": layout, "errors": errors}
-    context = page | {"tab": "", "form": None, "crumbs": ()} | confirmation.context | context
+    context = page | {"form": None, "crumbs": ()} | confirmation.context | context
     return render(request, "confirmation.html", context, status=422 if is_wrong else 200)

@@ -65,7 +65,6 @@ def edit(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
         "Save batch",
         layout="assessment/base.html",
         track=batch.pool.track,
-        tab="judging",
         crumbs=[(stored.name, stored.get_absolute_url())],
         style="narrow-form",
     )
@@ -106,9 +105,7 @@ def delete(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     goes_with = parts_in_words(batch, services.PARTS)
     page = deletion(batch, "batch", lambda: services.check_deletion(batch), goes_with=goes_with)
     if not page.is_given(request):
-        return confirmation_page(
-            request, page, layout="assessment/base.html", track=batch.pool.track, tab="judging"
-        )
+        return confirmation_page(request, page, layout="assessment/base.html", track=batch.pool.track)
     services.delete(batch=batch, by=request.user)
     messages.success(request, f"The batch “{batch}” is deleted.")
     return redirect("assessment:judging", batch.pool.track.slug)

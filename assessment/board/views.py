@@ -43,7 +43,7 @@ def return_non_answer(request: AuthenticatedRequest, judgment_id: int) -> HttpRe
         return redirect("assessment:board", judgment.track.slug)
     track = judgment.track
     label = track.protocol.parsed.judging.label_of(judgment.choice, judgment.docno)
-    context = {"track": track, "judgment": judgment, "label": label, "form": form, "tab": "judging"}
+    context = {"track": track, "judgment": judgment, "label": label, "form": form}
     context["documents"] = shown_documents(track.collection, [judgment.docno])
     return render(request, "assessment/board/return.html", context, status=422 if form.errors else 200)
 

@@ -22,7 +22,7 @@ def imports(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         if form.is_valid():
             return redirect(services.start(track=track, by=request.user, **form.cleaned_data))
     own, has_pool = selectors.imports().filter(track=track), selectors.pools_for_import(track).exists()
-    context = {"track": track, "imports": own, "has_pool": has_pool, "form": form, "tab": "judging"}
+    context = {"track": track, "imports": own, "has_pool": has_pool, "form": form}
     return render(request, "assessment/imports/imports.html", context, status=400 if form.errors else 200)
 
 
@@ -39,7 +39,7 @@ def import_judgments(request: AuthenticatedRequest, import_id: int) -> HttpRespo
     report = source.report
     n_more = report.get("n_complaints", 0) - len(report.get("complaints", ()))
     context = {"track": source.track, "source": source, "report": report, "n_more": n_more, "form": form}
-    context |= {"layout": "assessment/base.html", "tab": "judging"}
+    context |= {"layout": "assessment/base.html"}
     return render(request, "assessment/imports/import.html", context, status=400 if form.errors else 200)
 
 

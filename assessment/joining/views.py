@@ -142,7 +142,6 @@ def batch_link(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
             return redirect("assessment:batch_link", batch.pk)
     page = selectors.link_page(batch, site_of(request))
     context = context_of(page) | {"track": batch.pool.track, "form": form, "exclude_form": ExcludeForm()}
-    context["tab"] = "judging"
     return render(request, "assessment/joining/link.html", context, status=422 if form.errors else 200)
 
 

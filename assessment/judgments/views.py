@@ -29,7 +29,7 @@ def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     form = ExportForm(request.GET if "to" in request.GET else None, track=track)
     if form.is_valid():
         return download(*services.export(track=track, **form.cleaned_data))
-    context = {"track": track, "counts": selectors.judgment_counts(track), "form": form, "tab": "judging"}
+    context = {"track": track, "counts": selectors.judgment_counts(track), "form": form}
     return render(request, "assessment/judgments/export.html", context, status=400 if form.is_bound else 200)
 
 

@@ -62,7 +62,7 @@ class MachineTokenForm(TokenForm):
 def machines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The programs and models that judge for a track. Organizers only."""
     track = track_or_404(request.user, slug)
-    context = {"track": track, "rows": selectors.shown_machines(track), "tab": "judging"}
+    context = {"track": track, "rows": selectors.shown_machines(track)}
     return render(request, "assessment/machines/machines.html", context)
 
 
@@ -81,7 +81,6 @@ def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "Add machine",
         layout="assessment/base.html",
         track=track,
-        tab="judging",
         crumbs=[("Machines", reverse("assessment:machines", args=[slug]))],
         note="A machine gets its own account. Nobody can log in with it: the program uses a token. What you enter here "
         "cannot be changed later, because judgments are published under it. For another model, prompt or version, add "

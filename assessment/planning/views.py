@@ -36,7 +36,7 @@ def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             then = "Look at its preview" if batch.is_shared else "Assign its topics"
             messages.success(request, f"The batch “{batch}” is a draft. {then}, then open it.")
             return redirect(batch) if batch.is_shared else redirect("assessment:plan", batch.pk)
-    context = {"track": track, "form": form, "pools": pools, "tab": "judging"}
+    context = {"track": track, "form": form, "pools": pools}
     return render(request, "assessment/planning/new.html", context, status=422 if form.errors else 200)
 
 
@@ -49,7 +49,7 @@ def plan(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     action = request.POST.get("action", "")
     data = {kind.action: request.POST if kind.action == action else None for kind in FORMS}
     forms = [kind(data[kind.action], grid=grid, initial=request.GET.dict()) for kind in FORMS]
-    context = {"track": batch.pool.track, "batch": batch, "tab": "judging"}
+    context = {"track": batch.pool.track, "batch": batch}
     for form in forms:
         with refusals_in(form):
             if form.is_valid():

@@ -33,7 +33,7 @@ def dual(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
                 request, OPEN if is_open else f"{DRAFT} Change its plan as you like, then open it."
             )
             return redirect(batch) if is_open else redirect("assessment:plan", batch.pk)
-    context = {"track": pool.track, "pool": pool, "form": form, "rule": rule_in_words(pool), "tab": "judging"}
+    context = {"track": pool.track, "pool": pool, "form": form, "rule": rule_in_words(pool)}
     return render(request, "assessment/rounds/dual.html", context, status=422 if form.errors else 200)
 
 
@@ -53,7 +53,7 @@ def training(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
             batch = services.create_training(pool=pool, is_open=is_open, by=request.user, **form.arguments)
             messages.success(request, OPEN if is_open else f"{DRAFT} Open it to give out its tasks.")
             return redirect(batch)
-    context = {"track": pool.track, "pool": pool, "form": form, "tab": "judging"}
+    context = {"track": pool.track, "pool": pool, "form": form}
     return render(request, "assessment/rounds/training.html", context, status=422 if form.errors else 200)
 
 
@@ -81,7 +81,6 @@ def adjudication(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         template="assessment/rounds/adjudication.html",
         layout="assessment/base.html",
         track=track,
-        tab="judging",
         crumbs=[("Agreement", f"{reverse('assessment:agreement', args=[slug])}?round={of_round.key}")],
         lead=of_round.label,
         style="narrow-form",

@@ -82,7 +82,6 @@ def _editor(
         "crumbs": [("Announcements", address)],
         "announcement": announcement,
         "sends_mail": settings.SENDS_MAIL,
-        "tab": "track",
     }
     buttons = [
         Button("publish", f"{'Save' if announcement else 'Publish'} the announcement", publish),
@@ -96,7 +95,7 @@ def _editor(
 def announcement_mails(request: AuthenticatedRequest, announcement_id: int) -> HttpResponse:
     """The people who got an announcement by e-mail. Organizers and chairs."""
     announcement = get_object_or_404(selectors.announcements_seen_by(request.user), pk=announcement_id)
-    context = {"track": announcement.track, "announcement": announcement, "tab": "track"}
+    context = {"track": announcement.track, "announcement": announcement}
     context["mails"] = selectors.mails_of(announcement)
     return render(request, "participation/announcements/mails.html", context)
 

@@ -95,7 +95,6 @@ def add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "form": form,
         "roles": list(ROLES),
         "sends_mail": settings.SENDS_MAIL,
-        "tab": "people",
     }
     if request.method != "POST" or not form.is_valid():
         return render(request, "participation/people/add.html", context)
@@ -179,7 +178,7 @@ def remove_assessor(request: AuthenticatedRequest, slug: str, user_id: int) -> H
         raise Http404
     page = questions.removal_page(track, user)
     if not page.is_given(request):
-        return confirmation_page(request, page, layout="tracks/base.html", track=track, tab="people")
+        return confirmation_page(request, page, layout="tracks/base.html", track=track)
     assessor_services.remove(track=track, user=user, by=request.user)
     messages.success(request, f"{user} no longer judges for {track}. Their judgments stay.")
     return redirect("participation:people", track.slug)
@@ -214,7 +213,7 @@ def leave_organizers(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = _track(request, slug)
     page = questions.leaving_page(track, request.user)
     if not page.is_given(request):
-        return confirmation_page(request, page, layout="tracks/base.html", track=track, tab="people")
+        return confirmation_page(request, page, layout="tracks/base.html", track=track)
     organizers.dismiss(track=track, user=request.user, by=request.user)
     messages.success(request, f"You have no longer a role in organizing {track}.")
     return redirect("home")
@@ -241,7 +240,6 @@ def make_link(request: AuthenticatedRequest, slug: str, user_id: int) -> HttpRes
         "track": track,
         "person": person,
         "link": f"{site_of(request)}{path_of_link(person)}",
-        "tab": "people",
     }
     return render(request, "participation/people/link.html", context)
 
@@ -331,7 +329,7 @@ def delete_team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     goes_with = parts_in_words(team, team_services.PARTS)
     page = deletion(team, "team", lambda: team_services.check_deletion(team), goes_with=goes_with)
     if not page.is_given(request):
-        return confirmation_page(request, page, layout="tracks/base.html", track=team.track, tab="people")
+        return confirmation_page(request, page, layout="tracks/base.html", track=team.track)
     team_services.delete(team=team, by=request.user)
     messages.success(request, f"The team {team} is deleted.")
     return redirect("participation:people", team.track.slug)
@@ -346,6 +344,4 @@ def clone_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         new = services.clone(track=track, by=request.user, **form.cleaned_data)
         messages.success(request, f"Created {new}, a draft like {track}. Import its topics next.")
         return redirect(new)
-    return render(
-        request, "participation/people/clone_track.html", {"track": track, "form": form, "tab": "track"}
-    )
+    return render(request, "participation/people/clone_track.html", {"track": track, "form": form})

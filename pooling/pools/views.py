@@ -54,7 +54,6 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "runs": selectors.runs_to_pool(track),
         "question_pools": question_pools(track, request.user),
         "estimate": previews.preview_page(track, query=estimate.query, arguments=arguments),
-        "tab": "pools",
     }
     return render(request, "pooling/pools/new_pool.html", context)
 
@@ -179,7 +178,7 @@ def delete(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     pool = get_object_or_404(selectors.pools(), pk=pool_id)
     page = deletion(pool, "pool", lambda: services.check_deletion(pool), goes_with=["its units"])
     if not page.is_given(request):
-        return confirmation_page(request, page, layout="tracks/base.html", track=pool.track, tab="pools")
+        return confirmation_page(request, page, layout="tracks/base.html", track=pool.track)
     services.delete(pool=pool, by=request.user)
     messages.success(request, f"The pool “{pool}” is deleted.")
     return redirect("pooling:pools", pool.track.slug)

@@ -118,7 +118,7 @@ def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     form = ReasonForm(request.POST or None) if page.is_late else None
     if not page.question.is_given(request) or (form is not None and not form.is_valid()):
         crumbs = [("Runs", reverse("pooling:runs", args=[run.track.slug])), (run.tag, run.get_absolute_url())]
-        context = {"form": form, "track": run.track, "crumbs": crumbs, "tab": "runs"}
+        context = {"form": form, "track": run.track, "crumbs": crumbs}
         return confirmation_page(request, page.question, layout="tracks/base.html", **context)
     if form is None:
         services.withdraw(run=run, by=request.user)
@@ -313,7 +313,7 @@ def reinstate(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
 def _ask(
     request: AuthenticatedRequest, run: Run, form: Form, action: str, title: str, button: str
 ) -> HttpResponse:
-    context = {"track": run.track, "run": run, "form": form, "tab": "runs"}
+    context = {"track": run.track, "run": run, "form": form}
     context |= {"action": action, "title": title, "button": button}
     return render(request, "pooling/runs/change.html", context)
 

@@ -101,7 +101,6 @@ def upload_document(request: AuthenticatedRequest, team_id: int) -> HttpResponse
         "Upload the document",
         layout="tracks/base.html",
         track=team.track,
-        tab="runs",
         crumbs=[(f"Team {team.name}", team.get_absolute_url())],
         lead=f"A PDF of {team.name}, such as working notes, a poster or slides",
     )

@@ -70,7 +70,7 @@ def import_qrels(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         if form.is_valid():
             version = services.import_file(track=track, by=request.user, **form.contents)
             return _to_version(request, version)
-    return render(request, "scoring/qrels/import.html", {"track": track, "form": form, "tab": "qrels_list"})
+    return render(request, "scoring/qrels/import.html", {"track": track, "form": form})
 
 
 def _to_version(request: AuthenticatedRequest, version: Qrels, *, is_scored: bool = False) -> HttpResponse:
@@ -125,7 +125,7 @@ def export(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
             return download(package, f"{exports.file_stem(version)}.zip")
         except SplitError as error:
             form.add_error("test_share", f"{error}.")
-    context = {"track": version.track, "qrels": version, "form": form, "tab": "qrels_list"}
+    context = {"track": version.track, "qrels": version, "form": form}
     return render(request, "scoring/qrels/export.html", context)
 
 
@@ -155,9 +155,7 @@ def supersede(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
             services.supersede(new=version, by=request.user, **form.cleaned_data)
             messages.success(request, f"Qrels {version} correct {form.cleaned_data['old']}.")
             return redirect(version)
-    return confirmation_page(
-        request, page, layout="scoring/qrels/base.html", track=version.track, form=form, tab="qrels_list"
-    )
+    return confirmation_page(request, page, layout="scoring/qrels/base.html", track=version.track, form=form)
 
 
 @organizer_action

@@ -72,7 +72,6 @@ def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "lead": f"{state} Participants accept it before they download data or submit runs. "
         "A new version asks everyone again.",
         "crumbs": [("Data agreement", address)],
-        "tab": "agreement",
     }
     initial = {"text": in_force.text, "revision": in_force.number} if in_force else {"revision": 0}
     return editor(request, MarkdownForm(initial=initial), buttons, page)

@@ -44,7 +44,7 @@ def import_candidates(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             jobs.request_import(track=track, **form.cleaned_data, by=request.user)
             messages.success(request, "The import has started. You can leave this page.")
             return redirect("tracks:candidates", track.slug)
-    context = {"track": track, "form": form, "tab": "topics"}
+    context = {"track": track, "form": form}
     return render(request, "tracks/candidates/import.html", context)
 
 
@@ -59,5 +59,5 @@ def new_sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             sample = services.draw_sample(track=track, **form.arguments, by=request.user)
             messages.success(request, f"Drawn: {sample}.")
             return redirect(sample)
-    context = {"track": track, "form": form, "tab": "topics"}
+    context = {"track": track, "form": form}
     return render(request, "tracks/candidates/new_sample.html", context)

@@ -68,7 +68,7 @@ def attach(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             if request.headers.get("HX-Request"):  # from a script that shows the progress of the upload
                 return HttpResponse(headers={"HX-Redirect": page})
             return redirect(page)
-    context = {"track": track, "form": form, "tab": "downloads"}
+    context = {"track": track, "form": form}
     return render(request, "tracks/downloads/attach.html", context)
 
 
@@ -82,7 +82,7 @@ def edit(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
         services.edit(download=row, **form.arguments)
         messages.success(request, f"{row} saved.")
         return redirect("tracks:downloads", track.slug)
-    context = {"track": track, "form": form, "row": row, "key": key, "tab": "downloads"}
+    context = {"track": track, "form": form, "row": row, "key": key}
     return render(request, "tracks/downloads/edit.html", context)
 
 
@@ -112,7 +112,7 @@ def log(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The downloads of files by users, newest first. Organizers only."""
     track = track_or_404(request.user, slug)
     rows = selectors.fetches_of(track)[: selectors.SHOWN_FETCHES]
-    context = {"track": track, "fetches": rows, "most": selectors.SHOWN_FETCHES, "tab": "downloads"}
+    context = {"track": track, "fetches": rows, "most": selectors.SHOWN_FETCHES}
     return render(request, "tracks/downloads/log.html", context)
 
 

@@ -98,7 +98,6 @@ def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "draft": draft,
         "is_starter": bool(draft.text) and not (draft.pk or track.guidelines),
         "choices": track.protocol.parsed.judging.choices,
-        "tab": "guidelines",
     }
     form = GuidelinesForm(initial={"text": draft.text, "revision": draft.revision})
     return editor(

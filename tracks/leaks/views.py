@@ -37,7 +37,7 @@ class AcceptForm(StyledForm):
 
 
 def _page(request: AuthenticatedRequest, track: Track, form: CheckForm, accept: AcceptForm) -> HttpResponse:
-    context = context_of(selectors.leaks_page(track)) | {"form": form, "accept": accept, "tab": "topics"}
+    context = context_of(selectors.leaks_page(track)) | {"form": form, "accept": accept}
     status = 422 if form.errors or accept.errors else 200
     return render(request, "tracks/leaks/leaks.html", context, status=status)
 

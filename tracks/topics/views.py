@@ -54,7 +54,7 @@ def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         except Refused as refusal:
             form.add_error("upload", refusal.message.split("\n"))
     labels = track.protocol.parsed.topics.labels
-    context = {"track": track, "form": form, "labels": labels, "tab": "topics"}
+    context = {"track": track, "form": form, "labels": labels}
     context |= {"report": report, "is_preview": is_preview}
     return render(request, "tracks/topics/import.html", context)
 
@@ -110,7 +110,7 @@ def new_topic(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             messages.success(request, f"Topic {topic} is written.")
             return redirect("tracks:topic", track.slug, topic.code)
     rendered = selectors.preview(topic, form.cleaned_data if form.is_bound else {})
-    context = {"track": track, "topic": None, "form": form, "rendered": rendered, "tab": "topics"}
+    context = {"track": track, "topic": None, "form": form, "rendered": rendered}
     return render(request, "tracks/topics/edit.html", context)
 
 
@@ -137,7 +137,7 @@ def correct(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse
             services.edit(topic=topic, by=request.user, **form.cleaned_data)
             messages.success(request, f"Topic {topic} is corrected, and the correction is announced.")
             return redirect("tracks:topic", track.slug, topic.code)
-    return confirmation_page(request, page, layout="tracks/base.html", track=track, form=form, tab="topics")
+    return confirmation_page(request, page, layout="tracks/base.html", track=track, form=form)
 
 
 @organizer_form
@@ -148,7 +148,7 @@ def delete_topic(request: AuthenticatedRequest, slug: str, code: str) -> HttpRes
     back = reverse("tracks:topic", args=[slug, code])
     page = deletion(topic, "topic", lambda: services.check_deletion(topic), back=back)
     if not page.is_given(request):
-        return confirmation_page(request, page, layout="tracks/base.html", track=track, tab="topics")
+        return confirmation_page(request, page, layout="tracks/base.html", track=track)
     services.delete(topic=topic, by=request.user)
     messages.success(request, f"Topic {code} is deleted.")
     return redirect("tracks:topics", track.slug)

@@ -91,6 +91,5 @@ def edit_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "Save track",
         layout="tracks/base.html",
         track=stored,
-        tab="track",
         note="" if stored.status == Track.Status.DRAFT else note,
     )
