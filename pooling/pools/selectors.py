@@ -85,10 +85,10 @@ def current_statistics(pool: Pool) -> Statistics:
 
 
 class OverlapCell(NamedTuple):
-    """The number of units that two runs have in common, and its share of the smaller run: in tenths and in percent."""
+    """The units that two runs have in common; their share of the smaller run, as a step from 0 to 4 and in percent."""
 
     n: int
-    tenths: int
+    step: int
     percent: int
 
 
@@ -123,7 +123,7 @@ def overlap_of(statistics: Statistics, run_id: int) -> RunOverlap | None:
 def _cell(shared: Sequence[Sequence[int]], i: int, j: int) -> OverlapCell:
     smaller = min(shared[i][i], shared[j][j])
     share = shared[i][j] / smaller if smaller else 0
-    return OverlapCell(shared[i][j], int(10 * share), round(100 * share))
+    return OverlapCell(shared[i][j], int(4 * share), round(100 * share))
 
 
 @dataclass(frozen=True)
