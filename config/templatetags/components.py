@@ -27,8 +27,8 @@ def table(content: str, label: str = "", style: str = "", caption: str = "", col
     it to every table that is not stacked. `style` is one or more classes: `stacked` shows each row as a card on a phone
     (with `data-label` on its cells), `narrow-table` is only as wide as its content. `caption` is read aloud, not shown.
 
-    Cells of the class `c2` need a window of 48rem, those of `c3` one of 75rem. `columns`, a name that is unique on the
-    page, adds the link that shows them on smaller ones.
+    Cells of the class `c2` are shown if the table has 44rem, those of `c3` if it has 66rem. `columns`, a name that is
+    unique on the page, makes it so, and adds the link that shows them on smaller screens.
     """
     is_stacked = "stacked" in style.split()
     label = label or ("" if is_stacked else caption)
@@ -63,6 +63,12 @@ def icon(name: str) -> SafeString:
     return format_html(
         '<svg class="i" aria-hidden="true"><use href="{}#{}"/></svg>', static("vendor/icons.svg"), name
     )
+
+
+@register.inclusion_tag("components/digest.html")
+def digest(value: str) -> dict[str, str]:
+    """A checksum, of which the first eight and the last five characters are shown, with a button that copies all."""
+    return {"value": value or ""}
 
 
 @register.simple_block_tag

@@ -1,0 +1,29 @@
+// Menus close by Escape and by a press outside, and the buttons of `data-copies` copy the field or text before them. Without this
+// script, a menu closes by its own button, and texts can be selected.
+(() => {
+  "use strict";
+  const menus = () => document.querySelectorAll("details.menu[open]");
+  document.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape") return;
+    for (const menu of menus()) {
+      if (menu.contains(document.activeElement)) menu.querySelector("summary").focus();
+      menu.open = false;
+    }
+  });
+  document.addEventListener("pointerdown", ({ target }) => {
+    for (const menu of menus()) if (!menu.contains(target)) menu.open = false;
+  });
+  document.addEventListener("click", async ({ target }) => {
+    const button = target.closest("[data-copies]");
+    if (!button) return;
+    const source = button.previousElementSibling;
+    if (source.select) source.select();
+    else getSelection().selectAllChildren(source);
+    try {
+      await navigator.clipboard.writeText(source.value ?? source.textContent);
+    } catch {
+      document.execCommand("copy"); // a page without HTTPS has no clipboard
+    }
+    button.textContent = window.assay.gettext("Copied");
+  });
+})();
