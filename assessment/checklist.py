@@ -1,20 +1,27 @@
 """The points of judging in the checklist of a campaign."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, F, Max, Q
+from django.db.models import Count, Exists, F, JSONField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.expressions import RawSQL
 from django.urls import reverse
 
-from assessment.batches.progress import BatchProgress, progress_of_each, rates_of
-from assessment.models import Batch, Judgment
+from assessment.batches.other_batches import SETTLED_IN_TRACK
+from assessment.batches.progress import (
+    BatchProgress,
+    Median,
+    progress_from,
+    rates_from,
+    timed,
+    with_means,
+)
+from assessment.models import Batch, BatchEntry, Judgment, TopicAssignment
 from assessment.nuggets.selectors import nugget_counts
 from pooling.checklist import pools_of
-from pooling.models import Pool
-from tracks.checklist.points import Campaign, Phase, Point, Problem, any_of, asked_if, named, numbers, points
-from tracks.models import Topic, Track
+from pooling.models import Pool, PoolEntry
+from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, n_of, named, numbers, points
+from tracks.models import Topic
 from web.pages import counted, hours
 
 PLANS = {Batch.Kind.TRAINING: "assessment:new_training", Batch.Kind.DUAL: "assessment:new_dual"}
@@ -26,52 +33,94 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The number of current judgments by people, and when the last one came that can change qrels."""
-
-    n: int
-    last: datetime | None
+OF_PEOPLE = ~Q(batch__kind=Batch.Kind.MACHINE)
+UNDER_WAY = OF_PEOPLE & Q(batch__status=Batch.Status.OPEN)
+IN_MAIN = Q(batch__kind=Batch.Kind.MAIN)
 
 
 @numbers
 def _numbers() -> dict[str, Any]:
-    people = Batch.objects.exclude(kind=Batch.Kind.MACHINE)
-    return {"has_batches": any_of(people, "pool__track")}
-
-
-@asked_if("has_batches")
-def batches_of(track: Track) -> list[Batch]:
-    """The batches of people, newest first."""
-    batches = Batch.objects.filter(pool__track=track).exclude(kind=Batch.Kind.MACHINE)
-    return list(
-        batches.select_related("pool__protocol", "pool__track").defer("pool__statistics").order_by("-pk")
-    )
-
-
-@asked_if("has_batches", lambda: Judged(0, None))
-def judged_of(track: Track) -> Judged:
     """A judgment that revises another one without another choice changes no qrels, nor does one of a training."""
-    judged = Judgment.objects.filter(track=track, is_current=True).exclude(batch__kind=Batch.Kind.MACHINE)
-    counting = Q(batch__kind__in=(Batch.Kind.MAIN, Batch.Kind.ADJUDICATION))
+    judged = Judgment.objects.filter(OF_PEOPLE, is_current=True)
+    counting = judged.filter(batch__kind__in=(Batch.Kind.MAIN, Batch.Kind.ADJUDICATION))
     changing = Q(replaces=None) | ~Q(choice=F("replaces__choice"), answers=F("replaces__answers"))
-    return Judged(**judged.aggregate(n=Count("pk"), last=Max("created_at", filter=counting & changing)))
-
-
-def open_progress(track: Track) -> dict[int, tuple[BatchProgress, float]]:
-    """The progress of the open batches of people, by id, each with the hours left; 0 without an estimate."""
-    opened = Batch.objects.filter(pool__track=track, status=Batch.Status.OPEN)
-    progress = progress_of_each(opened.exclude(kind=Batch.Kind.MACHINE)).values()
-    rates = rates_of([each.batch for each in progress])
+    newest = counting.filter(changing, track=OuterRef("pk")).order_by("-created_at")
     return {
-        each.batch.pk: (each, sum(each.hours_left(rates.get(each.batch.pk)).values())) for each in progress
+        "n_judged": n_of(judged),
+        "judged_at": Subquery(newest.values("created_at")[:1]),
+        "settled": RawSQL(SETTLED_IN_TRACK, [], output_field=JSONField()),  # noqa: S611 - of constants
     }
 
 
-def draft_progress(track: Track) -> dict[int, BatchProgress]:
-    """The progress of the main batches that are drafts, by id."""
-    drafts = Batch.objects.filter(pool__track=track, status=Batch.Status.DRAFT, kind=Batch.Kind.MAIN)
-    return progress_of_each(list(drafts))
+@listed
+def batches_of(track: Any) -> QuerySet[Batch]:
+    """The batches of people, newest first."""
+    batches = Batch.objects.filter(pool__track=track).exclude(kind=Batch.Kind.MACHINE)
+    return batches.only("pool", "name", "kind", "status", "judges", "is_shared", "is_selective").order_by(
+        "-pk"
+    )
+
+
+@listed
+def assignments_of(track: Any) -> QuerySet[TopicAssignment]:
+    """The assignments of people, in the order in which `progress_from` takes them."""
+    assignments = TopicAssignment.objects.filter(OF_PEOPLE, batch__pool__track=track)
+    assignments = assignments.only("batch", "topic", "assessor", "seat", "is_withdrawn")
+    in_order = assignments.order_by("topic", "seat", "is_withdrawn", "assessor__username")
+    return in_order.annotate(pool=F("batch__pool"))
+
+
+@listed
+def _judged(track: Any) -> QuerySet[Any, Any]:
+    """The number of judgments in open batches, by batch, topic and assessor."""
+    judgments = Judgment.objects.filter(UNDER_WAY, track=track, is_current=True).order_by()
+    return judgments.values("batch", "topic", "assessor").annotate(n=Count("task", distinct=True))
+
+
+@listed
+def _sizes(track: Any) -> QuerySet[Any, Any]:
+    """The number of entries by pool and topic, in the pools of open batches and of drafts of the main judging."""
+    batches = Batch.objects.exclude(kind=Batch.Kind.MACHINE)
+    batches = batches.filter(pool__track=OuterRef(track), is_selective=False)
+    asked = batches.filter(Q(status=Batch.Status.OPEN) | Q(status=Batch.Status.DRAFT, kind=Batch.Kind.MAIN))
+    entries = PoolEntry.objects.filter(pool__in=asked.values("pool")).order_by()
+    return entries.values("pool", "topic").annotate(n=Count("pk"))
+
+
+@listed
+def _selected(track: Any) -> QuerySet[Any, Any]:
+    """The number of entries that were selected for open batches, by batch and topic."""
+    selected = BatchEntry.objects.filter(UNDER_WAY, batch__pool__track=track, batch__is_selective=True)
+    return selected.order_by().values("batch", "entry__topic").annotate(n=Count("pk"))
+
+
+@listed
+def _means(track: Any) -> QuerySet[Any, Any]:
+    """The mean seconds of each assessor, if people judge."""
+    opened = Batch.objects.filter(pool__track=OuterRef(track), status=Batch.Status.OPEN)
+    median = timed().filter(track=OuterRef(track)).values("track").annotate(median=Median("seconds"))
+    return with_means(timed().filter(Exists(opened), track=track), Subquery(median.values("median")))
+
+
+def progress_of(campaign: Campaign) -> dict[int, BatchProgress]:
+    """The progress of the open batches of people, and of drafts of the main judging, by id."""
+    pools, batches = {pool.pk: pool for pool in campaign.rows(pools_of)}, {}
+    for batch in campaign.rows(batches_of):
+        is_draft = batch.status == Batch.Status.DRAFT and batch.kind == Batch.Kind.MAIN
+        if is_draft or batch.status == Batch.Status.OPEN:
+            batch.pool = pools[batch.pool_id]
+            if batch.pool.protocol_id == campaign.track.protocol_id:
+                batch.pool.protocol = campaign.track.protocol
+            batches[batch.pk] = batch
+    sizes = {
+        (batch.pk, row["topic"]): row["n"]
+        for row in campaign.rows(_sizes)
+        for batch in batches.values()
+        if batch.pool_id == row["pool"] and not batch.is_selective
+    }
+    sizes |= {(row["batch"], row["entry__topic"]): row["n"] for row in campaign.rows(_selected)}
+    settled = {int(pk): n for pk, n in campaign.numbers["settled"].items()}
+    return progress_from(batches, campaign.rows(assignments_of), campaign.rows(_judged), sizes, settled)
 
 
 def is_judging(campaign: Campaign) -> bool:
@@ -84,7 +133,7 @@ def nuggets(campaign: Campaign) -> Iterator[Point]:
     """The frozen lists of nuggets, if answers are judged by them: a topic without one is pooled without nuggets."""
     if not campaign.protocol.is_of_answers:
         return
-    n_topics, n_frozen, n_written = campaign.rows(nugget_counts)
+    n_topics, n_frozen, n_written = nugget_counts(campaign.track)
     yield Point(
         "Nuggets",
         f"lists of {n_frozen} of {counted(n_topics, 'topic')} frozen, {n_written} begun",
@@ -98,7 +147,7 @@ def nuggets(campaign: Campaign) -> Iterator[Point]:
 @points(Phase.JUDGING, 10)
 def judging(campaign: Campaign) -> Iterator[Point]:
     """A point for each kind of batch, and one for the agreement."""
-    batches, n = campaign.rows(batches_of), campaign.rows(judged_of).n
+    batches, n = campaign.rows(batches_of), campaign.numbers["n_judged"]
     for kind, label in KINDS.items():
         point = _batches(campaign, kind, [batch for batch in batches if batch.kind == kind])
         yield point._replace(label=label)
@@ -158,10 +207,10 @@ def _draft(campaign: Campaign, point: Point, batch: Batch) -> Point:
     """The only batch of its kind, which nobody judges yet: its plan shares the topics, and opens it."""
     if batch.is_shared or batch.kind != Batch.Kind.MAIN:
         return point._replace(state=f"{batch} is a draft", action="Open batch")
-    progress = campaign.rows(draft_progress)[batch.pk]
+    progress = campaign.once(progress_of)[batch.pk]
     action = "Open batch"
     if progress.untaken:
-        is_new = not progress.assessors
+        is_new = not progress.n_topics
         action = (
             "Share and open the batch"
             if is_new
@@ -173,11 +222,13 @@ def _draft(campaign: Campaign, point: Point, batch: Batch) -> Point:
 
 def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
     """Batches in which people judge: all that are finished can be closed at once."""
-    progress = campaign.rows(open_progress)
-    own = [progress[batch.pk][0] for batch in opened]
+    progress = campaign.once(progress_of)
+    own = [progress[batch.pk] for batch in opened]
     judged, total = sum(each.judged for each in own), sum(each.total for each in own)
     state = f"{judged:,} of {counted(total, 'unit')}"
-    finished = [each for each, _ in progress.values() if each.is_finished]
+    finished = [
+        each for each in progress.values() if each.batch.status == Batch.Status.OPEN and each.is_finished
+    ]
     if any(each.is_finished for each in own):
         name = f"“{finished[0].batch}”" if len(finished) == 1 else f"{len(finished)} finished batches"
         return point._replace(
@@ -187,19 +238,20 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
             detail="Everything in it is judged." if len(finished) == 1 else "Everything in them is judged.",
             is_form=True,
         )
-    left = sum(progress[batch.pk][1] for batch in opened)
+    rates = rates_from(campaign.rows(_means))
+    left = sum(each.total_hours(rates) for each in own)
     time_left = f", about {hours(left)}" if left else ""
     return point._replace(state=state, waits=f"Judging goes on: {state}{time_left}.")
 
 
 def _gaps(campaign: Campaign, opened: list[Batch]) -> Iterator[Problem]:
     """The topics of open main batches that nobody judges."""
-    progress_of = {batch.pk: campaign.rows(open_progress)[batch.pk][0] for batch in opened}
-    lacking = [batch for batch in opened if progress_of[batch.pk].untaken and not batch.is_shared]
-    untaken = {topic for batch in lacking for topic in progress_of[batch.pk].untaken}
+    progress_by_id = campaign.once(progress_of) if opened else {}
+    lacking = [batch for batch in opened if progress_by_id[batch.pk].untaken and not batch.is_shared]
+    untaken = {topic for batch in lacking for topic in progress_by_id[batch.pk].untaken}
     topics = list(Topic.objects.filter(pk__in=untaken)) if untaken else []
     for batch in lacking:
-        progress = progress_of[batch.pk]
+        progress = progress_by_id[batch.pk]
         n_topics = counted(len(progress.untaken), "topic")
         codes = [topic.code for topic in topics if topic.pk in progress.untaken]
         verb = "has" if len(progress.untaken) == 1 else "have"

@@ -4,54 +4,40 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, F, Func, IntegerField, OuterRef
+from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet
 
 from participation.checklist import teams_of
 from pooling.interaction import progress_of
 from pooling.models import Pool, PoolRun, Run
 from pooling.runs.selectors import has_obligations, owing_teams
-from tracks.acceptance import deadlines_of, is_accepting, states_at, until_closing
-from tracks.checklist.points import (
-    NAMED,
-    Campaign,
-    Phase,
-    Point,
-    Problem,
-    any_of,
-    asked_if,
-    named,
-    numbers,
-    points,
-)
+from tracks.acceptance import is_accepting, states_at, until_closing
+from tracks.checklist.points import NAMED, Campaign, Phase, Point, Problem, listed, named, points
 from tracks.models import Deadline, Track
 from web import times
 from web.pages import counted
 
 
-@numbers
-def _numbers() -> dict[str, Any]:
-    return {
-        "has_runs": any_of(Run.objects.filter(status=Run.Status.SUBMITTED)),
-        "has_pools": any_of(Pool.objects.all()),
-        "has_deadlines": any_of(Deadline.objects.all()),
-    }
-
-
-@asked_if("has_runs")
-def runs_of(track: Track) -> list[Any]:
+@listed
+def runs_of(track: Any) -> QuerySet[Run]:
     """The submitted runs, each with its number of warnings and whether it is in a pool."""
     n_warnings = Func(F("report__warnings"), function="jsonb_array_length", output_field=IntegerField())
     submitted = Run.objects.filter(track=track, status=Run.Status.SUBMITTED).order_by("tag")
     pools = Pool.objects.exclude(status=Pool.Status.FAILED)
     pooled = Exists(PoolRun.objects.filter(run=OuterRef("pk"), pool__in=pools))
-    return list(submitted.only("tag", "kind", "team").annotate(n_warnings=n_warnings, is_pooled=pooled))
+    return submitted.only("tag", "kind", "team").annotate(n_warnings=n_warnings, is_pooled=pooled)
 
 
-@asked_if("has_pools")
-def pools_of(track: Track) -> list[Pool]:
+@listed
+def pools_of(track: Any) -> QuerySet[Pool]:
     """The pools, newest first."""
-    pools = Pool.objects.filter(track=track).select_related("protocol")
-    return list(pools.defer("statistics", "recount").order_by("-pk"))
+    pools = Pool.objects.filter(track=track).order_by("-pk")
+    return pools.only("track", "name", "protocol", "status", "tops_up")
+
+
+@listed
+def deadlines_of(track: Any) -> QuerySet[Deadline]:
+    """The deadlines."""
+    return Deadline.objects.filter(track=track)
 
 
 @dataclass(frozen=True)
@@ -62,13 +48,10 @@ class Closing:
     ends: str
 
 
-asked_if("has_deadlines", dict)(deadlines_of)
-
-
 def closing_of(campaign: Campaign) -> Closing:
     """The closing of a track, by the clock of the database."""
-    track, deadlines, now = campaign.track, campaign.rows(deadlines_of), campaign.numbers["now"]
-    of_kinds = until_closing(track, states_at(track, deadlines, now))
+    track, deadlines = campaign.track, {each.kind: each for each in campaign.rows(deadlines_of)}
+    of_kinds = until_closing(track, states_at(track, deadlines, campaign.numbers["now"]))
     accepting = [each for each in of_kinds if each.is_accepting]
     timed = {each.ends_at: each.zone for each in accepting if each.ends_at}
     is_timed = bool(accepting) and all(each.ends_at for each in accepting)
@@ -81,7 +64,7 @@ def runs(campaign: Campaign) -> Iterator[Point]:
     if not campaign.protocol.takes_runs:
         return
     runs, teams, problems = campaign.rows(runs_of), campaign.rows(teams_of), []
-    address, is_open = campaign.address("pooling:runs"), closing_of(campaign).is_open
+    address, is_open = campaign.address("pooling:runs"), campaign.once(closing_of).is_open
     warned = [run for run in runs if run.n_warnings]
     if warned:
         text = f"{counted(len(warned), 'run')} with warnings: {named([run.tag for run in warned])}."
@@ -107,13 +90,13 @@ def runs(campaign: Campaign) -> Iterator[Point]:
 
 def _until(sentence: str, campaign: Campaign) -> str:
     """A sentence with the instant until which runs are accepted, if the track closes by itself."""
-    ends = closing_of(campaign).ends
+    ends = campaign.once(closing_of).ends
     return f"{sentence} until {ends}." if ends else f"{sentence}."
 
 
 def _owed(campaign: Campaign, n_teams: int) -> Point:
     """The runs and documents that each team owes."""
-    owing, address = campaign.rows(owing_teams), campaign.address("pooling:runs")
+    owing, address = owing_teams(campaign.track), campaign.address("pooling:runs")
     missing = [Problem(f"{each.team.name}: {each.missing}.") for each in owing[:NAMED]]
     if len(owing) > NAMED:
         missing.append(Problem(f"{counted(len(owing) - NAMED, 'more team')}."))
@@ -129,7 +112,7 @@ def _owed(campaign: Campaign, n_teams: int) -> Point:
 
 def _close(campaign: Campaign, *, is_open: bool) -> Point:
     """Closing by hand is the next step only if no time is set, and a pool was not built without it."""
-    track, closing = campaign.track, closing_of(campaign)
+    track, closing = campaign.track, campaign.once(closing_of)
     is_draft = track.status == Track.Status.DRAFT
     ends = closing.ends
     on = f"on {ends}" if ends else "runs can still come in"
@@ -162,7 +145,7 @@ def pool(campaign: Campaign) -> Iterator[Point]:
         address = f"{campaign.address('pooling:new_pool')}?tops_up={newest.pk}"
         problems.append(Problem(f"In no pool: {named(late)}. Top up the pool to judge them.", address))
     takes_runs = campaign.protocol.takes_runs
-    is_closed = campaign.track.status == Track.Status.CLOSED or not closing_of(campaign).is_open
+    is_closed = campaign.track.status == Track.Status.CLOSED or not campaign.once(closing_of).is_open
     yield Point(
         "Pool",
         ", ".join(ready[:NAMED]) or ("being built" if building else "none yet"),

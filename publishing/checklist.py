@@ -22,8 +22,8 @@ def _numbers() -> dict[str, Any]:
 def archive(campaign: Campaign) -> Iterator[Point]:
     """An archive is done as long as no qrels and no leaderboard came after it."""
     n, archived_at = campaign.numbers["n_archives"], campaign.numbers["archived_at"]
-    results = [*campaign.rows(boards_of)[:1], campaign.rows(qrels_of)]
-    later = [each for each in results if n and each and each.created_at > archived_at]
+    results = [*campaign.rows(boards_of)[:1], *campaign.rows(qrels_of)]
+    later = [each for each in results if n and each.created_at > archived_at]
     problem = "Qrels or a leaderboard came after the newest archive. Make another one."
     yield Point(
         "Archive",

@@ -3,51 +3,94 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import Count, Q
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import JSONObject
 from django.urls import reverse
 
-from assessment.checklist import is_judging, judged_of
-from pooling.checklist import closing_of, runs_of
-from scoring.leaderboards.releases import hindrances, missing_runs
-from scoring.models import Analysis, Leaderboard, Qrels
-from tracks.checklist.points import Campaign, Phase, Point, Problem, any_of, asked_if, named, numbers, points
+from assessment.checklist import batches_of, is_judging
+from assessment.models import Batch
+from pooling.checklist import closing_of, deadlines_of, runs_of
+from scoring.leaderboards.releases import missing_runs, reasons_to_wait
+from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
+from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, n_of, named, points
 from tracks.models import Track
 from web.pages import counted
 
 
-@numbers
-def _numbers() -> dict[str, Any]:
-    return {"has_qrels": any_of(Qrels.objects.all()), "has_boards": any_of(Leaderboard.objects.all())}
-
-
-@asked_if("has_qrels", lambda: None)
-def qrels_of(track: Track) -> Qrels | None:
+@listed
+def qrels_of(track: Any) -> QuerySet[Qrels]:
     """The newest version of the judgments of people, or of a file."""
     of_people = Qrels.objects.filter(track=track, archived_at=None, machine=None)
-    return of_people.exclude(report__has_key="part_of").defer("report").first()
+    newest = of_people.exclude(report__has_key="part_of").only(
+        "version", "machine_name", "source", "created_at"
+    )
+    return newest[:1]
 
 
-@asked_if("has_boards")
-def boards_of(track: Track) -> list[Any]:
-    """The leaderboards, newest first, each with its number of analyses."""
-    n_analyses = Count("analyses", filter=Q(analyses__status=Analysis.Status.READY))
-    boards = Leaderboard.objects.filter(track=track).exclude(qrels__report__has_key="part_of")
-    boards = boards.select_related("qrels", "track__protocol").defer("statistics", "qrels__report")
-    return list(boards.annotate(n_analyses=n_analyses).order_by("-pk"))
+@listed
+def boards_of(track: Any) -> QuerySet[Leaderboard]:
+    """The newest leaderboard and the newest released one, each with its qrels, runs and number of analyses."""
+    boards = Leaderboard.objects.exclude(qrels__report__has_key="part_of").order_by("-pk")
+    of_track = boards.filter(track=OuterRef("track"))
+    released = of_track.exclude(release=Leaderboard.Release.HIDDEN)
+    shown = boards.filter(
+        Q(pk=Subquery(of_track.values("pk")[:1])) | Q(pk=Subquery(released.values("pk")[:1])), track=track
+    )
+    facts = ("version", "machine_name", "source")
+    evaluations = Evaluation.objects.filter(leaderboard=OuterRef("pk")).order_by()
+    return shown.only("track", "qrels", "status", "release", "created_at").annotate(
+        of_qrels=JSONObject(**{name: f"qrels__{name}" for name in facts}),
+        unknown_topics=F("qrels__report__unknown_topics"),
+        scored=ArraySubquery(evaluations.values("run")),
+        n_analyses=n_of(Analysis.objects.filter(status=Analysis.Status.READY), "leaderboard"),
+    )
+
+
+def boards(campaign: Campaign) -> list[Any]:
+    """The leaderboards of `boards_of`, with their relations."""
+    for board in campaign.rows(boards_of):
+        board.track = campaign.track
+        board.qrels = Qrels(
+            pk=board.qrels_id, report={"unknown_topics": board.unknown_topics}, **board.of_qrels
+        )
+    return campaign.rows(boards_of)
+
+
+def _missing(campaign: Campaign, board: Any) -> list[str]:
+    """As `missing_runs`; for runs of documents without a query."""
+    if campaign.protocol.is_of_answers:
+        return missing_runs(board)
+    scored = campaign.protocol.runs.scored_keys
+    runs = [run for run in campaign.rows(runs_of) if run.kind in scored]
+    return [run.tag for run in runs if run.pk not in board.scored]
+
+
+def _reasons(campaign: Campaign, board: Any) -> list[str]:
+    """As `hindrances`, from what the checklist knows."""
+    openings = [each for each in campaign.rows(deadlines_of) if not each.kind and each.opens_at]
+    batches = [batch for batch in campaign.rows(batches_of) if batch.status == Batch.Status.OPEN]
+    return reasons_to_wait(
+        board,
+        missing=_missing(campaign, board),
+        will_open=campaign.track.status == Track.Status.DRAFT and bool(openings),
+        opened=sorted(batch.name for batch in batches),
+    )
 
 
 @points(Phase.RESULTS, 10)
 def qrels(campaign: Campaign) -> Iterator[Point]:
     if not (campaign.protocol.judging.has_grades or campaign.protocol.qrels.sets):
         return
-    newest, judged, problems = campaign.rows(qrels_of), campaign.rows(judged_of), []
+    newest, problems = next(iter(campaign.rows(qrels_of)), None), []
+    n_judged, judged_at = campaign.numbers["n_judged"], campaign.numbers["judged_at"]
     is_known = campaign.protocol.pool.strategy == "known-item"
     freeze = campaign.address("scoring:freeze")
     scored = campaign.protocol.runs.scored_keys
     can_score = campaign.protocol.takes_runs and any(run.kind in scored for run in campaign.rows(runs_of))
     action = "Freeze and score" if can_score else "Freeze qrels"
     is_frozen = newest is not None and newest.source == Qrels.Source.FROZEN
-    if newest and is_frozen and judged.last and judged.last > newest.created_at:
+    if newest and is_frozen and judged_at and judged_at > newest.created_at:
         text = f"Judgments came after {newest}. Freeze the qrels again if they must count."
         problems.append(Problem(text, freeze, "" if is_judging(campaign) else action))
     yield Point(
@@ -57,7 +100,7 @@ def qrels(campaign: Campaign) -> Iterator[Point]:
         newest is not None,
         tuple(problems),
         action=action,
-        is_possible=is_known or (judged.n > 0 and not is_judging(campaign)),
+        is_possible=is_known or (n_judged > 0 and not is_judging(campaign)),
     )
 
 
@@ -66,14 +109,14 @@ def leaderboard(campaign: Campaign) -> Iterator[Point]:
     """The newest leaderboard, its reports, and the release."""
     if not campaign.protocol.takes_runs:
         return
-    boards, newest = campaign.rows(boards_of), campaign.rows(qrels_of)
-    board = next(iter(boards), None)
+    newest = next(iter(campaign.rows(qrels_of)), None)
+    board = next(iter(campaign.once(boards)), None)
     if board is None:
         address = newest.get_absolute_url() if newest else campaign.address("scoring:leaderboards")
         action = "Score the runs"
         yield Point("Leaderboard", "none yet", address, False, action=action, is_possible=newest is not None)
     else:
-        yield _scored(board, newest)
+        yield _scored(campaign, board, newest)
     n_analyses = board.n_analyses if board else 0
     reports = reverse("scoring:reports", args=[board.pk]) if board else ""
     yield Point(
@@ -83,10 +126,10 @@ def leaderboard(campaign: Campaign) -> Iterator[Point]:
         n_analyses > 0,
         is_optional=True,
     )
-    yield _release(campaign, boards)
+    yield _release(campaign)
 
 
-def _scored(board: Leaderboard, newest: Qrels | None) -> Point:
+def _scored(campaign: Campaign, board: Any, newest: Qrels | None) -> Point:
     """A leaderboard that lacks a run, or has other qrels than the newest, must not be released."""
     problems, address = [], board.get_absolute_url()
     is_ready = board.status == Leaderboard.Status.READY
@@ -96,7 +139,7 @@ def _scored(board: Leaderboard, newest: Qrels | None) -> Point:
     elif newest is not None and board.qrels_id != newest.pk:
         text = f"It was not scored against the newest qrels, {newest}."
         problems.append(Problem(text, newest.get_absolute_url(), "Score the runs"))
-    elif is_ready and (missing := missing_runs(board)):
+    elif is_ready and (missing := _missing(campaign, board)):
         verb = "is" if len(missing) == 1 else "are"
         text = f"{named(missing)} {verb} not on the leaderboard."
         problems.append(Problem(text, address, "Score again"))
@@ -106,25 +149,26 @@ def _scored(board: Leaderboard, newest: Qrels | None) -> Point:
     return Point("Leaderboard", state, address, is_ready, tuple(problems), "Score again", waits=waits)
 
 
-def _release(campaign: Campaign, boards: list[Any]) -> Point:
+def _release(campaign: Campaign) -> Point:
     """The release. It comes after the closing: a run could be made from the qrels."""
-    released = next((each for each in boards if each.release != Leaderboard.Release.HIDDEN), None)
+    shown = campaign.once(boards)
+    released = next((each for each in shown if each.release != Leaderboard.Release.HIDDEN), None)
     if released is not None:
-        state, reasons = f"to {released.get_release_display()}", hindrances(released)
+        state, reasons = f"to {released.get_release_display()}", _reasons(campaign, released)
         problems = tuple(Problem(reason) for reason in reasons)
         return Point("Release", state, released.get_absolute_url(), True, problems)
-    board = next(iter(boards), None)
+    board = next(iter(shown), None)
     point = Point("Release", "not released yet", campaign.address("scoring:leaderboards"), False)
     if board is None or board.status != Leaderboard.Status.READY:
         return point._replace(is_possible=False)
-    closing = closing_of(campaign)
+    closing = campaign.once(closing_of)
     if closing.ends:
         return point._replace(waits="The leaderboard can be released when runs have closed.")
     if closing.is_open:
         address = campaign.address("tracks:close_track")
         detail = "While the track is open, a run could be made from the qrels that you release."
         return point._replace(address=address, action="Close for runs", detail=detail, is_form=True)
-    reasons = hindrances(board)
+    reasons = _reasons(campaign, board)
     return point._replace(
         address=f"{reverse('scoring:release', args=[board.pk])}?level=public",
         action=f"Release to everybody{' anyway' if reasons else ''}",

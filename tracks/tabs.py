@@ -14,6 +14,7 @@ from django.urls import ResolverMatch, reverse
 
 from accounts.access import AnyUser
 from tracks.assessors.selectors import is_assessor
+from tracks.checklist.points import Campaign, numbers
 from tracks.models import Track
 
 MOST_TABS = 6
@@ -129,12 +130,14 @@ def rows_of_track(rows: QuerySet[Any]) -> QuerySet[Any]:
     return rows.filter(track=OuterRef("pk"))
 
 
-def track_counts(track: Track) -> dict[str, int]:
-    """The number of rows of each page that counts some, by its view. One query."""
-    counted = [page for page in _pages.values() if page.rows is not None]
-    numbers = {f"n_{n}": _number(page.rows) for n, page in enumerate(counted) if page.rows is not None}
-    values = Track.objects.filter(pk=track.pk).annotate(**numbers).values_list(*numbers).get()
-    return {page.view: n for page, n in zip(counted, values, strict=True)}
+@numbers
+def _counts() -> dict[str, Any]:
+    """The number of rows of each page that counts some."""
+    return {_name_of(page): _number(page.rows) for page in _pages.values() if page.rows is not None}
+
+
+def _name_of(page: Page) -> str:
+    return f"n_{page.view.replace(':', '_')}"
 
 
 def _number(rows: QuerySet[Any]) -> Coalesce:
@@ -142,19 +145,21 @@ def _number(rows: QuerySet[Any]) -> Coalesce:
     return Coalesce(Subquery(by_track), 0)
 
 
-def track_nav(track: Track, match: ResolverMatch | None, states: dict[str, tuple[str, bool]]) -> list[Phase]:
-    """The sections of a track with their pages, for people who oversee it. One query.
+def track_nav(
+    campaign: Campaign, match: ResolverMatch | None, states: dict[str, tuple[str, bool]]
+) -> list[Phase]:
+    """The sections of a track with their pages, for people who oversee it. Its campaign knows their counts.
 
     `states` are those of the phases of its campaign: how far each is in a word, and whether it is done.
     """
-    counts, here = track_counts(track), page_of(match)
+    track, here = campaign.track, page_of(match)
     phases = []
     for section in Section:
         pages = sorted(
             (page for page in _pages.values() if page.section == section), key=lambda page: page.place
         )
         items = [
-            Item(page.label, page.address_in(track), page is here, counts.get(page.view))
+            Item(page.label, page.address_in(track), page is here, campaign.numbers.get(_name_of(page)))
             for page in pages
             if page.is_in(track)
         ]

@@ -72,6 +72,20 @@ HAS_OTHERS = f"""EXISTS (
     JOIN assessment_batch other ON other.pool_id = other_pool.id
     WHERE pool.id = batch.pool_id AND other.id <> batch.id AND (batch.kind, other.kind) IN ({_PAIRS})
 )"""  # noqa: S608 - of constants
+# In a query of tracks: the number of entries that other batches have settled, by assignment, in batches of the track
+# that are not closed
+SETTLED_IN_TRACK = f"""(
+    SELECT coalesce(json_object_agg(assignment_id, n), '{{}}')
+    FROM (SELECT assignment_id, count(*) AS n FROM (
+        WITH assignment AS (
+            SELECT assigned.*
+            FROM assessment_topicassignment assigned
+            JOIN assessment_batch batch ON batch.id = assigned.batch_id AND batch.status <> 'closed'
+            JOIN pooling_pool of_batch ON of_batch.id = batch.pool_id AND of_batch.track_id = tracks_track.id
+            WHERE NOT assigned.is_withdrawn AND {HAS_OTHERS}
+        ) {_SETTLED}
+    ) entries GROUP BY assignment_id) settled
+)"""  # noqa: S608 - of constants
 _WITH_OTHERS = Statement(
     f"SELECT batch.id FROM assessment_batch batch WHERE batch.id = ANY(%(ids)s) AND {HAS_OTHERS}"  # noqa: S608
 )

@@ -1,12 +1,26 @@
 """The progress of batches, by assessor and topic, and how long the rest of their judging will take."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import Aggregate, Avg, Case, Count, F, FloatField, Max, Q, QuerySet, Value, When
+from django.db.models import (
+    Aggregate,
+    Avg,
+    Case,
+    Count,
+    Expression,
+    F,
+    FloatField,
+    Max,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
 from django.db.models.functions import Cast, Least
 from django.utils import timezone
 
@@ -68,37 +82,40 @@ def rates_of(batches: Collection[Batch]) -> dict[int, Rates]:
     ones count as five medians. Two queries for any number of batches and tracks.
     """
     judged = [batch for batch in batches if batch.kind != Batch.Kind.MACHINE]
-    means = _means({batch.pool.track_id for batch in judged})
-    rates = {}
-    for batch in judged:
-        known = means.get(batch.pool.track_id, {})
-        n = sum(count for count, _ in known.values())
-        if n >= LEAST_TIMED:
-            rates[batch.pk] = Rates(
-                {pk: mean for pk, (count, mean) in known.items() if count >= LEAST_TIMED},
-                sum(count * mean for count, mean in known.values()) / n,
-            )
-    return rates
+    tracks = {batch.pool.track_id for batch in judged}
+    medians = dict(timed().filter(track__in=tracks).values_list("track").annotate(median=Median("seconds")))
+    if not medians:
+        return {}
+    most = [When(track=pk, then=Value(median)) for pk, median in medians.items()]
+    means = with_means(timed().filter(track__in=medians), Case(*most, output_field=FloatField()))
+    of_tracks = {pk: rates_from([row for row in means if row["track"] == pk]) for pk in medians}
+    rates = {batch.pk: of_tracks.get(batch.pool.track_id) for batch in judged}
+    return {pk: of_track for pk, of_track in rates.items() if of_track}
 
 
-def _means(tracks: Collection[int]) -> dict[int, dict[int, tuple[int, float]]]:
-    """The number of timed units and their mean seconds, by track and assessor."""
+def timed() -> QuerySet[Judgment]:
+    """The judgments of people whose time is known."""
     counted = Q(is_current=True) | Q(
         is_check=True
     )  # without the checks, the limit would reveal them on the desk
-    timed = Judgment.objects.filter(counted, track__in=tracks, seconds__isnull=False).order_by()
-    timed = timed.exclude(batch__kind=Batch.Kind.MACHINE)
-    medians = dict(timed.values_list("track").annotate(median=Median("seconds")))
-    most = [When(track=pk, then=Value(MOST_MEDIANS * median)) for pk, median in medians.items()]
-    if not most:
-        return {}
-    mean = Avg(Least(Cast(F("seconds"), FloatField()), Case(*most, output_field=FloatField())))
-    means: dict[int, dict[int, tuple[int, float]]] = {pk: {} for pk in medians}
-    for track, assessor, n, seconds in timed.values_list("track", "assessor").annotate(
-        n=Count("pk"), mean=mean
-    ):
-        means[track][assessor] = n, seconds
-    return means
+    timed = Judgment.objects.filter(counted, seconds__isnull=False).order_by()
+    return timed.exclude(batch__kind=Batch.Kind.MACHINE)
+
+
+def with_means(timed: QuerySet[Judgment], median: Expression | Subquery) -> QuerySet[Any, Any]:
+    """The number of timed judgments and their mean seconds, by track and assessor; `median` is that of the track."""
+    mean = Avg(Least(Cast(F("seconds"), FloatField()), MOST_MEDIANS * median))
+    return timed.values("track", "assessor").annotate(n=Count("pk"), mean=mean)
+
+
+def rates_from(means: Iterable[Mapping[str, Any]]) -> Rates | None:
+    """The rates of a track by the means of its assessors; None before `LEAST_TIMED` units are timed."""
+    means = list(means)
+    n = sum(row["n"] for row in means)
+    if n < LEAST_TIMED:
+        return None
+    by_assessor = {row["assessor"]: row["mean"] for row in means if row["n"] >= LEAST_TIMED}
+    return Rates(by_assessor, sum(row["n"] * row["mean"] for row in means) / n)
 
 
 @dataclass
@@ -142,6 +159,12 @@ class BatchProgress:
         for share in self._active:
             hours[share.assignment.assessor] += rates.hours(share.assignment.assessor_id, share.left)
         return hours
+
+    def total_hours(self, rates: Rates | None) -> float:
+        """The hours that all assessors together will still take; 0 without rates."""
+        return (
+            sum(rates.hours(each.assignment.assessor_id, each.left) for each in self.shares) if rates else 0.0
+        )
 
     @property
     def assessors(self) -> list[User]:
@@ -193,44 +216,29 @@ def _key_of(assignment: TopicAssignment) -> tuple[int, int]:
 
 def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
     """The progress of some batches; the number of queries does not depend on how many there are."""
-    progress = {batch.pk: BatchProgress(batch) for batch in batches}
+    batches_by_id = {batch.pk: batch for batch in batches}
     # Each assignment with the current judgments made for it
-    judgments = Judgment.objects.filter(batch__in=progress, is_current=True).order_by()
+    judgments = Judgment.objects.filter(batch__in=batches_by_id, is_current=True).order_by()
     measured = {"n": Count("task", distinct=True), "median": Median("seconds"), "last": Max("created_at")}
-    rows: dict[tuple[int, int, int], Mapping[str, Any]] = {
-        (row["batch"], row["topic"], row["assessor"]): row
-        for row in judgments.values("batch", "topic", "assessor").annotate(**measured)
-    }
+    judged = judgments.values("batch", "topic", "assessor").annotate(**measured)
     # Also those of other main batches of the same pools
-    pools = {each.batch.pool_id for each in progress.values() if each.batch.kind == Batch.Kind.MAIN}
+    pools = {batch.pool_id for batch in batches_by_id.values() if batch.kind == Batch.Kind.MAIN}
     of_pools = Q(batch__kind=Batch.Kind.MAIN, batch__pool__in=pools, is_withdrawn=False)
-    assignments = TopicAssignment.objects.filter(Q(batch__in=progress) | of_pools)
+    assignments = TopicAssignment.objects.filter(Q(batch__in=batches_by_id) | of_pools)
     assignments = assignments.select_related("assessor", "topic").annotate(pool=F("batch__pool"))
-    for assignment in assignments.order_by("topic", "seat", "is_withdrawn", "assessor__username"):
-        for other in progress.values():
-            is_other = other.batch.pk != assignment.batch_id and other.batch.pool_id == assignment.pool
-            if is_other and not assignment.is_withdrawn:
-                other.elsewhere.add(assignment.topic_id)
-        if assignment.batch_id not in progress:
-            continue
-        share = Share(assignment)
-        row = rows.get((assignment.batch_id, assignment.topic_id, assignment.assessor_id))
-        if row is not None:
-            share.judged, share.median_seconds, share.last_at = row["n"], row["median"], row["last"]
-        progress[assignment.batch_id].shares.append(share)
-    sizes = sizes_by_topic([each.batch for each in progress.values()])
+    sizes = sizes_by_topic(list(batches_by_id.values()))
     # What other batches have settled; a track with one batch has none
     tracks = Batch.objects.filter(kind__in=COUNTING).order_by().values("pool__track")
     counting = TopicAssignment.objects.filter(
-        batch__in=progress,
+        batch__in=batches_by_id,
         batch__kind__in=COUNTING,
         batch__pool__track__in=tracks.annotate(n=Count("pk")).filter(n__gt=1).values("pool__track"),
         is_withdrawn=False,
     )
     ids = list(counting.values_list("pk", flat=True))
     settled = {pk: len(entries) for pk, entries in settled_entries(ids).items()}
-    for batch_progress in progress.values():
-        _set_totals(batch_progress, sizes, settled)
+    in_order = assignments.order_by("topic", "seat", "is_withdrawn", "assessor__username")
+    progress = progress_from(batches_by_id, in_order, judged, sizes, settled)
     for batch_id, median in judgments.values_list("batch").annotate(median=Median("seconds")):
         progress[batch_id].median_seconds = median
     done = (Task.Status.SUBMITTED, Task.Status.SKIPPED)
@@ -244,7 +252,43 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
     return list(progress.values())
 
 
-def _set_totals(progress: BatchProgress, sizes: dict[tuple[int, int], int], settled: dict[int, int]) -> None:
+def progress_from(
+    batches: Mapping[int, Batch],
+    assignments: Iterable[TopicAssignment],
+    judged: Iterable[Mapping[str, Any]],
+    sizes: Mapping[tuple[int, int], int],
+    settled: Mapping[int, int],
+) -> dict[int, BatchProgress]:
+    """The progress of batches, by id, from what the database has of them.
+
+    Args:
+        assignments: those of the batches, and of other main batches of their pools; each with its `pool`, in order.
+        judged: the number `n` of current judgments, by batch, topic and assessor; `median` and `last` if needed.
+        sizes: the number of entries, by batch and topic.
+        settled: the number of entries that other batches have settled, by assignment.
+    """
+    progress = {pk: BatchProgress(batch) for pk, batch in batches.items()}
+    rows = {(row["batch"], row["topic"], row["assessor"]): row for row in judged}
+    for assignment in assignments:
+        for other in progress.values():
+            is_other = other.batch.pk != assignment.batch_id and other.batch.pool_id == assignment.pool  # type: ignore[attr-defined]
+            if is_other and not assignment.is_withdrawn:
+                other.elsewhere.add(assignment.topic_id)
+        if assignment.batch_id not in progress:
+            continue
+        share = Share(assignment)
+        row = rows.get((assignment.batch_id, assignment.topic_id, assignment.assessor_id))
+        if row is not None:
+            share.judged, share.median_seconds, share.last_at = row["n"], row.get("median"), row.get("last")
+        progress[assignment.batch_id].shares.append(share)
+    for batch_progress in progress.values():
+        _set_totals(batch_progress, sizes, settled)
+    return progress
+
+
+def _set_totals(
+    progress: BatchProgress, sizes: Mapping[tuple[int, int], int], settled: Mapping[int, int]
+) -> None:
     """The number of entries of each share. When a topic changes hands, each assessor keeps what they have judged.
 
     What is left of a topic that several assessors share is divided evenly among them.

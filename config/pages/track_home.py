@@ -116,7 +116,7 @@ def _judging(track: Track) -> Judged | None:
         return None
     opened = [each for each in main if each.batch.status == Batch.Status.OPEN]
     rates = rates_of([each.batch for each in opened])
-    hours = [sum(each.hours_left(rates[each.batch.pk]).values()) for each in opened if each.batch.pk in rates]
+    hours = [each.total_hours(rates[each.batch.pk]) for each in opened if each.batch.pk in rates]
     topics = _topics(main)
     unfinished = [each for each in topics if each.judged < each.total]
     shown = topics if len(topics) <= TOPICS else (unfinished or topics)[:TOPICS]

@@ -91,12 +91,13 @@ def place_in_track(context: template.Context) -> str:
 @register.inclusion_tag("components/track_nav.html", takes_context=True)
 def track_nav(context: template.Context, track: Track) -> dict[str, object]:
     """The navigation of a track for its organizers and chairs: its sections, with counts and states."""
+    page, match = _checklist_of(context, track), context["request"].resolver_match
     states = {
         phase.phase.value: (f"{phase.n_done} of {phase.n_required}", phase.is_done)
-        for phase in _checklist_of(context, track).phases
+        for phase in page.phases
         if phase.n_required
     }
-    return {"track": track, "phases": tabs.track_nav(track, context["request"].resolver_match, states)}
+    return {"track": track, "phases": tabs.track_nav(page.campaign, match, states)}
 
 
 @register.inclusion_tag("components/tabs.html", takes_context=True)

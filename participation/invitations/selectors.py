@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
@@ -47,7 +48,7 @@ def open_invitations() -> QuerySet[Invitation]:
     return Invitation.objects.filter(
         Q(user=None) | never_logged_in,
         revoked_at=None,
-        expires_at__gt=timezone.now(),
+        expires_at__gt=Now(),
         n_uses__lt=F("max_uses"),
     ).select_related("track__protocol", "team", "user", "created_by", "letter")
 

@@ -55,9 +55,27 @@ def qrels_known_since(track: Track) -> datetime | None:
 
 
 def hindrances(board: Leaderboard) -> list[str]:
-    """Reasons not to show a leaderboard and its qrels yet, in whole sentences. Three queries at most.
+    """Reasons not to show a leaderboard and its qrels yet, in whole sentences. Three queries at most."""
+    track = board.track
+    openings = track.deadlines.filter(kind="", opens_at__isnull=False)
+    batches = Batch.objects.filter(pool__track=track, status=Batch.Status.OPEN).order_by("name")
+    return reasons_to_wait(
+        board,
+        missing=missing_runs(board),
+        will_open=track.status == Track.Status.DRAFT and openings.exists(),
+        opened=list(batches.exclude(kind=Batch.Kind.MACHINE).values_list("name", flat=True)),
+    )
 
-    Open batches do not change imported qrels.
+
+def reasons_to_wait(
+    board: Leaderboard, *, missing: list[str], will_open: bool, opened: list[str]
+) -> list[str]:
+    """As `hindrances`, without a query. Open batches do not change imported qrels.
+
+    Args:
+        missing: the tags of `missing_runs`.
+        will_open: whether a draft opens at a set time.
+        opened: the names of the open batches of people.
     """
     track, reasons = board.track, []
     if board.qrels.machine_name:
@@ -67,23 +85,17 @@ def hindrances(board: Leaderboard) -> list[str]:
     if unknown := board.qrels.report.get("unknown_topics"):  # of a version from before imports refused them
         n_topics = counted(len(unknown), "topic of the qrels is,topics of the qrels are")
         reasons.append(f"{n_topics} not in {track} and counted as 0 in every mean: {listed(unknown)}.")
-    if missing := missing_runs(board):
+    if missing:
         verb = "was" if len(missing) == 1 else "were"
         reasons.append(f"{listed(missing)} {verb} submitted after the scoring. Score the runs again.")
-    if (
-        track.status == Track.Status.DRAFT
-        and track.deadlines.filter(kind="", opens_at__isnull=False).exists()
-    ):
+    if will_open:
         reasons.append(f"{track} will open for runs at a set time: a run could be made from the qrels.")
     if track.status == Track.Status.OPEN:
         reasons.append(f"{track} is open for runs: a run could be made from the qrels that you release.")
-    batches = Batch.objects.filter(pool__track=track, status=Batch.Status.OPEN).order_by("name")
-    batches = batches.exclude(kind=Batch.Kind.MACHINE)
-    is_imported = board.qrels.source == Qrels.Source.IMPORTED
-    if not is_imported and (names := list(batches.values_list("name", flat=True))):
-        verb = "is" if len(names) == 1 else "are"
+    if opened and board.qrels.source != Qrels.Source.IMPORTED:
+        verb = "is" if len(opened) == 1 else "are"
         reasons.append(
-            f"{counted(len(names), 'batch,batches')} {verb} open, so grades can still change: {', '.join(names)}."
+            f"{counted(len(opened), 'batch,batches')} {verb} open, so grades can still change: {', '.join(opened)}."
         )
     return reasons
 

@@ -6,17 +6,20 @@ and derives the next step.
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Subquery
+from django.db import connection
+from django.db.models import Count, Exists, IntegerField, JSONField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Now
-from django.urls import reverse
+from django.urls import get_resolver, reverse
 
 from tracks.models import Track
+from web.statements import Statement, Table
 
 NAMED = 5  # names in a sentence
-Rows = TypeVar("Rows")
+Value = TypeVar("Value")
+Query = Callable[[Any], QuerySet[Any, Any]]  # of the rows of a track
 
 
 class Phase(StrEnum):
@@ -55,6 +58,7 @@ class Point(NamedTuple):
         needed_by: the phase after whose beginning the point is no longer asked for; by default the one after its own.
         is_pressing: whether it is asked for although a later phase has begun.
         has_begun: whether its phase has begun, although it is not done.
+        look: returns problems without an action that take queries; only the home asks for them.
     """
 
     label: str
@@ -71,58 +75,103 @@ class Point(NamedTuple):
     needed_by: Phase | None = None
     is_pressing: bool = False
     has_begun: bool = False
+    look: Callable[[], Iterable[Problem]] = tuple
     is_next: bool = False  # set by the checklist
 
 
 class Campaign:
-    """A track whose points are asked for. Each selector of rows is asked once, whichever points need it."""
+    """A track whose points are asked for. One query reads all that the apps register with `numbers` and `listed`."""
 
     def __init__(self, track: Track) -> None:
         self.track = track
         self.protocol = track.protocol.parsed
-        self._rows: dict[Callable[[Track], Any], Any] = {}
+        self._known: dict[Callable[..., Any], Any] = {}
 
     def address(self, name: str) -> str:
         return reverse(name, args=[self.track.slug])
 
     @cached_property
     def numbers(self) -> dict[str, Any]:
-        """The values that the apps register with `numbers`, and `now` by the clock of the database. One query."""
-        asked = {name: value for function in _numbers for name, value in function().items()}
-        return dict(Track.objects.filter(pk=self.track.pk).values(now=Now(), **asked).get())
+        """The values that the apps register, and `now` by the clock of the database."""
+        names, statement = _statement()
+        [values] = statement.rows(track=self.track.pk)
+        return dict(zip(names, values, strict=True))
 
-    def rows(self, selector: Callable[[Track], Rows]) -> Rows:
-        """Return what a selector returns for the track, without a query if its number says that there is nothing."""
-        if selector not in self._rows:
-            number, nothing = _lists.get(selector, ("", list))
-            is_asked = not number or self.numbers[number]
-            self._rows[selector] = selector(self.track) if is_asked else nothing()
-        rows: Rows = self._rows[selector]
+    def rows(self, query: Query) -> list[Any]:
+        """The rows of a registered query: objects, or dictionaries if it asks for `values`."""
+        if query not in self._known:
+            table, annotated = _table_of(query)
+            values = self.numbers[_name_of(query)]
+            self._known[query] = [_read(table, annotated, row) for row in values] if table else values
+        rows: list[Any] = self._known[query]
         return rows
+
+    def once(self, function: Callable[["Campaign"], Value]) -> Value:
+        """The value that a function returns for the campaign. It is called once, whichever points need it."""
+        if function not in self._known:
+            self._known[function] = function(self)
+        value: Value = self._known[function]
+        return value
 
 
 Points = Callable[[Campaign], Iterable[Point]]
 _registered: dict[tuple[Phase, int], Points] = {}
 _numbers: list[Callable[[], dict[str, Any]]] = []
-_lists: dict[Callable[[Track], Any], tuple[str, Callable[[], Any]]] = {}
 
 
 def numbers(function: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
-    """Register expressions of a query of tracks, by name: one query asks for all, however many points there are."""
+    """Register expressions of a query of tracks, by name. Each process builds them once: write `Now()`, no time."""
     _numbers.append(function)
     return function
 
 
-def asked_if(
-    number: str, nothing: Callable[[], Any] = list
-) -> Callable[[Callable[[Track], Rows]], Callable[[Track], Rows]]:
-    """Register that a selector returns what `nothing` does, and need not be asked, if a number is 0 or false."""
+def listed(query: Query) -> Query:
+    """Register a query of the rows of a track. Choose the fields with `only` or `values`; JSON carries them."""
+    _numbers.append(lambda: {_name_of(query): _Listed(query)})
+    return query
 
-    def register(selector: Callable[[Track], Rows]) -> Callable[[Track], Rows]:
-        _lists[selector] = (number, nothing)
-        return selector
 
-    return register
+class _Listed(Subquery):
+    """The rows of a query as JSON."""
+
+    template = "(SELECT coalesce(json_agg(listed), '[]') FROM (%(subquery)s) listed)"
+
+    def __init__(self, query: Query) -> None:
+        table, annotated = _table_of(query)
+        rows = query(OuterRef("pk"))
+        super().__init__(rows.values(*table.names, *annotated) if table else rows, output_field=JSONField())
+
+
+def _name_of(query: Query) -> str:
+    return f"{query.__module__}_{query.__name__}".replace(".", "_")
+
+
+@cache
+def _table_of(query: Query) -> tuple[Table[Any] | None, list[str]]:
+    """The fields of the objects that a query returns, and the names of its annotations; no table for `values`."""
+    rows = query(OuterRef("pk"))
+    if not rows.query.default_cols:
+        return None, []
+    only, is_rest = rows.query.deferred_loading
+    names = [] if is_rest else [rows.model._meta.pk.name, *only]
+    return Table(rows.model, "", only=names), list(rows.query.annotations)
+
+
+def _read(table: Table[Any], annotated: list[str], row: dict[str, Any]) -> Any:
+    instance = table.read([field.to_python(row[field.attname]) for field in table.fields])
+    vars(instance).update({name: row[name] for name in annotated})
+    return instance
+
+
+@cache
+def _statement() -> tuple[list[str], Statement]:
+    """The names of all values, and the statement that reads them."""
+    get_resolver().url_patterns  # noqa: B018 - `tracks.tabs` counts the rows of pages, which urls register
+    asked = {name: value for function in _numbers for name, value in function().items()}
+    query = Track.objects.order_by().values(now=Now(), **asked).query
+    with connection.cursor() as cursor:
+        text = cursor.mogrify(*query.sql_with_params()).decode()
+    return ["now", *asked], Statement(f"{text} WHERE tracks_track.id = %(track)s")
 
 
 def n_of(rows: QuerySet[Any, Any], track: str = "track") -> Coalesce:

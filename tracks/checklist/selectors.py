@@ -71,7 +71,7 @@ class Checklist:
     @property
     def problems(self) -> list[Problem]:
         """Everything to look at, each with the page that solves it."""
-        return [problem for phase in self.phases for problem in _problems(phase)]
+        return [problem for phase in self.phases for problem in _problems(phase, looks=True)]
 
 
 def checklist(track: Track) -> Checklist:
@@ -132,9 +132,9 @@ def _is_of(step: Next, point: Point) -> bool:
     return (step.text, step.address) == (point.action, point.address) or (step.text, step.detail) in repairs
 
 
-def _problems(phase: PhasePoints) -> list[Problem]:
+def _problems(phase: PhasePoints, *, looks: bool = False) -> list[Problem]:
     return [
         problem._replace(address=problem.address or point.address)
         for point in phase.points
-        for problem in point.problems
+        for problem in (*point.problems, *(point.look() if looks else ()))
     ]

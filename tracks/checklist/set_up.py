@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.urls import reverse
 
-from corpus.clusterings.selectors import latest_clustering
 from corpus.collections.selectors import stored_formula_counts
-from corpus.models import Collection
-from tracks.checklist.points import Campaign, Phase, Point, Problem, any_of, asked_if, n_of, numbers, points
-from tracks.leaks.selectors import is_outdated, latest_check
+from corpus.models import Clustering, Collection
+from tracks.checklist.points import Campaign, Phase, Point, Problem, any_of, listed, n_of, numbers, points
+from tracks.leaks.selectors import is_outdated
 from tracks.models import (
     Assessor,
     CandidateFile,
@@ -36,13 +35,19 @@ def _numbers() -> dict[str, Any]:
         "n_offered": n_of(collections),
         "n_released": n_of(collections.exclude(released_at=None)),
         "has_candidates": any_of(CandidateFile.objects.all()),
-        "has_check": any_of(LeakCheck.objects.filter(is_complete=True)),
+        "is_clustered": Exists(
+            Clustering.objects.filter(collection=OuterRef("collection"), is_complete=True)
+        ),
         "closes": any_of(Deadline.objects.exclude(closes_at=None)),
         "has_draft": any_of(GuidelinesDraft.objects.exclude(text="")),
     }
 
 
-asked_if("has_check", lambda: None)(latest_check)
+@listed
+def latest_checks(track: Any) -> QuerySet[LeakCheck]:
+    """The latest complete check."""
+    checks = LeakCheck.objects.filter(track=track, is_complete=True)
+    return checks.only("track", "n_forbidden", "reason", "digest")[:1]
 
 
 @points(Phase.SET_UP, 10)
@@ -74,14 +79,14 @@ def collection(campaign: Campaign) -> Iterator[Point]:
         waits=state if is_importing else "",
     )
     if campaign.protocol.unit == "visually-distinct-formula":
-        yield _formulas(track.collection)
+        yield _formulas(track.collection, is_clustered=campaign.numbers["is_clustered"])
 
 
-def _formulas(collection: Collection) -> Point:
+def _formulas(collection: Collection, *, is_clustered: bool) -> Point:
     counts = stored_formula_counts(collection)
     n, with_id = counts.get("formulas", 0), counts.get("formulas with a visual id", 0)
     state, is_done = "not clustered: visual ids are assigned to the formulas of runs only", False
-    if latest_clustering(collection, is_complete=True) is not None:
+    if is_clustered:
         state, is_done = "clustered", True
     elif with_id:
         state, is_done = f"{with_id:,} of {n:,} have a visual id of the index", n == with_id
@@ -135,21 +140,28 @@ def leaks(campaign: Campaign) -> Iterator[Point]:
     track, address = campaign.track, campaign.address("tracks:leaks")
     if track.collection is None:
         return
-    check = campaign.rows(latest_check)
-    if check is None:
+    if not campaign.rows(latest_checks):
         yield Point("Leaks", "not checked", address, False, action="Check for leaks", is_optional=True)
         return
+    [check] = campaign.rows(latest_checks)
     is_open = bool(check.n_forbidden) and not check.reason
     problems = []
     if is_open:
         text = "The collection gives topics away, so the track cannot be opened."
         is_draft = track.status == Track.Status.DRAFT
         problems.append(Problem(text, action="See the leaks" if is_draft else ""))
-    if is_outdated(check):
-        problems.append(Problem("Topics or the collection changed after the check. Check again."))
+    text = "Topics or the collection changed after the check. Check again."
     n_leaks = counted(check.n_forbidden, "leak")
     state = n_leaks if is_open else f"{n_leaks}, accepted" if check.reason else "none"
-    yield Point("Leaks", state, address, not is_open, tuple(problems), is_optional=True)
+    yield Point(
+        "Leaks",
+        state,
+        address,
+        not is_open,
+        tuple(problems),
+        is_optional=True,
+        look=lambda: [Problem(text)] if is_outdated(check) else [],
+    )
 
 
 @points(Phase.SET_UP, 70)

@@ -169,7 +169,7 @@ def test_number_of_queries_does_not_grow_with_units(
         for _ in range(n):
             for assessor in (scene.ada, scene.bob):
                 judge(accept(batch, assessor))
-        with django_assert_num_queries(25):
+        with django_assert_num_queries(13):
             organizer.get(address("discussion", batch))
 
 

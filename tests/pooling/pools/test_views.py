@@ -330,7 +330,7 @@ def test_topic_page_takes_few_queries(
 ) -> None:
     pool = formula_pool(formulas)
 
-    with django_assert_max_num_queries(22):
+    with django_assert_max_num_queries(17):
         page(organizer, "pool_topic", pool.pk, formulas.topic.code)
 
 

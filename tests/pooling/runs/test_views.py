@@ -522,7 +522,7 @@ def test_runs_page_takes_few_queries(scene: Scene, as_: Any, django_assert_max_n
         )
     client = as_(scene.organizer)
 
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(11):
         client.get(reverse("pooling:runs", args=[scene.track.slug]))
 
 

@@ -35,7 +35,7 @@ def test_page_and_file_have_the_means_of_each_class(
     measure = board.measures[0]
 
     linked = client.get(board.get_absolute_url()).content.decode()
-    with django_assert_max_num_queries(21):
+    with django_assert_max_num_queries(14):
         page = client.get(reverse("scoring:classes", args=[board.pk]))
     file = client.get(reverse("scoring:classes_file", args=[board.pk])).content.decode()
 

@@ -7,14 +7,18 @@ import pytest
 from django.conf import LazySettings
 from django.test import Client
 from django.urls import resolve, reverse
+from pytest_django import DjangoAssertNumQueries
 
 from assessment.batches import services as batch_services
+from assessment.batches.progress import BatchProgress, progress_of_each
+from assessment.checklist import progress_of
 from assessment.models import Batch
 from corpus.models import Collection
 from jobs import services as jobs
 from pooling.models import Pool
 from pooling.pools import services as pool_services
 from scoring.leaderboards import services as leaderboard_services
+from scoring.leaderboards.releases import hindrances, missing_runs
 from scoring.qrels import services as qrels_services
 from tests.helpers.factories import (
     make_archive,
@@ -382,3 +386,39 @@ def test_topic_without_a_relevant_unit_is_named_before_qrels_are_frozen_and_scor
     assert "1 topic without a relevant unit" in page or "1 of 3 topics would be dropped" in page
     board = scene.track.leaderboards.get()
     assert response["Location"] == board.get_absolute_url()
+
+
+def test_one_query_reads_what_selectors_find_for_all_points(
+    scene: Scene, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    """Two batches settle units of each other, and a run is missing from the released leaderboard."""
+    scene.submit(scene.ours, "good", "10 é 9")
+    first = scene.batch({scene.ada: list(scene.topics)})
+    scene.judge(first, scene.ada, *NINE)
+    batch_services.close(batch=first)
+    qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+    board = scene.leaderboard(qrels)
+    leaderboard_services.release(leaderboard=board, level="public", by=scene.organizer, reason="Early")
+    scene.submit(scene.theirs, "late", "9 10")
+    scene.batch({scene.bob: ["A.1", "A.10"]})
+    training = scene.batch({scene.ada: ["A.2"], scene.bob: ["A.2"]}, kind=Batch.Kind.TRAINING)
+    scene.judge(training, scene.ada, *NINE[:1])
+    track = Track.objects.select_related("protocol", "collection", "guidelines").get(pk=scene.track.pk)
+
+    checklist(track)  # prepares the statement
+    with django_assert_num_queries(1):
+        computed = checklist(track)
+
+    expected = progress_of_each(Batch.objects.filter(status=Batch.Status.OPEN))
+    assert {pk: _numbers_of(each) for pk, each in computed.campaign.once(progress_of).items()} == {
+        pk: _numbers_of(each) for pk, each in expected.items()
+    }
+    shown = {point.label: point for phase in computed.phases for point in phase.points}
+    assert [problem.text for problem in shown["Release"].problems] == hindrances(board)
+    assert missing_runs(board) == ["late"]
+    assert "late is not on the leaderboard." in texts(shown["Leaderboard"])
+
+
+def _numbers_of(progress: BatchProgress) -> tuple[object, ...]:
+    shares = [(share.assignment.pk, share.judged, share.total) for share in progress.shares]
+    return progress.judged, progress.total, progress.untaken, shares
