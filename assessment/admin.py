@@ -124,7 +124,7 @@ class BatchAdmin(OnTheSite, Checked, admin.ModelAdmin[Batch]):
 class TaskAdmin(LargeTableAdmin):
     track_way = "batch__pool__track"
     list_display = [
-        "id", "batch", "entry__topic", "entry__docno", "assessor", "status", "accepted_at", "expires_at",
+        "entry__docno", "entry__topic", "batch", "assessor", "status", "accepted_at", "expires_at",
         "submitted_at",
     ]  # fmt: skip
     list_filter = ["status", ("batch", admin.RelatedOnlyFieldListFilter)]
@@ -138,7 +138,7 @@ class TaskAdmin(LargeTableAdmin):
 class JudgmentAdmin(LargeTableAdmin):
     track_way = "batch__pool__track"
     list_display = [
-        "id", "batch", "topic", "docno", "assessor", "choice", "grade", "seconds", "is_current", "source",
+        "docno", "topic", "batch", "assessor", "choice", "grade", "seconds", "is_current", "source",
         "created_at",
     ]  # fmt: skip
     list_filter = ["is_current", "source", "track", "choice", ("batch", admin.RelatedOnlyFieldListFilter)]

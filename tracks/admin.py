@@ -4,8 +4,9 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.widgets import AdminTextInputWidget
 from django.contrib.auth.models import Group
-from django.db.models import QuerySet
+from django.db.models import QuerySet, TextField
 from django.forms import BaseModelFormSet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -184,7 +185,8 @@ class TopicAdmin(Undeletable, admin.ModelAdmin[Topic]):
     """The threads of topics. Their texts and labels change on the site, on the page of the topic."""
 
     track_way = "track"
-    list_display = ["code", "track", "thread"]
+    list_display = ["code", "shown_title", "track", "thread"]
+    formfield_overrides = {TextField: {"widget": AdminTextInputWidget}}
     list_filter = ["track"]
     search_fields = ["code", "title"]
     list_select_related = ["track"]
@@ -198,6 +200,18 @@ class TopicAdmin(Undeletable, admin.ModelAdmin[Topic]):
         "shown_labels",
     ]
     fields = [*readonly_fields, "thread"]
+
+    class Media:
+        css = {"all": ["vendor/katex/katex.min.css"]}
+        js = [
+            forms.Script(path, defer=True)
+            for path in (
+                "web/words.js",
+                "vendor/katex/katex.min.js",
+                "vendor/katex/contrib/mhchem.min.js",
+                "corpus/math.js",
+            )
+        ]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -92,7 +92,7 @@ class Judgment(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.topic_id} {self.docno}: {self.choice}"
+        return f"{self.topic.code} {self.docno}: {self.choice}"
 
     @property
     def is_uncounted(self) -> bool:

@@ -76,7 +76,7 @@ class Task(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.entry_id} by {self.assessor_id}"
+        return f"{self.entry} by {self.assessor}"
 
     def get_absolute_url(self) -> str:
         return reverse("assessment:task", args=[self.pk])

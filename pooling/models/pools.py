@@ -157,7 +157,7 @@ class PoolEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.topic_id} {self.docno}"
+        return f"{self.topic.code} {self.docno}"
 
 
 class Contribution(models.Model):

@@ -14,7 +14,10 @@
     filter: true,
     persistAuthorization: false,
     queryConfigEnabled: false,
+    // The heading and the landmarks are those of our page.
+    plugins: [() => ({ wrapComponents: { InfoContainer: () => () => null } })],
     onComplete: () => {
+      document.getElementById("operations")?.setAttribute("role", "presentation");
       place.dataset.ready = "true";
     },
   });

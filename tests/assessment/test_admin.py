@@ -117,9 +117,10 @@ def test_batches_are_opened_and_closed_by_actions_that_report_refusals(
 def test_tasks_and_judgments_are_read_only(scene: Scene, organizer: Client, model: str) -> None:
     judgment = judge(accept(scene.batch, scene.ada))
     pk = judgment.pk if model == "judgment" else judgment.task_id
+    row = f"{judgment.topic.code} {judgment.docno}"
 
     assert organizer.get(reverse(f"admin:assessment_{model}_changelist")).status_code == 200
-    assert organizer.get(reverse(f"admin:assessment_{model}_change", args=[pk])).status_code == 200
+    assert row in organizer.get(reverse(f"admin:assessment_{model}_change", args=[pk])).content.decode()
     assert organizer.get(reverse(f"admin:assessment_{model}_add")).status_code == 403
     assert (
         organizer.post(reverse(f"admin:assessment_{model}_change", args=[pk]), {"choice": "low"}).status_code

@@ -594,6 +594,22 @@ def test_list_has_the_jobs_of_the_user_with_their_subjects(
     assert "No jobs yet" in others
 
 
+def test_head_of_a_page_counts_running_jobs_and_refreshes_the_count(client: Client) -> None:
+    client.force_login(make_organizer())
+    job = Job.objects.create(kind="tests.work", title="Work", state="running")
+
+    running = client.get(reverse("jobs:jobs")).content.decode()
+    job.state = Job.State.DONE
+    job.save()
+    done = client.get(reverse("jobs:jobs")).content.decode()
+
+    head = running[running.index('id="running"') :].split("</a>", 1)[0]
+    assert 'hx-trigger="every 10s"' in head
+    assert 'hx-select="#running"' in head
+    assert "1 job" in head
+    assert 'id="running"' not in done
+
+
 def test_fragment_of_a_job_polls_until_the_job_is_finished(client: Client) -> None:
     client.force_login(make_organizer())
     job = Job.objects.create(kind="tests.work", title="Work", state="running", done=3, total=12)

@@ -274,6 +274,7 @@ def test_topic_is_shown_as_it_is_read_and_its_labels_change_on_the_site(
 
     assert "<p>Find <b>waves</b>.</p>" in page
     assert "category: proof" in page
+    assert re.search(r"<script[^>]*/math[^>]*>", page)
     assert reverse("tracks:edit_topic", args=["lab", "A.1"]) in page
     assert 'name="labels"' not in page
 

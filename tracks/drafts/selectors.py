@@ -19,7 +19,7 @@ from tracks.drafts.fields import SECTIONS, Field, Form, Section, Table, id_of, i
 from tracks.drafts.lines import lines_of
 from tracks.drafts.schema import steps_of, tables_at, value_at
 from tracks.models import ProtocolDraft, StoredProtocol
-from tracks.protocols.selectors import protocols
+from tracks.protocols.selectors import protocols, unit_of
 
 VIEWS = {"words": "In words", "toml": "TOML", "changes": "Changes"}
 SENTENCE = re.compile(r"(?<=[.;]) ")
@@ -57,7 +57,7 @@ def start_page(user: User, search: str) -> StartPage:
             grades = ", ".join(str(grade.value) for grade in protocol.judging.given_grades)
             measures = ", ".join(protocol.scoring.all_measures[:3])
             figures = " · ".join(filter(None, [grades and f"Grades {grades}", measures]))
-            noun = "rows of a table" if protocol.judging.form else UNITS[protocol.unit]
+            noun = unit_of(protocol)
             groups[f"{noun[0].upper()}{noun[1:]}"].append(Card(stored, figures))
     order = [f"{noun[0].upper()}{noun[1:]}" for noun in (*UNITS.values(), "rows of a table")]
     return StartPage([(noun, groups[noun]) for noun in order if noun in groups], drafts_of(user), search)

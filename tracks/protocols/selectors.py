@@ -1,12 +1,13 @@
 """Stored protocols and their page."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
 from accounts.models import User
 from assay.protocols.description import facts
-from assay.protocols.schema import Protocol
+from assay.protocols.schema import UNITS, Protocol
 from tracks.models import StoredProtocol
 
 
@@ -22,6 +23,18 @@ class ProtocolPage:
 def protocols() -> QuerySet[StoredProtocol]:
     """Every stored protocol, by slug."""
     return StoredProtocol.objects.all()
+
+
+def listed() -> list[tuple[StoredProtocol, str, Sequence[str]]]:
+    """Every stored protocol with what is judged and its first measures."""
+    return [
+        (stored, unit_of(stored.parsed), stored.parsed.scoring.all_measures[:3]) for stored in protocols()
+    ]
+
+
+def unit_of(protocol: Protocol) -> str:
+    """Name what is judged, in the plural."""
+    return "rows of a table" if protocol.judging.form else UNITS[protocol.unit]
 
 
 def deletable_by(user: User) -> QuerySet[StoredProtocol]:

@@ -36,7 +36,7 @@ def _actions(request: HttpRequest, stored: StoredProtocol) -> dict[str, bool]:
 @require_safe
 def protocols(request: HttpRequest) -> HttpResponse:
     """All protocols. Everyone."""
-    return render(request, "tracks/protocols/protocols.html", {"protocols": selectors.protocols()})
+    return render(request, "tracks/protocols/protocols.html", {"protocols": selectors.listed()})
 
 
 @read_and_post

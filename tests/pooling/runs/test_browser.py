@@ -73,6 +73,7 @@ def test_run_is_submitted_after_a_report_and_withdrawn(
         ("withdrawn", "windows.tsv"),
         ("submitted", "again.tsv"),
     ]
+    page.click("summary:has-text('More')")
     page.click("text=Withdraw run…")
     page.click("button:has-text('Withdraw run')")
     page.wait_for_url(f"**/tracks/arq/teams/{scene.ours.pk}/runs/")

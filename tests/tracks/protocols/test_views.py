@@ -103,7 +103,9 @@ def test_organizer_adds_a_file(client: Client, organizer: User) -> None:
     assert "Added the protocol our-lab-2026" in answer.content.decode()
     stored = StoredProtocol.objects.get(slug="our-lab-2026")
     assert (stored.text, stored.created_by, stored.is_shipped) == (OURS, organizer, False)
-    assert "our-lab-2026" in client.get(reverse("tracks:protocols")).content.decode()
+    listed = client.get(reverse("tracks:protocols")).content.decode()
+    assert "our-lab-2026" in listed
+    assert '<td data-label="Judged units">documents</td>' in listed
 
 
 @pytest.mark.parametrize(
