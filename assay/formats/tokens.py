@@ -72,11 +72,15 @@ class Text:
 
 
 class Table:
-    """The words of a text by column, if every line is regular."""
+    """The words of a text by column. Only the columns that are asked for are read.
+
+    Args:
+        starts, lengths: (lines, columns) of the words in the text.
+    """
 
     def __init__(self, text: Text, starts: Places, lengths: Places) -> None:
         self._text = text
-        self._starts = starts  # (columns, lines)
+        self._starts = starts
         self._lengths = lengths
 
     @classmethod
@@ -88,19 +92,22 @@ class Table:
         word_spans = spans(text.codes, width)
         if word_spans is None or int(word_spans[1].max()) > NARROW:
             return None
-        starts, lengths = (np.ascontiguousarray(by_line.T) for by_line in word_spans)
-        return cls(text, starts, lengths)
+        return cls(text, *word_spans)
 
     def __len__(self) -> int:
-        return len(self._starts[0])
+        return len(self._starts)
+
+    def _column(self, column: int) -> tuple[Places, Places]:
+        """(lines,) start and length of the words of a column."""
+        return np.ascontiguousarray(self._starts[:, column]), np.ascontiguousarray(self._lengths[:, column])
 
     def words(self, column: int) -> NDArray[np.bytes_]:
         """(lines,) the words of a column."""
-        return as_bytes(self._text.words(self._starts[column], self._lengths[column]))
+        return as_bytes(self._text.words(*self._column(column)))
 
     def codes(self, column: int) -> tuple[list[bytes], NDArray[np.int32]]:
         """The distinct words of a column, and each line's index into them; cheap if they rarely change."""
-        start, length = self._starts[column], self._lengths[column]
+        start, length = self._column(column)
         is_new = np.zeros(len(start), dtype=np.bool_)
         is_new[0] = True
         for piece in self._text.words(start, length):
@@ -112,15 +119,15 @@ class Table:
 
     def ranks(self, column: int) -> NDArray[np.int32] | None:
         """(lines,) a column of unsigned numbers of at most eight digits; None if a word is anything else."""
-        return whole_numbers(self._text, self._starts[column], self._lengths[column])
+        return whole_numbers(self._text, *self._column(column))
 
     def scores(self, column: int) -> NDArray[np.float64] | None:
         """(lines,) a column of finite decimal numbers; None if a word is anything else."""
-        return decimals(self._text, self._starts[column], self._lengths[column])
+        return decimals(self._text, *self._column(column))
 
     def grades(self, column: int) -> NDArray[np.int32] | None:
         """(lines,) a column of whole numbers, also negative ones and ones written as 3.0; None if a word is not one."""
-        codes, start, length = self._text.codes, self._starts[column], self._lengths[column]
+        codes, (start, length) = self._text.codes, self._column(column)
         is_negative = codes[start] == ord("-")
         start, length = start + is_negative, length - is_negative
         has_zero = (
@@ -240,7 +247,7 @@ def decimals(text: Text, start: Places, length: Places) -> NDArray[np.float64] |
     np.negative(value, out=value, where=is_negative)
     rest = np.flatnonzero(~(is_plain & is_sure))
     if len(rest):
-        values = _by_float(text.slices(start[rest], length[rest]))
+        values = floats(text.slices(start[rest], length[rest]))
         if values is None:
             return None
         value[rest] = values
@@ -328,7 +335,8 @@ def _halves(value: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
     return high, value - high
 
 
-def _by_float(words: list[bytes]) -> NDArray[np.float64] | None:
+def floats(words: Sequence[bytes]) -> NDArray[np.float64] | None:
+    """Finite decimal numbers, one after the other; None if a word is anything else. `decimals` accepts the same."""
     if not _CHARACTERS.issuperset(b"".join(words)):
         return None
     try:

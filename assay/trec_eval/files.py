@@ -6,33 +6,28 @@ ids are bytes.
 """
 
 import re
-import sys
 from collections import defaultdict
-from collections.abc import Collection, Sequence
-from io import BytesIO
-from pathlib import Path
-from typing import NamedTuple, Self
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.formats.compression import ANY_SIZE, Unreadable, is_packed, unpack
+from assay.formats.compression import ANY_SIZE, Unreadable, is_packed, opened, unpack
 from assay.formats.qrels.columns import QrelsColumns
-from assay.formats.runs.columns import RunColumns, byte_keys, trec_order
+from assay.formats.runs.columns import RunColumns, byte_keys, may_repeat, sorted_topics, trec_order
 from assay.formats.text import without_marks
-from assay.formats.tokens import Places, Text, as_bytes, decimals, spans, whole_numbers
+from assay.formats.tokens import Places, Table, Text, floats, spans
 from assay.trec_eval.options import NOT_COMPUTED, UNREADABLE, TrecEvalError
 
-STDIN = "-"
-HASH, NEWLINE, RETURN = 35, 10, 13
+HASH, NEWLINE = 35, 10
 # White space as in C's isspace; other control characters are parts of words.
 IS_WORD = np.ones(256, dtype=np.bool_)
 IS_WORD[[9, 10, 11, 12, 13, 32]] = False
 # Topics are text in which each character is one byte, so that sorting them sorts by bytes.
 BYTES = "latin-1"
 GRADE = rb"([+-]?\d{1,9})(\.0*)?"
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-HALF = np.uint64(32)
+BLOCK = 1 << 19  # bytes of text that are read at once
 
 
 class FileError(TrecEvalError):
@@ -43,23 +38,21 @@ class FileError(TrecEvalError):
 
 
 class Lines(NamedTuple):
-    """The words of each line, without comments and empty lines.
+    """Some lines of a file, without comments and empty lines.
 
     Args:
         path: name of the file, for messages.
-        start, length: (lines, columns) positions and lengths of the words in the text.
+        table: the words of the lines.
         number: (lines,) number of each line in the file, from 1.
     """
 
     path: str
-    text: Text
-    start: Places
-    length: Places
-    number: Places
+    table: Table
+    number: NDArray[np.int32]
 
     @classmethod
-    def read(cls, path: str, n_columns: int, header: str, *, allows_more: bool = False) -> Self:
-        """Read a file and split every line into words.
+    def read(cls, path: str, n_columns: int, header: str, *, allows_more: bool = False) -> Iterator[Self]:
+        """Read a file in blocks and split every line into words.
 
         Args:
             path: of a file, which may be compressed; `-` is standard input.
@@ -68,84 +61,110 @@ class Lines(NamedTuple):
 
         Raises FileError: the file cannot be read, has no lines, or a line has the wrong number of columns.
         """
-        data = read_file(path)
-        data = without_marks(data)
-        data = data if b"\n" in data else data.replace(b"\r", b"\n")
-        data = data if data.endswith(b"\n") else data + b"\n"
-        if b"\r" in data:
-            # LF instead of CRLF, five times as fast as by bytes.replace. Another CR is white space and is kept.
-            codes = np.frombuffer(data, dtype=np.uint8)
-            is_at_end = codes[np.flatnonzero(codes == RETURN) + 1] == NEWLINE
-            data = data.replace(b"\r", b"") if is_at_end.all() else data
-        text = Text(data)
-        word_spans = spans(text.codes, n_columns)
-        if word_spans is not None and not (text.codes[word_spans[0][:, 0]] == HASH).any():
-            return cls(path, text, *word_spans, np.arange(1, len(word_spans[0]) + 1))
-        edges = np.flatnonzero(np.diff(IS_WORD[text.codes].astype(np.int8), prepend=0, append=0))
-        start, end = edges[0::2], edges[1::2]
-        first = np.searchsorted(start, np.append(0, np.flatnonzero(text.codes == NEWLINE) + 1))
-        n_words = np.diff(first, append=len(start))
-        row = np.flatnonzero(n_words > 0)
-        place = start[first[row]]  # a comment has its # at the start of the line
-        row = row[(text.codes[place] != HASH) | ((place > 0) & (text.codes[place - 1] != NEWLINE))]
-        first, n_words, number = first[row], n_words[row], row + 1
-        wrong = np.flatnonzero((n_words < n_columns) | (n_words > n_columns) & (not allows_more))
-        if len(wrong):
-            line, n_found = number[wrong[0]], n_words[wrong[0]]
-            raise FileError(path, f"line {line}: expected {n_columns} columns ({header}), got {n_found}")
-        if not len(number):
+        n_before, is_empty = 0, True
+        for block in read_blocks(path):
+            text = Text(without_marks(block))
+            word_spans = spans(text.codes, n_columns)
+            if word_spans is not None and not (text.codes[word_spans[0][:, 0]] == HASH).any():
+                number = np.arange(n_before + 1, n_before + 1 + len(word_spans[0]), dtype=np.int32)
+                n_before += len(number)
+            else:
+                start, end, first, n_words = _words_by_line(text.codes)
+                number = np.arange(n_before + 1, n_before + 1 + len(first), dtype=np.int32)
+                n_before += len(number)
+                is_wrong = (n_words != 0) & (
+                    (n_words < n_columns) | (n_words > n_columns) & (not allows_more)
+                )
+                if is_wrong.any():
+                    line = int(np.argmax(is_wrong))
+                    raise FileError(
+                        path,
+                        f"line {number[line]}: expected {n_columns} columns ({header}), got {n_words[line]}",
+                    )
+                place = first[n_words > 0][:, None] + np.arange(n_columns)
+                word_spans, number = (start[place], end[place] - start[place]), number[n_words > 0]
+            if len(number):
+                is_empty = False
+                yield cls(path, Table(text, *word_spans), number)
+        if is_empty:
             raise FileError(path, f"the file contains no lines; expected {header}")
-        place = first[:, None] + np.arange(n_columns)
-        return cls(path, text, start[place], end[place] - start[place], number)
-
-    def column(self, n: int) -> NDArray[np.bytes_]:
-        """Word n of each line, from 0."""
-        return as_bytes(self.text.words(self.start[:, n], self.length[:, n]))
 
     def numbers(self, n: int, column: str) -> NDArray[np.float64]:
         """Word n of each line as a finite decimal number. `column` names it in the message.
 
         Raises FileError: a word is not a finite number.
         """
-        start, length = np.ascontiguousarray(self.start[:, n]), np.ascontiguousarray(self.length[:, n])
-        numbers = decimals(self.text, start, length)
+        numbers = self.table.scores(n)
         if numbers is None:
-            low, high = 0, len(start)  # the first wrong line is between them
-            while high - low > 1:
-                middle = (low + high) // 2
-                is_right = decimals(self.text, start[low:middle], length[low:middle]) is not None
-                low, high = (middle, high) if is_right else (low, middle)
-            shown = self.word(low, n)[:40].decode(errors="replace")
-            raise FileError(self.path, f"line {self.number[low]}: {column} {shown!r} is not a finite number")
+            words = self.table.words(n).tolist()
+            line, word = next((line, word) for line, word in enumerate(words) if floats([word]) is None)
+            shown = word[:40].decode(errors="replace")
+            raise FileError(self.path, f"line {self.number[line]}: {column} {shown!r} is not a finite number")
         return numbers
 
-    def whole_numbers(self, n: int) -> NDArray[np.int32] | None:
-        """Word n of each line as an unsigned whole number; None if any word is not one."""
-        start, length = np.ascontiguousarray(self.start[:, n]), np.ascontiguousarray(self.length[:, n])
-        return whole_numbers(self.text, start, length)
+    def grades(self) -> NDArray[np.int32]:
+        """The fourth word of each line as a whole number.
 
-    def word(self, row: int, n: int) -> bytes:
-        """Word n of a row."""
-        start = int(self.start[row, n])
-        return self.text.bytes[start : start + int(self.length[row, n])]
+        Raises FileError: a word is not a whole number.
+        """
+        plain = self.table.ranks(3)
+        if plain is not None:
+            return plain
+        words, word_of_line = np.unique(self.table.words(3), return_inverse=True)
+        grades = np.zeros(len(words), dtype=np.int32)
+        for index, word in enumerate(words.tolist()):
+            match = re.fullmatch(GRADE, word)
+            if match is None:
+                number, shown = self.number[np.argmax(word_of_line == index)], word.decode(errors="replace")
+                raise FileError(self.path, f"line {number}: grade {shown!r} is not a whole number")
+            grades[index] = int(match[1])
+        return grades[word_of_line]
 
 
-def read_file(path: str) -> bytes:
-    """The bytes of a file, or of standard input for `-`, decompressed if they are compressed."""
+def _words_by_line(codes: NDArray[np.uint8]) -> tuple[Places, Places, Places, Places]:
+    """(words,) start and end of each word; (lines,) first word and number of words, which is 0 for a comment."""
+    edges = np.flatnonzero(np.diff(IS_WORD[codes].astype(np.int8), prepend=0, append=0))
+    start, end = edges[0::2], edges[1::2]
+    place = np.append(0, np.flatnonzero(codes == NEWLINE) + 1)  # of each line, and of the end
+    first = np.searchsorted(start, place)
+    n_words = np.diff(first)
+    n_words[codes[place[:-1]] == HASH] = 0  # a comment has its # at the start of the line
+    return start, end, first[:-1], n_words
+
+
+def read_blocks(path: str) -> Iterator[bytes]:
+    """The text of a file, or of standard input for `-`, decompressed, in blocks of whole lines that end with LF.
+
+    Raises FileError: the file cannot be read, or is no text in one-byte characters or UTF-8.
+    """
     try:
-        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+        with opened(path, ANY_SIZE) as file:
+            head = file.read(8)
+            file.seek(0)
+            yield from _whole_lines(
+                path, unpack(file, ANY_SIZE) if is_packed(head) else iter(lambda: file.read(BLOCK), b"")
+            )
     except OSError as error:
         raise FileError(path, error.strerror or str(error)) from None
-    if is_packed(data):
-        try:
-            data = b"".join(unpack(BytesIO(data), ANY_SIZE))
-        except Unreadable as error:
-            raise FileError(path, f"cannot be decompressed: {error.reason}") from None
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise FileError(path, "the file is UTF-16; UTF-8 is accepted")
-    if b"\0" in data:
-        raise FileError(path, "the file contains NUL bytes; text is accepted")
-    return data
+    except Unreadable as error:
+        raise FileError(path, f"cannot be decompressed: {error.reason}") from None
+
+
+def _whole_lines(path: str, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    rest: list[bytes] = []
+    is_first, line_end = True, b"\r"
+    for block in blocks:
+        if is_first and block.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise FileError(path, "the file is UTF-16; UTF-8 is accepted")
+        if b"\0" in block:
+            raise FileError(path, "the file contains NUL bytes; text is accepted")
+        is_first, end = False, block.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*rest, block[:end]])
+            rest, line_end = [], b"\n"
+        rest.append(block[end:])
+    if last := b"".join(rest):
+        yield last.replace(line_end, b"\n").removesuffix(b"\n") + b"\n"
 
 
 class TrecRun(NamedTuple):
@@ -175,112 +194,133 @@ def read_run(path: str, judged_topics: Collection[str]) -> TrecRun:
 
     A document that is repeated in a judged topic is an error; topics that are not judged are not checked.
     """
-    lines = Lines.read(path, 6, "topic, Q0, docno, rank, score, tag", allows_more=True)
-    codes, topic = _topics(lines.column(0))
-    docno, score = lines.column(2), lines.numbers(4, "score")
-    for row in repeated_rows(topic, docno).tolist():
+    topics, parts = Numbered(), []
+    for lines in Lines.read(path, 6, "topic, Q0, docno, rank, score, tag", allows_more=True):
+        table = lines.table
+        parts.append((topics.of(table, 0), table.words(2), lines.numbers(4, "score"), lines.number))
+    tag = bytes(table.words(5)[-1])
+    topic, docno, score, number = joined(parts)
+    repeated = repeated_rows(topic, docno)  # topics are still in the order of the file, which makes it faster
+    codes, topic = topics.ordered(topic)
+    for row in repeated.tolist():
         if codes[topic[row]] in judged_topics:
-            raise FileError(path, _repeated_document(lines, row), status=NOT_COMPUTED)
+            raise _repeated(path, number[row], docno[row], codes[topic[row]])
+    del number
     if (topic[1:] < topic[:-1]).any():  # grouping by topic first makes sorting the lines faster
         by_topic = np.argsort(topic, kind="stable")
         topic, docno, score = topic[by_topic], docno[by_topic], score[by_topic]
     order = trec_order(topic, docno, score)
     no_rank = np.zeros(len(topic), dtype=np.int32)
-    columns = RunColumns(codes, topic[order], docno[order], no_rank, score[order])
-    return TrecRun(columns, lines.word(len(lines.number) - 1, 5))
+    return TrecRun(RunColumns(codes, topic[order], docno[order], no_rank, score[order]), tag)
+
+
+class Numbered:
+    """Numbers the distinct words of a column, block by block, in the order of their first lines."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[bytes, int] = {}
+
+    def of(self, table: Table, column: int) -> NDArray[np.int32]:
+        """(lines,) the number of each word of a column."""
+        words, index = table.codes(column)
+        numbers = [self._numbers.setdefault(word, len(self._numbers)) for word in words]
+        return np.array(numbers, dtype=np.int32)[index]
+
+    def ordered(self, numbers: NDArray[np.int32]) -> tuple[NDArray[np.str_], NDArray[np.int32]]:
+        """The words sorted by bytes, and the index of each number into them."""
+        return sorted_topics([word.decode(BYTES) for word in self._numbers], numbers)
+
+
+def joined(parts: list[tuple[NDArray[Any], ...]]) -> list[NDArray[Any]]:
+    """The columns of blocks. Each block's part of a column is forgotten when the column is complete."""
+    columns = [list(column) for column in zip(*parts, strict=True)]
+    parts.clear()
+    complete = []
+    for column in columns:
+        complete.append(np.concatenate(column))
+        column.clear()
+    return complete
 
 
 def read_qrels(path: str) -> QrelsColumns:
     """Read qrels: topic, 0, docno, grade."""
-    lines = Lines.read(path, 4, "topic, 0, docno, grade")
-    return _qrels(lines, np.arange(len(lines.number)))
+    topics = Numbered()
+    parts = [
+        (topics.of(lines.table, 0), lines.table.words(2), lines.grades(), lines.number)
+        for lines in Lines.read(path, 4, "topic, 0, docno, grade")
+    ]
+    topic, *columns = joined(parts)
+    return _qrels(path, *topics.ordered(topic), *columns)
 
 
 def read_grouped_qrels(path: str) -> dict[bytes, QrelsColumns]:
     """Read the qrels of several groups of assessors, by the name in the second column, sorted."""
-    lines = Lines.read(path, 4, "topic, group, docno, grade")
-    names, group = np.unique(lines.column(1), return_inverse=True)
-    return {name: _qrels(lines, np.flatnonzero(group == index)) for index, name in enumerate(names.tolist())}
+    topics, groups, parts = Numbered(), Numbered(), []
+    for lines in Lines.read(path, 4, "topic, group, docno, grade"):
+        table = lines.table
+        numbers = topics.of(table, 0), groups.of(table, 1)
+        parts.append((*numbers, table.words(2), lines.grades(), lines.number))
+    topic, group, *columns = joined(parts)
+    codes, topic = topics.ordered(topic)
+    names, group = groups.ordered(group)
+    qrels = {}
+    for index, name in enumerate(names.tolist()):
+        is_own = group == index
+        used, of_group = np.unique(topic[is_own], return_inverse=True)
+        own = of_group.astype(np.int32), *(column[is_own] for column in columns)
+        qrels[name.encode(BYTES)] = _qrels(path, codes[used], *own)
+    return qrels
 
 
-def _qrels(lines: Lines, row: NDArray[np.intp]) -> QrelsColumns:
-    codes, topic = _topics(lines.column(0)[row])
+def _qrels(
+    path: str,
+    codes: NDArray[np.str_],
+    topic: NDArray[np.int32],
+    docno: NDArray[np.bytes_],
+    grade: NDArray[np.int32],
+    number: NDArray[np.int32],
+) -> QrelsColumns:
     order = np.argsort(topic, kind="stable")
-    row, topic = row[order], topic[order]
-    docno = lines.column(2)[row]
-    repeated = repeated_rows(topic, docno)
-    if len(repeated):
-        raise FileError(lines.path, _repeated_document(lines, row[repeated[0]]), status=NOT_COMPUTED)
-    return QrelsColumns(codes, topic, docno, _grades(lines)[row])
+    topic, docno = topic[order], docno[order]
+    for row in repeated_rows(topic, docno)[:1].tolist():
+        raise _repeated(path, number[order[row]], docno[row], codes[topic[row]])
+    return QrelsColumns(codes, topic, docno, grade[order])
 
 
-def _repeated_document(lines: Lines, row: int) -> str:
-    docno, topic = lines.word(row, 2).decode(errors="replace"), lines.word(row, 0).decode(errors="replace")
-    return f"line {lines.number[row]}: document {docno} of topic {topic} is repeated"
-
-
-def _grades(lines: Lines) -> NDArray[np.int32]:
-    plain = lines.whole_numbers(3)
-    if plain is not None:
-        return plain
-    words, word_of_row = np.unique(lines.column(3), return_inverse=True)
-    grades = np.zeros(len(words), dtype=np.int32)
-    for index, word in enumerate(words.tolist()):
-        match = re.fullmatch(GRADE, word)
-        if match is None:
-            number, shown = lines.number[np.argmax(word_of_row == index)], word.decode(errors="replace")
-            raise FileError(lines.path, f"line {number}: grade {shown!r} is not a whole number")
-        grades[index] = int(match[1])
-    return grades[word_of_row]
+def _repeated(path: str, number: int, docno: bytes, topic: str) -> FileError:
+    names = docno.decode(errors="replace"), topic.encode(BYTES).decode(errors="replace")
+    message = "line {}: document {} of topic {} is repeated".format(number, *names)
+    return FileError(path, message, status=NOT_COMPUTED)
 
 
 def read_preferences(path: str, *, from_qrels: bool) -> dict[bytes, list[Preference]]:
     """Read preferences, by topic. In qrels, a group (the second column) prefers a higher grade to a lower one."""
-    if from_qrels:
-        lines = Lines.read(path, 4, "topic, group, docno, grade")
-        part, docno = [b"0"] * len(lines.number), 2
-    else:
-        lines = Lines.read(path, 5, "topic, group, part of the group, docno, level")
-        part, docno = lines.column(2).tolist(), 3
+    header = "topic, group, docno, grade" if from_qrels else "topic, group, part of the group, docno, level"
+    width = 4 if from_qrels else 5
     by_topic: dict[bytes, list[Preference]] = defaultdict(list)
-    topics, groups, docnos = (lines.column(n).tolist() for n in (0, 1, docno))
-    levels = lines.numbers(docno + 1, "level").tolist()
-    for topic, *preference in zip(topics, groups, part, docnos, levels, strict=True):
-        by_topic[topic].append(Preference(*preference))
+    for lines in Lines.read(path, width, header):
+        topics, groups, *parts, docnos = (lines.table.words(n).tolist() for n in range(width - 1))
+        (part,) = parts or ([b"0"] * len(topics),)
+        levels = lines.numbers(width - 1, "level").tolist()
+        for topic, *preference in zip(topics, groups, part, docnos, levels, strict=True):
+            by_topic[topic].append(Preference(*preference))
     return dict(sorted(by_topic.items()))
 
 
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
     """Read mean and standard deviation, by topic and measure: topic, measure, mean, deviation."""
-    lines = Lines.read(path, 4, "topic, measure, mean, standard deviation")
-    topics, measures = ([word.decode(BYTES) for word in lines.column(n).tolist()] for n in (0, 1))
-    numbers = zip(*(lines.numbers(n, "number").tolist() for n in (2, 3)), strict=True)
-    return dict(zip(zip(topics, measures, strict=True), numbers, strict=True))
-
-
-def _topics(column: NDArray[np.bytes_]) -> tuple[NDArray[np.str_], NDArray[np.int32]]:
-    """Codes sorted by bytes, and the index of each line's code. Fast if the lines of a topic are together."""
-    is_new = np.append(True, column[1:] != column[:-1])
-    codes, index = np.unique(column[is_new], return_inverse=True)
-    topic = index.astype(np.int32)[np.cumsum(is_new) - 1]
-    return np.array([code.decode(BYTES) for code in codes.tolist()], dtype=np.str_), topic
+    zscores: dict[tuple[str, str], tuple[float, float]] = {}
+    for lines in Lines.read(path, 4, "topic, measure, mean, standard deviation"):
+        names = ([word.decode(BYTES) for word in lines.table.words(n).tolist()] for n in (0, 1))
+        numbers = (lines.numbers(n, "number").tolist() for n in (2, 3))
+        zscores |= zip(zip(*names, strict=True), zip(*numbers, strict=True), strict=True)
+    return zscores
 
 
 def repeated_rows(topic: NDArray[np.int32], docno: NDArray[np.bytes_]) -> NDArray[np.intp]:
-    """Rows whose topic and docno are in an earlier row. Hashes select candidates; their bytes are compared."""
-    mixed = topic.astype(np.uint64)
-    for key in byte_keys(docno):
-        mixed = (mixed ^ key) * MULTIPLIER
-        mixed ^= mixed >> HALF
-    ordered = np.sort(mixed)
-    same = ordered[1:][ordered[1:] == ordered[:-1]]
-    if not len(same):
+    """Rows whose topic and docno are in an earlier row."""
+    if not may_repeat(topic, docno):
         return np.zeros(0, dtype=np.intp)
-    seen: set[tuple[int, bytes]] = set()
-    repeated = []
-    for row in np.flatnonzero(np.isin(mixed, same)).tolist():
-        name = (int(topic[row]), bytes(docno[row]))
-        if name in seen:
-            repeated.append(row)
-        seen.add(name)
-    return np.array(repeated, dtype=np.intp)
+    order = np.lexsort((*reversed(byte_keys(docno)), topic))  # equal rows keep their order
+    is_same = (topic[order[1:]] == topic[order[:-1]]) & (docno[order[1:]] == docno[order[:-1]])
+    return np.sort(order[1:][is_same])

@@ -123,6 +123,53 @@ def byte_keys(docno: NDArray[np.bytes_]) -> list[NDArray[np.uint64]]:
     return [matrix[:, word].astype(np.uint64) for word in range(words)]
 
 
+PART = 1 << 14  # rows that are searched for repetitions at once: they fit the processor's cache
+
+
+def may_repeat(topic_index: NDArray[np.int32], docno: NDArray[np.bytes_]) -> bool:
+    """Return whether two rows may have the same topic and docno; a yes needs a closer look, a no is certain.
+
+    Such rows have equal digests, and most runs have no equal ones.
+    """
+    # Parts are cut between topics, nowhere if topics alternate.
+    n = len(topic_index)
+    parts = [0, n]
+    if not (topic_index[1:] < topic_index[:-1]).any():
+        starts = np.append(np.flatnonzero(topic_index[1:] != topic_index[:-1]) + 1, n)
+        cuts = starts[np.searchsorted(starts, np.arange(PART, n, PART))]
+        parts = [0, *sorted({*cuts.tolist(), n})]  # np.unique would import numpy.ma, which takes 20 ms
+    for first, end in pairwise(parts):
+        digest = topic_index[first:end].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        for key in byte_keys(docno[first:end]):
+            digest = (digest ^ key) * np.uint64(0xBF58476D1CE4E5B9)
+            digest ^= digest >> np.uint64(31)
+        if has_equal(digest):
+            return True
+    return False
+
+
+def has_equal(digest: NDArray[np.uint64]) -> bool:
+    """Return whether two of some well-mixed numbers are equal; faster than sorting them.
+
+    Each number writes its position into a slot of a table; the last writer of a slot wins. Of two equal numbers at
+    least one loses. Each loser is compared with the winner of its slot, and enters the next round with other bits;
+    the few losers that remain after three rounds are sorted.
+    """
+    bits = max(8, (2 * len(digest)).bit_length())
+    slots = np.empty(1 << bits, dtype=np.int32)
+    for shift in (64 - bits, 40 - bits // 2, 2):
+        slot = ((digest >> np.uint64(max(0, shift))) & np.uint64((1 << bits) - 1)).astype(np.intp)
+        place = np.arange(len(digest), dtype=np.int32)
+        slots[slot] = place
+        winner = slots[slot]
+        lost = np.flatnonzero(winner != place)
+        if (digest[lost] == digest[winner[lost]]).any():
+            return True
+        digest = digest[lost]
+    digest = np.sort(digest)
+    return bool((digest[1:] == digest[:-1]).any())
+
+
 def trec_order(
     topic_index: NDArray[np.int32], docno: NDArray[np.bytes_], score: NDArray[np.float64]
 ) -> NDArray[np.intp]:

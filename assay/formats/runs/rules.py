@@ -4,7 +4,6 @@ The forms are by the names that protocols give them. Once the lines of a run are
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.errors import plural
 from assay.formats.reports import DISTINCT, FIRST_LINES, Tally
-from assay.formats.runs.columns import byte_keys
+from assay.formats.runs.columns import PART, byte_keys, may_repeat
 from assay.formats.separated import columns_named, n_columns, quoted
 from assay.protocols.schema import Protocol, RunFormat, RunRules, Separator, Ties, TopicDocuments
 
@@ -274,7 +273,6 @@ NOUNS = {
     "passage": ("passage", "passages"),
     "generated-answer": ("answer", "answers"),
 }
-PART = 1 << 14  # rows that are searched for repetitions at once
 
 # Whether a docno is in the collection, and of the right unit.
 FIT, ABSENT, OTHER_UNIT = 0, 1, 2
@@ -421,19 +419,7 @@ def _report_others(
 
 
 def _check_repeated(rows: RunRows, noun: str, tally: Tally) -> None:
-    # Two rows that name the same document and topic have equal hashes. Most runs have no equal ones, and are done.
-    digest = rows.topic_index.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    for key in byte_keys(rows.docno):
-        digest = (digest ^ key) * np.uint64(0xBF58476D1CE4E5B9)
-        digest ^= digest >> np.uint64(31)
-    # Parts fit the processor's cache. They are cut between topics, nowhere if topics alternate.
-    n, step = len(rows.topic_index), np.diff(rows.topic_index)
-    parts = [0, n]
-    if not (step < 0).any():
-        starts = np.append(np.flatnonzero(step) + 1, n)
-        cuts = starts[np.searchsorted(starts, np.arange(PART, n, PART))]
-        parts = [0, *sorted({*cuts.tolist(), n})]  # np.unique would import numpy.ma, which takes 20 ms
-    if not any(has_equal(digest[first:end]) for first, end in pairwise(parts)):
+    if not may_repeat(rows.topic_index, rows.docno):
         return
     keys: list[NDArray[Any]] = [rows.number, *reversed(byte_keys(rows.docno)), rows.topic_index]
     order = np.lexsort(keys)
@@ -454,28 +440,6 @@ def _check_repeated(rows: RunRows, noun: str, tally: Tally) -> None:
     rest = len(again) - FIRST_LINES
     if rest > 0:
         tally.error(*complaint, n=rest)
-
-
-def has_equal(digest: NDArray[np.uint64]) -> bool:
-    """Return whether two of some well-mixed numbers are equal; faster than sorting them.
-
-    Each number writes its position into a slot of a table; the last writer of a slot wins. Of two equal numbers at
-    least one loses. Each loser is compared with the winner of its slot, and enters the next round with other bits;
-    the few losers that remain after three rounds are sorted.
-    """
-    bits = max(8, (2 * len(digest)).bit_length())
-    slots = np.empty(1 << bits, dtype=np.int32)
-    for shift in (64 - bits, 40 - bits // 2, 2):
-        slot = ((digest >> np.uint64(max(0, shift))) & np.uint64((1 << bits) - 1)).astype(np.intp)
-        place = np.arange(len(digest), dtype=np.int32)
-        slots[slot] = place
-        winner = slots[slot]
-        lost = np.flatnonzero(winner != place)
-        if (digest[lost] == digest[winner[lost]]).any():
-            return True
-        digest = digest[lost]
-    digest = np.sort(digest)
-    return bool((digest[1:] == digest[:-1]).any())
 
 
 def check_tags(tags: Mapping[bytes, tuple[int, int]], rules: RunRules, tally: Tally) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from assay.errors import Refused
 from assay.formats.compression import Limits, UnpackedFile, Unreadable, is_packed, opened, unpack
-from assay.trec_eval.files import FileError, read_file
+from assay.trec_eval.files import FileError, read_blocks
 
 TEXT = b"".join(b"line %d\n" % number for number in range(200_000))
 
@@ -138,7 +138,7 @@ def test_trec_eval_refuses_the_same_files_in_its_own_words(name: str, tmp_path: 
     path.write_bytes(BROKEN[name][0]())
 
     with pytest.raises(FileError, match=r"run\.gz: cannot be decompressed: The "):
-        read_file(str(path))
+        list(read_blocks(str(path)))
 
 
 def test_plain_text_has_no_ratio() -> None:

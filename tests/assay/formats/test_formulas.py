@@ -14,7 +14,7 @@ from assay.errors import BadFile
 from assay.formats.documents.dump import INDEX_CHUNK, Reader
 from assay.formats.documents.index_rows import NO_WIDTH
 from assay.formats.formulas import read_files, read_index
-from assay.formats.runs.rules import has_equal
+from assay.formats.runs.columns import has_equal
 from assay.formats.tokens import Text, as_bytes, decimals, spans, whole_numbers
 from assay.formulas import PLACES
 from assay.formulas.columns import Formulas

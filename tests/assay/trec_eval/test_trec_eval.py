@@ -673,3 +673,19 @@ def test_the_order_of_lines_never_changes_what_is_printed(
 
     assert before.status == 0
     assert after.lines == before.lines
+
+
+@pytest.mark.parametrize("size", [1, 20, 1000])
+def test_errors_name_the_line_however_a_file_is_cut_into_blocks(
+    files: Files, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr("assay.trec_eval.files.BLOCK", size)
+    run = "\ufeff# a comment\r\n1 Q0 a 1 2.5 x\n\n1 Q0 b 2 1.5 x extra\n1 Q0 a 3 0.5 x"
+
+    right = files.evaluate("1 0 a 1\n", run.removesuffix("\n1 Q0 a 3 0.5 x"))
+    repeated = files.evaluate("1 0 a 1\n", run)
+    wrong = files.evaluate("1 0 a 1\n", run.replace("0.5", "half"))
+
+    assert right.values["num_ret", "all"] == "2"
+    assert "line 5: document a of topic 1 is repeated" in repeated.error
+    assert "line 5: score 'half' is not a finite number" in wrong.error
