@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.formats.qrels.columns import MissingParts, QrelsColumns
-from assay.formats.runs.columns import Ranked, byte_keys
+from assay.formats.runs.columns import Ranked, byte_keys, order_in_topics
 from assay.protocols.measures import QrelsKind
 
 Remembered = TypeVar("Remembered")
@@ -201,7 +201,7 @@ class JudgedDocuments:
         """The best possible ranking, of every judged document, highest grade first."""
         is_judged = self._counts & (self.grade >= 0)
         topic, grade = self.topic[is_judged], self.grade[is_judged]
-        order = np.lexsort((-grade, topic))
+        order = order_in_topics(topic, -grade)
         rank = position_in_topic(topic, self.n_topics) + 1
         return Hits(topic, rank, grade[order], self.n_graded(0))
 
@@ -281,18 +281,17 @@ class _Table:
         self.bits = max(4, (8 * len(topic)).bit_length())
         self.slots = np.full(1 << self.bits, EMPTY, dtype=np.int32)
         self.digest = self._digest(_salts(topic), self.keys)
-        entry = np.arange(len(topic))
-        slot = self._slot(self.digest)
+        self.marks = np.zeros(len(self.slots), dtype=np.uint8)
+        entry, slot = np.arange(len(topic), dtype=np.int32), self._slot(self.digest)
+        self.marks[slot] = self._mark(self.digest)
         while len(entry):
             is_free = self.slots[slot] == EMPTY
             # if several entries have the same slot, the last one gets it
             self.slots[slot[is_free]] = entry[is_free]
             is_out = self.slots[slot] != entry
+            if len(entry) == len(topic):  # all entries are still where they belong
+                self.marks[slot[is_out]] = SEVERAL
             entry, slot = entry[is_out], self._next_slot(slot[is_out])
-        slot = self._slot(self.digest)
-        self.marks = np.zeros(len(self.slots), dtype=np.uint8)
-        self.marks[slot] = self._mark(self.digest)
-        self.marks[np.bincount(slot, minlength=len(self.marks)) > 1] = SEVERAL
 
     def _mark(self, digest: NDArray[np.uint64]) -> NDArray[np.uint8]:
         """Seven bits of each digest, as an odd number: neither 0 nor `SEVERAL`."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import plural
-from assay.formats.runs.columns import RunColumns, byte_keys
+from assay.formats.runs.columns import RunColumns, byte_keys, order_in_topics
 from assay.protocols.schema import EVERY_RANK
 
 
@@ -177,8 +177,7 @@ def union(tops: Sequence[Top], codes: NDArray[np.str_]) -> PooledUnits:
     docno = np.concatenate([np.empty(0, dtype="S1"), *(top.docno for top in tops)])
     rank = np.concatenate([np.empty(0, dtype=np.int32), *(top.rank for top in tops)])
     run = np.repeat(np.arange(len(tops), dtype=np.int32), [len(top.rank) for top in tops])
-    keys: list[NDArray[Any]] = [*reversed(byte_keys(docno)), topic_index]
-    order = np.lexsort(keys)  # stable: the runs of a unit keep their order
+    order = order_in_topics(topic_index, *byte_keys(docno))  # the runs of a unit keep their order
     topic_index, docno = topic_index[order], docno[order]
     is_first = begins(topic_index, docno)
     return PooledUnits(

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from assay.formats.compression import ANY_SIZE, Unreadable, is_packed, opened, unpack
 from assay.formats.qrels.columns import QrelsColumns
-from assay.formats.runs.columns import RunColumns, byte_keys, may_repeat, sorted_topics, trec_order
+from assay.formats.runs.columns import (
+    RunColumns,
+    byte_keys,
+    may_repeat,
+    order_in_topics,
+    sorted_topics,
+    trec_order,
+)
 from assay.formats.text import without_marks
 from assay.formats.tokens import Places, Table, Text, floats, spans
 from assay.trec_eval.options import NOT_COMPUTED, UNREADABLE, TrecEvalError
@@ -107,7 +114,7 @@ class Lines(NamedTuple):
 
         Raises FileError: a word is not a whole number.
         """
-        plain = self.table.ranks(3)
+        plain = self.table.grades(3)
         if plain is not None:
             return plain
         words, word_of_line = np.unique(self.table.words(3), return_inverse=True)
@@ -321,6 +328,6 @@ def repeated_rows(topic: NDArray[np.int32], docno: NDArray[np.bytes_]) -> NDArra
     """Rows whose topic and docno are in an earlier row."""
     if not may_repeat(topic, docno):
         return np.zeros(0, dtype=np.intp)
-    order = np.lexsort((*reversed(byte_keys(docno)), topic))  # equal rows keep their order
+    order = order_in_topics(topic, *byte_keys(docno))
     is_same = (topic[order[1:]] == topic[order[:-1]]) & (docno[order[1:]] == docno[order[:-1]])
     return np.sort(order[1:][is_same])

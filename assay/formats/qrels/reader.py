@@ -24,7 +24,7 @@ from assay.formats.qrels.columns import LAYOUTS, REPEATS, PartRow, columns_of, l
 from assay.formats.qrels.columns import QrelsColumns as QrelsColumns
 from assay.formats.qrels.columns import columns_from as columns_from
 from assay.formats.qrels.tables import Row, header_of, json_rows, table_rows
-from assay.formats.runs.columns import byte_keys, sorted_topics
+from assay.formats.runs.columns import byte_keys, order_in_topics, sorted_topics
 from assay.formats.runs.rows import MAX_DOCNO, MAX_TOPIC, width_hint
 from assay.formats.runs.rules import SEPARATORS
 from assay.formats.separated import SeparatedLines, cells, columns_named, n_columns, quoted
@@ -334,7 +334,7 @@ def sorted_columns(
     """Qrels from rows in any order; None if a document of a topic is repeated."""
     topics, topic_index = sorted_topics(codes, topic_index)
     keys = byte_keys(docno)
-    order = np.lexsort([*reversed(keys), topic_index.astype(np.uint64)])
+    order = order_in_topics(topic_index, *keys)
     topic_index = topic_index[order]
     is_same = topic_index[1:] == topic_index[:-1]
     for key in keys:

@@ -191,16 +191,22 @@ def score_order(topic_index: NDArray[np.int32], score: NDArray[np.float64]) -> N
     by_topic = np.argsort(topic_index, kind="stable")
     if _is_ordered(topic_index[by_topic], score[by_topic]):
         return by_topic
+    return order_in_topics(topic_index, -score)
+
+
+def order_in_topics(topic_index: NDArray[np.integer], *keys: NDArray[Any]) -> NDArray[np.intp]:
+    """The permutation that sorts rows by topic, then by keys, the first one first; equal rows keep their order."""
+    by_topic = np.argsort(topic_index, kind="stable")
     starts = np.flatnonzero(np.diff(topic_index[by_topic], prepend=-1))
-    if len(starts) * FEW > len(score):
-        return np.lexsort((-score, topic_index))
-    # Each topic alone is sorted in a third of the time that both keys take.
-    key = -score[by_topic]
+    if len(starts) * FEW > len(topic_index):
+        return np.lexsort((*reversed(keys), topic_index))
+    # Each topic alone is sorted in a quarter of the time that all together take.
+    by_key = [key[by_topic] for key in reversed(keys)]
     inside = [
-        begin + np.argsort(key[begin:end], kind="stable") for begin, end in pairwise([*starts, len(key)])
+        begin + np.lexsort([key[begin:end] for key in by_key])
+        for begin, end in pairwise([*starts.tolist(), len(by_topic)])
     ]
-    order: NDArray[np.intp] = by_topic[np.concatenate(inside)]
-    return order
+    return by_topic[np.concatenate(inside)] if inside else by_topic
 
 
 FEW = 50  # rows of a topic, below which one sort of all topics is faster

@@ -298,6 +298,8 @@ class _Check:
         if self.tally.has_unrepairable_errors:
             return None
         rows = {name: column for name, column in self.rows._asdict().items() if name not in CHECKED_ONLY}
+        if not self.warns and not self.tally.has_errors:
+            self.rows = NO_ROWS  # only reports and warnings have line numbers
         columns, order = RunColumns.ordered(**rows, ties=self.reader.form.ties)
         if self.warns:
             warn_of_rows(self.rows, columns, order, self.expected, self.reader.form, self.tally)

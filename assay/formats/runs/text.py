@@ -21,8 +21,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.formats.compression import Limits, Unreadable, utf16_of
 from assay.formats.reports import FIRST_LINES, Tally
@@ -359,12 +361,13 @@ class LineReader:
             codes = [numbers.setdefault(code, len(numbers)) for code in part.codes]
             renumbered = np.array(codes, dtype=np.int32)
             index.append(renumbered[part.topic_index] if codes else part.topic_index)
-        columns = {
-            name: np.concatenate([getattr(part, name) for part in parts])
-            for name in ("docno", "rank", "score", "number", "post", "label")
-            if getattr(parts[0], name) is not None
-        }
-        return RunRows([code.decode() for code in numbers], np.concatenate(index), **columns)
+        columns: dict[str, list[NDArray[Any]]] = {"topic_index": index}
+        for name in ("docno", "rank", "score", "number", "post", "label"):
+            if getattr(parts[0], name) is not None:
+                columns[name] = [getattr(part, name) for part in parts]
+        del parts, part, index  # the parts of a column are freed when it is complete
+        joined = {name: np.concatenate(columns.pop(name)) for name in list(columns)}
+        return RunRows([code.decode() for code in numbers], **joined)
 
     def _take(self, number: int, chunk: bytes) -> None:
         if self.form is None:
