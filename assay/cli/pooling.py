@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from assay.formats.runs.citations import CitedPost, PostLookup
 from assay.formats.runs.reader import UNUSED_RANKS, check_run
 from assay.formats.topics.codes import read_topic_codes
 from assay.formulas.columns import Formulas
-from assay.pools.strategies import PoolInput
+from assay.pools.strategies import PoolInput, as_pooled
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Protocol
 from assay.research.pooling import formula_lookup
@@ -85,8 +85,13 @@ class Pooled(NamedTuple):
     formulas: Formulas | None
 
 
-def read_pooled(arguments: argparse.Namespace, protocol: Protocol, topics: list[str] | None) -> Pooled:
-    """Read the runs of the manifest.
+def read_pooled(
+    arguments: argparse.Namespace,
+    protocol: Protocol,
+    topics: list[str] | None,
+    depths: Mapping[str, int] | None = None,
+) -> Pooled:
+    """Read the runs of the manifest; with depths, only the ranks that a pool to these depths reads.
 
     Raises:
         RunsRefused: Some runs have errors; the reports are printed.
@@ -108,7 +113,8 @@ def read_pooled(arguments: argparse.Namespace, protocol: Protocol, topics: list[
         if checked.columns is None:
             rejected.append((checked.report, str(run.file)))
         else:
-            inputs.append(PoolInput(checked.columns, run.team, run.tag, run.kind, run.pooled_as))
+            read = PoolInput(checked.columns, run.team, run.tag, run.kind, run.pooled_as)
+            inputs.append(read if depths is None else as_pooled(read, protocol, depths))
     for report, path in rejected:
         print_report(report, path, sys.stderr)
     if rejected:

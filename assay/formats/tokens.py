@@ -7,11 +7,12 @@ rounded exactly as Python's float() rounds them.
 
 import re
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+PARTS = 100  # that become one block
 NARROW = 64  # bytes; `Table` declines wider words
 # No-break space, soft hyphen, zero-width and direction marks, word joiner, a byte-order mark inside the text.
 INVISIBLE = re.compile(rb"\xc2[\xa0\xad]|\xe2\x80[\x8b-\x8f\xa8-\xaf]|\xe2\x81\xa0|\xef\xbb\xbf")
@@ -136,6 +137,34 @@ class Table:
         length = length - 2 * has_zero
         grade = whole_numbers(self._text, start, length) if length.min() > 0 else None
         return None if grade is None else np.where(is_negative, -grade, grade)
+
+
+class Parts:
+    """Columns that are read in parts. Many parts become one block, so that the next ones use their memory again."""
+
+    def __init__(self) -> None:
+        self._parts: list[dict[str, NDArray[Any]]] = []
+        self._blocks: list[dict[str, NDArray[Any]]] = []
+
+    def add(self, **columns: NDArray[Any] | None) -> None:
+        """Add a part. All parts have the same columns, some of which may be None."""
+        self._parts.append({name: column for name, column in columns.items() if column is not None})
+        if len(self._parts) == PARTS:
+            self._blocks.append(_joined(self._parts))
+
+    def joined(self) -> dict[str, NDArray[Any]]:
+        """The whole columns, which are forgotten; empty if there are no parts."""
+        self._blocks += self._parts
+        self._parts = []
+        return _joined(self._blocks)
+
+
+def _joined(parts: list[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """The columns of parts, each of which loses a column when it is joined."""
+    names = list(parts[0]) if parts else []
+    columns = {name: np.concatenate([part.pop(name) for part in parts]) for name in names}
+    parts.clear()
+    return columns
 
 
 def _is_plain(lines: bytes) -> bool:

@@ -218,6 +218,21 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
+# Strategies that read no rank below the depth of a run. Instances of formulas are gathered from all ranks.
+READ_TO_DEPTH = frozenset({"top-k", "round-robin-until", "top-k-by-score", "known-item"})
+
+
+def as_pooled(run: PoolInput, protocol: Protocol, depth: Mapping[str, int] | None = None) -> PoolInput:
+    """The run with only the ranks that its pool reads, so that many runs fit into memory; `depth` as in `build_pool`.
+
+    Raises PoolError: as `with_depth`.
+    """
+    if has_members(protocol) or protocol.pool.strategy not in READ_TO_DEPTH:
+        return run
+    (most,) = depths_of([run], protocol.runs, depth)
+    return replace(run, columns=run.columns.cut(most))
+
+
 def depths_of(
     inputs: Sequence[PoolInput], rules: RunRules, depth: Mapping[str, int] | None = None
 ) -> list[int]:

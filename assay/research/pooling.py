@@ -26,6 +26,7 @@ from assay.pools.strategies import (
     BuiltPool,
     ByTopic,
     PoolInput,
+    as_pooled,
     beyond_limit,
     build_pool,
     check_strategies,
@@ -92,7 +93,7 @@ def pool(
     read = [read_index([Path(path) for path in formulas])] if formulas else [None]
     codes = read_topic_codes(Path(topics)) if isinstance(topics, (str, Path)) else topics
     lookup = formula_lookup(read[0])
-    inputs, sources = _read(runs, rules, kinds, teams, None if codes is None else list(codes), lookup)
+    inputs, sources = _read(runs, rules, kinds, teams, depths, None if codes is None else list(codes), lookup)
     return build(
         inputs,
         sources,
@@ -171,10 +172,11 @@ def _read(
     protocol: Protocol,
     kinds: Mapping[str, str],
     teams: Mapping[str, str],
+    depths: Mapping[str, int],
     topics: Sequence[str] | None,
     lookup: FormulaLookup | None,
 ) -> tuple[list[PoolInput], list[Source]]:
-    """The runs, each with its file or name, and its digest."""
+    """The runs to their depths, each with its file or name, and its digest."""
     if not protocol.runs.keys:
         raise InputError(f"the protocol {protocol.slug} has no runs to pool")
     if isinstance(runs, (str, Path)):
@@ -192,7 +194,7 @@ def _read(
         if kind not in protocol.runs.keys:
             raise InputError(f"{name}: kind {kind!r} is not one of {', '.join(protocol.runs.keys)}")
         columns, source = _run(name, values, protocol, topics, lookup)
-        inputs.append(PoolInput(columns, team, name, kind, pooled_as))
+        inputs.append(as_pooled(PoolInput(columns, team, name, kind, pooled_as), protocol, depths))
         sources.append(source)
     return inputs, sources
 

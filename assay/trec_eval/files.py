@@ -8,7 +8,7 @@ ids are bytes.
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from assay.formats.runs.columns import (
     trec_order,
 )
 from assay.formats.text import without_marks
-from assay.formats.tokens import Places, Table, Text, floats, spans
+from assay.formats.tokens import Parts, Places, Table, Text, floats, spans
 from assay.trec_eval.options import NOT_COMPUTED, UNREADABLE, TrecEvalError
 
 HASH, NEWLINE = 35, 10
@@ -201,12 +201,13 @@ def read_run(path: str, judged_topics: Collection[str]) -> TrecRun:
 
     A document that is repeated in a judged topic is an error; topics that are not judged are not checked.
     """
-    topics, parts = Numbered(), []
+    topics, parts = Numbered(), Parts()
     for lines in Lines.read(path, 6, "topic, Q0, docno, rank, score, tag", allows_more=True):
         table = lines.table
-        parts.append((topics.of(table, 0), table.words(2), lines.numbers(4, "score"), lines.number))
+        score = lines.numbers(4, "score")
+        parts.add(topic=topics.of(table, 0), docno=table.words(2), score=score, number=lines.number)
     tag = bytes(table.words(5)[-1])
-    topic, docno, score, number = joined(parts)
+    topic, docno, score, number = parts.joined().values()
     repeated = repeated_rows(topic, docno)  # topics are still in the order of the file, which makes it faster
     codes, topic = topics.ordered(topic)
     for row in repeated.tolist():
@@ -238,44 +239,31 @@ class Numbered:
         return sorted_topics([word.decode(BYTES) for word in self._numbers], numbers)
 
 
-def joined(parts: list[tuple[NDArray[Any], ...]]) -> list[NDArray[Any]]:
-    """The columns of blocks. Each block's part of a column is forgotten when the column is complete."""
-    columns = [list(column) for column in zip(*parts, strict=True)]
-    parts.clear()
-    complete = []
-    for column in columns:
-        complete.append(np.concatenate(column))
-        column.clear()
-    return complete
-
-
 def read_qrels(path: str) -> QrelsColumns:
     """Read qrels: topic, 0, docno, grade."""
-    topics = Numbered()
-    parts = [
-        (topics.of(lines.table, 0), lines.table.words(2), lines.grades(), lines.number)
-        for lines in Lines.read(path, 4, "topic, 0, docno, grade")
-    ]
-    topic, *columns = joined(parts)
+    topics, parts = Numbered(), Parts()
+    for lines in Lines.read(path, 4, "topic, 0, docno, grade"):
+        table = lines.table
+        parts.add(topic=topics.of(table, 0), docno=table.words(2), grade=lines.grades(), number=lines.number)
+    topic, *columns = parts.joined().values()
     return _qrels(path, *topics.ordered(topic), *columns)
 
 
 def read_grouped_qrels(path: str) -> dict[bytes, QrelsColumns]:
     """Read the qrels of several groups of assessors, by the name in the second column, sorted."""
-    topics, groups, parts = Numbered(), Numbered(), []
+    topics, groups, parts = Numbered(), Numbered(), Parts()
     for lines in Lines.read(path, 4, "topic, group, docno, grade"):
-        table = lines.table
-        numbers = topics.of(table, 0), groups.of(table, 1)
-        parts.append((*numbers, table.words(2), lines.grades(), lines.number))
-    topic, group, *columns = joined(parts)
+        table, columns = lines.table, {"grade": lines.grades(), "number": lines.number}
+        parts.add(topic=topics.of(table, 0), group=groups.of(table, 1), docno=table.words(2), **columns)
+    topic, group, *own = parts.joined().values()
     codes, topic = topics.ordered(topic)
     names, group = groups.ordered(group)
     qrels = {}
     for index, name in enumerate(names.tolist()):
         is_own = group == index
         used, of_group = np.unique(topic[is_own], return_inverse=True)
-        own = of_group.astype(np.int32), *(column[is_own] for column in columns)
-        qrels[name.encode(BYTES)] = _qrels(path, codes[used], *own)
+        columns_of_group = (column[is_own] for column in own)
+        qrels[name.encode(BYTES)] = _qrels(path, codes[used], of_group.astype(np.int32), *columns_of_group)
     return qrels
 
 

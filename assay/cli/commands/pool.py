@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     protocol, topics = read_protocol_and_topics(arguments)
     depths = dict(arguments.depth)
     protocol = ready(protocol, depths, arguments.order)
-    inputs, reports, formulas = read_pooled(arguments, protocol, topics)
+    inputs, reports, formulas = read_pooled(arguments, protocol, topics, depths)
     # Name and sha256 of the files of which the pool was built, without the runs
     sources: dict[str, Any] = {}
     for option in ("known_items", "nuggets", "top_up", "votes", "top_up_members"):

@@ -5,7 +5,7 @@ Where a protocol says so, ties keep the order of the file, or have that of the r
 order of the run: no reader of the columns sorts them again. The rank column is stored as it is in the file.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
@@ -52,6 +52,15 @@ class RunColumns:
     def offsets(self) -> NDArray[np.int64]:
         """(t + 1,) topic i has the rows from offsets[i] up to, not including, offsets[i + 1]."""
         return np.searchsorted(self.topic_index, np.arange(len(self.topics) + 1)).astype(np.int64)
+
+    def cut(self, depth: int) -> "RunColumns":
+        """The first `depth` documents of each topic, with all topics."""
+        place = np.arange(len(self)) - self.offsets[self.topic_index]
+        if not (is_kept := place < depth).all():
+            arrays = {name: getattr(self, name) for name in (*REQUIRED[1:], *OPTIONAL)}
+            cut = {name: array[is_kept] for name, array in arrays.items() if array is not None}
+            return replace(self, **cut)
+        return self
 
     @classmethod
     def ordered(
@@ -184,7 +193,7 @@ def trec_order(
     return order
 
 
-def score_order(topic_index: NDArray[np.int32], score: NDArray[np.float64]) -> NDArray[np.intp]:
+def score_order(topic_index: NDArray[np.int32], score: NDArray[Any]) -> NDArray[np.intp]:
     """The permutation that sorts rows by topic, then by score descending; ties keep their order."""
     if _is_ordered(topic_index, score):
         return np.arange(len(score))
@@ -236,7 +245,7 @@ def _by_docno(rows: NDArray[np.intp], tied: NDArray[np.bool_], docno: NDArray[np
     return ordered
 
 
-def _is_ordered(topic_index: NDArray[np.int32], score: NDArray[np.float64]) -> bool:
+def _is_ordered(topic_index: NDArray[np.int32], score: NDArray[Any]) -> bool:
     """Return whether topics never decrease, and scores never increase inside a topic."""
     step = np.diff(topic_index)
     return bool(((step > 0) | ((step == 0) & (score[1:] <= score[:-1]))).all())

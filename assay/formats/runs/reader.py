@@ -34,7 +34,7 @@ from assay.errors import InputError, InputWarning, plural
 from assay.formats.compression import ANY_SIZE, Limits, Unreadable, opened, unpack, utf16_of
 from assay.formats.reports import FIRST_LINES, Report, Tally
 from assay.formats.runs.answers import MAX_LINE, AnswerReader
-from assay.formats.runs.columns import RunColumns, tied_rows
+from assay.formats.runs.columns import RunColumns, score_order, tied_rows
 from assay.formats.runs.formulas import FormulaLookup, check_formulas
 from assay.formats.runs.rules import (
     NO_ROWS,
@@ -461,7 +461,7 @@ def report_missing(topics: Collection[str], expected: Expected, tally: Tally) ->
 
 
 def _warn_of_ranks(columns: RunColumns, number: NDArray[np.int64], tally: Tally) -> None:
-    by_rank = np.lexsort((columns.rank, columns.topic_index))
+    by_rank = score_order(columns.topic_index, -columns.rank)
     disagrees = np.zeros(len(columns), dtype=np.bool_)
     disagrees[by_rank] = columns.score[by_rank] != columns.score
     message = "the rank column disagrees with the order by score"

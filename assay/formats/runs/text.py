@@ -21,10 +21,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.formats.compression import Limits, Unreadable, utf16_of
 from assay.formats.reports import FIRST_LINES, Tally
@@ -33,7 +31,7 @@ from assay.formats.runs.rows import RANK, SCORE, Rows, read_slow_path
 from assay.formats.runs.rules import NO_ROWS, Expected, LineForm, RunRows
 from assay.formats.separated import SeparatedLines, cells
 from assay.formats.text import visible
-from assay.formats.tokens import Table
+from assay.formats.tokens import Parts, Table
 
 UTF32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
 BOMS = re.compile(rb"^[ \t]*(?:\xef\xbb\xbf[ \t]*)+", re.MULTILINE)
@@ -300,7 +298,8 @@ class LineReader:
         self._limits = limits
         self._tally = tally
         self._warns = warns
-        self._parts: list[Rows] = []
+        self._parts = Parts()
+        self._numbers: dict[bytes, int] = {}  # of topics
         self._n_rows = 0
         self._separated: SeparatedLines | None = None
         self._is_begun = False
@@ -352,22 +351,8 @@ class LineReader:
 
     def rows(self) -> RunRows:
         """All rows, which are forgotten, with topics numbered in the order of their first lines."""
-        parts, self._parts = self._parts, []
-        if not parts:
-            return NO_ROWS
-        numbers: dict[bytes, int] = {}
-        index = []
-        for part in parts:
-            codes = [numbers.setdefault(code, len(numbers)) for code in part.codes]
-            renumbered = np.array(codes, dtype=np.int32)
-            index.append(renumbered[part.topic_index] if codes else part.topic_index)
-        columns: dict[str, list[NDArray[Any]]] = {"topic_index": index}
-        for name in ("docno", "rank", "score", "number", "post", "label"):
-            if getattr(parts[0], name) is not None:
-                columns[name] = [getattr(part, name) for part in parts]
-        del parts, part, index  # the parts of a column are freed when it is complete
-        joined = {name: np.concatenate(columns.pop(name)) for name in list(columns)}
-        return RunRows([code.decode() for code in numbers], **joined)
+        columns = self._parts.joined()
+        return RunRows([code.decode() for code in self._numbers], **columns) if columns else NO_ROWS
 
     def _take(self, number: int, chunk: bytes) -> None:
         if self.form is None:
@@ -397,7 +382,11 @@ class LineReader:
         if rows is None:
             widths = sorted({self.form.width, *(form.width for form in self._forms if not form.header)})
             rows = read_slow_path(number, chunk, self.form, widths, self._tally)
-        self._parts.append(rows)
+        codes = [self._numbers.setdefault(code, len(self._numbers)) for code in rows.codes]
+        columns = {
+            name: getattr(rows, name) for name in ("docno", "rank", "score", "number", "post", "label")
+        }
+        self._parts.add(topic_index=np.array(codes, dtype=np.int32)[rows.topic_index], **columns)
         self._n_rows += len(rows.score)
         for tag, (n, first) in rows.tags.items():
             before, first_of_all = self.tags.get(tag, (0, first))

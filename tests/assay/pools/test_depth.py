@@ -17,8 +17,9 @@ from assay.pools.depth import PooledUnits, top_k
 from assay.pools.files import contributions_tsv, pool_tsv, record
 from assay.pools.order import MAX_SEED, random_order
 from assay.pools.statistics import contributions_of, overlap, statistics
-from assay.pools.strategies import PoolError, PoolInput, build_pool, depths_of
+from assay.pools.strategies import PoolError, PoolInput, as_pooled, build_pool, depths_of
 from assay.protocols.loader import load_protocol
+from assay.protocols.schema import PoolStrategy
 
 PROTOCOL = load_protocol("arqmath-2020-task1")
 SEVERAL = {"A.1": ["a", "b", "c"], "A.2": ["x", "y"]}
@@ -187,6 +188,29 @@ def test_same_seed_gives_the_same_bytes() -> None:
     assert first == again
     assert first != pool_tsv(build_pool(inputs(), protocol=PROTOCOL, seed=6))
     assert len(first.splitlines()) == 6
+
+
+@pytest.mark.parametrize("strategy", ["top-k", "round-robin-until", "top-k-by-score", "known-item"])
+def test_runs_cut_to_their_depths_give_the_same_pool(strategy: PoolStrategy) -> None:
+    protocol = replace(PROTOCOL, pool=replace(PROTOCOL.pool, strategy=strategy, target=3))
+    depth, known = {"primary": 2, "alternate": 1}, {"A.1": ["b"], "A.2": ["x"]}
+    cut = [as_pooled(run, protocol, depth) for run in inputs()]
+
+    pools = [
+        build_pool(runs, protocol=protocol, seed=5, depth=depth, known=known) for runs in (inputs(), cut)
+    ]
+
+    assert [len(run.columns) for run in cut] == [3, 2, 2]
+    of_all, of_cut = (
+        (pool_tsv(pool), contributions_tsv(pool, inputs()), pool.reach.tolist()) for pool in pools
+    )
+    assert of_cut == of_all
+
+
+def test_runs_of_formulas_are_not_cut() -> None:
+    run = inputs()[0]
+
+    assert as_pooled(run, load_protocol("arqmath-2020-task2"), {"primary": 1}) is run
 
 
 def test_order_of_the_runs_does_not_change_the_pool() -> None:
