@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
+from django.core.paginator import Page
 from django.db.models import Q, Value
 from django.db.models.functions import Concat, Lower
 
@@ -26,6 +28,7 @@ from scoring.leaderboards.rows import BoardRow, Cell, Gain, number_of, shown_or_
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels
 from scoring.qrels.selectors import correction_of
 from scoring.selectors import LeaderboardPage, interaction_rules, leaderboards_for, shared_page
+from web.pages import ALL_ROWS, page_of
 
 FILTERS = {"all": "all runs", "best": "best of each team"}
 OF_KIND = "kind-"  # begins the filter of a kind of run
@@ -49,8 +52,10 @@ class Column(NamedTuple):
 class RankingPage(LeaderboardPage):
     """A leaderboard as a table. `charted` is the measure of the tiers, in column `tier_column` of the measures."""
 
-    rows: list[BoardRow]
-    marked: list[Marked]  # the same rows
+    rows: list[BoardRow]  # the runs of the user first that are on another page
+    listed: Page[BoardRow]
+    is_whole: bool  # all rows are on one page, because the reader asked for that
+    marked: list[Marked]  # the same rows as `rows`
     axis: Axis
     lead: Lead | None
     heat: Heat | None
@@ -67,6 +72,7 @@ class RankingPage(LeaderboardPage):
     columns: list[Column]
     sort: str
     show: str
+    search: str
     filters: dict[str, str]
     chosen: ChosenAnswers
     tier_column: int
@@ -83,7 +89,7 @@ class RankingPage(LeaderboardPage):
 
     @property
     def openable(self) -> list[BoardRow]:
-        """The runs whose values by topic the user may see, the best first, and then the strongest baseline."""
+        """The shown runs whose values by topic the user may see, the best first, and then the strongest baseline."""
         column = self.tier_column
         rows = sorted((row for row in self.rows if row.may_open), key=lambda row: -row.cells[column].value)
         return sorted(rows, key=lambda row: (row is not rows[0], not row.is_baseline))
@@ -91,7 +97,10 @@ class RankingPage(LeaderboardPage):
     @property
     def kept(self) -> str:
         """The part of an address that keeps the runs and columns shown."""
-        return f"&show={self.show}{self.chosen.query}{'&columns=all' if self.has_all_columns else ''}"
+        searched = f"&{urlencode({'q': self.search})}" if self.search else ""
+        every = f"&page={ALL_ROWS}" if self.is_whole else ""
+        columns = "&columns=all" if self.has_all_columns else ""
+        return f"&show={self.show}{self.chosen.query}{searched}{columns}{every}"
 
 
 def public_of(board: Leaderboard) -> list[RunQuestion]:
@@ -108,8 +117,10 @@ def leaderboard_page(
     baselines: str = "",
     *,
     has_all_columns: bool = False,
+    search: str = "",
+    number: str | None = None,
 ) -> RankingPage:
-    """The rows of a leaderboard, sorted and filtered. The number of queries does not grow with the runs."""
+    """A page of the rows of a leaderboard, sorted and filtered. The number of queries does not grow with the runs."""
     statistics = statistics_of(board)
     rows, keys = _rows(user, board, statistics), _sort_keys(board)
     key = sort.removeprefix("-")
@@ -123,7 +134,11 @@ def leaderboard_page(
     filters = FILTERS | (of_kinds if len(of_kinds) > 1 else {})
     show = show if show in filters else "all"
     chosen = chosen or ChosenAnswers(public_of(board))
-    shown_rows = [row for row in _filtered(rows, show, tier_column) if chosen.accept(row.run.answers)]
+    accepted = [row for row in _filtered(rows, show, tier_column) if chosen.accept(row.run.answers)]
+    listed = page_of([row for row in accepted if _matches(row, search)], number)
+    on_page = {row.run.pk for row in listed}
+    own = [row for row in listed.paginator.object_list if row.is_own and row.run.pk not in on_page]
+    shown_rows = [*own, *listed]
     shown_rows = [row._replace(answers=chosen.words(row.run.answers)) for row in shown_rows]
     rules, tested = board.track.protocol.parsed.qrels, statistics.get(shared.charted)
     gain = _gain(rows, tier_column, "automatic" if baselines == "automatic" else "all")
@@ -131,6 +146,8 @@ def leaderboard_page(
     return RankingPage(
         **vars(shared),
         rows=shown_rows,
+        listed=listed,
+        is_whole=number == ALL_ROWS,
         marked=marked(shown_rows, rows, tier_column, axis),
         axis=axis,
         lead=lead_of(rows, tier_column, gain, tested),
@@ -148,6 +165,7 @@ def leaderboard_page(
         columns=_columns(board, key, sort),
         sort=sort,
         show=show,
+        search=search,
         filters=filters,
         chosen=chosen,
         tier_column=tier_column,
@@ -205,14 +223,18 @@ def _means_plot(board: Leaderboard, rows: list[BoardRow], measure: str) -> plots
 
 
 def _curves_plot(board: Leaderboard, rows: list[BoardRow]) -> plots.Plot | None:
-    """Interpolated precision by recall of the first runs that the user may open; None if there are none."""
-    curves = [row for row in rows if row.may_open and row.evaluation.curves][:MAX_CURVES]
-    if not curves:
+    """Interpolated precision by recall of the first runs that the user may open; None if there are none. One query."""
+    openable = board.evaluations.filter(pk__in=[row.evaluation.pk for row in rows if row.may_open])
+    of_run = dict(openable.exclude(curves={}).values_list("pk", "curves"))
+    drawn = [row for row in rows if row.evaluation.pk in of_run][:MAX_CURVES]
+    if not drawn:
         return None
-    recalls = [f"{recall:.1f}" for recall in curves[0].evaluation.curves["recalls"]]
-    lines = [(f"{row.run.team.name}: {row.run.tag}", row.evaluation.curves["by_recall"]) for row in curves]
+    curves = [of_run[row.evaluation.pk] for row in drawn]
+    recalls = [f"{recall:.1f}" for recall in curves[0]["recalls"]]
+    names = [f"{row.run.team.name}: {row.run.tag}" for row in drawn]
+    lines = [(name, curve["by_recall"]) for name, curve in zip(names, curves, strict=True)]
     name, title = f"{board.track.slug}-recall", f"{board.track.name}: interpolated precision by recall"
-    up = "Precision in characters" if curves[0].evaluation.curves.get("in_characters") else "Precision"
+    up = "Precision in characters" if curves[0].get("in_characters") else "Precision"
     return plots.lines(name, title, recalls, lines, across="Recall", up=up)
 
 
@@ -255,7 +277,8 @@ def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatis
     sees_all = oversees(user, board.track_id) or board.release == Leaderboard.Release.PUBLIC
     tells_method = "intervals" in board.statistics
     best = [shown(max((of_run[name] for of_run in means.values()), default=0.0)) for name in board.measures]
-    evaluations = board.evaluations.select_related("run__team").defer("run__report")
+    unread = "run__report", "curves", "first_grades", "first_hits"  # reading JSON takes longer than the rest
+    evaluations = board.evaluations.select_related("run__team").defer(*unread)
     rows = []
     for evaluation in sorted(evaluations, key=name_order):
         evaluation.leaderboard = board
@@ -305,6 +328,12 @@ def _filtered(rows: list[BoardRow], show: str, column: int) -> list[BoardRow]:
                 best[row.run.team_id] = row
         return [row for row in rows if best[row.run.team_id] is row]
     return rows
+
+
+def _matches(row: BoardRow, search: str) -> bool:
+    """Return whether a run has each word in its tag, the name of its team, or its kind."""
+    text = f"{row.run.tag} {row.run.team.name} {row.pooled_as}".casefold()
+    return all(word in text for word in search.casefold().split())
 
 
 def _sort_keys(board: Leaderboard) -> dict[str, Callable[[BoardRow], Any]]:

@@ -78,9 +78,12 @@ def leaderboard(request: HttpRequest, board_id: int) -> HttpResponse:
     page = selectors.leaderboard_page(
         request.user, board, sort, show, chosen, baselines,
         has_all_columns=request.GET.get("columns") == "all",
+        search=request.GET.get("q", "")[:100],
+        number=request.GET.get("page"),
     )  # fmt: skip
     context = context_of(page) | {
         "kept": page.kept,
+        "has_search": page.listed.paginator.num_pages > 1 or page.is_whole or page.search,
         "openable": page.openable,
         "run_fields": (("first", "First run"), ("other", "Second run")),
         "citation": files.citation(board, site_of(request) + board.get_absolute_url()),

@@ -553,3 +553,44 @@ def test_run_without_a_topic_of_the_qrels_is_named(scene: Scene) -> None:
     page = text_of(client_of(scene, "organizer"), board.get_absolute_url())
 
     assert "None of the run’s topics is in the qrels" in page
+
+
+def listed_in(client: Client, address: str) -> list[str]:
+    """The tags in the table of a leaderboard."""
+    table = text_of(client, address).partition("</table>")[0]
+    return re.findall(r'<th scope="row" class="name">\s*(?:<a [^>]*>)?([^<\s]+)', table)
+
+
+def test_long_leaderboard_is_read_page_by_page_or_whole_and_searched_without_script(
+    scored: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.pages.ROWS_ON_PAGE", 1)
+    address = scored.leaderboard(release="public").get_absolute_url()
+    visitor = Client()
+    first, second = listed_in(visitor, f"{address}?page=all")
+    page = text_of(visitor, address)
+
+    assert listed_in(visitor, address) == [first]
+    assert 'href="?page=2"' in page
+    assert 'href="?page=all">All 2 runs</a>' in page
+    assert listed_in(visitor, f"{address}?page=2") == [second]
+    assert listed_in(visitor, f"{address}?q={second.upper()}") == [second]
+    assert "No run matches the search." in text_of(visitor, f"{address}?q=nothing-like-it")
+    assert listed_in(visitor, f"{address}?sort=-run") == [max(first, second)]
+    assert "&amp;page=all" in text_of(visitor, f"{address}?page=all")  # in the headings, which sort all rows
+
+
+def test_team_finds_its_run_on_the_first_page_of_a_long_leaderboard(
+    scored: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.pages.ROWS_ON_PAGE", 1)
+    board = scored.leaderboard(release="public")
+    last = board.get_absolute_url() + "?page=2"
+    run = board.evaluations.get(run__tag=listed_in(Client(), last)[0]).run
+    client = Client()
+    client.force_login(run.team.members.first())
+
+    page = text_of(client, board.get_absolute_url())
+
+    assert listed_in(client, board.get_absolute_url())[0] == run.tag
+    assert '<td class="rank num">2</td>' in page
