@@ -62,7 +62,7 @@ def test_organizer_sees_all_answers_side_by_side_largest_difference_first(
 
     equal, near, far = docnos(training)
     assert html.index(f">{far}<") < html.index(f">{near}<") < html.index(f">{equal}<")
-    assert "Different answers: <strong>2</strong> of 3." in html
+    assert "of 3; the largest differences first" in html.partition('<span class="big">2</span>')[2]
     assert "Training round 1: Warm-up" in html
     assert "ada finds it medium." in html
     assert "bob finds it low." in html

@@ -27,6 +27,7 @@ def test_topic_is_dragged_to_another_assessor_and_moved_back_by_touch(
     page.goto(address)
     page.wait_for_selector("#plan[data-ready]")
     row = page.locator(f'tr[data-topic="{scene.first.pk}"]')
+    row.evaluate("row => row.scrollIntoView({block: 'center'})")  # a drag at the edge of a window scrolls it
     row.locator(".plan-part").drag_to(row.locator("td").nth(1))
     page.get_by_role("button", name="Make the change").click()
     page.wait_for_selector("#plan[data-ready]")

@@ -66,7 +66,8 @@ def test_grid_shows_progress(scene: Scene, organizer: Client) -> None:
     html = organizer.get(plan(scene.batch)).content.decode()
 
     assert 'aria-label="A.1, ada: 1 of 3 judged. Move"' in html
-    assert "<strong>5 units</strong> to judge, 1 judged." in html
+    assert '<span class="over">To judge</span>\n  <span class="big">5</span>' in html
+    assert '<span class="over">Judged</span>\n  <span class="big">1</span>' in html
 
 
 def test_plan_takes_the_same_queries_for_any_number_of_topics_and_assessors(
@@ -100,7 +101,7 @@ def test_topics_are_shared_by_group(organizer: Client, make_change: Callable[...
 
     text = make_change(batch, "share", assessors=[people[name].pk for name in ("grace", "guy", "una")])
 
-    assert "4 places without an assessor" in page
+    assert re.search(r'Without an assessor</span><span class="big warn">4<', page)
     assert "No assessor is in the group undergraduate" in without
     assert "No assessor is in the group" not in page
     assert "cannot get topics: in no group" in page
