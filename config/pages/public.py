@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from django.contrib.auth.models import AnonymousUser
+from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -36,7 +37,10 @@ NAMED_CONTENTS = 2  # counts of the collection: the first ones are of documents
 
 @dataclass(frozen=True)
 class PublicPage:
-    """A track for a reader. `teams` are those of a participant, with their runs; `work` is what an assessor has."""
+    """A track for a reader. `teams` are those of a participant, with their runs; `work` is what an assessor has.
+
+    `earlier` is the result of another track on the same collection, as long as this one has none.
+    """
 
     track: Track
     protocol: Protocol
@@ -51,6 +55,7 @@ class PublicPage:
     kinds: list[str]
     news: list[Listed]
     result: Summary | None
+    earlier: Summary | None
     organizers: list[str]
     citation: str
     teams: list[TeamRunsPage]
@@ -107,6 +112,8 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
     (listed,) = listed_tracks(user, Track.objects.filter(pk=track.pk))
     lead, rest = after_first_paragraph(plain_html(track.description))
     dates, organizers = timeline(listed.track, timezone.now()), _organizers(track)
+    result = _result(user, Q(track=track))
+    others = Q(track__collection=track.collection_id) & ~Q(track=track)
     return PublicPage(
         track=track,
         protocol=track.protocol.parsed,
@@ -120,7 +127,8 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
         facts=_facts(track.protocol.parsed),
         kinds=_kinds(track.protocol.parsed.runs),
         news=latest(user, track),
-        result=_result(user, track),
+        result=result,
+        earlier=_result(user, others) if result is None and track.collection_id else None,
         organizers=organizers,
         citation=_citation(track, organizers, dates, f"{site_of(request)}{track.get_absolute_url()}"),
         teams=_teams(user, track),
@@ -158,12 +166,10 @@ def _teams(user: AnyUser, track: Track) -> list[TeamRunsPage]:
     return pages
 
 
-def _result(user: AnyUser, track: Track) -> Summary | None:
-    """The latest leaderboard that was released to the reader."""
+def _result(user: AnyUser, of: Q) -> Summary | None:
+    """The latest leaderboard of some tracks that was released to the reader."""
     released = leaderboards_for(user).exclude(release=Leaderboard.Release.HIDDEN)
-    boards = released.filter(track=track, status=Leaderboard.Status.READY).defer(
-        "statistics", "qrels__report"
-    )
+    boards = released.filter(of, status=Leaderboard.Status.READY).defer("statistics", "qrels__report")
     return next(iter(summaries_of(boards.order_by("-pk")[:1])), None)
 
 

@@ -5,6 +5,17 @@
   const follow = () => root.classList.toggle("dark-mode", root.dataset.bsTheme === "dark");
   new MutationObserver(follow).observe(root, { attributeFilter: ["data-bs-theme"] });
   follow();
+  // The usual layout has a heading and a landmark of its own, which the page has already.
+  const plain =
+    (element) =>
+    ({ getComponent }) =>
+      element(
+        "div",
+        { className: "swagger-ui" },
+        ...["SvgAssets", "SchemesContainer", "FilterContainer", "operations"].map((name) =>
+          element(getComponent(name, true), { key: name }),
+        ),
+      );
   window.SwaggerUIBundle({
     url: place.dataset.schema,
     domNode: place,
@@ -14,10 +25,9 @@
     filter: true,
     persistAuthorization: false,
     queryConfigEnabled: false,
-    // The heading and the landmarks are those of our page.
-    plugins: [() => ({ wrapComponents: { InfoContainer: () => () => null } })],
+    plugins: [({ React }) => ({ components: { Plain: plain(React.createElement) } })],
+    layout: "Plain",
     onComplete: () => {
-      document.getElementById("operations")?.setAttribute("role", "presentation");
       place.dataset.ready = "true";
     },
   });

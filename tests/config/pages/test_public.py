@@ -99,7 +99,12 @@ def test_visitor_sees_results_only_when_they_are_public(scored: Scene) -> None:
     scored.leaderboard(qrels, release="public")
 
     public = text_at(PAGE)
+    scored.track.collection = make_track("next-year").collection
+    scored.track.save()
+    make_track("elsewhere")
 
+    assert f">Results of {scored.track.name}</h2>" in text_at("/tracks/next-year/")
+    assert ">Results of" not in public + text_at("/tracks/elsewhere/")
     assert ">Results</h2>" not in pages["visitor"]
     assert "bar first" in pages["member"]
     assert "Judged units" in public
