@@ -13,6 +13,7 @@ from maintenance.benchmarks import (  # noqa: F401  each module adds its cases
     intervals,
     judging,
     library,
+    many_runs,
     ms_marco,
     real_size,
 )

@@ -50,22 +50,26 @@ def real_size(collection: Path, var: Path, *, only: str = "", again: bool = Fals
         print(STEPS[step](collection), flush=True)
         return
     with database(var=var.absolute(), settings={"DEBUG": "0"}):
-        record = var / "real_size.jsonl"
-        results = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
-        finished = set() if again else {result["step"] for result in results}
-        server = int((var / "postgres" / "postmaster.pid").read_text().split()[0])
-        print(
-            "| step | done | time | CPU: Assay, PostgreSQL | peak memory: Assay, PostgreSQL | database | transaction |"
-        )
-        print("|---|---|---|---|---|---|---|")
-        for result in results:
-            print(result["row"], flush=True)
-        for name in [name.strip() for name in only.split(";") if name.strip()] or STEPS:
-            if name not in finished:
-                row = measured(name, server)
-                with record.open("a") as file:
-                    file.write(json.dumps({"step": name, "row": row}) + "\n")
-                print(row, flush=True)
+        perform(var / "real_size.jsonl", list(STEPS), only, again=again)
+
+
+def perform(record: Path, steps: list[str], only: str, *, again: bool) -> None:
+    """Measure the steps of a case that are not in its record, or those of `only`, and print the table."""
+    results = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
+    finished = set() if again else {result["step"] for result in results}
+    server = int((record.parent / "postgres" / "postmaster.pid").read_text().split()[0])
+    print(
+        "| step | done | time | CPU: Assay, PostgreSQL | peak memory: Assay, PostgreSQL | database | transaction |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for result in results:
+        print(result["row"], flush=True)
+    for name in [name.strip() for name in only.split(";") if name.strip()] or steps:
+        if name not in finished:
+            row = measured(name, server)
+            with record.open("a") as file:
+                file.write(json.dumps({"step": name, "row": row}) + "\n")
+            print(row, flush=True)
 
 
 # -- the steps; each returns its result in words
