@@ -7,7 +7,9 @@ them, as it does between requests. It also notes when each request arrives.
 
 import gc
 import os
+import resource
 import selectors
+import sys
 import threading
 import time
 from functools import partial
@@ -24,6 +26,7 @@ graceful_timeout = timeout
 keepalive = 5
 max_requests = 5000
 max_requests_jitter = 500
+MOST_MEMORY = float(os.environ.get("PROCESS_MAX_MB") or 300)
 control_socket_disable = True
 loglevel = "warning"
 if os.environ.get("LOG_FORMAT") == "json":  # of its own lines; those of Assay are set by Django
@@ -65,8 +68,18 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_pending_socket_readable, conn))
 
     def handle(self, conn: TConn) -> object:
+        """Answer a request. A process whose memory has exceeded the limit accepts no more, and another replaces it.
+
+        The C library returns little of what such a request has used.
+        """
         self.thread.arrived = conn.arrived
-        return super().handle(conn)
+        try:
+            return super().handle(conn)
+        finally:
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            if self.alive and peak / (1024**2 if sys.platform == "darwin" else 1024) > MOST_MEMORY:
+                self.log.info("More than %.0f MB of memory: this process is replaced", MOST_MEMORY)
+                self.alive = False
 
     def load_wsgi(self) -> None:
         """Load the application, which gets the arrival of a request as `assay.arrival`, by `time.monotonic()`."""

@@ -7,6 +7,7 @@ reports that the worker's statement is waiting for it, and kills the worker in i
 import io
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import Any
 
 import psycopg2
 import pytest
+from celery import current_app
 from django.db import connection
 
 from assay.formats.declaration import Declaration
@@ -260,3 +262,15 @@ def is_in_use() -> bool:
             " AND xact_start IS NOT NULL"
         )
         return cursor.fetchone() is not None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the children of a process")
+def test_process_that_needed_much_memory_is_replaced(worker: Factory) -> None:
+    running = worker(PROCESS_MAX_MB="1")
+    pid = running.process.pid
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    before = children.read_text()
+
+    current_app.send_task("jobs.tasks.relaunch_lost_jobs")
+
+    wait_until(lambda: children.read_text() not in {before, ""}, reason="another process does the work")

@@ -70,7 +70,7 @@ def _closure(row: Model, parts: Collection[str]) -> list[QuerySet[Any]]:
             referring = model._base_manager.filter(**{f"{name}__in": each})
             if model._meta.label in parts or model._meta.auto_created:
                 rows.append(referring)
-            elif n := referring.exclude(pk=row.pk if isinstance(row, model) else None).count():
+            elif n := (referring.exclude(pk=row.pk) if isinstance(row, model) else referring).count():
                 users.append(_counted(n, model))
     if users:
         raise StillUsed(f"{row} is used by {' and '.join(users)}, so it cannot be deleted.")

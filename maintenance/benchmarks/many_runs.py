@@ -4,7 +4,6 @@ The runs are made here: each returns 1,000 of 2,000 documents of each topic, in 
 """
 
 import os
-import time
 from collections.abc import Callable
 from functools import partial
 from io import BytesIO

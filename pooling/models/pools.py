@@ -161,15 +161,20 @@ class PoolEntry(models.Model):
 
 
 class Contribution(models.Model):
-    """A run that contributed an entry, and the rank. Assessors never see it."""
+    """A run that contributed an entry, and the rank. Assessors never see it.
 
-    id = models.BigAutoField(primary_key=True)
-    entry = models.ForeignKey(PoolEntry, models.PROTECT, related_name="contributions")
-    run = models.ForeignKey(Run, models.PROTECT, related_name="contributions")
+    A pool can have millions of these rows, so the database checks and indexes only the key: one transaction stores them
+    with their entries, which are deleted with them, and `PoolRun` keeps the runs. Decision: ADR 83.
+    """
+
+    pk = models.CompositePrimaryKey("entry_id", "run_id")
+    entry = models.ForeignKey(
+        PoolEntry, models.PROTECT, related_name="contributions", db_index=False, db_constraint=False
+    )
+    run = models.ForeignKey(
+        Run, models.PROTECT, related_name="contributions", db_index=False, db_constraint=False
+    )
     rank = models.PositiveIntegerField()
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["entry", "run"], name="contribution_unique")]
 
     def __str__(self) -> str:
         return f"{self.run_id} at {self.rank}"
@@ -205,15 +210,16 @@ class PoolMember(models.Model):
 
 
 class MemberContribution(models.Model):
-    """A run that contributed a member, and the rank. Assessors never see it."""
+    """A run that contributed a member, and the rank. Assessors never see it. Its keys are as of `Contribution`."""
 
-    id = models.BigAutoField(primary_key=True)
-    member = models.ForeignKey(PoolMember, models.PROTECT, related_name="contributions")
-    run = models.ForeignKey(Run, models.PROTECT, related_name="member_contributions")
+    pk = models.CompositePrimaryKey("member_id", "run_id")
+    member = models.ForeignKey(
+        PoolMember, models.PROTECT, related_name="contributions", db_index=False, db_constraint=False
+    )
+    run = models.ForeignKey(
+        Run, models.PROTECT, related_name="member_contributions", db_index=False, db_constraint=False
+    )
     rank = models.PositiveIntegerField()
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["member", "run"], name="member_contribution_unique")]
 
     def __str__(self) -> str:
         return f"{self.run_id} at {self.rank}"

@@ -1,11 +1,11 @@
 """Store a built pool as rows of entries, members and contributions.
 
 It uses COPY, with keys from the tables' own sequences, some rows at a time, so that memory hardly grows with the pool.
-The caller opens the transaction.
+Contributions, of which a pool can have millions, are copied as arrays. The caller opens the transaction.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from io import StringIO
+from io import BytesIO, StringIO
 from itertools import repeat
 
 import numpy as np
@@ -23,6 +23,12 @@ from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, Po
 from tracks.models import Topic
 
 PART = 20_000  # rows in memory as text at a time
+PART_OF_ARRAYS = 500_000
+# A row of contributions in PostgreSQL's binary format: the number of fields, and the size of each before its value
+CONTRIBUTION = np.dtype([
+    ("fields", ">i2"), ("unit_size", ">i4"), ("unit", ">i8"), ("run_size", ">i4"), ("run", ">i8"),
+    ("rank_size", ">i4"), ("rank", ">i4"),
+])  # fmt: skip
 Keys = NDArray[np.int64]
 DocumentLookup = Callable[
     [NDArray[np.bytes_]], Mapping[str, int]
@@ -73,14 +79,7 @@ def store(
             answers[part] if answers else repeat(None, len(docnos)),
         )
     runs = np.array(run_ids, dtype=np.int64)
-    for part in _parts(len(units.entry)):
-        _copy(
-            Contribution._meta.db_table,
-            ("entry_id", "run_id", "rank"),
-            entry_ids[units.entry[part]].tolist(),
-            runs[units.run[part]].tolist(),
-            units.rank[part].tolist(),
-        )
+    _copy_contributions(Contribution, entry_ids[units.entry], runs[units.run], units.rank)
     if built.members is not None:
         _store_members(built.members, entry_ids, posts, runs)
 
@@ -109,18 +108,11 @@ def _store_members(members: Members, entry_ids: Keys, lookup: DocumentLookup, ru
             threads,
             members.position[part].tolist(),
         )
-    for part in _parts(len(members.member)):
-        _copy(
-            MemberContribution._meta.db_table,
-            ("member_id", "run_id", "rank"),
-            member_ids[members.member[part]].tolist(),
-            runs[members.run[part]].tolist(),
-            members.rank[part].tolist(),
-        )
+    _copy_contributions(MemberContribution, member_ids[members.member], runs[members.run], members.rank)
 
 
-def _parts(n: int) -> Iterator[slice]:
-    return (slice(start, start + PART) for start in range(0, n, PART))
+def _parts(n: int, size: int = PART) -> Iterator[slice]:
+    return (slice(start, start + size) for start in range(0, n, size))
 
 
 def _new_keys(table: str, n: int) -> Keys:
@@ -141,3 +133,19 @@ def _copy(table: str, names: tuple[str, ...], *columns: Iterable[object]) -> Non
     text = "".join(copy_line(None if cell is None else str(cell) for cell in row) for row in rows)
     with connection.cursor() as cursor:
         cursor.copy_expert(f"COPY {table} ({', '.join(names)}) FROM STDIN", StringIO(text))
+
+
+def _copy_contributions(
+    model: type[Contribution | MemberContribution], units: Keys, runs: Keys, ranks: NDArray[np.int32]
+) -> None:
+    """Copy contributions (c,) with the keys of their units and runs."""
+    names = ", ".join(field.column for field in model._meta.local_concrete_fields)
+    for part in _parts(len(units), PART_OF_ARRAYS):
+        rows = np.empty(len(units[part]), dtype=CONTRIBUTION)
+        rows["fields"], rows["unit_size"], rows["run_size"], rows["rank_size"] = 3, 8, 8, 4
+        rows["unit"], rows["run"], rows["rank"] = units[part], runs[part], ranks[part]
+        content = b"PGCOPY\n\xff\r\n\0" + bytes(8) + rows.tobytes() + b"\xff\xff"
+        with connection.cursor() as cursor:
+            cursor.copy_expert(
+                f"COPY {model._meta.db_table} ({names}) FROM STDIN (FORMAT binary)", BytesIO(content)
+            )

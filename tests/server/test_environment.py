@@ -7,10 +7,11 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyrage
 import pytest
@@ -355,20 +356,54 @@ def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
     return [b"ok" if 0 <= waited < 5 else b"no"]
 
 
-def test_silent_connections_hold_no_thread(tmp_path: Path) -> None:
+def answer_large(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    """An application that returns the number of its process, and needs 400 MB for `/large`."""
+    n = len(bytearray(os.urandom(1)) * (400_000_000 if environ["PATH_INFO"] == "/large" else 1))
+    start_response("200 OK", [("Content-Type", "text/plain"), ("Connection", "close")])
+    return [str(os.getpid() if n else 0).encode()]
+
+
+@contextmanager
+def gunicorn(tmp_path: Path, application: str, **environment: str) -> Iterator[str]:
+    """The address of an application in one process with one thread."""
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
     listening.close()
     wanted = ["-m", "gunicorn", "-k", "server.gunicorn.Worker", "--workers", "1", "--threads", "1"]
-    wanted += ["--keep-alive", "600", "--bind", f"127.0.0.1:{port}", "tests.server.test_environment:answer"]
-    running = start_process(wanted, dict(os.environ), tmp_path / "gunicorn.log")
+    wanted += [
+        "--keep-alive",
+        "600",
+        "--bind",
+        f"127.0.0.1:{port}",
+        f"tests.server.test_environment:{application}",
+    ]
+    running = start_process(wanted, dict(os.environ) | environment, tmp_path / "gunicorn.log")
     try:
         wait_until(lambda: "Listening" in running.output(), reason=running.output)
-        with ExitStack() as silent:
-            for _ in range(40):
-                silent.enter_context(socket.create_connection(("127.0.0.1", port)))
-            # gunicorn's own class takes 5 seconds for each of them
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as page:
-                assert page.read() == b"ok"
+        yield f"http://127.0.0.1:{port}"
     finally:
         running.stop()
+
+
+def read(address: str) -> bytes:
+    with urllib.request.urlopen(address, timeout=60) as page:
+        content: bytes = page.read()
+        return content
+
+
+def test_silent_connections_hold_no_thread(tmp_path: Path) -> None:
+    with gunicorn(tmp_path, "answer") as address, ExitStack() as silent:
+        place = (urlsplit(address).hostname, urlsplit(address).port)
+        for _ in range(40):
+            silent.enter_context(socket.create_connection(place))
+
+        assert read(address) == b"ok"  # gunicorn's own class takes 5 seconds for each of them
+
+
+def test_process_that_needed_much_memory_is_replaced(tmp_path: Path) -> None:
+    with gunicorn(tmp_path, "answer_large", PROCESS_MAX_MB="350") as address:
+        first = read(address)
+        assert read(address) == first
+
+        assert read(f"{address}/large") == first
+        wait_until(lambda: read(address) != first, reason="another process answers")
