@@ -5,9 +5,10 @@ PostgreSQL takes several times longer to plan such a statement than to run it, a
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from hashlib import sha256
+from io import StringIO
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -16,6 +17,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model
 from django.db.models.base import ModelState
 from psycopg2 import sql
+
+from assay.formats.documents.batch import copy_line
 
 M = TypeVar("M", bound=Model)
 PARAMETER = re.compile(r"%\((\w+)\)s")
@@ -32,6 +35,14 @@ def analyze(*tables: str) -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("ANALYZE {}").format(sql.SQL(", ").join(map(sql.Identifier, tables))))
+
+
+def copy_rows(model: type[Model], names: Sequence[str], *columns: Iterable[object]) -> None:
+    """Store rows of a model by COPY, from the values of each of the named columns. All of them are text in memory."""
+    rows = zip(*columns, strict=True)
+    text = "".join(copy_line(None if cell is None else str(cell) for cell in row) for row in rows)
+    with connection.cursor() as cursor:
+        cursor.copy_expert(f"COPY {model._meta.db_table} ({', '.join(names)}) FROM STDIN", StringIO(text))
 
 
 class Statement:

@@ -4,15 +4,14 @@ It uses COPY, with keys from the tables' own sequences, some rows at a time, so 
 Contributions, of which a pool can have millions, are copied as arrays. The caller opens the transaction.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from io import BytesIO, StringIO
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import BytesIO
 from itertools import repeat
 
 import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from assay.formats.documents.batch import copy_line
 from assay.formats.runs.columns import RunColumns
 from assay.pools.depth import Members
 from assay.pools.near_duplicates import passages_of
@@ -21,6 +20,7 @@ from assay.protocols.schema import Protocol
 from pooling.errors import PoolRefused
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
 from tracks.models import Topic
+from web.statements import copy_rows
 
 PART = 20_000  # rows in memory as text at a time
 PART_OF_ARRAYS = 500_000
@@ -66,8 +66,8 @@ def store(
     for part in _parts(len(units)):
         known = documents(units.docno[part])
         docnos = [docno.decode() for docno in units.docno[part].tolist()]
-        _copy(
-            PoolEntry._meta.db_table,
+        copy_rows(
+            PoolEntry,
             ("id", "pool_id", "topic_id", "docno", "document_id", "position", "passage", "answer_id"),
             entry_ids[part].tolist(),
             repeat(pool.pk, len(docnos)),
@@ -97,8 +97,8 @@ def _store_members(members: Members, entry_ids: Keys, lookup: DocumentLookup, ru
             [value.decode() for value in column[part].tolist()]
             for column in (members.docno, members.post, members.thread)
         )
-        _copy(
-            PoolMember._meta.db_table,
+        copy_rows(
+            PoolMember,
             ("id", "entry_id", "docno", "document_id", "post", "thread", "position"),
             member_ids[part].tolist(),
             entry_ids[members.entry[part]].tolist(),
@@ -126,13 +126,6 @@ def _new_keys(table: str, n: int) -> Keys:
             )
             keys[part] = [row[0] for row in cursor.fetchall()]
     return keys
-
-
-def _copy(table: str, names: tuple[str, ...], *columns: Iterable[object]) -> None:
-    rows = zip(*columns, strict=True)
-    text = "".join(copy_line(None if cell is None else str(cell) for cell in row) for row in rows)
-    with connection.cursor() as cursor:
-        cursor.copy_expert(f"COPY {table} ({', '.join(names)}) FROM STDIN", StringIO(text))
 
 
 def _copy_contributions(

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Any, NamedTuple, cast
 
 from django.db import transaction
@@ -35,8 +36,8 @@ from scoring.qrels.services import rescores
 from tracks.models import Track
 from tracks.tracks import services as track_services
 from web.pages import counted as counted_noun
+from web.statements import copy_rows
 
-CHUNK = 5_000
 RELEASED = "leaderboards.released"  # kind of letters; they contain no scores
 
 
@@ -225,12 +226,17 @@ def _store(
         for scored_run in scored
     ]
     Evaluation.objects.bulk_create(evaluations)
-    rows = (
-        Score(evaluation=evaluation, topic=row.topic, measure=row.measure, value=row.value)
-        for evaluation, scored_run in zip(evaluations, scored, strict=True)
-        for row in scored_run.scores.rows(judged, measures, average, per_topic=True)
-    )
-    Score.objects.bulk_create(rows, batch_size=CHUNK)
+    for evaluation, scored_run in zip(evaluations, scored, strict=True):
+        rows = scored_run.scores.rows(judged, measures, average, per_topic=True)
+        _, topics, names, values = zip(*rows, strict=True)
+        copy_rows(
+            Score,
+            ("evaluation_id", "topic", "measure", "value"),
+            repeat(evaluation.pk, len(rows)),
+            topics,
+            names,
+            values,
+        )
     board.status = Leaderboard.Status.READY
     board.statistics |= {
         "evaluations": [evaluation.pk for evaluation in evaluations],

@@ -66,7 +66,8 @@ class Score(models.Model):
     """The value of a measure for one topic of an evaluation, or its mean if `topic` is `all`."""
 
     id = models.BigAutoField(primary_key=True)
-    evaluation = models.ForeignKey(Evaluation, models.PROTECT, related_name="scores")
+    # the index of its key begins with the evaluation
+    evaluation = models.ForeignKey(Evaluation, models.PROTECT, related_name="scores", db_index=False)
     topic = models.CharField(max_length=MAX_TOPIC, db_collation="C")
     measure = models.CharField(max_length=50)
     value = models.FloatField()
