@@ -1,7 +1,7 @@
 """The input of a pool: the stored columns of runs, the formulas that they name, and what earlier pools hold."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.formats.runs import columns
 from assay.formulas.columns import Formulas
-from assay.pools.strategies import ByTopic, PoolInput, has_members
+from assay.pools.strategies import ByTopic, PoolInput, as_pooled, has_members
 from assay.protocols.schema import Protocol
 from corpus.clusterings.selectors import latest_clustering
 from corpus.clusterings.services import cluster_submitted
@@ -45,20 +45,23 @@ def read(
     tops_up: Pool | None,
     report: Report = lambda n, step: None,
     makes_ids: bool,
+    depth: Mapping[str, int] | None = None,
     n_rows: int | None = None,
     nuggets: ByTopic | None = None,
 ) -> Materials:
     """Read everything that is needed to build a pool of some runs, in their order.
 
     `n_rows`: so many rows of the table, in the order of their import; None: all. `makes_ids`: make visual ids for
-    submitted formulas without one, if the protocol clusters submitted formulas.
+    submitted formulas without one, if the protocol clusters submitted formulas. `depth`: keep only the ranks of a pool
+    of these depths, if its strategy reads no others.
     `nuggets`: the keys of the frozen nuggets of each topic, if units are in generated answers.
     """
     inputs = []
     for i, run in enumerate(runs):
         report(i, f"reading {run.tag}")
         columns_of_run = _columns(run, has_ranks=protocol.is_of_answers)
-        inputs.append(PoolInput(columns_of_run, run.team.name, run.tag, run.kind, run.pooled_as))
+        whole = PoolInput(columns_of_run, run.team.name, run.tag, run.kind, run.pooled_as)
+        inputs.append(whole if depth is None else as_pooled(whole, protocol, depth))
     formulas = None
     if has_members(protocol):
         report(len(runs), "looking up formulas")

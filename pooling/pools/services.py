@@ -165,6 +165,7 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
         tops_up=pool.tops_up,
         report=lambda n, step: progress.update(n, total, step),
         makes_ids=True,
+        depth=pool.depth,
         n_rows=pool.depth.get(ROWS),
         nuggets=answers.keys_of(nuggets),
     )
