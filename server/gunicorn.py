@@ -57,6 +57,9 @@ def when_ready(_arbiter: Any) -> None:
 class Worker(ThreadWorker):  # type: ignore[misc]
     """Gives a connection to a thread when there is something to read, and closes one that stays silent."""
 
+    alive: bool
+    thread: threading.local
+
     def enqueue_req(self, conn: TConn) -> None:
         if conn.initialized or conn.data_ready:
             conn.arrived = time.monotonic()

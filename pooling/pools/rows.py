@@ -132,7 +132,7 @@ def _copy_contributions(
     model: type[Contribution | MemberContribution], units: Keys, runs: Keys, ranks: NDArray[np.int32]
 ) -> None:
     """Copy contributions (c,) with the keys of their units and runs."""
-    names = ", ".join(field.column for field in model._meta.local_concrete_fields)
+    names = ", ".join(str(field.column) for field in model._meta.local_concrete_fields)
     for part in _parts(len(units), PART_OF_ARRAYS):
         rows = np.empty(len(units[part]), dtype=CONTRIBUTION)
         rows["fields"], rows["unit_size"], rows["run_size"], rows["rank_size"] = 3, 8, 8, 4
