@@ -155,11 +155,10 @@ class PaperTable:
         return headings
 
     @property
-    def shown_groups(self) -> list[tuple[str, list[list[tuple[Value, Column]]]]]:
-        """The title of each group, and its rows with the column of each cell."""
+    def shown_rows(self) -> list[tuple[Group, list[tuple[Value, Column]]]]:
+        """Each row with its group, and with the column of each cell."""
         return [
-            (group.title, [list(zip(row, self.columns, strict=True)) for row in group.rows])
-            for group in self.groups
+            (group, list(zip(row, self.columns, strict=True))) for group in self.groups for row in group.rows
         ]
 
     @property
@@ -272,20 +271,20 @@ def header_of(table: PaperTable) -> list[str]:
 def rows_of(table: PaperTable) -> list[list[str]]:
     """The cells of a file. Numbers have no separators."""
     return [
-        [one_word(title)] * table.has_groups
+        [one_word(group.title)] * table.has_groups
         + [cell.text.replace(",", "") if column.is_number else one_word(cell.text) for cell, column in row]
-        for title, rows in table.shown_groups
-        for row in rows
+        for group, row in table.shown_rows
     ]
 
 
 def exact_rows_of(table: PaperTable) -> list[list[str | float | None]]:
     """The cells with the names of the columns of a file; numbers have all their digits, and are None if undefined."""
     return [
-        [*titles, *(cell.exact if column.is_number else cell.text for cell, column in row)]
-        for title, rows in table.shown_groups
-        for titles in [[title] if table.has_groups else []]
-        for row in rows
+        [
+            *([group.title] if table.has_groups else []),
+            *(cell.exact if column.is_number else cell.text for cell, column in row),
+        ]
+        for group, row in table.shown_rows
     ]
 
 

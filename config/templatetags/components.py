@@ -1,9 +1,12 @@
 """Tags for the components that pages share: tables, empty pages, downloads. Others are included by their path."""
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 from urllib.parse import urlencode
 
 from django import template
+from django.core.paginator import Page
 from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.urls import reverse
@@ -11,6 +14,8 @@ from django.utils.autoreload import file_changed
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
+
+from web import pages
 
 register = template.Library()
 WITH_WORDS = {"choices"}  # components whose HTML depends on the language too
@@ -63,6 +68,12 @@ def icon(name: str) -> SafeString:
     return format_html(
         '<svg class="i" aria-hidden="true"><use href="{}#{}"/></svg>', static("vendor/icons.svg"), name
     )
+
+
+@register.simple_tag(takes_context=True)
+def page_of(context: Mapping[str, Any], rows: Sequence[Any]) -> Page[Any]:
+    """The rows of a long list that the address asks for: `{% page_of runs as listed %}`, then `pagination.html`."""
+    return pages.page_of(rows, context["request"].GET.get("page"))
 
 
 @register.inclusion_tag("components/digest.html")

@@ -110,10 +110,16 @@ def owing_teams(track: Track) -> list[Owing]:
 
 
 class RunFilter(NamedTuple):
-    """The team and the kind of the runs on a page, from its address; None and empty for all."""
+    """The team, the kind and the words of the runs on a page, from its address; None and empty for all."""
 
     team: int | None = None
     kind: str = ""
+    search: str = ""  # for words in the tag or the name of the team
+
+    def accepts(self, run: Run) -> bool:
+        text = f"{run.tag} {run.team.name}".casefold()
+        has_words = all(word in text for word in self.search.casefold().split())
+        return has_words and self.team in {None, run.team_id} and self.kind in {"", run.kind}
 
 
 class TeamLine(NamedTuple):
@@ -162,7 +168,7 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
         TeamLine(team, n_of[team.pk], missing.get(team.pk, ""))
         for team in (track.teams.order_by("name") if is_organizer else ())
     ]
-    shown = [run for run in every if by.team in {None, run.team_id} and by.kind in {"", run.kind}]
+    shown = [run for run in every if by.accepts(run)]
     return RunsPage(
         track=track,
         runs=[(run, chosen.words(run.answers)) for run in shown if chosen.accept(run.answers)],

@@ -65,7 +65,9 @@ def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return redirect("pooling:team_runs", track.slug, team.pk)
     chosen = chosen_answers(track.protocol.parsed.runs.questions, request.GET)
     by = selectors.RunFilter(
-        next(iter(numbers_in(request.GET.getlist("team"))), None), request.GET.get("kind", "")
+        next(iter(numbers_in(request.GET.getlist("team"))), None),
+        request.GET.get("kind", ""),
+        request.GET.get("q", "")[:100],
     )
     page = selectors.runs_page(request.user, track, chosen, by)
     return render(request, "pooling/runs/runs.html", context_of(page))

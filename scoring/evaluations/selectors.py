@@ -64,10 +64,13 @@ def places_of(board: Leaderboard) -> dict[int, int]:
     return {pk: position for position, pk in enumerate(board.statistics.get("evaluations", []))}
 
 
-def topic_values(board: Leaderboard, measure: str) -> ByTopic:
-    """One measure of all runs of a leaderboard; a run has only the topics that its mean includes."""
+def topic_values(board: Leaderboard, measure: str, **only: object) -> ByTopic:
+    """One measure of all runs of a leaderboard; a run has only the topics that its mean includes.
+
+    `only` selects some of the scores: `topic="T1"`, `evaluation__in=[1, 2]`.
+    """
     values: defaultdict[str, dict[int, float]] = defaultdict(dict)
-    scores = Score.objects.filter(evaluation__leaderboard=board, measure=measure).exclude(topic=ALL)
+    scores = Score.objects.filter(evaluation__leaderboard=board, measure=measure, **only).exclude(topic=ALL)
     for topic, evaluation_id, value in scores.values_list("topic", "evaluation_id", "value"):
         values[topic][evaluation_id] = value
     return dict(sorted(values.items()))

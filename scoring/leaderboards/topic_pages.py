@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from django.core.paginator import Page, Paginator
+from django.db.models import Count, Min, QuerySet
 from django.http import Http404
 
 from accounts.access import AnyUser, oversees
@@ -24,6 +25,7 @@ from scoring.models import Leaderboard, QrelsEntry
 from scoring.qrels.selectors import grade_label, units_by_topic
 from scoring.selectors import LeaderboardPage, shared_page
 from tracks.models import Topic
+from web.pages import ROWS_ON_PAGE
 
 
 class TopicSpread(NamedTuple):
@@ -40,6 +42,7 @@ class TopicSpread(NamedTuple):
 
 
 DOCUMENTS_PAGE = 50
+SHOWN_RUNS = 10  # of each document, with its ranks
 SORTS = {"topic": 0, "mean": 1, "median": 2, "lowest": 3, "best": 4, "spread": 5, "judged": 6, "relevant": 7}
 
 
@@ -96,12 +99,13 @@ class RunOnTopic(NamedTuple):
 
 
 class RankedDocument(NamedTuple):
-    """A judged or pooled unit; `label` is that of its grade, and `runs` are those of the user, best rank first."""
+    """A judged or pooled unit; `label` is that of its grade. `runs` are the first of the user's `n_runs`, by rank."""
 
     docno: str
     grade: int | None
     label: str
     runs: list[ContributingRun]
+    n_runs: int
 
 
 class UniqueUnits(NamedTuple):
@@ -114,11 +118,15 @@ class UniqueUnits(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TopicPage(LeaderboardPage):
-    """One topic. `topic` is None if only the qrels have it; `grades` are grade, label and number of units."""
+    """One topic. `topic` is None if only the qrels have it; `grades` are grade, label and number of units.
+
+    Unless the reader asks for all runs, there are no more than a hundred `rows`, and a few runs of each document.
+    """
 
     topic: Topic | None
     code: str
     rows: list[RunOnTopic]
+    n_rows: int
     mean: str
     median: str
     lowest: str
@@ -137,7 +145,13 @@ class TopicPage(LeaderboardPage):
 
 
 def topic_page(
-    user: AnyUser, board: Leaderboard, code: str, measure: str = "", number: str | None = None
+    user: AnyUser,
+    board: Leaderboard,
+    code: str,
+    measure: str = "",
+    number: str | None = None,
+    *,
+    has_all_runs: bool = False,
 ) -> TopicPage:
     """A topic with each run that the user may open, and a page of its documents with their ranks in the pools.
 
@@ -147,11 +161,14 @@ def topic_page(
         Http404: The qrels do not have the topic.
     """
     shared = shared_page(user, board, measure)
-    values = topic_values(board, shared.charted).get(code)
+    values = topic_values(board, shared.charted, topic=code).get(code)
     if values is None:
         raise Http404
     rows = [row for row in board_rows(user, board) if row.may_open and row.evaluation.pk in values]
     rows.sort(key=lambda row: -values[row.evaluation.pk])
+    first = rows if has_all_runs else rows[:ROWS_ON_PAGE]
+    own = [row for row in rows[len(first) :] if row.is_own]
+    most = None if has_all_runs else SHOWN_RUNS
     all_values = np.array(list(values.values()))
     protocol = board.track.protocol.parsed
     entries = QrelsEntry.objects.filter(qrels=board.qrels_id, topic=code)
@@ -160,12 +177,15 @@ def topic_page(
     by_docno = dict(entries.values_list("docno", "grade"))
     grades = Counter(by_docno.values())
     has_pairs = protocol.judging.judges_pairs  # which are pooled; the qrels have documents
-    ranks = {} if has_pairs else _ranks(user, board, code)
-    best = {docno: runs[0].rank for docno, runs in ranks.items()}
+    pooled = _contributions(board, code).filter(run__in=runs_for(user).only("pk"))
+    best = {}
+    if not has_pairs:
+        best = dict(pooled.order_by().values_list("entry__docno").annotate(best=Min("rank")))
     docnos = sorted(
-        by_docno.keys() | ranks.keys(), key=lambda docno: (best.get(docno, math.inf), natural(docno))
+        by_docno.keys() | best.keys(), key=lambda docno: (best.get(docno, math.inf), natural(docno))
     )
     listed = Paginator(docnos, DOCUMENTS_PAGE).get_page(number)
+    ranks = _ranks(pooled.filter(entry__docno__in=list(listed))) if best else {}
     collection = collections_for(user).filter(tracks=board.track).first()
     labels = {grade: grade_label(protocol, board.qrels, grade) for grade in grades}
     of_citations = {each.value: each.citation_label for each in protocol.judging.grades}
@@ -178,7 +198,8 @@ def topic_page(
         **vars(shared),
         topic=board.track.topics.filter(code=code).first(),
         code=code,
-        rows=[RunOnTopic(row, shown(values[row.evaluation.pk])) for row in rows],
+        rows=[RunOnTopic(row, shown(values[row.evaluation.pk])) for row in (*own, *first)],
+        n_rows=len(rows),
         mean=shown(float(all_values.mean())),
         median=shown(float(np.median(all_values))),
         lowest=shown(float(all_values.min())),
@@ -186,8 +207,9 @@ def topic_page(
         n_runs=len(all_values),
         grades=[(grade, labels[grade], n) for grade, n in sorted(grades.items(), reverse=True)],
         ranked=[
-            RankedDocument(docno, by_docno.get(docno), label_of(docno), ranks.get(docno, []))
+            RankedDocument(docno, by_docno.get(docno), label_of(docno), runs[:most], len(runs))
             for docno in listed
+            for runs in [ranks.get(docno, [])]
         ],
         documents=shown_documents(collection, listed),
         documents_page=listed,
@@ -195,11 +217,13 @@ def topic_page(
     )
 
 
-def _ranks(user: AnyUser, board: Leaderboard, code: str) -> dict[str, list[ContributingRun]]:
-    """The best rank of each pooled unit in each of the runs that the user may see, best first. One query."""
-    contributions = Contribution.objects.filter(
-        entry__pool__track=board.track_id, entry__topic__code=code, run__in=runs_for(user).only("pk")
-    )
+def _contributions(board: Leaderboard, code: str) -> QuerySet[Contribution]:
+    """The contributions of all runs to the pools of a track, for one topic."""
+    return Contribution.objects.filter(entry__pool__track=board.track_id, entry__topic__code=code)
+
+
+def _ranks(contributions: QuerySet[Contribution]) -> dict[str, list[ContributingRun]]:
+    """The best rank of each pooled unit in each run that contributed it, best first. One query."""
     return {
         docno: sorted({run.run_id: run for run in reversed(runs)}.values(), key=lambda run: run.rank)
         for docno, runs in contributing_runs(contributions, "entry__docno").items()
@@ -207,17 +231,15 @@ def _ranks(user: AnyUser, board: Leaderboard, code: str) -> dict[str, list[Contr
 
 
 def _unique(board: Leaderboard, code: str) -> list[UniqueUnits]:
-    """Units that only one team contributed, by team; empty if the track has no pool with the topic."""
-    contributions = Contribution.objects.filter(entry__pool__track=board.track_id, entry__topic__code=code)
-    teams: dict[str, set[str]] = {}
-    for docno, team in contributions.values_list("entry__docno", "run__team__name").distinct():
-        teams.setdefault(docno, set()).add(team)
+    """Units that only one team contributed, by team; empty if the track has no pool with the topic. Three queries."""
+    by_unit = _contributions(board, code).order_by().values_list("entry__docno")
+    of_one_team = by_unit.annotate(n=Count("run__team", distinct=True)).filter(n=1)
+    team_of = dict(of_one_team.annotate(team=Min("run__team__name")).values_list("entry__docno", "team"))
     relevant_entries = QrelsEntry.objects.filter(
         qrels=board.qrels_id, topic=code, grade__gte=board.relevant_from
     )
     relevant = set(relevant_entries.values_list("docno", flat=True))
-    unique = [(next(iter(names)), docno in relevant) for docno, names in teams.items() if len(names) == 1]
-    n_pooled = Counter(team for team, _ in unique)
-    n_relevant = Counter(team for team, is_relevant in unique if is_relevant)
-    every_team = sorted({team for names in teams.values() for team in names})
-    return [UniqueUnits(team, n_pooled[team], n_relevant[team]) for team in every_team]
+    n_pooled = Counter(team_of.values())
+    n_relevant = Counter(team for docno, team in team_of.items() if docno in relevant)
+    every_team = _contributions(board, code).values_list("run__team__name", flat=True).distinct()
+    return [UniqueUnits(team, n_pooled[team], n_relevant[team]) for team in sorted(every_team)]

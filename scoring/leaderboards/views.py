@@ -173,7 +173,10 @@ def topic(request: HttpRequest, board_id: int, code: str) -> HttpResponse:
     """A topic with the value of each run; a team sees its own runs. Everyone who may see the leaderboard."""
     board = board_or_404(request.user, board_id)
     query = request.GET
-    page = topic_pages.topic_page(request.user, board, code, query.get("measure", ""), query.get("page"))
+    page = topic_pages.topic_page(
+        request.user, board, code, query.get("measure", ""), query.get("page"),
+        has_all_runs=query.get("runs") == "all",
+    )  # fmt: skip
     return render(request, "scoring/leaderboards/topic.html", context_of(page))
 
 

@@ -266,6 +266,30 @@ def test_too_large_depth_becomes_the_largest(scene: Scene, organizer: Client) ->
     assert "By topic, at depth 100" in preview_page(organizer, scene.track.slug, depth="5000")
 
 
+def test_runs_of_a_pool_are_listed_page_by_page(
+    scene: Scene, organizer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.pages.ROWS_ON_PAGE", 1)
+    for tag, first in (("one", 101), ("two", 102), ("three", 103)):
+        submit_run(scene, tag, first=first)
+    pool = build(scene)
+    chosen = scene.track.runs.get(tag="one").pk
+
+    for view, start, asked, n in (
+        ("pool", 'id="contributions"', {}, 3),
+        ("pool_depths", 'id="depths"', {"from": "1"}, 3),
+        ("pool_overlap", "<table", {"run": chosen}, 2),
+    ):
+        first, second, whole = (
+            re.findall(r">(one|two|three)<", shown.partition(start)[2].partition("</table>")[0])
+            for shown in (page(organizer, view, pool.pk, page=n, **asked) for n in ("1", "2", "all"))
+        )
+        assert len(first) == len(second) == 1
+        assert first != second
+        assert len(whole) == n
+        assert f"All {n} runs" in page(organizer, view, pool.pk, **asked)
+
+
 # ---- entries and members
 
 

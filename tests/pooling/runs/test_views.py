@@ -3,6 +3,7 @@
 import http.client
 import io
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -524,6 +525,26 @@ def test_runs_page_takes_few_queries(scene: Scene, as_: Any, django_assert_max_n
 
     with django_assert_max_num_queries(11):
         client.get(reverse("pooling:runs", args=[scene.track.slug]))
+
+
+def test_many_runs_are_listed_page_by_page_and_searched(
+    scene: Scene, as_: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.pages.ROWS_ON_PAGE", 1)
+    for tag in ("first", "second"):
+        upload(as_(scene.member), scene, run_bytes(tag=tag), name=f"{tag}.tsv")
+    address = reverse("pooling:runs", args=[scene.track.slug])
+
+    def tags(query: str) -> list[str]:
+        text = as_(scene.organizer).get(address + query).content.decode()
+        return re.findall(r'class="run-name"><a [^>]*>(\w+)<', text)
+
+    first, second = tags("?page=all")
+    page = as_(scene.organizer).get(address).content.decode()
+    assert (tags(""), tags("?page=2")) == ([first], [second])
+    assert 'href="?page=all">All 2 runs</a>' in page
+    assert tags(f"?q={second.upper()}") == [second]
+    assert "No run fits." in as_(scene.organizer).get(address + "?q=third").content.decode()
 
 
 # ---- pages of pools

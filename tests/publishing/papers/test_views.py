@@ -225,3 +225,17 @@ def test_a_program_compares_test_collections(page: str, scored: Scene) -> None:
     assert compared["missing"] == []
     assert [refused.status_code for refused in refusals] == [400, 400, 400, 400]
     assert "none is not one of the available choices" in refusals[1].content.decode()
+
+
+def test_tables_of_many_rows_begin_with_the_first_and_show_all_on_demand(
+    page: str, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.pages.ROWS_ON_PAGE", 1)
+
+    short, whole = (client.get(address).content.decode() for address in (page, f"{page}?page=all"))
+    tags = [tag for tag in ("good", "poor", "e_1") if f'<th scope="row">{tag}</th>' in short]
+
+    assert len(tags) == 1
+    assert 'href="?page=all#table-runs">Show all rows</a>' in short
+    assert "The first 1 of 3 rows" in short
+    assert all(f'<th scope="row">{tag}</th>' in whole for tag in ("good", "poor", "e_1"))

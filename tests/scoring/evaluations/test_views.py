@@ -178,7 +178,9 @@ def test_organizer_sees_units_that_only_one_team_contributed(scored: Scene, boar
     assert [tuple(units) for units in page.unique] == [("Ours", 1, 1), ("Theirs", 0, 0)]
 
 
-def test_topic_lists_its_documents_with_the_ranks_that_the_reader_may_see(scored: Scene) -> None:
+def test_topic_lists_its_documents_with_the_ranks_that_the_reader_may_see(
+    scored: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     board = scored.leaderboard(release="participants")
     entries = {entry.docno: entry for entry in scored.pool.entries.filter(topic=scored.topics["A.1"])}
     for run, ranks in (("good", (1, 2)), ("poor", (2, 1))):
@@ -199,6 +201,17 @@ def test_topic_lists_its_documents_with_the_ranks_that_the_reader_may_see(scored
     ]
     assert of_team == [("10", "High", [("good", 1)]), ("9", "Not relevant", [("good", 2)])]
     assert "Rank in each run" in member.get(address).content.decode()
+    monkeypatch.setattr(topic_pages, "SHOWN_RUNS", 1)
+    monkeypatch.setattr(topic_pages, "ROWS_ON_PAGE", 1)
+    short, whole = (organizer(scored).get(address + query) for query in ("", "?runs=all"))
+    assert [[run.tag for run in row.runs] for row in short.context["ranked"]] == [["poor"], ["good"]]
+    assert len(short.context["rows"]) == 1
+    assert short.content.decode().count('href="?runs=all') == 3
+    assert [[run.tag for run in row.runs] for row in whole.context["ranked"]] == [
+        ["poor", "good"],
+        ["good", "poor"],
+    ]
+    assert len(whole.context["rows"]) == 2
 
 
 def test_a_team_sees_its_own_runs_on_a_topic_and_no_contributions(scored: Scene) -> None:

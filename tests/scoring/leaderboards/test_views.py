@@ -577,7 +577,7 @@ def test_long_leaderboard_is_read_page_by_page_or_whole_and_searched_without_scr
     assert listed_in(visitor, f"{address}?q={second.upper()}") == [second]
     assert "No run matches the search." in text_of(visitor, f"{address}?q=nothing-like-it")
     assert listed_in(visitor, f"{address}?sort=-run") == [max(first, second)]
-    assert "&amp;page=all" in text_of(visitor, f"{address}?page=all")  # in the headings, which sort all rows
+    assert "&amp;page=all" in text_of(visitor, f"{address}?page=all")  # so that the headings order all rows
 
 
 def test_team_finds_its_run_on_the_first_page_of_a_long_leaderboard(
