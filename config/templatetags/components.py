@@ -32,7 +32,7 @@ def table(content: str, label: str = "", style: str = "", caption: str = "", col
     it to every table that is not stacked. `style` is one or more classes: `stacked` shows each row as a card on a phone
     (with `data-label` on its cells), `narrow-table` is only as wide as its content. `caption` is read aloud, not shown.
 
-    Cells of the class `c2` are shown if the table has 44rem, those of `c3` if it has 66rem. `columns`, a name that is
+    Cells of the class `c2` are shown if the table has 44rem, those of `c3` if it has 56rem. `columns`, a name that is
     unique on the page, makes it so, and adds the link that shows them on smaller screens.
     """
     is_stacked = "stacked" in style.split()

@@ -18,6 +18,7 @@ from assay.protocols.measures import FAMILIES, parse_measure
 from assay.protocols.schema import Average
 from assay.tables import one_word, shown
 from scoring.evaluations.selectors import topic_values
+from scoring.leaderboards.marks import Shade, shade
 from scoring.leaderboards.rows import BoardRow
 from scoring.leaderboards.selectors import board_rows
 from scoring.models import Leaderboard
@@ -32,7 +33,7 @@ class ClassRow(NamedTuple):
 
     run: BoardRow | None
     mean: str
-    cells: list[str]
+    cells: list[Shade]
 
 
 class ClassTable(NamedTuple):
@@ -126,12 +127,15 @@ def _table(
         ]
         for row in rows
     }
+    highest = max([1.0, *(value for of_run in means.values() for value in of_run)])
+
+    def class_row(row: BoardRow | None, average: float, *of_classes: float) -> ClassRow:
+        return ClassRow(row, shown(average), [shade(shown(value), value, highest) for value in of_classes])
+
     table = []
     if rows:
-        average, *of_classes = np.mean(list(means.values()), axis=0).tolist()
-        table.append(ClassRow(None, shown(average), list(map(shown, of_classes))))
+        table.append(class_row(None, *np.mean(list(means.values()), axis=0).tolist()))
     opened = [row for row in rows if row.may_open]
-    for row in sorted(opened, key=lambda row: -means[row.evaluation.pk][0]):
-        average, *of_classes = means[row.evaluation.pk]
-        table.append(ClassRow(row, shown(average), list(map(shown, of_classes))))
+    opened.sort(key=lambda row: -means[row.evaluation.pk][0])
+    table += [class_row(row, *means[row.evaluation.pk]) for row in opened]
     return ClassTable(label, classes, table)

@@ -112,6 +112,11 @@ class Heat(NamedTuple):
     n_left_out: int  # runs beyond the limit
 
 
+def shade(text: str, value: float, highest: float) -> Shade:
+    """A value as it is shown, with its step of color."""
+    return Shade(text, max(0, min(STEPS - 1, int(STEPS * value / highest))))
+
+
 def heat_of(board: Leaderboard, rows: Sequence[BoardRow], measure: str, column: int) -> Heat | None:
     """The table by topic; None with more than 30 topics, or without values. One query."""
     visible = [row for row in rows if row.may_open]
@@ -123,15 +128,13 @@ def heat_of(board: Leaderboard, rows: Sequence[BoardRow], measure: str, column: 
         return None
     highest = max([1.0, *(value for of_topic in values.values() for value in of_topic.values())])
 
-    def shade(value: float | None) -> Shade:
-        if value is None:
-            return Shade("", 0)
-        return Shade(f"{value:.2f}", max(0, min(STEPS - 1, int(STEPS * value / highest))))
+    def cell(value: float | None) -> Shade:
+        return Shade("", 0) if value is None else shade(f"{value:.2f}", value, highest)
 
     table = [
         (
             row,
-            [shade(values[topic].get(row.evaluation.pk)) for topic in topics],
+            [cell(values[topic].get(row.evaluation.pk)) for topic in topics],
             shown(row.cells[column].value),
         )
         for row in visible[:MOST_RUNS]

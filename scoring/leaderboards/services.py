@@ -315,6 +315,6 @@ def check_opening(*, track: Track) -> None:
     if released is not None:
         raise LeaderboardRefused(
             f"A leaderboard of {track} is released to {released.get_release_display()}, so its qrels are known. "
-            "Withdraw the release on the page of the leaderboard before you open the track for runs.",
+            "Hide it on the page of the leaderboard before you open the track for runs.",
             title="The track was not opened",
         )

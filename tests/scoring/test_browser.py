@@ -118,6 +118,25 @@ def test_the_leaderboard_is_sorted_by_keyboard(
     assert browser_page.locator("[aria-sort=ascending]").inner_text().startswith("nDCG'")
 
 
+def test_menus_close_by_escape_and_outside_and_a_digest_is_copied_whole(
+    scored: Scene, live_server: LiveServer, browser_page: Page
+) -> None:
+    board = scored.leaderboard(release="public")
+    browser_page.goto(live_server.url + board.get_absolute_url())
+    menu = browser_page.locator("details.menu", has_text="Download")
+    is_open = []
+    for close in (lambda: browser_page.keyboard.press("Escape"), lambda: browser_page.locator("h1").click()):
+        menu.locator("summary").click()
+        is_open.append(menu.get_attribute("open"))
+        close()
+        is_open.append(menu.get_attribute("open"))
+    browser_page.get_by_role("button", name="Copy", exact=True).first.click()
+    browser_page.get_by_role("button", name="Copied").wait_for()
+
+    assert is_open == ["", None, "", None]
+    assert browser_page.evaluate("getSelection().toString()") == board.qrels.sha256
+
+
 def test_plots_are_drawn_and_saved_without_inline_styles(
     scored: Scene, live_server: LiveServer, browser_page: Page
 ) -> None:

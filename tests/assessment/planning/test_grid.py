@@ -151,7 +151,7 @@ def test_topic_is_given_and_taken_without_another_assessor(
 ) -> None:
     text = make_change(scene.batch, "move", topic=scene.first.pk, giver=scene.ada.pk, getter="")
     assert holders(scene.batch) == {("A.2", "ada")}
-    assert "nobody 1 place free" in text
+    assert "nobody 1 assessor missing" in text
 
     make_change(scene.batch, "move", topic=scene.first.pk, giver="", getter=scene.bob.pk)
 

@@ -40,6 +40,13 @@ def test_page_and_file_have_the_means_of_each_class(
     file = client.get(reverse("scoring:classes_file", args=[board.pk])).content.decode()
 
     assert reverse("scoring:classes", args=[board.pk]) in linked
+    assert {
+        cell.step == min(4, int(5 * float(cell.text)))
+        and f'<td class="q{cell.step}">{cell.text}</td>' in page.content.decode()
+        for table in page.context["tables"]
+        for row in table.rows
+        for cell in row.cells
+    } == {True}
     assert [table.label for table in page.context["tables"]] == (
         ["difficulty"] if classes else ["category", "difficulty"]
     )

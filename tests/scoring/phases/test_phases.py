@@ -171,6 +171,7 @@ def test_page_of_a_phase_refreshes_by_itself_while_runs_are_scored(scene: Scene)
 
     assert ["hx-trigger" in page for page in (empty, *pages, waiting)] == [False, True, False, True]
     assert not [page for page in scored if "hx-trigger" in page]
+    assert '<progress class="bar" max="1" value="' in scored[0]
     assert "No runs yet." in empty
     assert "No runs that you see here yet: each team sees its scores at once." in pages[1]
 
