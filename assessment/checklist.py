@@ -200,7 +200,12 @@ def _to_create(campaign: Campaign, kind: Batch.Kind, point: Point) -> Point:
     address = reverse(PLANS[kind], args=[ready[0].pk]) if kind in PLANS else point.address
     if kind == Batch.Kind.MAIN:
         address = campaign.address("assessment:new_batch")
-    return point._replace(address=address, action="Create and open the batch", is_possible=not is_training)
+    return point._replace(
+        address=address,
+        action="Create and open the batch",
+        detail="A batch gives the units of the pool to assessors.",
+        is_possible=not is_training,
+    )
 
 
 def _draft(campaign: Campaign, point: Point, batch: Batch) -> Point:

@@ -50,5 +50,6 @@ def teams(campaign: Campaign) -> Iterator[Point]:
         bool(teams),
         tuple(problems),
         action="Add people",
+        detail="Runs come from teams, and there are none yet.",
         needed_by=Phase.JUDGING,
     )

@@ -153,6 +153,7 @@ def pool(campaign: Campaign) -> Iterator[Point]:
         bool(ready),
         tuple(problems),
         action="Build pool",
+        detail="The runs are complete. A pool is what assessors judge of them.",
         is_possible=not takes_runs or (is_closed and bool(campaign.rows(runs_of))),
         waits=f"The pool {named(building)} is being built." if building and not ready else "",
     )

@@ -32,5 +32,6 @@ def archive(campaign: Campaign) -> Iterator[Point]:
         n > 0 and not later,
         (Problem(problem),) if later else (),
         action="Make an archive",
+        detail="The campaign is complete. An archive keeps all of it in one file, if you like.",
         is_optional=True,
     )

@@ -100,6 +100,7 @@ def qrels(campaign: Campaign) -> Iterator[Point]:
         newest is not None,
         tuple(problems),
         action=action,
+        detail="The judging is over. Qrels are the judgments that runs are scored against.",
         is_possible=is_known or (n_judged > 0 and not is_judging(campaign)),
     )
 
@@ -114,7 +115,9 @@ def leaderboard(campaign: Campaign) -> Iterator[Point]:
     if board is None:
         address = newest.get_absolute_url() if newest else campaign.address("scoring:leaderboards")
         action = "Score the runs"
-        yield Point("Leaderboard", "none yet", address, False, action=action, is_possible=newest is not None)
+        detail = f"{newest} has no leaderboard yet."
+        is_possible = newest is not None
+        yield Point("Leaderboard", "none yet", address, False, (), action, detail, is_possible=is_possible)
     else:
         yield _scored(campaign, board, newest)
     n_analyses = board.n_analyses if board else 0

@@ -27,7 +27,8 @@ def agreement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = track_or_404(request.user, slug)
     scale = rounds.scale_of(track.protocol.parsed, request.GET.get("scale"))
     page = selectors.agreement_page(track, rounds.round_of(track, request.GET.get("round")), scale)
-    return render(request, "assessment/agreement/agreement.html", context_of(page))
+    context = context_of(page) | {"has_disagreements": any(row.observed < 1 for row in page.topics)}
+    return render(request, "assessment/agreement/agreement.html", context)
 
 
 @organizer_page

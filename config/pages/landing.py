@@ -18,6 +18,7 @@ from accounts.access import AnyUser
 from accounts.models import Role, User
 from assay.protocols.loader import shipped_slugs
 from assessment.models import Batch
+from corpus.models import Collection
 from participation.models import Team
 from participation.teams.selectors import teams_with
 from pooling.models import Run
@@ -132,6 +133,7 @@ class TracksPage:
     words: str  # that were searched for
     is_filtered: bool  # whether the list is long enough to be searched
     has_about: bool  # for administrators: whether they wrote who runs the site
+    needs_collection: bool  # nothing is set up yet, and a collection comes before the first track
 
 
 def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
@@ -152,7 +154,11 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     ]
     asks = isinstance(user, User) and user.is_administrator
     has_about = not asks or page_text(SitePage.Name.ABOUT).number > 0
-    return TracksPage([group for group in groups if group.tracks], words, is_filtered, has_about)
+    creates = isinstance(user, User) and user.may_create and not everything
+    needs_collection = creates and not Collection.objects.exists()
+    return TracksPage(
+        [group for group in groups if group.tracks], words, is_filtered, has_about, needs_collection
+    )
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from scoring.phases.selectors import scores_of_runs
 from scoring.qrels.selectors import qrels_of, units_by_topic
 from tracks import tabs
 from tracks.acceptance import Acceptance, next_closing, timetable
-from tracks.checklist.selectors import Checklist, checklist
+from tracks.checklist.selectors import Checklist, Next, checklist
 from tracks.models import Topic, Track
 from tracks.topics.selectors import topics_by_code
 from web.pages import context_of, counted, hours, size
@@ -136,12 +136,30 @@ def home_of_track(context: template.Context, track: Track) -> dict[str, object]:
 @register.inclusion_tag("components/next_step.html", takes_context=True)
 def next_step(context: template.Context, track: Track) -> dict[str, object]:
     """The next step of a track as a line, for its organizers; nothing for others, and on the page where it leads."""
+    return {"step": _step_of(context, track), "csrf_token": context.get("csrf_token")}
+
+
+def _step_of(context: template.Context, track: Track) -> Next | None:
+    """The next step that a page shows."""
     request = context["request"]
     organizes = isinstance(request.user, User) and request.user.organizes(track.pk)
     step = _checklist_of(context, track).next if organizes else None
-    if step and step.leads_to(request.resolver_match):
-        step = None
-    return {"step": step, "csrf_token": context.get("csrf_token")}
+    return None if step and step.leads_to(request.resolver_match) else step
+
+
+@register.simple_tag(takes_context=True)
+def main_style(context: template.Context, address: str) -> str:
+    """The style of the main button of a page of a track: filled, unless the next step leads elsewhere (ADR 75)."""
+    step = _step_of(context, context["track"])
+    return "btn-primary" if step is None or not step.address or step.is_at(address) else "btn-plain"
+
+
+@register.simple_tag(takes_context=True)
+def main_link(context: template.Context, words: str, address: str) -> SafeString:
+    """The main button of a page of a track that leads to another page, in the words of the step if that does too."""
+    step = _step_of(context, context["track"])
+    text = step.text if step and step.is_at(address) else words
+    return format_html('<a class="btn {}" href="{}">{}</a>', main_style(context, address), address, text)
 
 
 @register.simple_tag

@@ -164,7 +164,7 @@ def test_track_is_judged_from_training_to_qrels(
         office.get_by_label("Units of each topic").fill("1")
         for box in office.get_by_role("group", name="Topics").get_by_role("checkbox").all():
             box.check()
-        batch = create("Create training round")
+        batch = create("Create a draft")
         judge_by_keyboard(desk, base, grades)
         judge_all(batch, bob, "high")
         office.goto(f"{of_track}/agreement/?round=batch-{batch.pk}")
@@ -203,7 +203,7 @@ def test_track_is_judged_from_training_to_qrels(
     # Each judges a topic of the other, as the protocol's rule proposes. Bob disagrees with Ada about one unit.
     office.goto(f"{of_track}/judging/")
     office.get_by_role("link", name="plan a dual batch").click()
-    dual = create("Create dual batch")
+    dual = create("Create a draft")
     assert set(dual.topic_assignments.values_list("topic__code", "assessor__username")) == {
         (first, "bob"),
         (second, "ada"),

@@ -33,8 +33,12 @@ class Next(NamedTuple):
         """Return whether a page is where the step leads, so that it needs no button."""
         if match is None or not self.address or self.is_form:
             return False
-        target = resolve(self.address.partition("?")[0].partition("#")[0])
+        target = resolve(_path(self.address))
         return (target.view_name, target.kwargs) == (match.view_name, match.kwargs)
+
+    def is_at(self, address: str) -> bool:
+        """Return whether a button with this address leads where the step does."""
+        return bool(self.address) and _path(self.address) == _path(address)
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,10 @@ class Checklist:
     def problems(self) -> list[Problem]:
         """Everything to look at, each with the page that solves it."""
         return [problem for phase in self.phases for problem in _problems(phase, looks=True)]
+
+
+def _path(address: str) -> str:
+    return address.partition("?")[0].partition("#")[0]
 
 
 def checklist(track: Track) -> Checklist:
@@ -117,9 +125,17 @@ def _next(phases: list[PhasePoints]) -> Next:
         if point.is_possible and not point.waits:
             return Next(Kind.DO, point.action, point.detail, point.address, point.is_form)
     if not required:
-        return Next(Kind.DONE, "The campaign is complete.")
+        return _last(phases[-1])
     waits = [point.waits for point in required if point.waits]
     return Next(Kind.WAIT, waits[0] if waits else required[0].state, " ".join(waits[1:]))
+
+
+def _last(results: PhasePoints) -> Next:
+    """The first optional point of the results that has an action, when nothing is required any more."""
+    for point in results.points:
+        if point.action and point.is_possible and not point.is_done and not point.waits:
+            return Next(Kind.DO, point.action, point.detail, point.address, point.is_form)
+    return Next(Kind.DONE, "The campaign is complete.")
 
 
 def _is_of(step: Next, point: Point) -> bool:

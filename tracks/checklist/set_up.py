@@ -101,7 +101,14 @@ def rows(campaign: Campaign) -> Iterator[Point]:
         return
     n = campaign.numbers["n_rows"]
     address = campaign.address("tracks:rows" if n else "tracks:import_topics")
-    yield Point("Rows", counted(n, "row") if n else "none yet", address, n > 0, action="Import rows")
+    yield Point(
+        "Rows",
+        counted(n, "row") if n else "none yet",
+        address,
+        n > 0,
+        action="Import rows",
+        detail="The protocol judges rows of a form, and there are none yet.",
+    )
 
 
 @points(Phase.SET_UP, 40)
@@ -109,7 +116,15 @@ def topics(campaign: Campaign) -> Iterator[Point]:
     n = campaign.numbers["n_topics"]
     address = campaign.address("tracks:topics" if n else "tracks:import_topics")
     state = counted(n, "topic") if n else "none yet"
-    yield Point("Topics", state, address, n > 0, action="Import topics", needed_by=Phase.JUDGING)
+    yield Point(
+        "Topics",
+        state,
+        address,
+        n > 0,
+        action="Import topics",
+        detail="Runs and judgments are about topics, and there are none yet.",
+        needed_by=Phase.JUDGING,
+    )
 
 
 @points(Phase.SET_UP, 50)
@@ -215,6 +230,7 @@ def assessors(campaign: Campaign) -> Iterator[Point]:
         n >= judges,
         few,
         action="Add people",
+        detail=f"Each topic needs {counted(judges, 'assessor')}, and the track has {n}.",
         needed_by=Phase.JUDGING,
     )
 
@@ -239,5 +255,6 @@ def opening(campaign: Campaign) -> Iterator[Point]:
         campaign.address("tracks:open_track" if is_draft else "tracks:deadlines"),
         not is_draft,
         action="Open for runs",
+        detail="The page shows what teams will see.",
         is_possible=campaign.numbers["n_topics"] > 0,
     )

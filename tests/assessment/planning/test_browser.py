@@ -68,7 +68,7 @@ def test_topics_of_rounds_are_found_by_search(
     expect(page.get_by_text("6 of 58 topics ticked")).to_be_visible()
     for _ in on_screens(page):
         assert_accessible(page)
-    page.get_by_role("button", name="Create training round").click()
+    page.get_by_role("button", name="Create a draft").click()
     page.wait_for_url("**/judge/batches/*/")
 
     batch = Batch.objects.get(kind=Batch.Kind.TRAINING)

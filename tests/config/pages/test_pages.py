@@ -24,7 +24,7 @@ from config.pages.health import NO_STORAGE, NO_TABLES, READ_ONLY, UNREACHABLE, h
 from jobs import liveness
 from jobs.watchdog import WatchedScheduler
 from server.paths import ROOT
-from tests.helpers.factories import make_organizer, make_track, make_user
+from tests.helpers.factories import make_collection, make_organizer, make_track, make_user
 from web.caches import ForgivingRedisCache
 
 
@@ -116,9 +116,14 @@ def test_admin_has_the_look_of_the_product(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_organizer_without_tracks_reads_how_to_begin(client: Client) -> None:
+    """The first step is filled: a collection, then a track."""
     client.force_login(make_organizer())
+    first = client.get("/").content.decode()
+    make_collection()
+    second = client.get("/").content.decode()
 
-    assert "Create a track" in client.get("/").content.decode()
+    filled = [re.findall(r'btn btn-primary"[^>]*>\s*([^<]*)<', page) for page in (first, second)]
+    assert filled == [["Import a collection"], ["Create a track"]]
 
 
 @pytest.mark.django_db

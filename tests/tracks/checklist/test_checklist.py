@@ -1,14 +1,20 @@
 """The checklist of a campaign names what is done, what comes next, and what is wrong."""
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.conf import LazySettings
 from django.test import Client
-from django.urls import resolve, reverse
+from django.urls import Resolver404, resolve, reverse
+from lxml import html
 from pytest_django import DjangoAssertNumQueries
 
+from accounts.models import User
 from assessment.batches import services as batch_services
 from assessment.batches.progress import BatchProgress, progress_of_each
 from assessment.checklist import progress_of
@@ -134,6 +140,8 @@ def test_next_step_leads_through_a_campaign(scene: Scene) -> None:
     board = scene.leaderboard(qrels)
     assert following(track).text == "Release to everybody"
     leaderboard_services.release(leaderboard=board, level="public", by=scene.organizer)
+    assert following(track)[:2] == (Kind.DO, "Make an archive")  # optional, and the last
+    make_archive(track, scene.organizer)
     assert following(track)[:2] == (Kind.DONE, "The campaign is complete.")
     assert all(phase.is_done for phase in checklist(track).phases)
 
@@ -166,6 +174,54 @@ def test_page_where_the_next_step_leads_has_its_words_on_the_filled_button(scene
     look()
     scene.leaderboard(qrels)
     look()
+
+
+def test_no_filled_button_contradicts_the_next_step(scene: Scene) -> None:
+    """The filled button of a page is that of the step, or submits a form in which something is entered (ADR 75)."""
+    track, wrong = scene.track, list[str]()
+    draft = make_track("second", status=Track.Status.DRAFT)
+    make_topic(draft)
+    wrong += contradictions(scene.organizer, draft)
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=track)
+    wrong += contradictions(scene.organizer, track)
+    batch_services.close(batch=scene.judged(*NINE))
+    scene.leaderboard(qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer))
+    wrong += contradictions(scene.organizer, track)
+    assert "\n".join(wrong) == ""
+
+
+def contradictions(user: User, track: Track) -> list[str]:
+    """The filled buttons that contradict the next step, on one page of each view that the pages of a track link."""
+    client, step, wrong = Client(), following(track), []
+    client.force_login(user)
+    pages = {resolve(track.get_absolute_url()).view_name: track.get_absolute_url()}
+    seen: set[str] = set()
+    while new := pages.keys() - seen:
+        address = pages[min(new)]
+        seen.add(min(new))
+        response = client.get(address)
+        if track not in (each.get("track") for each in response.context or ()):
+            continue  # a page of the site, a file or a redirect
+        page = html.fromstring(response.content.decode(), base_url=address)
+        page.make_links_absolute()
+        for link in page.xpath("//div[contains(@class, 'frame')]//a[not(@download)]/@href"):
+            with suppress(Resolver404):
+                pages.setdefault(resolve(urlsplit(link).path).view_name, link)
+        if page.xpath("//section[@aria-label='Next step']//*[self::a or self::button]"):
+            wrong += [f"{address}: {each}" for each in filled_otherwise(page, step)]
+    assert len(pages) > 30
+    return wrong
+
+
+def filled_otherwise(page: Any, step: Next) -> Iterator[str]:
+    for button in page.xpath("//main//*[contains(@class, 'btn-primary')]"):
+        form = next(button.iterancestors("form"), None)
+        entered = "self::select or self::textarea or self::input[not(@type='hidden')]"
+        if form is not None and form.xpath(f".//*[{entered}]"):
+            continue
+        if not step.is_at(button.get("href") or (form.get("action") if form is not None else "")):
+            yield button.text_content().strip()
 
 
 def test_assessor_who_quits_leaves_topics_that_the_next_step_gives_away(scene: Scene) -> None:
