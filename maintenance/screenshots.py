@@ -59,6 +59,13 @@ def check_broken_run(page: Page) -> None:
     report.evaluate("element => element.scrollIntoView()")
 
 
+def start_protocol(page: Page) -> None:
+    """Start a draft from the first protocol and open its section of judging."""
+    page.get_by_role("button", name="Start from it").first.click()
+    page.locator("#sections").get_by_role("link", name="Judging", exact=False).first.click()
+    page.wait_for_load_state("networkidle")
+
+
 def first_link(page: Page) -> None:
     """Follow the first link of the page's table or cards."""
     page.locator("main table a, main .panel a").first.click()
@@ -79,6 +86,7 @@ PICTURES = (
     Picture("judging-dark", "emmy", "/judge/", judge, is_dark=True),
     Picture("comparison", "organizer", "/comparison/?track=demo-2025&track=demo-2026#table-complexity"),
     Picture("paper-tables", "organizer", "/tracks/demo-2025/tables/?digits=3#table-results"),
+    Picture("protocol-editor", "organizer", "/protocol/new/", start_protocol, size=(1280, 860)),
     Picture("leaderboard", "pat", "/tracks/demo-2025/leaderboards/", first_link),
 )
 

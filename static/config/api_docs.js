@@ -12,7 +12,7 @@
       element(
         "div",
         { className: "swagger-ui" },
-        ...["SvgAssets", "SchemesContainer", "FilterContainer", "operations"].map((name) =>
+        ...["SvgAssets", "AuthorizeBtnContainer", "FilterContainer", "operations"].map((name) =>
           element(getComponent(name, true), { key: name }),
         ),
       );
