@@ -36,7 +36,6 @@ class Picture(NamedTuple):
     path: str
     prepare: Callable[[Page], None] | None = None
     size: tuple[int, int] = DESKTOP
-    is_dark: bool = False
 
 
 def judge(page: Page) -> None:
@@ -74,7 +73,6 @@ def first_link(page: Page) -> None:
 
 PICTURES = (
     Picture("landing", "", "/"),
-    Picture("home", "organizer", "/"),
     Picture("participant", "pat", "/tracks/demo-2026/"),
     Picture("track", "organizer", "/tracks/demo-2026/"),
     Picture("pool", "organizer", "/tracks/demo-2026/pools/", first_link),
@@ -83,7 +81,6 @@ PICTURES = (
     Picture("submit", "pat", "/tracks/demo-2026/runs/submit/", check_broken_run),
     Picture("judging", "emmy", "/judge/", judge),
     Picture("judging-phone", "emmy", "/judge/", judge, size=PHONE),
-    Picture("judging-dark", "emmy", "/judge/", judge, is_dark=True),
     Picture("comparison", "organizer", "/comparison/?track=demo-2025&track=demo-2026#table-complexity"),
     Picture("paper-tables", "organizer", "/tracks/demo-2025/tables/?digits=3#table-results"),
     Picture("protocol-editor", "organizer", "/protocol/new/", start_protocol, size=(1280, 860)),
@@ -133,7 +130,6 @@ def take(chromium: Browser, site: str, picture: Picture, folder: Path) -> None:
         viewport={"width": width, "height": height},
         has_touch=picture.size == PHONE,
         is_mobile=picture.size == PHONE,
-        color_scheme="dark" if picture.is_dark else "light",
         reduced_motion="reduce",
         device_scale_factor=1,
     )
