@@ -27,7 +27,10 @@
   };
   for (const name of ["input", "change"]) document.addEventListener(name, note);
   document.addEventListener("click", (event) => {
-    if (event.target.closest("[name=op]")) note(event);
+    const button = event.target.closest("button");
+    if (!button) return;
+    pressed = button.name === "op" ? button.value : "";
+    if (pressed) note(event);
   });
   document.addEventListener("htmx:beforeRequest", (event) => {
     sent = event.timeStamp;
@@ -43,7 +46,29 @@
     htmx.ajax("GET", location.href, { target: "#fields", select: "#fields", swap: "outerHTML" });
   });
 
-  document.addEventListener("htmx:afterSettle", mark);
+  // A button goes with the fields that an answer shows again, even before its own request, which waits. The request
+  // then still says what was pressed, and the focus goes to what was added, moved or undone.
+  let pressed = "";
+  document.addEventListener("htmx:configRequest", (event) => {
+    if (event.target.id === "form" && pressed) event.detail.parameters.op = pressed;
+  });
+  const placeOf = (path) => document.getElementById(`f-${path.replace(/\W+/g, "-").replace(/-$/, "")}`);
+  const goOn = (act, path) => {
+    const step = { up: -1, down: 1 }[act];
+    const moved = path.replace(/\d+(?=\]$)/, (n) => Number(n) + (step ?? 0));
+    const place = placeOf(act === "remove" ? path.replace(/\[\d+\]$/, "") : moved);
+    const parts = place?.querySelectorAll(":scope > .item, :scope > .pair-row") ?? [];
+    const part = ["add", "row"].includes(act) ? ([...parts].at(-1) ?? place) : place;
+    const fields = part?.querySelectorAll(step ? "button" : "input, select, textarea") ?? [];
+    const field = [...fields].find((each) => each.offsetParent);
+    goTo(act === "remove" ? place : (field ?? place));
+  };
+  document.addEventListener("htmx:afterSettle", (event) => {
+    mark();
+    if (event.target.id !== "fields" || !pressed) return;
+    goOn(...pressed.split(" "));
+    pressed = "";
+  });
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.xhr.status !== 409) return;
     Object.assign(event.detail, {

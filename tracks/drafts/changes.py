@@ -7,6 +7,7 @@ that is written so that it cannot be changed this way is changed as text.
 import tomllib
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from textwrap import wrap
 from typing import Any, Literal, NamedTuple
 
 import tomlkit
@@ -17,6 +18,7 @@ from assay.structure import table_in
 from tracks.drafts.lines import Line, lines_of, text_of
 from tracks.drafts.schema import order, parent_of, spec_of, steps_of, value_at, without_numbers
 
+WIDTH = 116  # of the lines of a long text
 Operation = Literal["set", "unset", "add", "remove", "move"]
 
 
@@ -315,7 +317,10 @@ def _as_before(lines: list[Line], base: list[Line], path: str) -> list[Line]:
 def _written(value: Any, earlier: Any = None) -> Item:
     """A value in TOML, in the form of an earlier one: several lines stay several lines."""
     if isinstance(value, str) and "\n" in value:
-        return _text_of_lines(value)
+        return _text_of_lines([value])
+    if isinstance(value, str) and isinstance(earlier, String) and "\\\n" in earlier.as_string():
+        lines = wrap(value, WIDTH, break_long_words=False, break_on_hyphens=False)
+        return _text_of_lines(lines if " ".join(lines) == value else [value])
     if isinstance(value, str) and isinstance(earlier, String) and earlier.as_string().startswith("'"):
         return tomlkit.string(value, literal="'" not in value)
     if isinstance(value, list) and isinstance(earlier, Array):
@@ -334,9 +339,10 @@ def _written(value: Any, earlier: Any = None) -> Item:
     return item
 
 
-def _text_of_lines(value: str) -> Item:
-    escaped = value.replace("\\", "\\\\").replace('"""', '""\\"')
-    item = tomlkit.parse(f'x = """\n{escaped}"""\n')["x"]
+def _text_of_lines(lines: Sequence[str]) -> Item:
+    """A text on several lines of the file, which end with a backslash where the text has no end of a line."""
+    escaped = (line.replace("\\", "\\\\").replace('"""', '""\\"') for line in lines)
+    item = tomlkit.parse('x = """\n' + " \\\n".join(escaped) + '"""\n')["x"]
     assert isinstance(item, String)
     return item
 

@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
+from django.utils.html import escape
+from django.utils.safestring import SafeString
+
 from assay.protocols.schema import Protocol
 from assay.structure import Key, keys, table_in
 from tracks.drafts.changes import Change
@@ -12,6 +15,7 @@ from tracks.drafts.schema import Spec, parent_of, spec_of, steps_of, tables_at, 
 
 Control = Literal["select", "checkbox", "number", "text", "lines", "choices", "map", "table", "tables"]
 LONG = 70  # characters of a text that gets several lines
+CODE = re.compile("`([^`]+)`")
 NAMING = ("label", "title", "key")  # what a table of a list is called by
 
 
@@ -130,6 +134,11 @@ class Field(Table):
         return self.path.rpartition(".")[2]
 
     @property
+    def noun(self) -> str:
+        """A word for one table of a list, such as `grade`."""
+        return self.key.replace("_", "-")
+
+    @property
     def params(self) -> str:
         """The names of its inputs, as a list for htmx."""
         return f"{self.path},{self.path}:key,{self.path}:value"
@@ -160,7 +169,7 @@ class Form:
         made = Field(
             path=path,
             label=spec.key.label,
-            help=spec.key.plain_help,
+            help=SafeString(CODE.sub(r"<code>\1</code>", escape(spec.key.plain_help))),
             control=control_of(spec),
             is_set=value is not None,
             is_required=spec.is_required,
@@ -187,9 +196,10 @@ class Form:
         words = table if isinstance(table, dict) else {}
         name = next((str(words[key]) for key in NAMING if words.get(key)), str(place))
         fields = [self.field(f"{path}.{key}") for key in keys(kind)]
-        if set(NAMING[:2]) & set(keys(kind)):  # the key follows from the label
+        if has_name := set(NAMING[:2]) & set(keys(kind)):  # the key follows from the label
+            is_new = not any(words.get(key) for key in ("key", *has_name))
             fields = [
-                replace(each, is_more=not each.errors) if each.path == f"{path}.key" else each
+                replace(each, is_more=is_new or not each.errors) if each.path == f"{path}.key" else each
                 for each in fields
             ]
         return Item(path=path, name=name, fields=fields, is_first=place == 1, is_last=place == n)
@@ -272,7 +282,7 @@ def _options(made: Field, spec: Spec, value: Any) -> list[Option]:
         options = [Option(str(value), str(value), is_chosen=True), *options]
     if not made.is_required:
         usual = words.get(str(spec.default))
-        options = [Option("", f"Left out: {usual}" if usual else "Left out", value is None), *options]
+        options = [Option("", f"Default: {usual}" if usual else "Not set", value is None), *options]
     return (
         options if made.is_set or not made.is_required else [Option("", "Choose", is_chosen=True), *options]
     )
@@ -281,7 +291,7 @@ def _options(made: Field, spec: Spec, value: Any) -> list[Option]:
 def in_words(value: Any) -> str:
     """A value in one line."""
     if value is None:
-        return "left out"
+        return "not set"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):

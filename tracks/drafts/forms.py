@@ -1,5 +1,7 @@
 """The form that begins a draft."""
 
+from typing import Any
+
 from django import forms
 
 from tracks.models import StoredProtocol
@@ -9,8 +11,9 @@ MAX_BYTES = 1 << 20
 
 
 class StartForm(StyledForm):
-    """A protocol to start from, or a file; neither: an empty draft."""
+    """A protocol to start from, a file, or an empty draft."""
 
+    empty = forms.BooleanField(required=False)
     base = forms.ModelChoiceField(StoredProtocol.objects.all(), required=False, to_field_name="slug")
     upload = forms.FileField(
         required=False,
@@ -18,6 +21,10 @@ class StartForm(StyledForm):
         help_text="A TOML file. It may have errors: you correct them in the editor.",
         widget=forms.ClearableFileInput(attrs={"accept": ".toml"}),
     )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["upload"].required = not {"base", "empty"} & set(self.data)
 
     def clean_upload(self) -> str:
         """The text of the file."""

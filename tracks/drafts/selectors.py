@@ -17,7 +17,7 @@ from assay.protocols.schema import UNITS
 from tracks.drafts.checks import Checked, Problem, check
 from tracks.drafts.fields import SECTIONS, Field, Form, Section, Table, id_of, in_words, section_of
 from tracks.drafts.lines import lines_of
-from tracks.drafts.schema import steps_of, tables_at, value_at
+from tracks.drafts.schema import spec_of, steps_of, tables_at, value_at
 from tracks.models import ProtocolDraft, StoredProtocol
 from tracks.protocols.selectors import protocols, unit_of
 
@@ -196,7 +196,7 @@ def _by_key(problems: Sequence[Problem]) -> Mapping[str, Sequence[str]]:
 
 
 def _error(problem: Problem, form: Form) -> Error:
-    """An error with the name of the table that it is in: `Judging, Medium: two grades have the same value, 3`."""
+    """An error with the names of its table and field: `Judging, Medium, Grade: two grades have the same value, 3`."""
     section = section_of(problem.key)
     names, path = [section.title], ""
     for key, n in steps_of(problem.key):
@@ -205,6 +205,8 @@ def _error(problem: Problem, form: Form) -> Error:
             table = (tables_at(form.data, path)[n - 1 : n] or [{}])[0]
             names.append(str(table.get("label") or table.get("title") or table.get("key") or f"{key} {n}"))
             path = f"{path}[{n}]"
+    if problem.key in {each.path for each in _flat(form.section(section))} and not problem.key.endswith("]"):
+        names.append(spec_of(problem.key).key.label)
     place = ", ".join(names)
     return Error(
         problem, section, id_of(problem.key) if problem.key else "toml", f"{place}: {problem.message}"

@@ -167,6 +167,7 @@ def _refused(request: HttpRequest, edited: ProtocolDraft, refusal: Refused) -> H
         "mine": getattr(refusal, "mine", ""),
         "refusal": refusal,
         "section": request.POST.get("section", ""),
+        "view": request.POST.get("view", ""),
         "frame": "tracks/drafts/_part.html" if is_part else "base.html",
     }
     return render(request, "tracks/drafts/both.html", context, status=409)

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from tests.helpers.browser import log_in
+from tests.helpers.browser import assert_accessible, log_in, on_screens
 from tests.helpers.factories import make_organizer, make_protocol
 from tracks.models import StoredProtocol
 
@@ -15,7 +15,7 @@ MOST_CLICKS = 25  # of a person who makes a protocol with own columns, two quest
 
 
 class Person:
-    """Clicks, and counts the clicks. Typing needs a click into the field first."""
+    """Clicks, and counts the clicks. Typing needs a click into the field, if it has no focus yet."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.clicks = page, 0
@@ -25,7 +25,8 @@ class Person:
         place.click()
 
     def type(self, field: Locator, text: str) -> None:
-        self.click(field)
+        if not field.evaluate("field => field === document.activeElement"):
+            self.click(field)
         field.fill(text)
         field.blur()
 
@@ -53,22 +54,30 @@ def test_lab_makes_its_protocol_without_toml(live_server: LiveServer, browser_pa
     person.click(page.get_by_label("columns that the protocol describes"))
     person.click(page.get_by_label("TREC's six columns"))
     person.click(page.get_by_role("button", name="Add own columns"))
-    person.type(page.get_by_label("Columns, from left to right"), "topic\ndocno\nscore\ntag")
+    columns = page.get_by_label("Columns, from left to right")
+    expect(columns).to_be_focused()
+    person.type(columns, "topic\ndocno\nscore\ntag")
     for n in (1, 2, 3):
         person.type(page.get_by_label("Pool depth").nth(n - 1), "20")
     person.section("Questions")
     for n, question in enumerate(("Is it fluent?", "Is it complete?")):
-        person.click(page.get_by_role("button", name="Add to questions"))
-        expect(page.get_by_label("Question", exact=True)).to_have_count(n + 1)
-        person.type(page.get_by_label("Question", exact=True).nth(n), question)
+        person.click(page.get_by_role("button", name="Add question"))
+        field = page.get_by_label("Question", exact=True).nth(n)
+        expect(field).to_be_focused()
+        person.type(field, question)
         person.choose(page.get_by_label("Kind of answer").nth(n), "yes-no")
         expect(state).to_contain_text("no errors")
     person.section("Measures")
     person.type(page.get_by_label("Measures", exact=True), "nDCG@10\nAP")
     expect(state).to_contain_text("no errors")
+    person.click(page.get_by_role("link", name="Preview judging page"))
+    person.click(page.locator("label.choice-button", has_text="Highly relevant"))
+    expect(page.get_by_role("group", name="Is it complete?")).to_be_visible()
+    person.click(page.get_by_role("link", name="Back"))
     person.click(page.get_by_role("button", name="Add protocol"))
+    person.click(page.get_by_role("link", name="Create a track"))
 
-    expect(page.get_by_role("link", name="Create a track")).to_be_visible()
+    expect(page.locator("#id_protocol option:checked")).to_have_text("math-lab-2027: Math lab 2027")
     made = StoredProtocol.objects.get(slug="math-lab-2027").parsed
     assert person.clicks <= MOST_CLICKS
     assert made.runs.columns is not None
@@ -79,3 +88,48 @@ def test_lab_makes_its_protocol_without_toml(live_server: LiveServer, browser_pa
         ("is-it-complete", "yes-no"),
     ]
     assert made.scoring.measures == ("nDCG@10", "AP")
+
+
+def test_editor_is_accessible_in_each_state_and_loses_no_press(
+    live_server: LiveServer, browser_page: Page
+) -> None:
+    make_protocol("trec-adhoc")
+    page = browser_page
+    log_in(page, live_server.url, make_organizer())
+    page.goto(f"{live_server.url}/protocol/new/")
+    page.get_by_role("button", name=re.compile("TREC ad hoc")).click()
+    page.wait_for_url("**/drafts/*/")
+    address, state = page.url, page.locator("#state")
+
+    page.goto(f"{address}?section=runs")
+    depth = page.get_by_label("Pool depth").first
+    depth.fill("20")
+    depth.blur()
+    undo = page.get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()
+    depth.fill("30")
+    undo.click()  # while the change of its field waits
+    expect(depth).to_have_value("100")
+    expect(depth).to_be_focused()
+    page.goto(f"{address}?section=questions&view=changes")
+    page.get_by_role("button", name="Add question").click()
+    expect(state).to_contain_text("errors")
+    accessible_on_screens(page)
+    page.goto(f"{address}?section=judging&view=text")
+    page.get_by_label("TOML", exact=True).fill("slug =")
+    expect(page.get_by_label("Judging page")).to_be_disabled()
+    accessible_on_screens(page)
+    other = page.context.new_page()
+    other.goto(f"{address}?view=text")
+    other.get_by_label("TOML", exact=True).fill('slug = "other"')
+    expect(other.locator("#state")).to_contain_text("errors")
+    page.get_by_label("TOML", exact=True).fill('slug = "mine"')
+    expect(page.get_by_role("button", name="Take mine")).to_be_visible()
+    accessible_on_screens(page)
+    page.get_by_role("button", name="Take mine").click()
+    expect(page.get_by_label("TOML", exact=True)).to_have_value('slug = "mine"')
+
+
+def accessible_on_screens(page: Page) -> None:
+    for _ in on_screens(page, (1280, "light"), (390, "dark")):
+        assert_accessible(page)

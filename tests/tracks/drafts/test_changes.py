@@ -3,6 +3,7 @@
 import random
 import tomllib
 from collections.abc import Iterator
+from typing import Any, get_origin
 
 import pytest
 
@@ -12,6 +13,7 @@ from assay.protocols.schema import Protocol
 from tracks.drafts.changes import CannotChange, Change, changed
 from tracks.drafts.fields import SECTIONS, Form
 from tracks.drafts.lines import lines_of, text_of
+from tracks.drafts.schema import order, without_numbers
 
 TEXT = shipped_text("trec-adhoc")
 
@@ -69,25 +71,40 @@ def test_new_table_is_put_where_files_have_it_with_its_comments_around() -> None
     assert "\n\n# How deep\n[pool]\n" in text
 
 
+def test_text_of_several_lines_keeps_its_form_without_a_base() -> None:
+    source = tomllib.loads(TEXT)["source"]
+
+    text = changed(TEXT, Change("source", "set", f"{source} Changed."))
+
+    assert text.count(" \\\n") == TEXT.count(" \\\n") > 0
+    assert changed(text, Change("source", "set", source)).splitlines()[-1] == TEXT.splitlines()[-1]
+    assert tomllib.loads(changed(TEXT, Change("source", "set", "a  b\nc")))["source"] == "a  b\nc"
+
+
 def test_table_that_is_not_there_is_refused() -> None:
     with pytest.raises(CannotChange):
         changed(TEXT, Change("judging.grade[9]", "remove"))
 
 
-def test_each_key_of_the_schema_has_a_field() -> None:
-    shown = {path for section in SECTIONS.values() for path in paths(Form({}).section(section))}
+def test_each_key_of_the_schema_has_a_field_in_tables_too() -> None:
+    form = Form(with_all_tables(Protocol))
 
-    assert shown >= {
-        key
-        for key in structure.keys(Protocol)
-        if structure.table_in(structure.keys(Protocol)[key][1]) is None
-    }
-    for table in ("topics", "runs", "pool", "judging", "qrels", "scoring", "agreement"):
-        kind = structure.table_in(structure.keys(Protocol)[table][1])
-        assert {f"{table}.{key}" for key in structure.keys(kind)} <= shown, table
+    shown = {without_numbers(path) for each in SECTIONS.values() for path in paths(form.section(each))}
+
+    always = {key for key, (_, hint) in structure.keys(Protocol).items() if structure.table_in(hint)}
+    assert shown | always == set(order())
+
+
+def with_all_tables(kind: type) -> dict[str, Any]:
+    """Data with each table that a file may have, and one table in each list."""
+    tables = {key: (structure.table_in(hint), hint) for key, (_, hint) in structure.keys(kind).items()}
+    made = {key: (with_all_tables(inner), hint) for key, (inner, hint) in tables.items() if inner}
+    return {key: [table] if get_origin(hint) is tuple else table for key, (table, hint) in made.items()}
 
 
 def paths(fields: object) -> Iterator[str]:
     for each in fields:  # type: ignore[attr-defined]
         yield each.path
         yield from paths(each.fields)
+        for item in each.items:
+            yield from paths(item.fields)

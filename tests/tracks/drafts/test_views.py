@@ -1,13 +1,21 @@
 """The editor of protocols."""
 
+import html
+import re
+from collections import defaultdict
+
+import lxml.html
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
 from assay.protocols.loader import shipped_slugs
-from tests.helpers.factories import make_organizer, make_protocol
+from tests.helpers.factories import make_organizer, make_protocol, make_user
 from tracks.drafts.fields import SECTIONS
+from tracks.drafts.forms import MAX_BYTES
 from tracks.models import ProtocolDraft
 
 pytestmark = pytest.mark.django_db
@@ -28,9 +36,20 @@ def test_every_shipped_protocol_opens_in_each_section_and_in_the_preview(
 
     pages = [client.get(address, {"section": name, "view": "toml"}) for name in SECTIONS]
     preview = client.get(f"{address}preview/")
+    for page in pages:  # Update without a change
+        client.post(f"{address}change/", values_of(page))
 
     assert {page.status_code for page in [*pages, preview]} == {200}
     assert ProtocolDraft.objects.get().text == make_protocol(slug).text
+
+
+def values_of(page: HttpResponse) -> dict[str, list[str]]:
+    """The values that a browser sends of the form of a page."""
+    form = lxml.html.document_fromstring(page.content).get_element_by_id("form")
+    values = defaultdict(list)
+    for name, value in form.form_values():
+        values[name].append(value.removeprefix("\n"))
+    return values
 
 
 def begin(client: Client, slug: str = "trec-adhoc") -> str:
@@ -51,3 +70,116 @@ def test_button_adds_a_question(client: Client, organizer: User) -> None:
     assert answer.status_code == 200
     assert "[[judging.question]]" in ProtocolDraft.objects.get().text
     assert 'name="judging.question[1].label"' in answer.content.decode()
+
+
+def send(client: Client, address: str, *, script: bool = True, **data: object) -> HttpResponse:
+    """Send fields to an address of the editor, with its revision, as the form does."""
+    given = {"revision": ProtocolDraft.objects.get().revision, "section": "name", "view": "words"} | data
+    headers = {"HX-Request": "true"} if script else {}
+    return client.post(address, given, headers=headers)
+
+
+def text_of() -> str:
+    return ProtocolDraft.objects.get().text
+
+
+def area(page: str, name: str) -> str:
+    """The text of an area of a page. Browsers leave out a line break at its beginning."""
+    return html.unescape(
+        re.search(rf'<textarea[^>]*id="{name}"[^>]*>\n?(.*?)</textarea>', page, re.DOTALL)[1]
+    )
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+def test_change_after_one_in_another_window_shows_both_texts_to_choose_from(
+    client: Client, organizer: User, script: bool
+) -> None:
+    address = begin(client)
+    send(client, f"{address}change/", title="Of the other window")
+    other = text_of()
+
+    answer = send(client, f"{address}change/", script=script, revision=0, title="Mine")
+    page = answer.content.decode()
+    mine = area(page, "mine")
+
+    assert (answer.status_code, text_of()) == (409, other)
+    assert ("<html" in page) is not script
+    assert area(page, "other") == other
+    assert mine == other.replace("Of the other window", "Mine").replace("of-the-other-window", "mine")
+    assert [words in page for words in ("Take mine", "Take the other")] == [True, True]
+    taken = client.post(f"{address}text/", {"revision": 1, "text": mine})
+    assert (taken.status_code, text_of()) == (302, mine)
+
+
+def test_text_that_is_not_toml_locks_the_form_with_its_line(client: Client, organizer: User) -> None:
+    address = begin(client)
+    good = text_of()
+    broken = good.replace("unit = ", "unit ", 1)
+
+    answer = send(client, f"{address}text/", text=broken).content.decode()
+    page = client.get(address).content.decode()
+    refused = send(client, f"{address}change/", title="Other")
+
+    n = broken[: broken.index("\nunit ")].count("\n") + 2
+    for shown in (answer, page):
+        assert f"line {n}" in shown
+        assert '<fieldset class="panel" disabled>' in shown
+        assert "TREC ad hoc" in shown  # the last good form
+    assert text_of() == broken
+    assert area(page, "toml") == broken
+    assert 'id="toml"' not in answer  # the text that is typed in stays
+    assert (refused.status_code, "Correct the TOML first" in refused.content.decode()) == (409, True)
+    send(client, f"{address}text/", text=good)
+    assert '<fieldset class="panel">' in client.get(address).content.decode()
+
+
+def test_changed_field_shows_the_old_value_and_is_undone(client: Client, organizer: User) -> None:
+    address = begin(client)
+    before = text_of()
+
+    page = send(client, f"{address}change/", section="runs", **{"runs.max_ranks": "50"}).content.decode()
+    assert "changed</span> 1000 in trec-adhoc" in page
+    assert 'value="undo runs.max_ranks"' in page
+    send(client, f"{address}change/", section="runs", op="undo runs.max_ranks")
+
+    assert text_of() == before
+    assert "undo " not in client.get(address, {"section": "runs"}).content.decode()
+
+
+def test_update_without_a_script_saves_all_fields_of_the_section(client: Client, organizer: User) -> None:
+    address = begin(client)
+    page = client.get(address, {"section": "measures"}).content.decode()
+    assert re.search("<noscript><button[^>]*>Update</button></noscript>", page)
+
+    answer = send(
+        client, f"{address}change/", script=False, section="measures", **{"scoring.measures": "nDCG@10\r\nAP"}
+    )
+
+    assert answer.headers["Location"] == f"{address}?section=measures&view=words"
+    assert 'measures = ["nDCG@10", "AP"]' in text_of()
+
+
+def test_file_begins_a_draft_if_it_is_text_of_at_most_a_mebibyte(client: Client, organizer: User) -> None:
+    contents = {b'title = "Lab"\r\n': "", b"#" * (MAX_BYTES + 1): "1,048,577 bytes", b"\xff": "not UTF-8"}
+    address = reverse("tracks:new_protocol")
+    for content, message in contents.items():
+        answer = client.post(address, {"upload": SimpleUploadedFile("a.toml", content)})
+        assert answer.status_code == (422 if message else 302)
+        assert message in answer.content.decode()
+
+    assert "This field is required" in client.post(address, {"upload": ""}).content.decode()
+    assert text_of() == 'title = "Lab"\n'
+
+
+def test_draft_is_only_its_owners(client: Client, organizer: User) -> None:
+    address = begin(client)
+    before = text_of()
+    others = {make_organizer("emmy"): 404, make_user("sofia"): 403}
+
+    for person, status in others.items():
+        client.force_login(person)
+        assert client.get(address).status_code == status
+        for name in ("change", "text", "add", "discard"):
+            answer = client.post(f"{address}{name}/", {"revision": 0, "title": "x", "text": "x"})
+            assert answer.status_code == status, name
+    assert text_of() == before
