@@ -17,31 +17,40 @@
     field?.focus();
   };
 
-  // The server sends the fields again if other keys apply. What was changed since the request waits for its turn, and
-  // would be lost: then the fields come after it.
-  let changed = 0;
-  let sent = 0;
+  // The server sends the fields again if other keys apply, and a field whose value follows from another one. What was
+  // changed and is in no request yet would be lost: then the fields come later, and a field stays as it is.
+  const unsent = new Set();
   let isOld = false;
-  const note = (event) => {
-    if (event.target.closest?.("#form, #form [name=op]")) changed = event.timeStamp;
+  const note = (field) => {
+    if (field.closest?.("#form, #result, [name=op]")) unsent.add(field);
   };
-  for (const name of ["input", "change"]) document.addEventListener(name, note);
+  for (const name of ["input", "change"]) document.addEventListener(name, (event) => note(event.target));
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (!button) return;
     pressed = button.name === "op" ? button.value : "";
-    if (pressed) note(event);
+    if (pressed) note(button);
   });
-  document.addEventListener("htmx:beforeRequest", (event) => {
-    sent = event.timeStamp;
-  });
-  document.addEventListener("htmx:oobBeforeSwap", (event) => {
-    if (event.detail.target.id !== "fields" || changed <= sent) return;
-    event.detail.shouldSwap = false;
-    isOld = true;
+  const send = (place) => {
+    for (const field of unsent) if (place.contains(field) || !field.isConnected) unsent.delete(field);
+  };
+  const isUnsent = (place) => [...unsent].some((field) => place.contains(field));
+  const isKept = (target) => {
+    if (target.id === "fields") isOld = isUnsent(target);
+    if (target.id === "revision") return isUnsent(document.getElementById("result")); // or the text would overwrite
+    return ["fields", "result"].includes(target.id) && isUnsent(target);
+  };
+  for (const name of ["oobBeforeSwap", "beforeSwap"])
+    document.addEventListener(`htmx:${name}`, ({ detail }) => {
+      if (isKept(detail.target)) detail.shouldSwap = false;
+    });
+  document.addEventListener("htmx:oobBeforeSwap", ({ detail: { target, fragment }, detail }) => {
+    if (!target.matches("input.form-control")) return;
+    detail.shouldSwap = false;
+    if (!unsent.has(target)) target.value = fragment.firstElementChild.value;
   });
   document.addEventListener("htmx:afterRequest", () => {
-    if (!isOld || changed > sent) return;
+    if (!isOld || isUnsent(editor())) return;
     isOld = false;
     htmx.ajax("GET", location.href, { target: "#fields", select: "#fields", swap: "outerHTML" });
   });
@@ -50,6 +59,7 @@
   // then still says what was pressed, and the focus goes to what was added, moved or undone.
   let pressed = "";
   document.addEventListener("htmx:configRequest", (event) => {
+    if (event.detail.verb === "post") send(event.detail.elt);
     if (event.target.id === "form" && pressed) event.detail.parameters.op = pressed;
   });
   const placeOf = (path) => document.getElementById(`f-${path.replace(/\W+/g, "-").replace(/-$/, "")}`);

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from tests.helpers.browser import assert_accessible, log_in, on_screens
@@ -128,6 +128,37 @@ def test_editor_is_accessible_in_each_state_and_loses_no_press(
     accessible_on_screens(page)
     page.get_by_role("button", name="Take mine").click()
     expect(page.get_by_label("TOML", exact=True)).to_have_value('slug = "mine"')
+
+
+def test_editor_keeps_what_is_typed_while_another_change_is_saved(
+    live_server: LiveServer, browser_page: Page
+) -> None:
+    make_protocol("trec-adhoc")
+    page = browser_page
+    log_in(page, live_server.url, make_organizer())
+    page.goto(f"{live_server.url}/protocol/new/")
+    page.get_by_role("button", name=re.compile("TREC ad hoc")).click()
+    page.wait_for_url("**/drafts/*/")
+    title, slug = page.get_by_label("Title", exact=True), page.get_by_label("Name in addresses")
+    held: list[Route] = []
+    page.route("**/change/", lambda route: held.append(route), times=1)  # noqa: PLW0108 - gets attributes
+
+    with page.expect_request("**/change/"):
+        title.fill("Lab three")
+        title.blur()
+    slug.fill("lab-four")
+    with page.expect_response("**/change/"):
+        held[0].continue_()
+    expect(page.locator("#title")).to_have_text("Lab three")
+    expect(slug).to_have_value("lab-four")
+    slug.blur()
+    expect(page.locator("#state")).to_contain_text("no errors")
+    expect(page.locator("#revision")).to_have_value("2")
+    page.reload()
+    expect(slug).to_have_value("lab-four")
+    title.fill("Lab five")
+    title.blur()
+    expect(slug).to_have_value("lab-four")
 
 
 def accessible_on_screens(page: Page) -> None:
