@@ -247,7 +247,7 @@ class RunKind(_Titled):
     key: Annotated[
         str,
         Key(
-            "Key in files",
+            "Name in files",
             "The name of the kind in forms and files: lower-case letters, digits and single hyphens, at "
             "most 40 characters.",
         ),
@@ -327,7 +327,7 @@ class Phase(_Titled):
     key: Annotated[
         str,
         Key(
-            "Key in files",
+            "Name in files",
             "The name of the phase in addresses and files: lower-case letters, digits and single hyphens,"
             " at most 40 characters.",
         ),
@@ -378,7 +378,7 @@ class Phase(_Titled):
 class RunChoice:
     """A choice of a question about runs."""
 
-    key: Annotated[str, Key("Key in files", "The name of the choice in files.")]
+    key: Annotated[str, Key("Name in files", "The name of the choice in files.")]
     label: Annotated[str, Key("Choice", "The text of the choice on pages.")]
 
 
@@ -386,7 +386,7 @@ class RunChoice:
 class RunQuestion:
     """A question about each run, asked when it is submitted."""
 
-    key: Annotated[str, Key("Key in files", "The name of the question in files: the key of its answer.")]
+    key: Annotated[str, Key("Name in files", "The name of the question in files: the key of its answer.")]
     label: Annotated[str, Key("Question", "The question, as pages ask it.")]
     kind: Annotated[
         RunQuestionKind,
@@ -988,7 +988,7 @@ class Grade:
     key: Annotated[
         str,
         Key(
-            "Key in files",
+            "Name in files",
             "Names the grade in forms and files: 1 to 50 letters, digits, hyphens or underscores.",
         ),
     ]
@@ -1072,7 +1072,7 @@ class PreferenceRules:
 class NonAnswer:
     """A choice that is not a grade and never becomes one."""
 
-    key: Annotated[str, Key("Key in files", "Names the choice in forms and files.")]
+    key: Annotated[str, Key("Name in files", "Names the choice in forms and files.")]
     label: Annotated[str, Key("Button", "The text of the button.")]
     definition: Annotated[str, Key("Definition", "What the choice means, shown to assessors.", is_long=True)]
     needs_comment: Annotated[bool, Key("With a comment", "Whether the assessor must give a comment.")] = False
@@ -1097,7 +1097,7 @@ class QuestionChoice:
     key: Annotated[
         str,
         Key(
-            "Key in files",
+            "Name in files",
             "Names the choice in forms and files: 1 to 50 letters, digits, hyphens or underscores. In a "
             "frame, the value of the control in any words: 1 to 100 characters.",
         ),
@@ -1135,11 +1135,11 @@ class Question:
     key: Annotated[
         str,
         Key(
-            "Key in files",
+            "Name in files",
             "Names the question in forms and files: 1 to 50 letters, digits, hyphens or underscores.",
         ),
     ]
-    label: Annotated[str, Key("Question", "The question.")]
+    label: Annotated[str, Key("Question", "What the judging page asks.", is_long=True)]
     kind: Annotated[
         QuestionKind,
         Key(
@@ -1155,7 +1155,7 @@ class Question:
         tuple[QuestionChoice, ...],
         Key(
             "Choices",
-            "The choices of one-of, any-of and ranking, at least two, or the labels of span, at least one.",
+            "At least two choices to choose from or to put in order. For marked parts of a text: at least one label.",
             when={".kind": ("one-of", "any-of", "ranking", "span")},
         ),
     ] = field(default=(), metadata={"key": "choice"})
@@ -1172,7 +1172,7 @@ class Question:
     after: Annotated[
         tuple[str, ...],
         Key(
-            "Asked after any of",
+            "Asked only after one of",
             "Conditions, one of which must hold for the question to be asked: the key of a grade, "
             "`question:choice` of a question before it, or `topic.LABEL:value`. If left out: it is asked "
             "after every grade. After a non-answer, no question is asked.",
@@ -1180,7 +1180,7 @@ class Question:
     ] = ()
     after_all: Annotated[
         tuple[str, ...],
-        Key("Asked after all of", "Conditions that must all hold, as in `after`.", is_rare=True),
+        Key("Asked only after all of", "Conditions that must all hold, as in `after`.", is_rare=True),
     ] = ()
     required: Annotated[
         bool,
@@ -1492,7 +1492,7 @@ class QrelsSet(_Titled):
     key: Annotated[
         str,
         Key(
-            "Key in files",
+            "Name in files",
             "Names the set in measures (`quality:nDCG@5`) and files: lower-case letters, digits and "
             "single hyphens.",
         ),

@@ -18,6 +18,11 @@ class Problem(NamedTuple):
     line: int
     message: str
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether a value is not there yet: no mistake, but something to fill in."""
+        return self.message.startswith("missing; this key is required")
+
 
 @dataclass(frozen=True)
 class Checked:

@@ -16,6 +16,7 @@ from tracks.drafts.schema import Spec, parent_of, spec_of, steps_of, tables_at, 
 Control = Literal["select", "checkbox", "number", "text", "lines", "choices", "map", "table", "tables"]
 LONG = 70  # characters of a text that gets several lines
 CODE = re.compile("`([^`]+)`")
+SENTENCES = ("title", "help")
 NAMING = ("label", "title", "key")  # what a table of a list is called by
 
 
@@ -127,6 +128,12 @@ class Field(Table):
     @property
     def id(self) -> str:
         return id_of(self.path)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it takes the whole line: a text of a sentence, and what has lines of its own."""
+        is_sentence = self.control == "text" and self.path.rpartition(".")[2] in SENTENCES
+        return self.is_long or is_sentence or self.control in ("map", "choices")
 
     @property
     def key(self) -> str:

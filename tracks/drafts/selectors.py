@@ -68,6 +68,7 @@ class Tab(NamedTuple):
 
     section: Section
     n_errors: int
+    n_missing: int
     summary: str
     is_set: bool
 
@@ -100,7 +101,10 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class EditPage:
-    """The editor. `fields` are those of the section; `loose` the errors there that no field has."""
+    """The editor. `fields` are those of the section; `loose` the errors there that no field has.
+
+    `errors` are the mistakes, then what is to be filled in.
+    """
 
     draft: ProtocolDraft
     title: str
@@ -110,6 +114,7 @@ class EditPage:
     fields: Sequence[Field]
     loose: Sequence[Error]
     errors: Sequence[Error]
+    mistakes: Sequence[Error]
     checked: Checked
     view: str
     is_text: bool
@@ -143,13 +148,13 @@ class EditPage:
 def edit_page(draft: ProtocolDraft, section: str, view: str) -> EditPage:
     checked = check(draft.text)
     text = draft.good if checked.syntax else draft.text
-    problems = [*checked.errors, *_taken(draft, checked)]
+    problems = [*_to_solve(checked.errors), *_taken(draft, checked)]
     base = tomllib.loads(draft.base_text)
     form = Form(tomllib.loads(text), base if draft.base else None, _by_key(problems))
     chosen = SECTIONS.get(section, SECTIONS["name"])
     fields = form.section(chosen)
     known = {each.path for each in _flat(fields)}
-    errors = [_error(each, form) for each in problems]
+    errors = sorted((_error(each, form) for each in problems), key=lambda each: each.problem.is_missing)
     here = [each for each in errors if each.section == chosen and each.problem.key not in known]
     return EditPage(
         draft=draft,
@@ -160,6 +165,7 @@ def edit_page(draft: ProtocolDraft, section: str, view: str) -> EditPage:
         fields=fields,
         loose=[] if checked.syntax else here,
         errors=errors,
+        mistakes=[each for each in errors if not each.problem.is_missing],
         checked=checked,
         view=view if view in VIEWS else "words",
         is_text=view == "text" or bool(checked.syntax),
@@ -180,6 +186,13 @@ def _flat(fields: Sequence[Field]) -> Iterator[Field]:
             yield from _flat(item.fields)
 
 
+def _to_solve(problems: Sequence[Problem]) -> list[Problem]:
+    """Problems without the keys that follow from labels which are still to be filled in."""
+    missing = {each.key for each in problems if each.is_missing}
+    following = {f"{key.rpartition('.')[0]}.key" for key in missing if key.endswith((".label", ".title"))}
+    return [each for each in problems if not each.is_missing or each.key not in following]
+
+
 def _taken(draft: ProtocolDraft, checked: Checked) -> list[Problem]:
     """A complaint about a slug that another protocol has."""
     slug = value_at(tomllib.loads(draft.good), "slug")
@@ -191,7 +204,8 @@ def _taken(draft: ProtocolDraft, checked: Checked) -> list[Problem]:
 def _by_key(problems: Sequence[Problem]) -> Mapping[str, Sequence[str]]:
     by_key: defaultdict[str, list[str]] = defaultdict(list)
     for problem in problems:
-        by_key[problem.key].append(problem.message)
+        if not problem.is_missing:
+            by_key[problem.key].append(problem.message)
     return by_key
 
 
@@ -207,16 +221,21 @@ def _error(problem: Problem, form: Form) -> Error:
             path = f"{path}[{n}]"
     if problem.key in {each.path for each in _flat(form.section(section))} and not problem.key.endswith("]"):
         names.append(spec_of(problem.key).key.label)
-    place = ", ".join(names)
-    return Error(
-        problem, section, id_of(problem.key) if problem.key else "toml", f"{place}: {problem.message}"
-    )
+    words = ", ".join(names) if problem.is_missing else f"{', '.join(names)}: {problem.message}"
+    return Error(problem, section, id_of(problem.key) if problem.key else "toml", words)
 
 
 def _tab(section: Section, form: Form, errors: Sequence[Error]) -> Tab:
-    n = sum(each.section == section and bool(each.problem.key) for each in errors)
+    own = [each.problem for each in errors if each.section == section and each.problem.key]
+    n_missing = sum(each.is_missing for each in own)
     values = [value_at(form.data, key) for key in section.keys]
-    return Tab(section, n, _summary(section, form), any(value not in (None, {}, []) for value in values))
+    return Tab(
+        section,
+        len(own) - n_missing,
+        n_missing,
+        _summary(section, form),
+        any(value not in (None, {}, []) for value in values),
+    )
 
 
 def _summary(section: Section, form: Form) -> str:

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Sequence
+from itertools import count
 
 from django.db import transaction
 from django.utils.text import slugify
@@ -50,14 +51,14 @@ class HasErrors(Refused):
 
 @transaction.atomic
 def create(*, owner: User, text: str = "", base: StoredProtocol | None = None) -> ProtocolDraft:
-    """Begin a draft with a text, or with that of a stored protocol.
+    """Begin a draft with a text, or with that of a stored protocol under a name that no protocol has.
 
     Raises:
         TooManyDrafts: The person has as many as are kept.
     """
     if ProtocolDraft.objects.filter(owner=owner).count() >= MAX_DRAFTS:
         raise TooManyDrafts
-    text = _plain(base.text if base else text)
+    text = _adapted(base) if base else _plain(text)
     return ProtocolDraft.objects.create(owner=owner, text=text, good=text if is_toml(text) else "", base=base)
 
 
@@ -114,6 +115,19 @@ def is_toml(text: str) -> bool:
     return not check(text).syntax
 
 
+def _adapted(base: StoredProtocol) -> str:
+    """The text of a stored protocol with another slug, and with a source that does not claim to be the other's."""
+    slugs = set(StoredProtocol.objects.values_list("slug", flat=True))
+    slug = next(made for n in count(2) if (made := _numbered(base.slug, n)) not in slugs)
+    source = f"Adapted from {base.title} ({base.slug}). {base.parsed.source}"
+    text = changed(_plain(base.text), Change("slug", "set", slug))
+    return changed(text, Change("source", "set", source))
+
+
+def _numbered(slug: str, n: int) -> str:
+    return f"{slug[: MAX_SLUG - 4]}-{n}"
+
+
 def _plain(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
@@ -143,7 +157,9 @@ def _named(text: str, change: Change, base: str) -> list[Change]:
     data, of_base = tomllib.loads(text), tomllib.loads(base)
     label, made = str(value_at(data, change.path) or ""), slugify(change.value)
     if not table:
-        follows = data.get("slug") in (None, "", of_base.get("slug"), slugify(label))
+        number = str(data.get("slug", "")).rpartition("-")[2]
+        adapted = _numbered(str(of_base.get("slug", "")), int(number)) if number.isdecimal() else None
+        follows = data.get("slug") in (None, "", adapted, slugify(label))
         return [Change("slug", "set", made[:MAX_SLUG].strip("-"))] if follows and made else []
     if not has_key(table):
         return []

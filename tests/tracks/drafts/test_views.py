@@ -2,6 +2,7 @@
 
 import html
 import re
+import tomllib
 from collections import defaultdict
 
 import lxml.html
@@ -16,6 +17,7 @@ from assay.protocols.loader import shipped_slugs
 from tests.helpers.factories import make_organizer, make_protocol, make_user
 from tracks.drafts.fields import SECTIONS
 from tracks.drafts.forms import MAX_BYTES
+from tracks.drafts.selectors import differences
 from tracks.models import ProtocolDraft
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +42,13 @@ def test_every_shipped_protocol_opens_in_each_section_and_in_the_preview(
         client.post(f"{address}change/", values_of(page))
 
     assert {page.status_code for page in [*pages, preview]} == {200}
-    assert ProtocolDraft.objects.get().text == make_protocol(slug).text
+    draft, base = ProtocolDraft.objects.get(), make_protocol(slug)
+    changes = {
+        each.path: each.new for each in differences(tomllib.loads(base.text), tomllib.loads(draft.text))
+    }
+    assert changes.keys() == {"slug", "source"}
+    assert changes["slug"] == f"{slug}-2"
+    assert changes["source"].startswith("Adapted from ")
 
 
 def values_of(page: HttpResponse) -> dict[str, list[str]]:
