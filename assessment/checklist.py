@@ -36,15 +36,16 @@ KINDS = {
 OF_PEOPLE = ~Q(batch__kind=Batch.Kind.MACHINE)
 UNDER_WAY = OF_PEOPLE & Q(batch__status=Batch.Status.OPEN)
 IN_MAIN = Q(batch__kind=Batch.Kind.MAIN)
+# A judgment that revises another one without another choice changes no qrels, nor does one of a training.
+CHANGES_QRELS = Q(batch__kind__in=(Batch.Kind.MAIN, Batch.Kind.ADJUDICATION)) & (
+    Q(replaces=None) | ~Q(choice=F("replaces__choice"), answers=F("replaces__answers"))
+)
 
 
 @numbers
 def _numbers() -> dict[str, Any]:
-    """A judgment that revises another one without another choice changes no qrels, nor does one of a training."""
     judged = Judgment.objects.filter(OF_PEOPLE, is_current=True)
-    counting = judged.filter(batch__kind__in=(Batch.Kind.MAIN, Batch.Kind.ADJUDICATION))
-    changing = Q(replaces=None) | ~Q(choice=F("replaces__choice"), answers=F("replaces__answers"))
-    newest = counting.filter(changing, track=OuterRef("pk")).order_by("-created_at")
+    newest = judged.filter(CHANGES_QRELS, track=OuterRef("pk")).order_by("-created_at")
     return {
         "n_judged": n_of(judged),
         "judged_at": Subquery(newest.values("created_at")[:1]),

@@ -23,6 +23,7 @@ urlpatterns = [
     path("teams/<int:team_id>/invite/", people.invite_member, name="invite_member"),
     path("teams/<int:team_id>/leave/", people.leave_team, name="leave_team"),
     path("teams/<int:team_id>/members/<int:user_id>/", people.change_member, name="change_member"),
+    path("teams/<int:team_id>/members/<int:user_id>/remove/", people.remove_member, name="remove_member"),
     # invitations and requests
     path("join/", invitations.join, name="join"),
     path("join/<str:token>/", invitations.invitation_link, name="invitation_link"),

@@ -21,6 +21,7 @@ urlpatterns = [
     path("tracks/<slug:slug>/documents.zip", documents.documents_zip, name="documents_zip"),
     path("teams/<int:team_id>/documents/", documents.upload_document, name="upload_document"),
     path("documents/<int:document_id>/", documents.change_document, name="change_document"),
+    path("documents/<int:document_id>/remove/", documents.remove_document, name="remove_document"),
     path("documents/<int:document_id>/file/", documents.document_file, name="document_file"),
     path("tracks/<slug:slug>/tables/", papers.tables, name="tables"),
     path("tracks/<slug:slug>/tables/<slug:name>.<board:kind>", papers.table_file, name="table_file"),

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 from django.urls import reverse
 
-from assessment.checklist import batches_of, is_judging
-from assessment.models import Batch
+from assessment.checklist import CHANGES_QRELS, batches_of, is_judging
+from assessment.models import Batch, Judgment
 from pooling.checklist import closing_of, deadlines_of, runs_of
 from scoring.leaderboards.releases import missing_runs, reasons_to_wait
-from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
+from scoring.models import Analysis, Evaluation, Leaderboard, Qrels, QrelsEntry
 from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, n_of, named, points
 from tracks.models import Track
 from web.pages import counted
@@ -78,6 +78,19 @@ def _reasons(campaign: Campaign, board: Any) -> list[str]:
     )
 
 
+def _changes(campaign: Campaign, newest: Qrels) -> bool:
+    """Return whether judgments after a version can change it. An adjudication that confirms its grade cannot."""
+    later = Judgment.objects.filter(
+        CHANGES_QRELS, track=campaign.track, is_current=True, created_at__gt=newest.created_at
+    )
+    same = QrelsEntry.objects.filter(
+        qrels=newest, topic=OuterRef("topic__code"), docno=OuterRef("docno"), grade=OuterRef("grade")
+    )
+    if not campaign.protocol.qrels.sets:
+        later = later.exclude(Exists(same), batch__kind=Batch.Kind.ADJUDICATION)
+    return later.exists()
+
+
 @points(Phase.RESULTS, 10)
 def qrels(campaign: Campaign) -> Iterator[Point]:
     if not (campaign.protocol.judging.has_grades or campaign.protocol.qrels.sets):
@@ -90,7 +103,8 @@ def qrels(campaign: Campaign) -> Iterator[Point]:
     can_score = campaign.protocol.takes_runs and any(run.kind in scored for run in campaign.rows(runs_of))
     action = "Freeze and score" if can_score else "Freeze qrels"
     is_frozen = newest is not None and newest.source == Qrels.Source.FROZEN
-    if newest and is_frozen and judged_at and judged_at > newest.created_at:
+    is_later = newest and is_frozen and judged_at and judged_at > newest.created_at
+    if newest and is_later and _changes(campaign, newest):
         text = f"Judgments came after {newest}. Freeze the qrels again if they must count."
         problems.append(Problem(text, freeze, "" if is_judging(campaign) else action))
     yield Point(

@@ -102,7 +102,7 @@ LETTERS = {200: "0", 403: "3", 404: "4", 405: "5", 410: "9"}
 MATRIX = """
 account                                 L000000000
 publishing:archives                       L333330043
-publishing:delete_archive                         5555555555
+publishing:delete_archive                         L333330343
 publishing:archive_file                           L333330043
 publishing:load_archive                           L333330300
 publishing:fetch_collection                       L333330300
@@ -164,7 +164,7 @@ assessment:draft_frame                  L333334344
 assessment:preview_frame                L444444444
 assessment:join                         5555555555
 assessment:batch_link                   L333330043
-assessment:revoke_link                  5555555555
+assessment:revoke_link                  L333330343
 assessment:exclude                      5555555555
 assessment:link                         9999999999
 assessment:link_unit                    4444444444
@@ -190,7 +190,7 @@ assessment:undo                         5555555555
 corpus:build                            L333334344
 corpus:build_file                       L333334344
 corpus:change_build                     L333334344
-corpus:delete_build                     5555555555
+corpus:delete_build                     L333334344
 corpus:collection                       L000000000
 corpus:collection, of topics            L444000040
 corpus:collection_imports               L333330300
@@ -251,9 +251,11 @@ publishing:documents                    0000000000
 publishing:documents_zip                L333330043
 publishing:upload_document              L404440444
 publishing:change_document              5555555555
+publishing:remove_document              L404440444
 publishing:document_file                4404440044
 participation:ask_to_join                     0000000000
 participation:change_member                   5555555555
+participation:remove_member             L404440440
 participation:create_team                     5555555555
 participation:edit_team                       5555555555
 participation:invitation_link                 9999999999
@@ -261,7 +263,7 @@ participation:invite_member                   5555555555
 participation:invite_person                   5555555555
 participation:invitation_links                L333330340
 participation:join                            9999999999
-participation:leave_team                      5555555555
+participation:leave_team                      L404444444
 participation:make_login_link                 5555555555
 participation:people                          L333330040
 participation:remove_assessor                 L333330340
@@ -398,7 +400,7 @@ tracks:edit_download                    L333330343
 tracks:export_collection                5555555555
 tracks:fetches                          L333330043
 tracks:fetches_csv                      L333330043
-tracks:remove_download                  5555555555
+tracks:remove_download                  L333334343
 tracks:edit_guidelines                  L333330343
 tracks:deadlines                        L333330343
 tracks:milestones                       L333330343
@@ -412,9 +414,9 @@ tracks:history_csv                      L333330043
 tracks:webhooks                         L333330043
 tracks:webhook                          L333330043
 tracks:test_webhook                     5555555555
-tracks:renew_secret                     5555555555
+tracks:renew_secret                     L333330343
 tracks:send_again                       5555555555
-tracks:remove_webhook                   5555555555
+tracks:remove_webhook                   L333330343
 tracks:import_topics                    L333330343
 tracks:open_track                       L333330343
 tracks:back_to_draft                    L333330343

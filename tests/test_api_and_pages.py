@@ -25,7 +25,8 @@ corpus:start_build: POST build_collection
 corpus:change_build: POST change_build
 corpus:delete_build: DELETE build
 publishing:upload_document: POST upload_team_document
-publishing:change_document: PATCH team_document, DELETE team_document
+publishing:change_document: PATCH team_document
+publishing:remove_document: DELETE team_document
 participation:new_announcement: POST announcements
 participation:edit_announcement: PATCH announcement
 participation:withdraw_announcement: POST withdraw_announcement
@@ -112,7 +113,8 @@ tracks:remove_download: DELETE download_part
 pooling:compute_preview: POST preview_pool
 pooling:make_ids: POST make_visual_ids
 participation:leave_team: POST leave_team
-participation:change_member: PATCH team_member, DELETE team_member
+participation:change_member: PATCH team_member
+participation:remove_member: DELETE team_member
 participation:set_groups: PUT assessor_groups
 participation:set_organizer: PUT organizer, DELETE organizer
 participation:remove_assessor: DELETE assessor

@@ -18,6 +18,7 @@ from accounts.access import (
     creator_required,
     login_required,
     organizer_action,
+    organizer_form,
     organizer_required,
     public_page,
     user_action,
@@ -38,6 +39,7 @@ from tracks.drafts.selectors import drafts_of
 from tracks.guidelines.selectors import html_of
 from tracks.rows.selectors import values_of
 from tracks.rows.views import framed
+from web.confirmation import Confirmation, confirmation_page
 from web.forms import refusals_in
 from web.pages import context_of, counted, number_in, read_and_post, site_of
 from web.throttling import limited
@@ -145,10 +147,24 @@ def batch_link(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     return render(request, "assessment/joining/link.html", context, status=422 if form.errors else 200)
 
 
-@organizer_action
+@organizer_form
 def revoke_link(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """End the link of a batch, and the work of those who came by it. Organizers only."""
+    """Ask, then end the link of a batch, and the work of those who came by it. Organizers only."""
     batch = batch_or_404(batch_id)
+    page = Confirmation(
+        act=f"Revoke the link of “{batch}”",
+        button="Revoke link",
+        back=reverse("assessment:batch_link", args=[batch.pk]),
+        text="Nobody can start or go on with it, from their next request.",
+        fixed=["Judgments are kept and count"],
+        changeable=["Make a new link. Those who came by this one start with it as new people"],
+        notified="Nobody. Those who judge by the link read that it has ended.",
+        is_danger=True,
+    )
+    if not page.is_given(request):
+        return confirmation_page(
+            request, page, layout="tracks/base.html", track=batch.pool.track, tab="judging"
+        )
     link = selectors.link_in_force(batch)
     if link is not None:
         services.revoke(link=link)

@@ -3,11 +3,13 @@
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.urls import reverse
+from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, creator_required
 from corpus.builds import selectors, services
 from corpus.builds.forms import BuildForm, OptionsForm, options_of
+from web.confirmation import Confirmation, confirmation_page
 from web.downloads import stored_file
 from web.forms import refusals_in
 from web.pages import context_of, read_and_post
@@ -45,11 +47,22 @@ def change_build(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "corpus/builds/change.html", page, status=422 if form.errors else 200)
 
 
-@require_POST
+@read_and_post
 @creator_required
 def delete_build(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Delete a build that has ended, and its empty collection. Organizers only."""
+    """Ask, then delete a build that has ended, and its empty collection. Organizers only."""
     row = get_object_or_404(selectors.builds_for(request.user), collection__slug=slug)
+    page = Confirmation(
+        act=f"Delete the {row}",
+        button="Delete build",
+        back=row.get_absolute_url(),
+        text="Its files and its empty collection are deleted.",
+        changeable=[f"Build it again; its short name {slug} is free then"],
+        notified="Nobody.",
+        is_danger=True,
+    )
+    if not page.is_given(request):
+        return confirmation_page(request, page, crumbs=[("Collections", reverse("corpus:collections"))])
     services.delete(build=row, by=request.user)
     messages.success(request, f"Deleted the {row}. Its short name {slug} is free again.")
     return redirect("corpus:collections")

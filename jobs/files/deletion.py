@@ -73,7 +73,10 @@ def _closure(row: Model, parts: Collection[str]) -> list[QuerySet[Any]]:
             elif n := (referring.exclude(pk=row.pk) if isinstance(row, model) else referring).count():
                 users.append(_counted(n, model))
     if users:
-        raise StillUsed(f"{row} is used by {' and '.join(users)}, so it cannot be deleted.")
+        raise StillUsed(
+            f"{row} is used by {' and '.join(users)}, so it cannot be deleted. "
+            "Delete that first, where you can: what was published, decided or judged is kept."
+        )
     return rows
 
 

@@ -5,6 +5,7 @@ from functools import partial
 from django.urls import reverse
 
 from accounts.models import User
+from participation.models import Team
 from tracks.assessors import organizers
 from tracks.models import Track
 from web.confirmation import Confirmation, refusals
@@ -21,6 +22,20 @@ def removal_page(track: Track, user: User) -> Confirmation:
         fixed=[f"The judgments of {user} are kept and still count"],
         changeable=["Give the topics to others, in the plan of the batch", f"Add {user} again"],
         notified=f"Nobody. {user} no longer sees the batches of the track.",
+        is_danger=True,
+    )
+
+
+def member_page(team: Team, user: User, *, is_own: bool = False) -> Confirmation:
+    """The question before somebody loses a membership, or gives it up."""
+    who, sees = ("You", "see") if is_own else (str(user), "sees")
+    return Confirmation(
+        act=f"Leave {team}" if is_own else f"Remove {user} from {team}",
+        button="Leave the team" if is_own else "Remove member",
+        back=team.get_absolute_url(),
+        text=f"{who} no longer {sees} the runs of the team, and can only come back with an invitation.",
+        fixed=["The runs stay with the team, and name who submitted them"],
+        notified="Nobody. The team page lists former members.",
         is_danger=True,
     )
 

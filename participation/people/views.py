@@ -8,6 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import (
     AuthenticatedRequest,
+    login_required,
     organizer_form,
     people_form,
     people_required,
@@ -294,10 +295,14 @@ def invite_member(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     return redirect(team)
 
 
-@user_action
+@read_and_post
+@login_required
 def leave_team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
-    """Leave a team. Its members."""
-    team = get_object_or_404(team_selectors.teams_for(request.user), pk=team_id)
+    """Ask, then leave a team. Its members."""
+    team = get_object_or_404(team_selectors.teams_for(request.user), pk=team_id, members=request.user)
+    page = questions.member_page(team, request.user, is_own=True)
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=team.track, tab="runs")
     team_services.end_membership(team=team, user=request.user, by=request.user)
     messages.success(request, f"You left {team}. Its runs stay with the team.")
     return redirect(team.track)
@@ -305,21 +310,31 @@ def leave_team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
 
 @user_action
 def change_member(request: AuthenticatedRequest, team_id: int, user_id: int) -> HttpResponse:
-    """Remove a member, set whether they may submit, or make them the contact person. Those who manage the team."""
+    """Set whether a member may submit, or make them the contact person. Those who manage the team."""
     team = _managed(request, team_id)
     member = get_object_or_404(team.members, pk=user_id)
     action = request.POST.get("action", "")
-    if action == "remove":
-        team_services.end_membership(team=team, user=member, by=request.user)
-        messages.success(request, f"{member} is removed. Their runs stay with the team.")
-    elif action == "contact":
+    if action == "contact":
         team_services.set_contact(team=team, user=member)
         messages.success(request, f"{member} is the contact person.")
     elif action in {"allow", "forbid"}:
         team_services.set_may_submit(team=team, user=member, may_submit=action == "allow")
         messages.success(request, f"{member} may {'' if action == 'allow' else 'no longer '}submit runs.")
-    # who has just made somebody else the contact person still sees the team; who removed themselves does not
-    return redirect(team if action != "remove" or member != request.user else team.track)
+    return redirect(team)
+
+
+@read_and_post
+@login_required
+def remove_member(request: AuthenticatedRequest, team_id: int, user_id: int) -> HttpResponse:
+    """Ask, then remove a member. Those who manage the team."""
+    team = _managed(request, team_id)
+    member = get_object_or_404(team.members, pk=user_id)
+    page = questions.member_page(team, member)
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=team.track, tab="runs")
+    team_services.end_membership(team=team, user=member, by=request.user)
+    messages.success(request, f"{member} is removed. Their runs stay with the team.")
+    return redirect(team if member != request.user else team.track)
 
 
 @organizer_form

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.digests import sha256_of
 from assay.formats.qrels.cites import WrittenCite, as_cites
-from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
+from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, Run
 from pooling.pools import recounts
 from pooling.pools.selectors import chain, current_statistics
 
@@ -69,6 +69,7 @@ def member_contribution_lines(pool: Pool) -> Iterator[bytes]:
 
 def pool_record(pool: Pool) -> dict[str, Any]:
     """Everything needed to rebuild the pool: protocol, seed, depths, and the SHA-256 of each run."""
+    withdrawn = recounts.runs_with(Run.Status.WITHDRAWN, pool)
     limit = {"runs_per_team": pool.max_runs_per_team, "left_out": pool.left_out}
     return {
         "protocol": {"slug": pool.protocol.slug, "sha256": pool.protocol_digest},
@@ -80,7 +81,8 @@ def pool_record(pool: Pool) -> dict[str, Any]:
         "sha256": pool.sha256,
         **({"votes": sha256_of(pool.votes.encode())} if pool.votes else {}),
         **pool.statistics,
-        "disqualified": recounts.disqualified_runs(pool),
+        "disqualified": recounts.runs_with(Run.Status.DISQUALIFIED, pool),
+        **({"withdrawn": withdrawn} if withdrawn else {}),
     }
 
 

@@ -15,9 +15,9 @@ from pooling.models import Contribution, Pool, PoolEntry, Run
 CHUNK = 20_000
 
 
-def disqualified_runs(pool: Pool) -> list[dict[str, Any]]:
-    """The runs of a pool that are disqualified now."""
-    runs = Run.objects.filter(pool_runs__pool=pool, status=Run.Status.DISQUALIFIED)
+def runs_with(status: str, pool: Pool) -> list[dict[str, Any]]:
+    """The runs of a pool that have a status now."""
+    runs = Run.objects.filter(pool_runs__pool=pool, status=status)
     return [
         {"id": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256}
         for run in runs.select_related("team").defer("report").order_by("pk")
@@ -32,7 +32,7 @@ def disqualified_ids(pool_id: int) -> frozenset[int]:
 
 def recount_of(pool: Pool) -> dict[str, Any]:
     """The value of `Pool.recount` now: the disqualified runs and the statistics without them; empty without any."""
-    without = [run["id"] for run in disqualified_runs(pool)]
+    without = [run["id"] for run in runs_with(Run.Status.DISQUALIFIED, pool)]
     if not without or not pool.statistics:
         return {}
     runs = [run for run in pool.statistics["runs"] if run["run"] not in without]

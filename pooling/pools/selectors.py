@@ -172,7 +172,8 @@ class Sizes(NamedTuple):
 class PoolPage:
     """A pool. Before it is ready, or without statistics, only `pool_runs` is filled, the runs that are pooled.
 
-    The statistics leave out the runs in `disqualified`, once they are counted again (`is_recounted`).
+    The statistics leave out the runs in `disqualified`, once they are counted again (`is_recounted`), and count the
+    `withdrawn` ones, whose documents were pooled in good faith.
     """
 
     pool: Pool
@@ -186,6 +187,7 @@ class PoolPage:
     teams: Sequence[dict[str, Any]] = ()
     matrix: Sequence[OverlapRow] = ()
     disqualified: Sequence[Run] = ()
+    withdrawn: Sequence[Run] = ()
     is_recounted: bool = True
     tab: str = "pools"
 
@@ -196,8 +198,9 @@ def pool_page(pool: Pool) -> PoolPage:
         pool_runs = pool.pool_runs.select_related("run__team").defer("run__report")
         return PoolPage(pool, pool.track, pool.job, pool_runs)
     statistics = current_statistics(pool)
-    disqualified = Run.objects.filter(pool_runs__pool=pool, status=Run.Status.DISQUALIFIED)
-    disqualified = disqualified.select_related("team").defer("report")
+    gone = Run.objects.filter(pool_runs__pool=pool).exclude(status=Run.Status.SUBMITTED)
+    gone = gone.select_related("team").defer("report")
+    disqualified = [run for run in gone if run.status == Run.Status.DISQUALIFIED]
     by_topic = [(topic["topic"], topic["n"]) for topic in statistics["topics"]]
     numbers, n = [n for _, n in by_topic], statistics["n"]
     n_near_duplicates = None
@@ -223,7 +226,8 @@ def pool_page(pool: Pool) -> PoolPage:
         n_near_duplicates=n_near_duplicates,
         teams=[team | {"share": 100 * k / n if n else 0.0, "without": n - k} for team, k in alone],
         matrix=overlap_matrix(statistics) if len(statistics["runs"]) <= OVERLAP_RUNS else [],
-        disqualified=list(disqualified),
+        disqualified=disqualified,
+        withdrawn=[run for run in gone if run.status == Run.Status.WITHDRAWN],
         is_recounted=sorted(run.pk for run in disqualified) == pool.recount.get("without", []),
     )
 

@@ -4,11 +4,12 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 
 from accounts.access import (
     AuthenticatedRequest,
     creator_required,
-    organizer_action,
+    organizer_form,
     organizer_page,
     organizer_required,
     user_page,
@@ -18,6 +19,7 @@ from publishing.archives import selectors, services
 from publishing.archives.forms import ArchiveForm, FetchForm, LoadForm
 from publishing.models import Archive
 from tracks.tracks.selectors import track_or_404
+from web.confirmation import Confirmation, confirmation_page
 from web.downloads import stored_file
 from web.pages import context_of, read_and_post
 
@@ -48,10 +50,23 @@ def archive_file(request: AuthenticatedRequest, archive_id: int) -> HttpResponse
     return stored_file(request, archive.file, archive.sha256, str(archive))
 
 
-@organizer_action
+@organizer_form
 def delete(request: AuthenticatedRequest, archive_id: int) -> HttpResponse:
-    """Delete an archive."""
+    """Ask, then delete an archive."""
     archive = get_object_or_404(selectors.archives(), pk=archive_id)
+    page = Confirmation(
+        act=f"Delete {archive}",
+        button="Delete archive",
+        back=reverse("publishing:archives", args=[archive.track.slug]),
+        text="Its file is removed from this site. An archive that you make later has the state of that time.",
+        changeable=["Copies that people have downloaded stay valid"],
+        notified="Nobody.",
+        is_danger=True,
+    )
+    if not page.is_given(request):
+        return confirmation_page(
+            request, page, layout="tracks/base.html", track=archive.track, tab="archives"
+        )
     services.delete(archive=archive)
     messages.success(request, f"{archive} was deleted.")
     return redirect("publishing:archives", archive.track.slug)

@@ -18,9 +18,10 @@ from participation.models import Team, TeamDocument
 from publishing.documents import selectors, services
 from tracks.tracks.selectors import track_or_404
 from web.api.conditional import unless_known
+from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download
 from web.forms import StyledForm, bytes_of, refusals_in
-from web.pages import context_of, form_page
+from web.pages import context_of, form_page, read_and_post
 
 
 class DocumentForm(StyledForm):
@@ -108,15 +109,34 @@ def upload_document(request: AuthenticatedRequest, team_id: int) -> HttpResponse
 
 @user_action
 def change_document(request: AuthenticatedRequest, document_id: int) -> HttpResponse:
-    """Change the title of a document and whether it is public, or remove it. Members who may submit, and organizers."""
+    """Change the title of a document and whether it is public. Members who may submit, and organizers."""
     document = get_object_or_404(selectors.editable_documents(request.user), pk=document_id)
     form = DocumentForm(request.POST)
-    if request.POST.get("action") == "remove":
-        services.remove(document=document)
-        messages.success(request, "The document is removed.")
-    elif form.is_valid():
+    if form.is_valid():
         services.change(document=document, **form.cleaned_data)
         messages.success(request, "The document is saved.")
     else:
         messages.error(request, "Enter a title of at most 200 characters. Nothing was changed.")
     return redirect(document.team)
+
+
+@read_and_post
+@chairs_only_read
+def remove_document(request: AuthenticatedRequest, document_id: int) -> HttpResponse:
+    """Ask, then remove a document. Members who may submit, and organizers."""
+    document = get_object_or_404(selectors.editable_documents(request.user), pk=document_id)
+    team = document.team
+    page = Confirmation(
+        act=f"Remove “{document.title}”",
+        button="Remove document",
+        back=team.get_absolute_url(),
+        text="Its file is deleted from this site.",
+        changeable=["Upload it again"],
+        notified="Nobody.",
+        is_danger=True,
+    )
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=team.track, tab="runs")
+    services.remove(document=document)
+    messages.success(request, "The document is removed.")
+    return redirect(team)

@@ -46,16 +46,28 @@ def citation(board: Leaderboard, address: str) -> str:
 
 def _table(board: Leaderboard, rows: Sequence[BoardRow]) -> tuple[list[str], list[list[str]]]:
     uses = ["uses"] if _has_uses(board) else []
-    header = ["team", "run", "kind", "pooled as", "manual", *uses, "topics", "missing", *board.measures]
+    late = ["after the qrels"] if any(row.is_after_release for row in rows) else []
+    header = [
+        "team",
+        "run",
+        "kind",
+        "pooled as",
+        "manual",
+        *late,
+        *uses,
+        "topics",
+        "missing",
+        *board.measures,
+    ]
     for measure in board.measures:
         header += [f"{measure} low", f"{measure} high", f"{measure} tier"]
     header += ["judged in the top 10", "unjudged"]
     header += public_questions(board.track.protocol.parsed.runs)
     seconds = mean_seconds(board)
     if seconds is None:
-        return header, [_cells(board, row) for row in rows]
+        return header, [_cells(board, row, has_late=bool(late)) for row in rows]
     means = {pk: f"{mean:.1f}" for pk, mean in seconds.items()}
-    cells = [[*_cells(board, row), means.get(row.run.pk, "")] for row in rows]
+    cells = [[*_cells(board, row, has_late=bool(late)), means.get(row.run.pk, "")] for row in rows]
     return [*header, "seconds per topic"], cells
 
 
@@ -67,10 +79,11 @@ def _has_uses(board: Leaderboard) -> bool:
     return bool(board.track.protocol.parsed.runs.uses)
 
 
-def _cells(board: Leaderboard, row: BoardRow) -> list[str]:
+def _cells(board: Leaderboard, row: BoardRow, *, has_late: bool) -> list[str]:
     run, evaluation = row.run, row.evaluation
     words = [one_word(run.team.name), one_word(run.tag), run.kind, row.as_kind]
     words += ["manual" if run.is_manual else "automatic"]
+    words += ["yes" if row.is_after_release else "no"] if has_late else []
     words += [board.track.protocol.parsed.runs.stated_use(run.uses)] if _has_uses(board) else []
     counts = [str(evaluation.n_topics), str(evaluation.n_missing)]
     ends = [part for cell in row.cells for part in (cell.low, cell.high, cell.tier)]
@@ -143,18 +156,21 @@ def _latex(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
     rules = board.track.protocol.parsed.runs
     main, questions = rules.kinds[0], public_questions(rules)
     letter = main.name[0].upper()
+    has_late = any(row.is_after_release for row in rows)
+    late = "A: submitted after the qrels were known. " if has_late else ""
     caption = (
         f"{board.track.name}: qrels {board.qrels}, {plural(board.qrels.n_topics, 'topic')}. "
         f"{letter}: {main.name} run, in parentheses a run pooled as one; M: manual run. "
-        f"{explained(questions)}The best values are bold."
+        f"{late}{explained(questions)}The best values are bold."
     )
-    marked = (Column(letter, is_mark=True), Column("M", is_mark=True))
+    marked = [Column(name, is_mark=True) for name in (letter, "M", *("A" * has_late))]
     words = (Column("Team"), Column("Run"), *answer_columns(questions), *marked)
     measures = (Column(measure, is_number=True, is_measure=True) for measure in board.measures)
     lines = []
     for row in rows:
         mark = CHECK if row.run.kind == main.key else f"({CHECK})"
-        marks = (mark if row.as_kind == main.key else "", CHECK if row.run.is_manual else "")
+        marks = [mark if row.as_kind == main.key else "", CHECK if row.run.is_manual else ""]
+        marks += [CHECK if row.is_after_release else ""] if has_late else []
         answers = answer_cells(questions, _answers(board, row))
         names = map(Value, (row.run.team.name, row.run.tag, *answers, *marks))
         lines.append((*names, *(Value(cell.text, cell.is_best) for cell in row.cells)))

@@ -39,7 +39,7 @@ NO_PAGES = {
     *("tracks:add_draft", "tracks:change_draft", "tracks:change_text"),
     *("health", "logout", "documentation", "revoke_token", "end_session", "end_other_sessions"),
     *("jobs:retry", "jobs:cancel"),
-    *("publishing:archive_file", "publishing:delete_archive"),
+    *("publishing:archive_file", "publishing:delete_archive", "publishing:remove_document"),
     *(
         "participation:end_session",
         "participation:set_groups",
@@ -90,7 +90,13 @@ NO_PAGES = {
         "participation:accept_request",
         "participation:refuse_request",
     ),
-    *("start", "participation:leave_team", "participation:change_member", "participation:create_team"),
+    *(
+        "start",
+        "participation:leave_team",
+        "participation:change_member",
+        "participation:remove_member",
+        "participation:create_team",
+    ),
     *("pooling:run_file", "pooling:make_ids", "pooling:pool_file", "pooling:pool_contributions"),
     *("pooling:pool_members", "pooling:pool_member_contributions", "pooling:pool_record"),
     *("pooling:pool_overlap_file", "pooling:compute_preview"),

@@ -19,6 +19,7 @@ from jobs.models import Job
 from tracks.agreements.selectors import has_accepted, track_or_404
 from tracks.downloads import jobs, selectors, services
 from tracks.downloads.forms import AttachForm, form_of
+from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import context_of
@@ -86,13 +87,24 @@ def edit(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
     return render(request, "tracks/downloads/edit.html", context)
 
 
-@organizer_action
+@organizer_form
 def remove(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
-    """Remove an attached file or link. Organizers only."""
+    """Ask, then remove an attached file or link. Organizers only."""
     track = track_or_404(request.user, slug)
     row = selectors.part_or_404(track, key)
     if row.pk is None or key in selectors.SINGLE:
         raise Http404
+    page = Confirmation(
+        act=f"Remove {row}",
+        button="Remove download",
+        back=reverse("tracks:edit_download", args=[track.slug, key]),
+        text="The file is deleted from this site. The log of its downloads is kept.",
+        changeable=["Attach it again"],
+        notified="Nobody.",
+        is_danger=True,
+    )
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=track, tab="downloads")
     services.remove(download=row)
     messages.success(request, f"{row} is removed.")
     return redirect("tracks:downloads", track.slug)

@@ -9,11 +9,12 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 
-from accounts.access import AuthenticatedRequest, organizer_action, organizer_required
+from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_required
 from tracks.announcements import EVENTS, TEST
 from tracks.models import Webhook
 from tracks.tracks.selectors import track_or_404
 from tracks.webhooks import services
+from web.confirmation import Confirmation, confirmation_page
 from web.forms import StyledForm, refusals_in
 from web.pages import read_and_post
 
@@ -73,10 +74,20 @@ def test(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpRespo
     return redirect(row)
 
 
-@organizer_action
+@organizer_form
 def renew_secret(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpResponse:
-    """Renew the secret. The answer shows it, once."""
-    row = services.renew_secret(webhook=_webhook(request, slug, webhook_id))
+    """Ask, then renew the secret. The answer shows it, once."""
+    row = _webhook(request, slug, webhook_id)
+    page = Confirmation(
+        act="Renew the secret",
+        button="Renew secret",
+        back=row.get_absolute_url(),
+        text="A new secret signs everything from now on, also what already waits. The old one ends at once.",
+        notified="Nobody. Give the new secret to the program that gets the events.",
+    )
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=row.track)
+    row = services.renew_secret(webhook=row)
     return _shown(request, row, secret=row.secret)
 
 
@@ -89,10 +100,20 @@ def send_again(request: AuthenticatedRequest, slug: str, webhook_id: int, delive
     return redirect(row)
 
 
-@organizer_action
+@organizer_form
 def remove(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpResponse:
-    """Remove a webhook with its log."""
+    """Ask, then remove a webhook with its log."""
     row = _webhook(request, slug, webhook_id)
+    page = Confirmation(
+        act=f"Remove the webhook of {row}",
+        button="Remove webhook",
+        back=row.get_absolute_url(),
+        text="The log of its deliveries is deleted too. Events that wait are not sent.",
+        notified="Nobody.",
+        is_danger=True,
+    )
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=row.track)
     services.remove(webhook=row)
     messages.success(request, f"The webhook of {row} is removed.")
     return redirect("tracks:webhooks", slug)

@@ -44,7 +44,10 @@ def second(scene: Scene) -> User:
 
 
 def change(scene: Scene, by: User, member: User, action: str) -> Any:
-    return as_user(by).post(f"/teams/{scene.ours.pk}/members/{member.pk}/", {"action": action}, follow=True)
+    address = f"/teams/{scene.ours.pk}/members/{member.pk}/"
+    if action == "remove":
+        return as_user(by).post(f"{address}remove/", follow=True)
+    return as_user(by).post(address, {"action": action}, follow=True)
 
 
 def test_members_see_each_other_and_only_the_contact_person_manages(scene: Scene, second: User) -> None:
@@ -88,6 +91,16 @@ def test_who_leaves_keeps_the_history_and_sees_the_team_no_more(scene: Scene, se
     assert client.get(f"/teams/{scene.ours.pk}/").status_code == 404
     assert "Member of team Ours in ARQ until" in client.get("/account/").content.decode()
     assert "zoe" in as_user(scene.organizer).get(f"/teams/{scene.ours.pk}/").content.decode()
+
+
+@pytest.mark.parametrize("is_own", [True, False], ids=["leave", "remove"])
+def test_end_of_a_membership_asks_first(scene: Scene, second: User, is_own: bool) -> None:
+    address = f"/teams/{scene.ours.pk}/" + ("leave/" if is_own else f"members/{second.pk}/remove/")
+
+    page = as_user(second if is_own else scene.member).get(address).content.decode()
+
+    assert "can only come back with an invitation" in page
+    assert not EndedMembership.objects.exists()
 
 
 def test_former_member_of_a_team_with_runs_cannot_judge(scene: Scene, second: User, tmp_path: Any) -> None:

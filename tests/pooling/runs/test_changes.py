@@ -234,6 +234,7 @@ def test_run_that_is_disqualified_while_its_pool_is_built_is_not_counted(scene: 
 
 def test_team_withdraws_a_run_after_the_deadline_by_an_organizer_who_gives_the_reason(scene: Scene) -> None:
     run = submit(scene, "run-1")
+    pool = build(scene)
     address = reverse("pooling:withdraw", args=[run.pk])
     open_page = browser(scene.organizer).get(address).content.decode()
     track_services.close(track=scene.track)
@@ -252,6 +253,11 @@ def test_team_withdraws_a_run_after_the_deadline_by_an_organizer_who_gives_the_r
     seen = browser(scene.member).get(run.get_absolute_url()).content.decode()
     assert "At the request of its team: Built on the wrong index." in seen
     assert "isqualified" not in seen
+    of_pool = " ".join(browser(scene.organizer).get(pool.get_absolute_url()).content.decode().split())
+    assert "Withdrawn since this pool was built:" in of_pool
+    assert "The numbers below still count it" in of_pool
+    record = browser(scene.organizer).get(reverse("pooling:pool_record", args=[pool.pk])).json()
+    assert [each["tag"] for each in record["withdrawn"]] == ["run-1"]
 
 
 def test_program_withdraws_a_run_after_the_deadline_with_a_reason(scene: Scene) -> None:

@@ -111,7 +111,7 @@ def test_who_may_not_submit_for_a_team_uploads_nothing(lab: Scene) -> None:
 
     assert upload(lab.member, lab.ours).status_code == 404
     assert upload(lab.other, lab.ours).status_code == 404
-    change = client_of(lab.member).post(f"/documents/{document.pk}/", {"action": "remove"})
+    change = client_of(lab.member).post(f"/documents/{document.pk}/remove/")
     assert change.status_code == 404
     assert TeamDocument.objects.exists()
 
@@ -121,11 +121,13 @@ def test_title_and_release_are_changed_and_a_removed_file_is_deleted(lab: Scene)
     document = TeamDocument.objects.get()
     client, address = client_of(lab.member), f"/documents/{document.pk}/"
 
-    client.post(address, {"action": "save", "title": "Larks", "is_public": "on"})
-    client.post(address, {"action": "save", "title": " "})
+    client.post(address, {"title": "Larks", "is_public": "on"})
+    client.post(address, {"title": " "})
     document.refresh_from_db()
     changed = (document.title, document.is_public)
-    client.post(address, {"action": "remove"})
+    assert "Its file is deleted" in client.get(f"{address}remove/").content.decode()
+    assert TeamDocument.objects.exists()
+    client.post(f"{address}remove/")
 
     assert changed == ("Larks", True)
     assert not TeamDocument.objects.exists()

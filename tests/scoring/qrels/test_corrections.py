@@ -1,5 +1,7 @@
 """Topics that are left out at freezing, corrected versions, and runs made after the qrels were known."""
 
+import csv
+
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -142,9 +144,22 @@ def test_run_that_was_submitted_after_the_qrels_were_known_is_marked_on_every_bo
 
     before = client.get(first.get_absolute_url()).content.decode()
     after = client.get(second.get_absolute_url()).content.decode()
-    rows = client.get(reverse("scoring:leaderboard_file", args=[second.pk, "json"])).json()["runs"]
+    files = {
+        kind: client.get(reverse("scoring:leaderboard_file", args=[second.pk, kind]))
+        for kind in ("json", "csv", "tex")
+    }
+    rows = files["json"].json()["runs"]
+    table = list(csv.DictReader(files["csv"].content.decode().splitlines()))
+    old_table = client.get(reverse("scoring:leaderboard_file", args=[first.pk, "csv"])).content.decode()
 
     assert "after the qrels" not in before
     assert "1 run was submitted after the qrels were known" in after
     assert after.count("after the qrels</span>") == 1
     assert [row["run"] for row in rows if row.get("after_release")] == ["late"]
+    assert {row["run"]: row["after the qrels"] for row in table} == {
+        "good": "no",
+        "late": "yes",
+        "poor": "no",
+    }
+    assert "A: submitted after the qrels were known." in files["tex"].content.decode()
+    assert "after the qrels" not in old_table

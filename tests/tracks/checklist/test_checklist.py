@@ -403,6 +403,19 @@ def test_judgments_after_the_freeze_are_named(scene: Scene) -> None:
     assert points(scene.track)["Qrels"].problems[0].action == "Freeze qrels"
 
 
+def test_adjudication_asks_for_new_qrels_only_if_it_changes_a_grade(scene: Scene) -> None:
+    batch_services.close(batch=scene.judged("high", "low"))
+    qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
+    adjudication = scene.batch({scene.bob: ["A.1"]}, Batch.Kind.ADJUDICATION)
+
+    scene.judge(adjudication, scene.bob, "high", "low")
+    confirmed = points(scene.track)["Qrels"].problems
+    scene.judge(adjudication, scene.bob, "medium")
+    changed = points(scene.track)["Qrels"].problems
+
+    assert (len(confirmed), len(changed)) == (0, 1)
+
+
 def test_campaign_with_imported_qrels_is_not_complete_while_somebody_judges(
     scene: Scene, client: Client
 ) -> None:
