@@ -5,6 +5,7 @@ import json
 from io import StringIO
 from uuid import uuid4
 
+import lxml.html
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -102,6 +103,21 @@ def test_assessors_see_the_discussion_only_once_shared_and_closed(
     assert eve.get(address("discussion", training)).status_code == 404
     organizer.post(address("share_discussion", training), {"discussion": "hidden"})
     assert ada.get(address("discussion", training)).status_code == 404
+
+
+def test_agreed_grade_saves_itself_and_only_its_row_comes_again(training: Batch, organizer: Client) -> None:
+    page = lxml.html.document_fromstring(organizer.get(address("discussion", training)).content)
+    form = next(each for each in page.forms if "outcome" in each.classes)
+    select = form.get("hx-trigger").removeprefix("change from:#").removesuffix(", submit")
+
+    values = dict(form.form_values()) | {"grade": "2"}
+    answer = organizer.post(form.get("hx-post"), values, headers={"HX-Request": "true"}, follow=True)
+
+    row = lxml.html.document_fromstring(answer.content).get_element_by_id(form.get("hx-target")[1:])
+    assert form.get("hx-select") == form.get("hx-target")
+    assert page.get_element_by_id(select).get("name") == "grade"
+    assert row.xpath(".//option[@selected]/@value") == ["2"]
+    assert DiscussionNote.objects.get().grade == 2
 
 
 def test_outcome_of_a_unit_is_noted_changed_and_shown(

@@ -5,6 +5,7 @@ import json
 import re
 from typing import Any
 
+import lxml.html
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -185,6 +186,27 @@ def test_preview_that_is_being_computed_shows_its_progress(scene: Scene, organiz
 
     assert answer["Location"].endswith("?rate=10")
     assert "Waiting for a worker" in text
+
+
+def test_form_of_a_pool_counts_its_units_when_it_arrives(scene: Scene, organizer: Client) -> None:
+    submit_run(scene, "a", n=8)
+    address, script = reverse("pooling:new_pool", args=[scene.track.slug]), {"HX-Request": "true"}
+    form = lxml.html.document_fromstring(organizer.get(address).content)
+    estimate = form.get_element_by_id("estimate")
+    sent = {"building": "1"} | {
+        each.lstrip("#").removeprefix("id_"): "" for each in estimate.get("hx-include").split(", ")
+    }
+
+    answer = organizer.post(estimate.get("hx-post"), sent, headers=script)
+    waiting = organizer.get(answer["Location"], headers=script).content.decode()
+    jobs.run(Job.objects.get(kind=previews.KIND).pk)
+    counted = lxml.html.document_fromstring(organizer.get(address, headers=script).content)
+
+    assert (estimate.get("hx-trigger"), estimate.get("hx-select")) == ("load", "#estimate")
+    assert json.loads(estimate.get("hx-vals")) == {"building": "1"}
+    assert 'hx-trigger="every 1s"' in waiting
+    assert counted.get_element_by_id("estimate").findtext(".//th[@scope='row']") == "1"
+    assert counted.get_element_by_id("id_max_runs_per_team") is not None
 
 
 def test_stored_preview_is_the_computed_one(scene: Scene) -> None:
