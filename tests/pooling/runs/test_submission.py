@@ -225,6 +225,28 @@ def test_runs_and_qrels_whose_first_line_names_the_columns_go_through_the_pages(
     assert repaired == b"score\ttweet id\tmodel\ttopic_id\trank\n0.5\t7\t0\tT1\t1\n0.4\t8\t0\tT1\t2\n"
 
 
+def test_lines_with_a_header_and_without_a_topic_go_through_the_page(folder: Path) -> None:
+    owls, olga = desk("trec-adhoc", ["T1"]), Client()
+    only = NAMED_COLUMNS.replace('"topic", ', "").replace('"topic_id", ', "") + 'topic = "T1"\n'
+    text = shipped_text("trec-adhoc").replace(
+        'formats = ["trec-6"]\nmax_ranks = 1000\n', f'formats = ["columns"]\n{only}'
+    )
+    digest = parse_protocol(text, name="x").digest
+    StoredProtocol.objects.filter(pk=owls.track.protocol_id).update(text=text, digest=digest)
+    olga.force_login(make_organizer("olga"))
+
+    shown = owls.client.get(reverse("pooling:submit", args=[owls.track.slug])).content.decode()
+    submitted = owls.send(b"score\ttweet id\trank\n0.5\t7\t1\n", name="run.tsv", tag="ours")
+    runs = olga.get(reverse("pooling:runs", args=[owls.track.slug])).content.decode()
+
+    assert "tweet id\trank\tscore\ndoc-17\t1\t0.9531" in shown
+    assert submitted.status_code == 302
+    stored = columns.load(Path(Run.objects.get().columns.path))
+    assert (stored.topics.tolist(), stored.docno.tolist()) == (["T1"], [b"7"])
+    assert '<div class="scroll" id="runs"' in runs  # a phone shows them all by this link
+    assert '<a href="#runs">All columns</a>' in runs
+
+
 def test_every_format_has_an_example() -> None:
     assert EXAMPLES.keys() | {"columns"} == set(RUN_FORMATS)  # the example of columns is made of them
 
