@@ -82,8 +82,8 @@ register(
         Section.SET_UP,
         4,
         "add_people invite_person set_groups create_team set_organizer make_login_link remove_assessor "
-        "team edit_team delete_team leave_organizers ask_to_join "
-        "publishing:upload_document",
+        "team edit_team delete_team leave_team remove_member leave_organizers ask_to_join "
+        "publishing:upload_document publishing:remove_document",
         tab=8,
         is_for=lambda visitor: visitor.is_administrator,
     ),

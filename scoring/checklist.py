@@ -37,7 +37,7 @@ def boards_of(track: Any) -> QuerySet[Leaderboard]:
     shown = boards.filter(
         Q(pk=Subquery(of_track.values("pk")[:1])) | Q(pk=Subquery(released.values("pk")[:1])), track=track
     )
-    facts = ("version", "machine_name", "source")
+    facts = ("version", "machine_name", "source", "supersedes_id")
     evaluations = Evaluation.objects.filter(leaderboard=OuterRef("pk")).order_by()
     return shown.only("track", "qrels", "status", "release", "created_at").annotate(
         of_qrels=JSONObject(**{name: f"qrels__{name}" for name in facts}),
@@ -166,14 +166,25 @@ def _scored(campaign: Campaign, board: Any, newest: Qrels | None) -> Point:
     return Point("Leaderboard", state, address, is_ready, tuple(problems), "Score again", waits=waits)
 
 
+def _newer(board: Any, released: Any) -> Iterator[Problem]:
+    """A leaderboard against newer qrels than the released ones. If they correct them, it is to be released."""
+    if board.status != Leaderboard.Status.READY or board.qrels.version <= released.qrels.version:
+        return
+    is_correction = board.qrels.supersedes_id == released.qrels_id
+    people = "everybody" if released.release == Leaderboard.Release.PUBLIC else "the teams"
+    address = f"{reverse('scoring:release', args=[board.pk])}?level={released.release}"
+    text = f"Released is the leaderboard against {released.qrels}, not the one against {board.qrels}."
+    yield Problem(text, address, f"Release to {people}" if is_correction else "")
+
+
 def _release(campaign: Campaign) -> Point:
     """The release. It comes after the closing: a run could be made from the qrels."""
     shown = campaign.once(boards)
     released = next((each for each in shown if each.release != Leaderboard.Release.HIDDEN), None)
     if released is not None:
         state, reasons = f"to {released.get_release_display()}", _reasons(campaign, released)
-        problems = tuple(Problem(reason) for reason in reasons)
-        return Point("Release", state, released.get_absolute_url(), True, problems)
+        problems = [*map(Problem, reasons), *_newer(shown[0], released)]
+        return Point("Release", state, released.get_absolute_url(), True, tuple(problems))
     board = next(iter(shown), None)
     point = Point("Release", "not released yet", campaign.address("scoring:leaderboards"), False)
     if board is None or board.status != Leaderboard.Status.READY:

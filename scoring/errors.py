@@ -14,7 +14,8 @@ class JudgmentsChanged(QrelsRefused):
 
     def __init__(self) -> None:
         super().__init__(
-            "Judgments, or the pool, changed since this preview was made. Read the new preview, then freeze it."
+            "The judgments, the pool or the topics to leave out changed since this preview was made. Read the new "
+            "preview, then freeze it."
         )
 
 

@@ -34,7 +34,8 @@ EXPLAINED = {
     "howto/undo.html#correct-qrels": "scoring:supersede",
     "howto/undo.html#delete": (
         "tracks:delete_track tracks:delete_topic tracks:delete_protocol assessment:delete_batch pooling:delete_pool "
-        "participation:delete_team corpus:delete_collection"
+        "participation:delete_team corpus:delete_collection corpus:delete_build publishing:delete_archive "
+        "tracks:remove_download"
     ),
     "howto/run-a-campaign.html#set-the-deadlines": "tracks:deadlines",
     "howto/run-a-campaign.html#announce-milestones": "tracks:milestones",
@@ -52,7 +53,7 @@ EXPLAINED = {
     "howto/run-a-campaign.html#offer-downloads": "tracks:attach tracks:edit_download tracks:fetches",
     "howto/run-a-campaign.html#import-the-topics": "tracks:topics",
     "howto/judge-rows.html#import-the-rows": "tracks:rows",
-    "howto/judge-rows.html#work-by-a-link-without-an-account": "assessment:batch_link",
+    "howto/judge-rows.html#work-by-a-link-without-an-account": "assessment:batch_link assessment:revoke_link",
     "reference/formats.html#topics": "tracks:import_topics",
     "howto/build-a-collection.html#on-the-site": (
         "corpus:start_build corpus:build corpus:change_build tracks:leaks"
@@ -75,7 +76,7 @@ EXPLAINED = {
         "tracks:guidelines tracks:guidelines_version tracks:guidelines_versions tracks:guidelines_changes "
         "tracks:edit_guidelines assessment:examples"
     ),
-    "reference/api.html#webhooks": "tracks:webhooks tracks:webhook",
+    "reference/api.html#webhooks": "tracks:webhooks tracks:webhook tracks:renew_secret tracks:remove_webhook",
     "roles/organizer.html#pages-about-the-site": "tracks:edit_site_page",
     "roles/participant.html#join-a-track": (
         "tracks:agreement tracks:agreement_version participation:join participation:ask_to_join"
@@ -94,7 +95,7 @@ EXPLAINED = {
     "howto/run-a-campaign.html#disqualify-a-run": "pooling:disqualify pooling:reinstate",
     "roles/participant.html#your-team": (
         "participation:team participation:edit_team participation:invite_member publishing:upload_document "
-        "publishing:change_document"
+        "publishing:change_document publishing:remove_document participation:leave_team participation:remove_member"
     ),
     "howto/run-a-campaign.html#build-the-pool": "pooling:pools pooling:new_pool",
     "explanation/pools.html#what-it-will-cost": "pooling:preview",

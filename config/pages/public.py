@@ -69,7 +69,7 @@ class PublicPage:
 
     @property
     def counts(self) -> list[tuple[str, int]]:
-        """The numbers of the track."""
+        """Labels with numbers of what there is: teams and runs only if the track takes runs."""
         track: Any = self.listed.track
         counts = [(gettext_noop("Topics"), track.n_topics)]
         if self.protocol.takes_runs:

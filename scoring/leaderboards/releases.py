@@ -142,6 +142,13 @@ def _released_before(board: Leaderboard) -> list[Leaderboard]:
     return list(boards.select_related("qrels").defer("statistics", "qrels__report"))
 
 
+def _correction(board: Leaderboard, released: Leaderboard) -> str:
+    """The correction that both versions name, or a request to state it."""
+    if board.qrels.supersedes_id == released.qrels_id:
+        return f"Both name the correction: {board.qrels.supersedes_reason}"
+    return "State on the page of the newer qrels that they correct the older ones, and why."
+
+
 def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:
     runs = board.evaluations.aggregate(
         n=Count("pk"),
@@ -163,7 +170,7 @@ def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:
     released = _released_before(board)
     facts += [
         f"{str(each.qrels).capitalize()} is visible to {each.get_release_display()} already: everybody can compare "
-        "the two. State on the page of the newer qrels that they correct the older ones, and why."
+        f"the two. {_correction(board, each)}"
         for each in released
     ]
     if runs["withdrawn"]:

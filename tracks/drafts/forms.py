@@ -27,7 +27,7 @@ class StartForm(StyledForm):
         self.fields["upload"].required = not {"base", "empty"} & set(self.data)
 
     def clean_upload(self) -> str:
-        """The text of the file."""
+        """The decoded text; empty without a file."""
         upload = self.cleaned_data["upload"]
         if not upload:
             return ""

@@ -15,6 +15,7 @@ from tests.helpers.api import api, call
 from tests.helpers.confirming import confirm
 from tests.helpers.qrels_pages import freeze_on_page
 from tests.scoring.conftest import Scene
+from tests.tracks.checklist.test_checklist import points
 
 CHOICES = ("high", "low", "medium") * 3
 REASON = "Two readings of the question."
@@ -100,6 +101,9 @@ def test_corrected_version_and_the_earlier_one_name_each_other_on_pages_boards_a
 
     assert "Version 1 is visible to everybody already" in release
     assert (hidden.status_code, answer.status_code) == (403, 302)
+    release = client.get(reverse("scoring:release", args=[board.pk]), {"level": "public"}).content.decode()
+    assert "Both name the correction: Grades were swapped." in release
+    assert points(scored.track)["Release"].problems[0].action == "Release to everybody"
     old_board = Leaderboard.objects.get(qrels=old)
     assert "Superseded by" not in Client().get(old.get_absolute_url()).content.decode(), "2 is not released"
     pages = [client.get(each.get_absolute_url()).content.decode() for each in (old, new, old_board, board)]
@@ -140,6 +144,8 @@ def test_run_that_was_submitted_after_the_qrels_were_known_is_marked_on_every_bo
     first = scored.leaderboard(release="participants")
     scored.submit(scored.ours, "late", "10 9")
     second = scored.leaderboard(first.qrels)
+    newer = scored.leaderboard(scored.qrels(b"A.1 0 10 2\n"))
+    [look] = points(scored.track)["Release"].problems
     client = client_of(scored.organizer)
 
     before = client.get(first.get_absolute_url()).content.decode()
@@ -152,6 +158,8 @@ def test_run_that_was_submitted_after_the_qrels_were_known_is_marked_on_every_bo
     table = list(csv.DictReader(files["csv"].content.decode().splitlines()))
     old_table = client.get(reverse("scoring:leaderboard_file", args=[first.pk, "csv"])).content.decode()
 
+    assert look.text == "Released is the leaderboard against version 1, not the one against version 2."
+    assert (look.address, look.action) == (f"{newer.get_absolute_url()}release/?level=participants", "")
     assert "after the qrels" not in before
     assert "1 run was submitted after the qrels were known" in after
     assert after.count("after the qrels</span>") == 1

@@ -369,6 +369,18 @@ def test_no_page_links_to_itself_as_the_next_step() -> None:
     assert f'href="{address}">Add people</a>' in elsewhere
 
 
+@pytest.mark.parametrize("n_judged", [2, 3])
+def test_plan_moves_nothing_of_an_assessor_who_quit_after_the_last_unit(scene: Scene, n_judged: int) -> None:
+    batch = scene.batch({scene.ada: ["A.1", "A.2"], scene.bob: ["A.10"]})
+    scene.judge(batch, scene.bob, *NINE[:n_judged])
+    assessor_services.remove(track=scene.track, user=scene.bob, by=scene.organizer)
+
+    plan = page_of(scene.organizer, reverse("assessment:plan", args=[batch.pk]))
+
+    assert "Somebody should not have a topic that they have" not in plan
+    assert ("1 place without an assessor" in plan) == (n_judged == 2)
+
+
 def test_checklist_names_what_is_wrong_with_the_page_that_solves_it(scene: Scene) -> None:
     track = scene.track
     run = scene.submit(scene.ours, "good", "10 é 9")
