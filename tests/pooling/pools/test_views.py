@@ -292,8 +292,8 @@ def test_runs_of_a_pool_are_listed_page_by_page(
     scene: Scene, organizer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("web.pages.ROWS_ON_PAGE", 1)
-    for tag, first in (("one", 101), ("two", 102), ("three", 103)):
-        submit_run(scene, tag, first=first)
+    for tag, docno in (("one", 101), ("two", 102), ("three", 103)):
+        submit_run(scene, tag, first=docno)
     pool = build(scene)
     chosen = scene.track.runs.get(tag="one").pk
 
