@@ -242,7 +242,7 @@ def test_assessor_who_quits_leaves_topics_that_the_next_step_gives_away(scene: S
     )
     assert step.address == f"/judge/batches/{batch.pk}/plan/?action=share"
     assert "all judged" not in home
-    assert "<strong>6</strong> of 9 judged" in progress
+    assert '<span class="over">Judged</span><span class="big">6</span>' in progress
     assert "Give 1 topic to assessors" in page_of(scene.organizer, step.address)
 
 
@@ -378,7 +378,7 @@ def test_plan_moves_nothing_of_an_assessor_who_quit_after_the_last_unit(scene: S
     plan = page_of(scene.organizer, reverse("assessment:plan", args=[batch.pk]))
 
     assert "Somebody should not have a topic that they have" not in plan
-    assert ("1 place without an assessor" in plan) == (n_judged == 2)
+    assert ("Without an assessor" in plan) == (n_judged == 2)
 
 
 def test_checklist_names_what_is_wrong_with_the_page_that_solves_it(scene: Scene) -> None:
