@@ -280,16 +280,11 @@ def test_no_page_makes_more_queries_for_more_rows(
 
 
 def requested(scene: Scene, addresses: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Role, name and address of each page. What `/health/` finds counts for some seconds, so it is left out.
-
-    So is the home of a participant, which has the runs of each of their teams: `grow` adds a team, people have one.
-    """
+    """Role, name and address of each page. What `/health/` finds counts for some seconds, so it is left out."""
     addresses = {name: address for name, address in addresses.items() if name != "health"}
     for name, address in {**addresses, **in_admin(scene)}.items():
         yield "organizer", name, address
     for role in ("visitor", "member", "assessor"):
         for name, row in rows_of(MATRIX).items():
-            if (role, name) == ("member", "tracks:track"):
-                continue
             if name in addresses and row[PEOPLE.index(role)] == "0":
                 yield role, name, addresses[name]

@@ -21,7 +21,7 @@ from corpus.collections.selectors import documents_in, in_words
 from participation.announcements.selectors import Listed, latest
 from participation.requests.selectors import takes_requests
 from participation.teams.selectors import own_teams
-from pooling.runs.selectors import TeamRunsPage, team_runs_page
+from pooling.runs.selectors import TeamRunsPage, team_runs_pages
 from scoring.leaderboards.summaries import Summary, summaries_of
 from scoring.models import Leaderboard
 from scoring.selectors import leaderboards_for
@@ -101,10 +101,7 @@ class Work:
 
 
 def public_page(request: HttpRequest, track: Track) -> PublicPage:
-    """The page for a reader; for somebody who oversees the track, the page of a visitor, also of a draft.
-
-    The number of queries grows with the reader's teams only.
-    """
+    """The page for a reader; for somebody who oversees the track, the page of a visitor, also of a draft."""
     user: AnyUser = request.user
     is_preview = isinstance(user, User) and user.oversees(track.pk)
     if is_preview:
@@ -159,11 +156,8 @@ def _kinds(rules: RunRules) -> list[str]:
 
 
 def _teams(user: AnyUser, track: Track) -> list[TeamRunsPage]:
-    pages = []
-    for team in own_teams(user, track):
-        team.track = track
-        pages.append(team_runs_page(cast("User", user), team))
-    return pages
+    teams = list(own_teams(user, track))
+    return team_runs_pages(cast("User", user), track, teams) if teams else []
 
 
 def _result(user: AnyUser, of: Q) -> Summary | None:

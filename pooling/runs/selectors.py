@@ -1,12 +1,12 @@
 """Runs: who sees which, and what their pages show."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO, NamedTuple, cast
 
-from django.db.models import Case, F, Func, IntegerField, Q, QuerySet, Value, When
+from django.db.models import Case, F, Func, IntegerField, Q, QuerySet, Value, When, prefetch_related_objects
 
 from accounts.access import AnyUser, oversees
 from accounts.models import User
@@ -18,7 +18,7 @@ from assay.formats.runs.text import Lines, with_header
 from assay.protocols.run_answers import header_of_run
 from assay.protocols.schema import EVERY_RANK, Phase, RunRules
 from participation.models import Team
-from participation.teams.selectors import disk_limit, disk_use, may_submit_for, own_teams, teams_of
+from participation.teams.selectors import disk_limit, may_submit_for, own_teams, teams_of
 from pooling.errors import NoHeader
 from pooling.models import Pool, PoolRun, Run, RunChange
 from pooling.runs.answers import ChosenAnswers
@@ -237,18 +237,23 @@ class Today(NamedTuple):
         return f"{self.phase.name}: {self.n} of {counted(self.most, 'run')} today, next day from {when}"
 
 
-def today_of(track: Track, team: Team, at: datetime) -> list[Today]:
-    """The state of each daily limit of a team on the day of an instant. Three queries; none without limits."""
+def today_of(track: Track, teams: Collection[Team], at: datetime) -> dict[int, list[Today]]:
+    """The state of each daily limit of some teams, by id, on the day of an instant. Two queries, or none."""
     rules = track.protocol.parsed.runs
     limited = [phase for phase in rules.phases if phase.max_per_day is not None]
     if not limited:
-        return []
+        return {team.pk: [] for team in teams}
     start, end, zone = day_of(track, at)
-    runs = team.runs.filter(submitted_at__gte=start, submitted_at__lt=end)
+    runs = Run.objects.filter(team__in=teams, submitted_at__gte=start, submitted_at__lt=end)
     organizers = track.organizers.filter(is_chair=False).values("user")
-    kinds = runs.exclude(submitted_by__in=organizers).order_by().values_list("kind", flat=True)
-    n_of = Counter(rules.phase_of(kind).key for kind in kinds)
-    return [Today(phase, n_of[phase.key], phase.max_per_day or 0, end, zone) for phase in limited]
+    kinds = runs.exclude(submitted_by__in=organizers).order_by().values_list("team", "kind")
+    n_of = Counter((team_id, rules.phase_of(kind).key) for team_id, kind in kinds)
+    return {
+        team.pk: [
+            Today(phase, n_of[team.pk, phase.key], phase.max_per_day or 0, end, zone) for phase in limited
+        ]
+        for team in teams
+    }
 
 
 @dataclass(frozen=True)
@@ -274,8 +279,9 @@ def submit_page(user: AnyUser, track: Track) -> SubmitPage:
     protocol, of_kinds = track.protocol.parsed, states_for(user, track)
     today: list[tuple[Team, list[Today]]] = []
     if protocol.runs.phases and not oversees(user, track.pk):
-        at = times.now()
-        today = [(team, today_of(track, team, at)) for team in teams_of(user, track)]
+        teams = list(teams_of(user, track))
+        of_teams = today_of(track, teams, times.now())
+        today = [(team, of_teams[team.pk]) for team in teams]
     return SubmitPage(
         track=track,
         formats=accepted_forms(protocol),
@@ -509,38 +515,59 @@ def team_of(user: AnyUser, track: Track) -> Team | None:
 
 
 def team_runs_page(user: User, team: Team) -> TeamRunsPage:
-    """The page of a team's runs. The number of queries does not grow with the runs."""
-    track = team.track
+    """The page of a team's runs."""
+    [page] = team_runs_pages(user, team.track, [team])
+    return page
+
+
+def team_runs_pages(user: User, track: Track, teams: Sequence[Team]) -> list[TeamRunsPage]:
+    """The pages of the runs of some teams of a track. The number of queries does not grow with teams or runs."""
+    rules, of_kinds = track.protocol.parsed.runs, states_for(user, track)
     pools: defaultdict[int, list[PooledTo]] = defaultdict(list)
-    for run_id, in_pool in pooled(team.runs.all()):
+    for run_id, in_pool in pooled(Run.objects.filter(team__in=teams)):
         pools[run_id].append(in_pool)
-    rules, n_of = track.protocol.parsed.runs, n_of_kinds(team)
-    kinds = [kind for kind in rules.kinds if kind.submitted_by == "teams" or n_of[kind.key]]
-    used, limit = disk_use(team), disk_limit(team)
-    percent = min(100, round(100 * used / limit)) if limit else 100
-    runs = list(runs_of(user, track).filter(team=team).order_by(STATE_ORDER, "priority", "pk"))
-    n_submitted = sum(run.is_submitted for run in runs)
-    of_kinds = states_for(user, track)
-    is_open = is_accepting(of_kinds)
-    may_submit, is_open_still = may_submit_for(user, team), is_accepting(until_closing(track, of_kinds))
-    return TeamRunsPage(
-        track=track,
-        team=team,
-        teams=list(own_teams(user, track)) if not user.oversees(track.pk) else [],
-        rows=[RunRow(run, n if run.is_submitted else None, pools[run.pk]) for n, run in enumerate(runs, 1)],
-        quotas=[Quota(kind.name, n_of[kind.key], kind.max_per_team) for kind in kinds],
-        today=today_of(track, team, times.now()),
-        disk=Disk(size(used), size(limit), size(max(0, limit - used)), percent),
-        n_submitted=n_submitted,
-        states=of_kinds,
-        is_accepting_runs=is_open,
-        why_closed=why_closed(of_kinds),
-        may_order=may_submit and n_submitted > 1 and (is_open_still or user.organizes(track.pk)),
-        may_submit=may_submit,
-        missing=owing_of(team, rules, n_of).missing,
-        next_closing=min(
-            (each for each in of_kinds if each.is_accepting and each.next_at),
-            key=lambda each: cast("datetime", each.next_at),
-            default=None,
-        ),
+    runs: defaultdict[int, list[Run]] = defaultdict(list)
+    for run in runs_of(user, track).filter(team__in=teams).order_by(STATE_ORDER, "priority", "pk"):
+        runs[run.team_id].append(run)
+    if rules.documents:
+        prefetch_related_objects(teams, "files")
+    submitting = set(teams_of(user, track).filter(pk__in=[team.pk for team in teams]))
+    today, own = today_of(track, teams, times.now()), []
+    if not user.oversees(track.pk):
+        own = list(own_teams(user, track))
+    closing = min(
+        (each for each in of_kinds if each.is_accepting and each.next_at),
+        key=lambda each: cast("datetime", each.next_at),
+        default=None,
     )
+    may_reorder = is_accepting(until_closing(track, of_kinds)) or user.organizes(track.pk)
+    pages = []
+    for team in teams:
+        n_of = Counter(run.kind for run in runs[team.pk] if run.status != Run.Status.WITHDRAWN)
+        kinds = [kind for kind in rules.kinds if kind.submitted_by == "teams" or n_of[kind.key]]
+        used, limit = sum(run.n_bytes for run in runs[team.pk]), disk_limit(team)
+        percent = min(100, round(100 * used / limit)) if limit else 100
+        n_submitted = sum(run.is_submitted for run in runs[team.pk])
+        pages.append(
+            TeamRunsPage(
+                track=track,
+                team=team,
+                teams=own,
+                rows=[
+                    RunRow(run, n if run.is_submitted else None, pools[run.pk])
+                    for n, run in enumerate(runs[team.pk], 1)
+                ],
+                quotas=[Quota(kind.name, n_of[kind.key], kind.max_per_team) for kind in kinds],
+                today=today[team.pk],
+                disk=Disk(size(used), size(limit), size(max(0, limit - used)), percent),
+                n_submitted=n_submitted,
+                states=of_kinds,
+                is_accepting_runs=is_accepting(of_kinds),
+                why_closed=why_closed(of_kinds),
+                may_order=team in submitting and n_submitted > 1 and may_reorder,
+                may_submit=team in submitting,
+                missing=owing_of(team, rules, n_of).missing,
+                next_closing=closing,
+            )
+        )
+    return pages

@@ -385,7 +385,7 @@ def _check_today(track: Track, team: Team, by: User, declared: Declaration, at: 
     if by.organizes(track.pk):
         return
     phase = track.protocol.parsed.runs.phase_of(declared.kind)
-    for today in today_of(track, team, at) if phase.max_per_day else ():
+    for today in today_of(track, [team], at)[team.pk] if phase.max_per_day else ():
         if today.phase == phase and not today.left:
             raise DailyLimitReached(team, str(today))
 

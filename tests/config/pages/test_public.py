@@ -152,6 +152,18 @@ def test_participant_of_a_closed_track_sees_runs_and_scores(scored: Scene) -> No
     assert "<h2>Scores</h2>" in after
 
 
+def test_member_of_two_teams_sees_the_runs_of_each_and_all_scores_once(scored: Scene) -> None:
+    scored.leaderboard(scored.qrels(), release="public")
+    scored.theirs.members.add(scored.member)
+
+    page = text_at(PAGE, scored.member)
+
+    assert "Your team: <bdi>Ours</bdi>" in page
+    assert "Your team: <bdi>Theirs</bdi>" in page
+    assert page.count('id="own-scores"') == 1
+    assert all(f">{tag}</a>" in page for tag in ("good", "poor"))
+
+
 def test_assessor_is_led_to_the_judging(scene: Scene) -> None:
     scene.judged("high", "high", "high", "low", "low", "low", "low", "low", "low")
 
