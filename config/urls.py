@@ -24,6 +24,9 @@ register_converter(TableExtension, "table")
 register_converter(LeaderboardExtension, "board")
 
 urlpatterns = [
+    # each takes one comparison where it is not asked for; below the others, hundreds of patterns would come before it
+    path("api/", include("config.api")),
+    path("admin/", admin.site.urls),
     path("", include("assessment.urls")),  # first, because nothing is asked for as often as the next task
     path("", views.home, name="home"),
     path("tracks/", views.all_tracks, name="all_tracks"),
@@ -40,8 +43,6 @@ urlpatterns = [
     path("", include("participation.urls")),
     path("", include("scoring.urls")),
     path("", include("publishing.urls")),
-    path("api/", include("config.api")),
-    path("admin/", admin.site.urls),
 ]
 
 if settings.SIGN_IN:  # before the others: its login page takes the place of theirs

@@ -120,9 +120,12 @@ class FormulaStore:
         cursor.execute(f"CREATE TEMP TABLE stage_lines ({table.types})")
         cursor.copy_expert(f"COPY stage_lines ({table.columns}) FROM STDIN", io.BytesIO(lines))
         cursor.execute(_select(table, columns), values)
+        # by the primary key, row by row: PostgreSQL may believe that to read the whole table costs less
         cursor.execute(
-            f"UPDATE {table.name} old SET ({', '.join(columns)}) = ROW ({', '.join(columns.values())}) "  # noqa: S608
-            "FROM stage_formula new WHERE old.id = new.old_id AND new.differs"
+            "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off; "  # noqa: S608
+            f"UPDATE {table.name} old SET ({', '.join(columns)}) = ROW ({', '.join(columns.values())}) "
+            "FROM stage_formula new WHERE old.id = new.old_id AND new.differs; "
+            "SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on; SET LOCAL enable_seqscan = on"
         )
         constants = ", ".join(f"%({name.removesuffix('_id')})s" for name in table.constant.split(", "))
         cursor.execute(
