@@ -31,11 +31,8 @@ KINDS = {
     Batch.Kind.DUAL: "Second judgments",
     Batch.Kind.ADJUDICATION: "Adjudication",
 }
-
-
 OF_PEOPLE = ~Q(batch__kind=Batch.Kind.MACHINE)
 UNDER_WAY = OF_PEOPLE & Q(batch__status=Batch.Status.OPEN)
-IN_MAIN = Q(batch__kind=Batch.Kind.MAIN)
 # A judgment that revises another one without another choice changes no qrels, nor does one of a training.
 CHANGES_QRELS = Q(batch__kind__in=(Batch.Kind.MAIN, Batch.Kind.ADJUDICATION)) & (
     Q(replaces=None) | ~Q(choice=F("replaces__choice"), answers=F("replaces__answers"))
@@ -57,9 +54,8 @@ def _numbers() -> dict[str, Any]:
 def batches_of(track: Any) -> QuerySet[Batch]:
     """The batches of people, newest first."""
     batches = Batch.objects.filter(pool__track=track).exclude(kind=Batch.Kind.MACHINE)
-    return batches.only("pool", "name", "kind", "status", "judges", "is_shared", "is_selective").order_by(
-        "-pk"
-    )
+    batches = batches.only("pool", "name", "kind", "status", "judges", "is_shared", "is_selective")
+    return batches.order_by("-pk")
 
 
 @listed

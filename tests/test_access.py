@@ -869,8 +869,8 @@ def test_release_opens_a_leaderboard_and_its_pages(scene: Scene, addresses: dict
         expected = {
             name: "".join(row[place] for place in places) for name, row in expected_of(matrix).items()
         }
-        found = answers([clients[person] for person in people], addresses, expected)
-        assert found == expected, level
+        opened = answers([clients[person] for person in people], addresses, expected)
+        assert opened == expected, level
 
 
 def test_every_page_of_the_admin_opens_with_data(scene: Scene, addresses: dict[str, str]) -> None:

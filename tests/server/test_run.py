@@ -15,7 +15,8 @@ import psycopg2
 import pytest
 
 from server import embedded, paths
-from server.run import Stopping
+from server.processes import RunError
+from server.run import Stopping, listen
 from tests.conftest import Running, start_process, wait_until
 
 Start = Callable[..., Running]
@@ -208,18 +209,26 @@ def test_chosen_port_in_use_is_named_with_what_to_do(start: Start, busy_port: in
 
 
 @pytest.mark.parametrize("port", ["http", "0", "70000"])
-def test_invalid_port_is_named(start: Start, port: str) -> None:
-    running = start(PORT=port)
+def test_invalid_port_is_named(port: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", port)
+
+    with pytest.raises(RunError, match=f"PORT is '{port}'; use a number from 1 to 65535."):
+        listen()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"HTTPS": "perhaps"}, "HTTPS is 'perhaps'; use true or false."),
+        ({"PORT": "http"}, "PORT is 'http'; use a number from 1 to 65535."),
+    ],
+    ids=["HTTPS", "PORT"],
+)
+def test_invalid_setting_is_named(start: Start, setting: dict[str, str], message: str) -> None:
+    running = start(**setting)
 
     assert ended(running) == 1
-    assert f"PORT is '{port}'; use a number from 1 to 65535." in running.output()
-
-
-def test_invalid_setting_is_named(start: Start) -> None:
-    running = start(HTTPS="perhaps")
-
-    assert ended(running) == 1
-    assert "HTTPS is 'perhaps'; use true or false." in running.output()
+    assert message in running.output()
     assert "Traceback" not in running.output()
 
 
