@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -12,11 +12,14 @@ from django.core.cache.backends.redis import RedisCache
 from django.http import HttpRequest, HttpResponseBase
 from redis.exceptions import RedisError
 
+from assay.digests import sha256_of
+
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
+KEPT_SECONDS = 600  # for which large values may fill the cache although nobody asks for them
 PAUSE_SECONDS = 5.0  # for which a thread does not ask again, so that a Redis that hangs costs a page one wait
 
 
@@ -79,6 +82,18 @@ class ForgivingRedisCache(RedisCache):
         if value is None:
             raise ValueError(f"no key {key}")
         return value
+
+
+def remembered(key: Sequence[object], stamp: Callable[[], str], compute: Callable[[], Any]) -> Any:
+    """A JSON value that takes long to compute. It is kept while that on which it depends has the same stamp."""
+    before = stamp()
+    name = f"remembered:{sha256_of(json.dumps([*key, before]).encode())}"
+    value = cache.get(name)
+    if value is None:
+        value = json.loads(json.dumps(compute()))
+        if stamp() == before:
+            cache.set(name, value, KEPT_SECONDS)
+    return value
 
 
 class CacheAway(Exception):

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
 from django.core.paginator import Page, Paginator
 from django.db.models import Count
 
@@ -25,6 +26,7 @@ from assessment.judgments.disagreements import (
     scale_of,
     shared_judgments,
 )
+from assessment.judgments.stamps import while_unchanged
 from assessment.models import Judgment
 from pooling.models import Pool, PoolEntry
 from pooling.pools.entries import ShownDocument, ShownEntry, shown_documents, shown_entries
@@ -35,6 +37,16 @@ PAGE = 25
 
 def graded(track: Track, of_round: Round, scale: Scale) -> report.Graded:
     """The judgments of shared units with a number on a scale, as arrays."""
+    key = ["graded", of_round.batch_id, scale.key]
+    assessors, topics, columns, values = while_unchanged(track, key, lambda: _graded(track, of_round, scale))
+    unit, topic, assessor, grade = (np.array(each, dtype=np.int64) for each in columns)
+    return report.Graded(assessors, topics, unit, topic, assessor, grade, tuple(values))
+
+
+def _graded(
+    track: Track, of_round: Round, scale: Scale
+) -> tuple[list[str], list[str], list[list[int]], list[int]]:
+    """The arguments of `Graded` as lists."""
     rules = track.protocol.parsed.judging
     topics = track.topics.values_list("code", "subtopics") if scale.is_of_subtopics else ()
     subtopics = {code: [*labels_of(of_topic)] for code, of_topic in topics}
@@ -46,7 +58,9 @@ def graded(track: Track, of_round: Round, scale: Scale) -> report.Graded:
         for topic, docno, assessor, *given in rows.iterator(chunk_size=5_000)
         for of_topic, number in scale.numbered(rules, topic, subtopics.get(topic, ()), *given)
     )
-    return report.Graded.from_rows(numbered, scale.values(rules))
+    read = report.Graded.from_rows(numbered, scale.values(rules))
+    columns = [read.unit, read.topic, read.assessor, read.grade]
+    return read.assessors, read.topics, [each.tolist() for each in columns], list(read.scale)
 
 
 class MatrixCell(NamedTuple):
@@ -204,7 +218,8 @@ def _entries_of(judgments: list[int]) -> list[ShownEntry]:
     entry_of = dict(Judgment.objects.filter(pk__in=judgments).values_list("pk", "task__entry"))
     entries = PoolEntry.objects.filter(pk__in=entry_of.values()).select_related("topic", "document")
     shown: dict[int, ShownEntry] = {}
-    for pool in Pool.objects.filter(pk__in=entries.values("pool")).select_related("track__collection"):
+    pools = Pool.objects.filter(pk__in=entries.values("pool")).defer("statistics", "recount")
+    for pool in pools.select_related("track__collection"):
         own = [entry for entry in entries if entry.pool_id == pool.pk]
         shown |= {item.entry.pk: item for item in shown_entries(pool, own)}
     return [shown[entry_of[pk]] for pk in judgments]

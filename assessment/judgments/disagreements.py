@@ -12,6 +12,7 @@ from assay.judging.scales import Scale, scale_named
 from assay.protocols.schema import Protocol
 from assay.tables import natural
 from assessment.judgments.selectors import current_judgments
+from assessment.judgments.stamps import while_unchanged
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment
 from tracks.models import Track
 
@@ -145,7 +146,9 @@ def round_of(track: Track, key: str | None) -> Round:
         judgments = current_judgments(track, *MAIN_AND_DUAL, Batch.Kind.TRAINING).order_by()
         place = Case(When(batch__kind=Batch.Kind.TRAINING, then=F("batch")), default=None)
         units = judgments.values(place=place, unit=F("docno"), of=F("topic")).annotate(n=Count("pk"))
-        pairs = units.values_list("place", "n").distinct()
+        pairs = while_unchanged(
+            track, ["judges of units"], lambda: list(units.values_list("place", "n").distinct())
+        )
         n_judges = dict(sorted(pairs, key=lambda pair: pair[1]))
         tried = [(each, n) for n in (2, 1) for each in rounds]
         return next((each for each, n in tried if n_judges.get(each.batch_id, 0) >= n), rounds[0])
@@ -186,6 +189,12 @@ def disagreements(
     track: Track, of_round: Round, difference: Difference, order: str = "topic"
 ) -> list[Disagreement]:
     """The units whose judgments differ as asked, by topic and docno, or ("steps") the largest difference first."""
+    key = ["disagreements", of_round.batch_id, *difference, order]
+    different = while_unchanged(track, key, lambda: _different(track, of_round, difference, order))
+    return [Disagreement(topic, docno, [Vote(*vote) for vote in votes]) for topic, docno, votes in different]
+
+
+def _different(track: Track, of_round: Round, difference: Difference, order: str) -> list[Disagreement]:
     rules, scale = track.protocol.parsed.judging, scale_of(track.protocol.parsed, difference.scale)
     units: dict[tuple[str, str], list[Vote]] = {}
     judgments = shared_judgments(track, of_round)

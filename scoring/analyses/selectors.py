@@ -57,9 +57,17 @@ def has_instances(board: Leaderboard) -> bool:
 
 def scores_of(board: Leaderboard, evaluations: Sequence[Evaluation], measure: str) -> NDArray[np.float64]:
     """(runs, topics) values of a measure, for the topics in the means of all runs, by code."""
-    by_topic = [values for values in topic_values(board, measure).values() if len(values) == len(evaluations)]
-    rows = [[values[evaluation.pk] for values in by_topic] for evaluation in evaluations]
-    return np.array(rows, dtype=np.float64).reshape(len(evaluations), len(by_topic))
+    return _scores(board, evaluations, measure)[1]
+
+
+def _scores(
+    board: Leaderboard, evaluations: Sequence[Evaluation], measure: str
+) -> tuple[list[str], NDArray[np.float64]]:
+    """The codes of the topics of `scores_of`, and its values. One query."""
+    values = topic_values(board, measure).items()
+    by_topic = {code: of_topic for code, of_topic in values if len(of_topic) == len(evaluations)}
+    rows = [[of_topic[evaluation.pk] for of_topic in by_topic.values()] for evaluation in evaluations]
+    return list(by_topic), np.array(rows, dtype=np.float64).reshape(len(evaluations), len(by_topic))
 
 
 def rankings_by_label(board: Leaderboard, measure: str) -> dict[str, RankingComparison]:
@@ -67,15 +75,14 @@ def rankings_by_label(board: Leaderboard, measure: str) -> dict[str, RankingComp
 
     The labels are the topic classes of the protocol or, if the topics have none of them, all labels.
     """
-    evaluations = evaluated(board)
-    values = topic_values(board, measure)
-    topics = [code for code, of_topic in values.items() if len(of_topic) == len(evaluations)]
-    if not topics or not evaluations:
+    labeled = dict(board.track.topics.exclude(labels={}).values_list("code", "labels"))
+    evaluations = evaluated(board) if labeled else []
+    if not evaluations:
         return {}
-    scores = scores_of(board, evaluations, measure)
+    topics, scores = _scores(board, evaluations, measure)
     labels: dict[str, dict[str, str]] = {}
-    for code, labels_of_topic in board.track.topics.filter(code__in=topics).values_list("code", "labels"):
-        for name, value in labels_of_topic.items():
+    for code in topics:
+        for name, value in labeled.get(code, {}).items():
             labels.setdefault(name, {})[code] = label_value(value, name)
     classes = [name for name in board.track.protocol.parsed.scoring.topic_classes if name in labels]
     return {name: compare_by_label(scores, topics, labels[name]) for name in classes or sorted(labels)}

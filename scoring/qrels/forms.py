@@ -69,7 +69,7 @@ class FreezeForm(StyledForm):
     )
 
     def __init__(self, data: Mapping[str, Any], *, track: Track) -> None:
-        self.pools = Pool.objects.filter(track=track, status=Pool.Status.READY)
+        self.pools = Pool.objects.filter(track=track, status=Pool.Status.READY).defer("statistics", "recount")
         newest = self.pools.order_by("-pk").values_list("pk", flat=True).first()
         super().__init__({"pool": newest, **{name: data[name] for name in data}})
         cast(forms.ModelChoiceField[Pool], self.fields["pool"]).queryset = self.pools

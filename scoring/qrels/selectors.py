@@ -16,6 +16,7 @@ from assay.protocols.description import grade_rule
 from assay.protocols.qrels import is_of_subtopics, kind_of
 from assay.protocols.schema import Grade, Protocol, QrelsRules, QuestionChoice
 from assay.tables import natural
+from assessment.judgments.stamps import while_unchanged
 from assessment.models import Batch, Task
 from pooling.models import Pool, Run
 from pooling.pools.selectors import chain
@@ -269,21 +270,35 @@ def freeze_preview(
     machine: Machine | None,
     left_out: Mapping[str, str] = NOTHING,
 ) -> FreezePreview:
-    frozen = freeze_pool(pool, also, machine, left_out)
+    """The preview for the arguments of `freeze_pool`, which raises the same refusals."""
+    key = ["freeze", pool.pk, *also, machine and machine.pk, dict(left_out)]
+    values = while_unchanged(track, key, lambda: _previewed(track, pool, also, machine, left_out))
+    if "refusal" in values:
+        raise QrelsRefused(values["refusal"])
+    same = Qrels.objects.filter(track=track, sha256=values.pop("sha256"), machine=machine).first()
     short = short_units(pool) if machine is None else []
+    return FreezePreview(**values, same=same, n_short=len(short), short=short[:SHORT_NAMED])
+
+
+def _previewed(
+    track: Track, pool: Pool, also: Sequence[str], machine: Machine | None, left_out: Mapping[str, str]
+) -> dict[str, Any]:
+    """The fields of a preview, or why there is none."""
+    try:
+        frozen = freeze_pool(pool, also, machine, left_out)
+    except QrelsRefused as refused:
+        return {"refusal": refused.message}
     empty = topics_without_relevant(frozen.columns, track.protocol.parsed.scoring.level_of(frozen.report))
-    return FreezePreview(
-        digest=frozen.digest,
-        n_judged=frozen.n_judged,
-        n_topics=len(frozen.columns.topics),
-        parts=[(name, int((columns.grade >= 0).sum())) for name, (columns, _) in frozen.parts.items()],
-        report=_labeled(frozen.report, pool.protocol.parsed),
-        same=Qrels.objects.filter(track=track, sha256=frozen.sha256, machine=machine).first(),
-        n_short=len(short),
-        short=short[:SHORT_NAMED],
-        n_empty=len(empty),
-        empty=empty[:SHORT_NAMED],
-    )
+    return {
+        "digest": frozen.digest,
+        "sha256": frozen.sha256,
+        "n_judged": frozen.n_judged,
+        "n_topics": len(frozen.columns.topics),
+        "parts": [(name, int((columns.grade >= 0).sum())) for name, (columns, _) in frozen.parts.items()],
+        "report": _labeled(frozen.report, pool.protocol.parsed),
+        "n_empty": len(empty),
+        "empty": empty[:SHORT_NAMED],
+    }
 
 
 def topics_without_relevant(columns: QrelsColumns, level: int) -> list[str]:
