@@ -4,17 +4,19 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import reverse
 
+from accounts.models import User
 from assay.errors import Refused
 from assessment.batches import services
 from assessment.batches.progress import progress_of_each
 from assessment.batches.selectors import batches_for_organizer, pools_to_plan
 from assessment.judgments.exports import lines_of
 from assessment.models import Batch, Judgment, Task
-from web.admin import Checked, CheckedList, LargeTableAdmin, OnTheSite, Place
+from tracks.models import Topic
+from web.admin import Checked, CheckedList, KeptValues, LargeTableAdmin, OnTheSite, Place
 from web.downloads import download
 
 __all__ = ["BatchAdmin", "JudgmentAdmin", "TaskAdmin"]
@@ -120,8 +122,28 @@ class BatchAdmin(OnTheSite, Checked, admin.ModelAdmin[Batch]):
     add_person = planning("join", "Add a person to the selected batch")
 
 
+class ByUnitAdmin(LargeTableAdmin):
+    """A table with a search for words: each is a docno, the code of a topic, or a part of an assessor's name."""
+
+    unit_way = ""  # to the model with docno and topic
+    search_help_text = "Docno, topic code or assessor"
+    ordering = ["-id"]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Find topics and people first: a condition over joined tables reads all of the rows."""
+        for word in search_term.split():
+            topics = list(Topic.objects.filter(code=word).values_list("pk", flat=True))
+            people = list(User.objects.filter(username__icontains=word).values_list("pk", flat=True))
+            unit = Q(**{f"{self.unit_way}docno": word}) | Q(**{f"{self.unit_way}topic__in": topics})
+            queryset = queryset.filter(unit | Q(assessor__in=people))
+        return queryset, False
+
+
 @admin.register(Task)
-class TaskAdmin(LargeTableAdmin):
+class TaskAdmin(ByUnitAdmin):
+    unit_way = "entry__"
     track_way = "batch__pool__track"
     list_display = [
         "entry__docno", "entry__topic", "batch", "assessor", "status", "accepted_at", "expires_at",
@@ -130,22 +152,21 @@ class TaskAdmin(LargeTableAdmin):
     list_filter = ["status", ("batch", admin.RelatedOnlyFieldListFilter)]
     list_select_related = ["batch", "entry__topic", "assessor"]
     search_fields = ["entry__docno__exact", "entry__topic__code__exact", "assessor__username"]
-    search_help_text = "Docno, topic code or assessor"
-    ordering = ["-id"]
 
 
 @admin.register(Judgment)
-class JudgmentAdmin(LargeTableAdmin):
-    track_way = "batch__pool__track"
+class JudgmentAdmin(ByUnitAdmin):
+    track_way = "track"
     list_display = [
         "docno", "topic", "batch", "assessor", "choice", "grade", "seconds", "is_current", "source",
         "created_at",
     ]  # fmt: skip
-    list_filter = ["is_current", "source", "track", "choice", ("batch", admin.RelatedOnlyFieldListFilter)]
+    list_filter = [
+        "is_current", ("source", KeptValues), "track", ("choice", KeptValues),
+        ("batch", admin.RelatedOnlyFieldListFilter),
+    ]  # fmt: skip
     list_select_related = ["batch", "topic", "assessor"]
     search_fields = ["docno__exact", "topic__code__exact", "assessor__username"]
-    search_help_text = "Docno, topic code or assessor"
-    ordering = ["-id"]
     actions = ["export_csv"]
 
     @admin.action(description="Export the selected judgments as CSV", permissions=["view"])

@@ -1,7 +1,9 @@
 # ruff: noqa: F401, PLC0415 - models are there only in `ready`, and points register themselves
 from django.apps import AppConfig, apps
+from django.db.backends.signals import connection_created
 
 from config import checks, reversals
+from web.statements import plan_for_all_rows
 
 SECTIONS = {  # of the admin, in words of its users
     "accounts": "People",
@@ -20,7 +22,7 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the checks of `manage.py check` and the points of the checklist, refuse migrations that would drop
-        data, and record logins.
+        data, record logins, and set what connections to the database have.
         """
         import assessment.checklist
         import participation.checklist
@@ -33,5 +35,6 @@ class ConfigConfig(AppConfig):
         for name, words in SECTIONS.items():
             apps.get_app_config(name).verbose_name = words
         sessions.connect()
+        connection_created.connect(plan_for_all_rows)
         checks.register_all()
         reversals.connect()

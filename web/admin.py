@@ -1,5 +1,6 @@
 """Base classes of the admin."""
 
+import json
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.admin.widgets import AutocompleteSelect, AutocompleteSelectMultiple
+from django.core.cache import cache
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import IntegrityError
@@ -17,7 +19,9 @@ from django.db.models import ForeignKey, ManyToManyField, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
+from assay.digests import sha256_of
 from assay.errors import Refused
+from web.caches import KEPT_SECONDS
 
 MAX_DIGITS = 19  # a longer id does not fit into a column
 
@@ -197,6 +201,17 @@ class BoundedPaginator(Paginator[Any]):
     def count(self) -> int:
         rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
         return rows.order_by()[:MAX_COUNT].count()
+
+
+class KeptValues(admin.AllValuesFieldListFilter):
+    """A filter by the values of a column, which are read again after some minutes: that reads the whole table."""
+
+    def __init__(self, field: Any, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        super().__init__(field, request, *args, **kwargs)
+        values = self.lookup_choices
+        organized = sorted(getattr(request.user, "organized", []))
+        key = f"values:{self.field_path}:{sha256_of(json.dumps(organized).encode())}"
+        self.lookup_choices = cache.get_or_set(key, lambda: list(values), KEPT_SECONDS)
 
 
 class LargeTableAdmin(ReadOnly, admin.ModelAdmin[Any]):

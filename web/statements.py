@@ -28,6 +28,15 @@ PLANNED_AGAIN_AFTER = 100  # executions
 _prepared: WeakKeyDictionary[Any, dict[str, int]] = WeakKeyDictionary()
 
 
+def plan_for_all_rows(connection: BaseDatabaseWrapper, **_: Any) -> None:
+    """Let a new connection plan cursors for all of their rows, because files have all of them.
+
+    By default, PostgreSQL plans for the first tenth: it reads a table in the order of the file, even for few rows.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SET cursor_tuple_fraction = 1")
+
+
 def analyze(*tables: str) -> None:
     """Collect the statistics with which PostgreSQL plans queries. Autovacuum would do so a minute or more later.
 

@@ -1,10 +1,17 @@
 """The live board of a track and its files. Organizers only."""
 
+import json
+
 from django.contrib import messages
+from django.core.cache import cache
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
+from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import get_language
 
 from accounts.access import AuthenticatedRequest, organizer_form, organizer_page
+from assay.digests import sha256_of
 from assessment.board import differences as same
 from assessment.board import exports, selectors
 from assessment.judging import services as task_services
@@ -14,15 +21,29 @@ from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.pages import context_of
 
+SHARED_SECONDS = 10  # a window refreshes itself every thirty
+
 
 @organizer_page
 def board(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Show the progress of a track or of one batch; htmx gets the changing part only. Organizers only."""
+    """Show the progress of a track or of one batch; htmx gets the changing part only. Organizers only.
+
+    The windows that refresh themselves share what is some seconds old, however many there are.
+    """
     track = track_or_404(request.user, slug)
-    is_paused = request.GET.get("refresh") == "off"
-    page = selectors.board_page(track, request.GET.get("batch", ""), is_paused=is_paused)
-    name = "_board" if request.headers.get("HX-Request") else "board"
-    return render(request, f"assessment/board/{name}.html", context_of(page) | {"is_paused": is_paused})
+    batch, is_paused = request.GET.get("batch", ""), request.GET.get("refresh") == "off"
+
+    def rendered(name: str) -> str:
+        page = selectors.board_page(track, batch, is_paused=is_paused)
+        return render_to_string(name, context_of(page) | {"is_paused": is_paused}, request)
+
+    if not request.headers.get("HX-Request"):
+        return HttpResponse(rendered("assessment/board/board.html"))
+    view = [track.pk, batch, is_paused, get_language(), get_current_timezone_name()]
+    key = f"board:{sha256_of(json.dumps(view).encode())}"
+    return HttpResponse(
+        cache.get_or_set(key, lambda: rendered("assessment/board/_board.html"), SHARED_SECONDS)
+    )
 
 
 @organizer_page

@@ -81,8 +81,8 @@ def rankings_by_label(board: Leaderboard, measure: str) -> dict[str, RankingComp
         return {}
     topics, scores = _scores(board, evaluations, measure)
     labels: dict[str, dict[str, str]] = {}
-    for code in topics:
-        for name, value in labeled.get(code, {}).items():
+    for code in filter({*topics}.__contains__, labeled):
+        for name, value in labeled[code].items():
             labels.setdefault(name, {})[code] = label_value(value, name)
     classes = [name for name in board.track.protocol.parsed.scoring.topic_classes if name in labels]
     return {name: compare_by_label(scores, topics, labels[name]) for name in classes or sorted(labels)}

@@ -91,3 +91,9 @@ def test_field_that_is_left_out_is_read_when_it_is_used() -> None:
     with CaptureQueriesContext(connection) as queries:
         assert collection.name == "Posts"
     assert len(queries) == 1
+
+
+def test_cursors_are_planned_for_all_rows() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW cursor_tuple_fraction")
+        assert cursor.fetchone() == ("1",)

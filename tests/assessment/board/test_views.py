@@ -140,6 +140,19 @@ def test_board_shows_times_grades_skips_and_non_answers(judged: Scene, organizer
     assert "per day," not in text
 
 
+def test_windows_share_the_part_that_they_refresh(judged: Scene, organizer: Client) -> None:
+    part = page(organizer, "board", judged.track, headers={"HX-Request": "true"})
+
+    with CaptureQueriesContext(connection) as queries:
+        assert page(organizer, "board", judged.track, headers={"HX-Request": "true"}) == part
+
+    assert not [each for each in queries if "assessment_judgment" in each["sql"]]
+    batch = page(organizer, "board", judged.track, batch=str(judged.batch.pk), headers={"HX-Request": "true"})
+    assert f"?batch={judged.batch.pk}" in batch
+    judge(accept(judged.batch, judged.ada), "high")
+    assert "Judged 5 of 6 units." in text_of(page(organizer, "board", judged.track))
+
+
 def test_only_the_changing_part_of_an_open_batch_is_refreshed(judged: Scene, organizer: Client) -> None:
     part = page(organizer, "board", judged.track, headers={"HX-Request": "true"})
 
