@@ -211,7 +211,8 @@ class KeptValues(admin.AllValuesFieldListFilter):
         values = self.lookup_choices
         organized = sorted(getattr(request.user, "organized", []))
         key = f"values:{self.field_path}:{sha256_of(json.dumps(organized).encode())}"
-        self.lookup_choices = cache.get_or_set(key, lambda: list(values), KEPT_SECONDS)
+        kept: Any = cache.get_or_set(key, lambda: list(values), KEPT_SECONDS)
+        self.lookup_choices = kept
 
 
 class LargeTableAdmin(ReadOnly, admin.ModelAdmin[Any]):

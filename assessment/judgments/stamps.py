@@ -1,4 +1,4 @@
-"""What agreement and qrels are computed from, as a stamp: a page remembers their numbers while it stays the same."""
+"""A stamp of what agreement and qrels are computed from: pages keep their numbers while it stays the same."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
