@@ -131,7 +131,7 @@ def test_judging_page_explains_an_empty_track(organizer: Client) -> None:
 
     text = organizer.get(reverse("assessment:judging", args=[track.slug])).content.decode()
 
-    assert "No batches yet." in text
+    assert "No batches yet" in text
 
 
 def test_judging_page_takes_the_same_queries_for_many_batches(scene: Scene, organizer: Client) -> None:
