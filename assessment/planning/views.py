@@ -1,5 +1,7 @@
 """The pages that create and plan a batch: who judges which topics. Organizers only."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -49,7 +51,7 @@ def plan(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     action = request.POST.get("action", "")
     data = {kind.action: request.POST if kind.action == action else None for kind in FORMS}
     forms = [kind(data[kind.action], grid=grid, initial=request.GET.dict()) for kind in FORMS]
-    context = {"track": batch.pool.track, "batch": batch}
+    context: dict[str, Any] = {"track": batch.pool.track, "batch": batch}
     for form in forms:
         with refusals_in(form):
             if form.is_valid():

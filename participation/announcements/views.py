@@ -95,8 +95,11 @@ def _editor(
 def announcement_mails(request: AuthenticatedRequest, announcement_id: int) -> HttpResponse:
     """The people who got an announcement by e-mail. Organizers and chairs."""
     announcement = get_object_or_404(selectors.announcements_seen_by(request.user), pk=announcement_id)
-    context = {"track": announcement.track, "announcement": announcement}
-    context["mails"] = selectors.mails_of(announcement)
+    context = {
+        "track": announcement.track,
+        "announcement": announcement,
+        "mails": selectors.mails_of(announcement),
+    }
     return render(request, "participation/announcements/mails.html", context)
 
 
