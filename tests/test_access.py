@@ -369,7 +369,7 @@ tracks:agreement_version                0000000000
 tracks:candidate                        L333330043
 tracks:candidate_sample                 L444440044
 tracks:candidates                       L333330043
-tracks:close_track                      5555555555
+tracks:close_track                      L333330343
 tracks:decide                           L444440344
 tracks:import_candidates                L333330343
 tracks:accept_leaks                     5555555555
@@ -403,7 +403,6 @@ tracks:fetches_csv                      L333330043
 tracks:remove_download                  L333334343
 tracks:edit_guidelines                  L333330343
 tracks:deadlines                        L333330343
-tracks:milestones                       L333330343
 tracks:calendar                         0000000000
 tracks:guidelines                       L444000044
 tracks:guidelines_changes               L444000044

@@ -30,7 +30,7 @@ publishing:remove_document: DELETE team_document
 participation:new_announcement: POST announcements
 participation:edit_announcement: PATCH announcement
 participation:withdraw_announcement: POST withdraw_announcement
-tracks:deadlines: PUT deadlines
+tracks:deadlines: PUT deadlines, PUT milestones
 tracks:import_topics: POST import_topics
 tracks:edit_topic: PATCH topic
 tracks:edit_guidelines: PUT guidelines_draft, POST publish_guidelines
@@ -143,7 +143,6 @@ scoring:analyze: POST analyses
 scoring:later_runs: POST later_runs
 scoring:score_phase: PUT phase_qrels
 scoring:train: POST train_with_qrels
-tracks:milestones: PUT milestones
 tracks:webhooks: POST webhooks
 tracks:webhook: PATCH webhook
 tracks:test_webhook: POST test_webhook

@@ -35,7 +35,6 @@ app_name = "tracks"
 
 urlpatterns = [
     path("tracks/<slug:slug>/deadlines/", deadlines.deadlines, name="deadlines"),
-    path("tracks/<slug:slug>/milestones/", deadlines.milestones, name="milestones"),
     path("tracks/<slug:slug>/calendar.ics", deadlines.calendar, name="calendar"),
     path("tracks/<slug:slug>/downloads/", downloads.downloads, name="downloads"),
     path("tracks/<slug:slug>/downloads/SHA256SUMS", downloads.checksums, name="checksums"),
@@ -161,7 +160,7 @@ register(
         tab=7,
         is_for=lambda visitor: visitor.judges,
     ),
-    Page("Dates", "tracks:deadlines", Section.SET_UP, 5, "milestones"),
+    Page("Dates", "tracks:deadlines", Section.SET_UP, 5),
     Page(
         "Protocol",
         "tracks:protocol",

@@ -38,7 +38,6 @@ EXPLAINED = {
         "tracks:remove_download"
     ),
     "howto/run-a-campaign.html#set-the-deadlines": "tracks:deadlines",
-    "howto/run-a-campaign.html#announce-milestones": "tracks:milestones",
     "howto/run-a-campaign.html#announce-something": (
         "participation:announcements participation:new_announcement participation:edit_announcement "
         "participation:announcement_mails participation:withdraw_announcement"

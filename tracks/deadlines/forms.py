@@ -1,13 +1,11 @@
-"""The forms of the deadlines of a track, with a row for all runs and one for each kind, and of its milestones."""
+"""The form of the dates of a track: deadlines, in a row for all runs and one for each kind, and milestones."""
 
-import re
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django import forms
 
-from assay.formats.text import lines_of
 from tracks.deadlines.services import MAX_GRACE_MINUTES, MAX_REMINDER_DAYS, NewMilestone, Window
 from tracks.models import Deadline, Milestone, Track
 from web import times
@@ -41,7 +39,19 @@ class KindFields(NamedTuple):
     grace: forms.BoundField
 
 
-class DeadlinesForm(StyledForm):
+class MilestoneFields(NamedTuple):
+    """The fields of a milestone."""
+
+    title: forms.BoundField
+    first: forms.BoundField
+    last: forms.BoundField
+
+
+MORE = 3  # empty rows of milestones
+MAX_TITLE = Milestone._meta.get_field("title").max_length
+
+
+class DatesForm(StyledForm):
     """The instants of a row stay exactly as they are while neither its local time nor the zone is changed."""
 
     zone = ZoneField(
@@ -79,6 +89,28 @@ class DeadlinesForm(StyledForm):
                 label=f"{name} runs: grace period in minutes",
             )
         self.fields["opens-"].disabled = track.status != Track.Status.DRAFT
+        self._add_milestones(list(track.milestones.all()))
+
+    def _add_milestones(self, milestones: list[Milestone]) -> None:
+        posted = [name for name in self.data if name.startswith("title-")]
+        self.n_milestones = len(posted) if self.is_bound else len(milestones) + MORE
+        for n in range(self.n_milestones):
+            row = milestones[n] if n < len(milestones) else Milestone()
+            self.fields[f"title-{n}"] = forms.CharField(
+                initial=row.title, required=False, max_length=MAX_TITLE, label=f"Milestone {n + 1}"
+            )
+            for name, value in (("first", row.starts_on), ("last", row.ends_on)):
+                self.fields[f"{name}-{n}"] = forms.DateField(
+                    initial=value,
+                    required=False,
+                    widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+                    label=f"Milestone {n + 1}: {name} day",
+                )
+
+    def milestone_rows(self) -> Iterator[MilestoneFields]:
+        """The fields of the milestones, row by row."""
+        for n in range(self.n_milestones):
+            yield MilestoneFields(*(self[f"{name}-{n}"] for name in ("title", "first", "last")))
 
     def rows(self) -> Iterator[KindFields]:
         """The fields, row by row."""
@@ -91,6 +123,12 @@ class DeadlinesForm(StyledForm):
         for kind in self.kinds:
             for name in ("opens", "closes"):
                 data[f"{name}-{kind}"] = self._instant(f"{name}-{kind}", kind, data)
+        for n in range(self.n_milestones):
+            title, first, last = (data.get(f"{name}-{n}") for name in ("title", "first", "last"))
+            if title and not first and f"first-{n}" not in self.errors:
+                self.add_error(f"first-{n}", f"Enter the day of “{title}”.")
+            elif (first or last) and not title and f"title-{n}" not in self.errors:
+                self.add_error(f"title-{n}", "Enter a title, or remove the day.")
         return data
 
     def _instant(self, field: str, kind: str, data: dict[str, Any]) -> datetime | None:
@@ -115,46 +153,11 @@ class DeadlinesForm(StyledForm):
             for kind in self.kinds
         }
 
-
-LINE = re.compile(r"(\d{4}-\d\d-\d\d)(?: to (\d{4}-\d\d-\d\d))? ++(.+)")
-MAX_TITLE = Milestone._meta.get_field("title").max_length or 0
-
-
-class MilestonesForm(StyledForm):
-    """All milestones of a track as text."""
-
-    milestones = forms.CharField(
-        required=False,
-        max_length=50_000,
-        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "true"}),
-        help_text="A line for each: a day and a title, or two days, such as “2027-05-03 Topics are released” and "
-        "“2027-06-01 to 2027-06-30 Judging”.",
-    )
-
-    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
-        lines = [f"{each.days} {each.title}" for each in track.milestones.all()]
-        kwargs["initial"] = {"milestones": "\n".join(lines)}
-        super().__init__(*args, **kwargs)
-
-    def clean_milestones(self) -> list[NewMilestone]:
-        lines = enumerate(lines_of(self.cleaned_data["milestones"]), start=1)
-        return [_milestone(number, line.strip()) for number, line in lines if line.strip()]
-
-
-def _milestone(number: int, line: str) -> NewMilestone:
-    match = LINE.fullmatch(line)
-    if match is None:
-        raise forms.ValidationError(
-            f"Line {number}: “{line[:80]}” is not a day and a title, such as “2027-05-03 Topics are released”."
+    @property
+    def milestones(self) -> list[NewMilestone]:
+        """The milestones of the rows that are filled in."""
+        rows = (
+            [self.cleaned_data[f"{name}-{n}"] for name in ("title", "first", "last")]
+            for n in range(self.n_milestones)
         )
-    if len(match[3]) > MAX_TITLE:
-        raise forms.ValidationError(
-            f"Line {number}: the title has {len(match[3])} characters; use at most {MAX_TITLE}."
-        )
-    try:
-        days = [date.fromisoformat(text) if text else None for text in match.groups()[:2]]
-    except ValueError as error:
-        raise forms.ValidationError(f"Line {number}: {error}.") from None
-    starts_on, ends_on = days
-    assert starts_on is not None
-    return NewMilestone(match[3], starts_on, ends_on)
+        return [NewMilestone(*row) for row in rows if row[0]]

@@ -50,12 +50,20 @@ def set_deadlines(
         raise DeadlineRefused(
             f"“{zone}” is not a time zone. Use {times.AOE}, UTC, or a name such as Europe/Prague."
         )
+    earlier = {each.kind: each for each in current.deadlines.all()}
+    windows = {kind: window for kind, window in windows.items() if not window.is_empty}
+    stored = {
+        kind: (Window(row.opens_at, row.closes_at, row.grace_minutes), row.zone)
+        for kind, row in earlier.items()
+    }
+    if {kind: (window, zone) for kind, window in windows.items()} == stored and (
+        current.reminder_days == reminder_days
+    ):
+        return list(earlier.values())
     if current.reminder_days != reminder_days:
         current.reminder_days = reminder_days
         current.save(update_fields=["reminder_days"])
-    earlier = {each.kind: each for each in current.deadlines.all()}
     before = _in_words(earlier.values())
-    windows = {kind: window for kind, window in windows.items() if not window.is_empty}
     for kind, window in windows.items():
         _check(current, kind, window, earlier.get(kind))
     current.deadlines.exclude(kind__in=windows).delete()
@@ -159,8 +167,25 @@ def set_milestones(*, track: Track, milestones: Sequence[NewMilestone]) -> None:
             )
         if each.ends_on and each.ends_on <= each.starts_on:
             raise MilestonesRefused(f"The last day of “{each.title}” is not after its first day.")
+    stored = current.milestones.order_by().values_list("title", "starts_on", "ends_on")
+    if set(stored) == set(milestones):
+        return
     current.milestones.exclude(title__in=titles).delete()
     for each in milestones:
         Milestone.objects.update_or_create(track=current, title=each.title, defaults=each._asdict())
     days = "; ".join(f"{each.days} {each}" for each in current.milestones.all())
     audit.record(action="milestones.set", subject=current, track=current, details={"days": days or "none"})
+
+
+@transaction.atomic
+def set_dates(
+    *,
+    track: Track,
+    zone: str,
+    windows: Mapping[str, Window],
+    reminder_days: int | None,
+    milestones: Sequence[NewMilestone],
+) -> None:
+    """Set the deadlines and the milestones of a track, or neither. See `set_deadlines` and `set_milestones`."""
+    set_deadlines(track=track, zone=zone, windows=windows, reminder_days=reminder_days)
+    set_milestones(track=track, milestones=milestones)

@@ -1,6 +1,7 @@
-"""The pages on which organizers set deadlines and milestones, and the calendar of a track."""
+"""The page on which organizers set deadlines and milestones, and the calendar of a track."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -15,7 +16,7 @@ from accounts.access import AuthenticatedRequest, organizer_form
 from tracks import acceptance
 from tracks.deadlines import services
 from tracks.deadlines.calendar import ical
-from tracks.deadlines.forms import DeadlinesForm, MilestonesForm
+from tracks.deadlines.forms import DatesForm
 from tracks.models import Deadline, Track
 from tracks.tracks.selectors import track_or_404
 from web.downloads import download
@@ -26,30 +27,37 @@ from web.times import in_words
 
 @organizer_form
 def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Set when runs of each kind are accepted; shows the milestones too. Organizers only."""
+    """Set when runs of each kind are accepted, and the milestones, all at once. Organizers only."""
     track = track_or_404(request.user, slug)
-    form = DeadlinesForm(request.POST or None, track=track)
+    form = DatesForm(request.POST or None, track=track)
     if request.method == "POST" and form.is_valid():
         before = list(track.deadlines.all())
         with refusals_in(form):
-            services.set_deadlines(
+            services.set_dates(
                 track=track,
                 zone=form.cleaned_data["zone"],
                 windows=form.windows,
                 reminder_days=form.cleaned_data["reminder_days"],
+                milestones=form.milestones,
             )
-            messages.success(request, _saved(track, before, list(track.deadlines.all())))
-            if track.status == Track.Status.CLOSED:
+            after = list(track.deadlines.all())
+            messages.success(request, _saved(track, before, after))
+            if track.status == Track.Status.CLOSED and _closings(before) != _closings(after):
                 messages.warning(request, f"{track} is closed. Open it for runs to apply the deadlines.")
             return redirect("tracks:deadlines", track.slug)
-    return _dates(request, track, form, MilestonesForm(track=track))
+    context = {"track": track, "form": form, "states": acceptance.states(track)}
+    status = 422 if form.errors else 200
+    return render(request, "tracks/deadlines/deadlines.html", context, status=status)
+
+
+def _closings(rows: Sequence[Deadline]) -> dict[str, datetime | None]:
+    return {row.kind: row.closes_at for row in rows}
 
 
 def _saved(track: Track, before: Sequence[Deadline], after: Sequence[Deadline]) -> str:
     """The message; if closing times of a public track moved, with a link that announces them."""
-    closing = [{row.kind: row.closes_at for row in rows} for rows in (before, after)]
-    if track.status == Track.Status.DRAFT or closing[0] == closing[1]:
-        return "Deadlines saved."
+    if track.status == Track.Status.DRAFT or _closings(before) == _closings(after):
+        return "Dates saved."
     times = ", ".join(
         f"{row.kind or 'all'} runs close {in_words(row.closes_at, row.zone)}"
         for row in after
@@ -58,34 +66,7 @@ def _saved(track: Track, before: Sequence[Deadline], after: Sequence[Deadline]) 
     text = f"The deadlines of {track} moved: {times or 'there is none now'}."
     query = urlencode({"title": "The deadlines moved", "text": text})
     address = f"{reverse('participation:new_announcement', args=[track.slug])}?{query}"
-    return format_html('Deadlines saved. Nobody was notified: <a href="{}">announce them</a>.', address)
-
-
-@organizer_form
-def milestones(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Set the milestones of a track, on the page of its deadlines. Organizers only."""
-    track = track_or_404(request.user, slug)
-    form = MilestonesForm(request.POST or None, track=track)
-    if request.method == "POST" and form.is_valid():
-        with refusals_in(form):
-            services.set_milestones(track=track, **form.cleaned_data)
-            messages.success(request, "Milestones saved.")
-            return redirect("tracks:deadlines", track.slug)
-    return _dates(request, track, DeadlinesForm(track=track), form)
-
-
-def _dates(
-    request: AuthenticatedRequest, track: Track, form: DeadlinesForm, milestones_form: MilestonesForm
-) -> HttpResponse:
-    """The page of deadlines and milestones, with status 422 if one of the forms has errors."""
-    context = {
-        "track": track,
-        "form": form,
-        "milestones_form": milestones_form,
-        "states": acceptance.states(track),
-    }
-    status = 422 if milestones_form.errors else 200
-    return render(request, "tracks/deadlines/deadlines.html", context, status=status)
+    return format_html('Dates saved. Nobody was notified: <a href="{}">announce them</a>.', address)
 
 
 @require_safe

@@ -1,11 +1,13 @@
 """The milestones of a track on its pages, in its calendar and for programs."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from accounts.models import Event
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_organizer, make_track, make_user
 from tracks.models import Deadline, Milestone, Track
@@ -15,9 +17,14 @@ pytestmark = pytest.mark.django_db
 ARABIC = "Themen, Anfragen; \\ und مواضيع باللغة العربية المصرية من منتديات النقاش"
 
 
-def save(client: Client, track: Track, *lines: str) -> str:
-    address = reverse("tracks:milestones", args=[track.slug])
-    return client.post(address, {"milestones": "\n".join(lines)}, follow=True).content.decode()
+def save(client: Client, track: Track, *rows: str) -> str:
+    """Save the dates with these milestones only: a day and a title, or two days, a `to` between them, and a title."""
+    fields = {"zone": "AoE"}
+    for n, row in enumerate(rows):
+        first, last, title = re.fullmatch(r"(\S*)(?: to (\S+))? ?(.*)", row).groups("")  # type: ignore[union-attr]
+        fields |= {f"title-{n}": title, f"first-{n}": first, f"last-{n}": last}
+    address = reverse("tracks:deadlines", args=[track.slug])
+    return client.post(address, fields, follow=True).content.decode()
 
 
 def calendar_of(track: Track) -> list[str]:
@@ -34,9 +41,9 @@ def test_milestones_are_on_the_overview_and_in_the_calendar(client: Client) -> N
     client.force_login(make_organizer())
     track = make_track("arq", name="ARQ, 2036")
     closes_at = datetime(2036, 5, 2, 11, 59, tzinfo=UTC)
-    Deadline.objects.create(track=track, kind="alternate", closes_at=closes_at, zone="AoE")
 
-    save(client, track, "2036-06-01 to 2036-06-30 Judging", "", f"2036-05-03 {ARABIC}")
+    save(client, track, "2036-06-01 to 2036-06-30 Judging", f"2036-05-03 {ARABIC}")
+    Deadline.objects.create(track=track, kind="alternate", closes_at=closes_at, zone="AoE")
     text = client.get(track.get_absolute_url(), {"view": "public"}).content.decode()
 
     assert text.index("<bdi>Themen, Anfragen") < text.index("<bdi>Judging</bdi>")
@@ -55,26 +62,27 @@ def test_milestones_are_on_the_overview_and_in_the_calendar(client: Client) -> N
     assert lines.count("BEGIN:VEVENT") == 3
 
 
-def test_milestones_and_deadlines_are_on_one_page(client: Client) -> None:
+def test_milestones_and_deadlines_are_saved_together_or_not_at_all(client: Client) -> None:
+    """What is typed into one of the two is not lost when the other is saved, or is wrong."""
     client.force_login(make_organizer())
-    track = make_track("arq")
-    pages = [
-        client.get(reverse(f"tracks:{name}", args=["arq"])).content.decode()
-        for name in ("deadlines", "milestones")
-    ]
+    address, track = reverse("tracks:deadlines", args=["arq"]), make_track("arq")
+    dates = {"zone": "UTC", "closes-": "2036-05-02T12:00", "title-0": "Topics", "title-1": "Workshop"}
+    days = {"first-0": "2036-05-03", "first-1": "2036-06-03"}
 
-    wrong = client.post(reverse("tracks:milestones", args=["arq"]), {"milestones": "soon: a workshop"})
-    save(client, track, "2036-05-03 Topics")
+    wrong = client.post(address, dates | {"first-0": "2036-05-03"})
+    nothing = (track.deadlines.count(), track.milestones.count())
+    client.post(address, dates | days)
+    again = client.post(address, dates | days)
+    page = client.get(address).content.decode()
 
-    for page in pages:
-        assert (
-            page.count('action="/tracks/arq/deadlines/"')
-            == page.count('action="/tracks/arq/milestones/"')
-            == 1
-        )
-    assert wrong.status_code == 422
-    assert "soon: a workshop</textarea>" in wrong.content.decode()
-    assert "2036-05-03 Topics</textarea>" in client.get("/tracks/arq/deadlines/").content.decode()
+    assert (wrong.status_code, nothing) == (422, (0, 0))
+    text = wrong.content.decode()
+    assert "Enter the day of “Workshop”." in text
+    assert all(f'value="{value}"' in text for value in ("2036-05-02T12:00", "Topics", "2036-05-03"))
+    assert all(f'value="{value}"' in page for value in ("2036-05-02T12:00", "Workshop", "2036-06-03"))
+    assert again.status_code == 302
+    actions = Event.objects.filter(track_id=track.pk).order_by("pk").values_list("action", flat=True)
+    assert list(actions) == ["deadlines.set", "milestones.set"], "what is saved again unchanged is no event"
 
 
 def test_milestone_whose_day_changes_stays_the_same_event(client: Client) -> None:
@@ -93,8 +101,8 @@ def test_milestone_whose_day_changes_stays_the_same_event(client: Client) -> Non
 @pytest.mark.parametrize(
     ("lines", "error"),
     [
-        (["2036-05-03 Topics", "soon Runs"], "Line 2: “soon Runs” is not a day and a title"),
-        (["2036-02-30 Topics"], "Line 1: day"),
+        (["2036-05-03 Topics", "soon Runs"], "Enter a valid date."),
+        (["2036-05-03"], "Enter a title, or remove the day."),
         (["2036-05-03 Topics", "2036-05-04 Topics"], "The milestone “Topics” is there twice."),
         (["2036-05-03 to 2036-05-03 Topics"], "The last day of “Topics” is not after its first day."),
         (["0001-05-03 Topics"], "“Topics” has a day that is not in the years 1970 to 9000."),

@@ -129,7 +129,7 @@ def test_saving_without_a_change_changes_nothing(organizer: Client) -> None:
 
     answer = save(organizer, track)
 
-    assert "Deadlines saved." in answer.content.decode()
+    assert "Dates saved." in answer.content.decode()
     assert stored() == before
 
 
@@ -184,7 +184,7 @@ def test_opening_time_needs_topics_and_a_draft(organizer: Client) -> None:
     accepted = save(organizer, track, opens_="2036-01-01T00:00")
 
     assert "has no topics yet" in refused.content.decode()
-    assert "Deadlines saved." in accepted.content.decode()
+    assert "Dates saved." in accepted.content.decode()
     Track.objects.update(status=Track.Status.OPEN)
     assert "opens-" not in shown(organizer, track)
 
@@ -246,8 +246,8 @@ def test_reader_sees_their_own_time_and_saving_keeps_the_instants(
 
     page.goto(f"{live_server.url}/tracks/lab/deadlines/")
     expect(page.get_by_text("your time: May 2, 2036, 5:29 PM Asia/")).to_be_visible()
-    page.click("text=Save deadlines")
-    expect(page.get_by_text("Deadlines saved.")).to_be_visible()
+    page.click("text=Save dates")
+    expect(page.get_by_text("Dates saved.")).to_be_visible()
     assert list(Deadline.objects.order_by("pk").values()) == before
 
     page.goto(f"{live_server.url}/tracks/lab/downloads/topics/edit/")

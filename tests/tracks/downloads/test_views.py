@@ -308,8 +308,8 @@ def test_shared_annotations_of_teams_have_a_place_and_external_resources_a_date(
         form_data(kind="other", url="https://example.org/shared.zip", sha256="b" * 64, **words),
     )
     organizer.post(
-        reverse("tracks:milestones", args=[track.slug]),
-        {"milestones": "2036-05-03 External resources are stated"},
+        reverse("tracks:deadlines", args=[track.slug]),
+        {"zone": "UTC", "title-0": "External resources are stated", "first-0": "2036-05-03"},
     )
 
     assert words["description"] in page(browser(member), track)
