@@ -119,10 +119,11 @@ def _close(campaign: Campaign, *, is_open: bool) -> Point:
     return Point(
         "Close for runs",
         "not open yet" if is_draft else on if is_open else "closed",
-        campaign.address("tracks:close_track" if is_open and not ends else "tracks:deadlines"),
+        campaign.address("tracks:close_track" if is_open else "tracks:deadlines"),
         not is_draft and not is_open,
         action="Close for runs",
-        is_form=True,
+        detail="No deadline is set, so the track stays open until you close it.",
+        is_form=not ends,
         is_optional=bool(campaign.rows(pools_of)),
         is_possible=is_open and bool(campaign.rows(runs_of)),
         waits=f"Runs close by themselves {on}." if ends and campaign.rows(runs_of) else "",

@@ -1,4 +1,4 @@
-"""The pages that ask before a track is opened for runs, and before it becomes a draft again."""
+"""The pages that ask before a track is opened for runs, closed early, or made a draft again."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -79,6 +79,29 @@ def _closing(track: Track) -> str:
     """The first closing time of a track, in words."""
     row = track.deadlines.exclude(closes_at=None).order_by("closes_at").first()
     return times.in_words(row.closes_at, row.zone) if row and row.closes_at else ""
+
+
+def closing_page(track: Track) -> Confirmation:
+    """The question before a track is closed. Closing before an announced time is a remark to accept."""
+    row = track.deadlines.filter(closes_at__gt=times.now()).order_by("closes_at").last()
+    checks = list(refusals(partial(services.check_closing, track)))
+    if row and row.closes_at:
+        left = times.time_left((row.closes_at - times.now()).total_seconds())
+        label = f"Runs are due in {left}"
+        announced = times.in_words(row.closes_at, row.zone)
+        detail = f"Teams were told {announced}. Those that have not submitted by now cannot any more."
+        address = reverse("tracks:deadlines", args=[track.slug])
+        checks.append(Check("look", label, detail, address, "Move the deadline"))
+    return Confirmation(
+        act=f"Close {track} for runs",
+        button="Close for runs",
+        keep="Not yet",
+        back=track.get_absolute_url(),
+        text="From this moment no run is submitted or withdrawn, nor is one accepted that is being checked.",
+        checks=checks,
+        changeable=["Opening the track again"],
+        notified="No e-mail is sent by this step. Announce it afterwards, on the page of announcements.",
+    )
 
 
 def draft_page(track: Track) -> Confirmation:

@@ -239,6 +239,12 @@ def delete(*, track: Track, by: User) -> None:
     delete_unused(current, PARTS)
 
 
+def check_closing(track: Track) -> None:
+    """Refuse to close a draft."""
+    if track.status == Track.Status.DRAFT:
+        raise TrackRefused(f"{track} is a draft. Only an open track can be closed.")
+
+
 @transaction.atomic
 def close(*, track: Track) -> Track:
     """Accept no more runs, also none that has arrived and is being checked, and let no run be withdrawn.
@@ -247,8 +253,7 @@ def close(*, track: Track) -> Track:
         TrackRefused: The track is a draft.
     """
     current = lock(track.pk)
-    if current.status == Track.Status.DRAFT:
-        raise TrackRefused(f"{current} is a draft. Only an open track can be closed.")
+    check_closing(current)
     current.status, current.is_closed_by_deadline = Track.Status.CLOSED, False
     current.save(update_fields=["status", "is_closed_by_deadline"])
     audit.record(action="track.closed", subject=current, track=current)

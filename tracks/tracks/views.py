@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, oversees
+from accounts.access import AuthenticatedRequest, organizer_form, oversees
 from jobs.files.deletion import parts_in_words
 from tracks.models import Track
 from tracks.tracks import opening, selectors, services
@@ -61,10 +61,13 @@ def delete_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect("home")
 
 
-@organizer_action
+@organizer_form
 def close_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Accept no more runs. Organizers only."""
+    """Accept no more runs; asks first if that is earlier than announced. Organizers only."""
     track = selectors.track_or_404(request.user, slug)
+    page = opening.closing_page(track)
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=track)
     services.close(track=track)
     messages.success(request, f"{track} is closed. Runs can no longer be submitted or withdrawn.")
     return redirect(track)

@@ -75,7 +75,26 @@ def test_only_organizers_open_and_close_a_track(client: Client, name: str) -> No
     client.force_login(make_assessor(track))
     assert client.post(address).status_code == 403
     client.force_login(make_organizer())
-    assert client.get(address).status_code == (405 if name == "close_track" else 200)
+    assert client.get(address).status_code == 200
+
+
+def test_closing_asks_only_before_an_announced_deadline(client: Client) -> None:
+    track, other = make_track(), make_track("other")
+    make_deadline(track, closes_at=86_400 * 3 + 60)
+    make_deadline(other, closes_at=-60)
+    client.force_login(make_organizer())
+    address, at_once = (reverse("tracks:close_track", args=[each.slug]) for each in (track, other))
+
+    asked = client.post(address)
+    page = asked.content.decode()
+    before = Track.objects.get(pk=track.pk).status
+    confirm(client, address)
+    client.post(at_once)
+
+    assert (asked.status_code, before) == (422, "open")
+    assert "Runs are due in 3 days" in page
+    assert "No e-mail is sent by this step" in page
+    assert set(Track.objects.values_list("status", flat=True)) == {"closed"}
 
 
 def test_opening_says_what_is_public_fixed_and_missing_and_wants_the_remarks_accepted(client: Client) -> None:
