@@ -63,7 +63,7 @@ def test_milestones_are_on_the_overview_and_in_the_calendar(client: Client) -> N
 
 
 def test_milestones_and_deadlines_are_saved_together_or_not_at_all(client: Client) -> None:
-    """What is typed into one of the two is not lost when the other is saved, or is wrong."""
+    """Saving one loses nothing that is typed into the other, nor does a mistake in it."""
     client.force_login(make_organizer())
     address, track = reverse("tracks:deadlines", args=["arq"]), make_track("arq")
     dates = {"zone": "UTC", "closes-": "2036-05-02T12:00", "title-0": "Topics", "title-1": "Workshop"}
