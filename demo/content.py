@@ -20,7 +20,7 @@ from lxml import etree
 
 FOLDER = Path(__file__).resolve().parent
 HOST = "math.example.org"
-ABOUT = """\
+CONTACT = """\
 This site is a demonstration of **Assay**. The person who started it runs it. Its people, teams and documents are made
 up.
 

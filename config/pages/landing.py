@@ -132,7 +132,7 @@ class TracksPage:
     groups: list[TrackGroup]
     words: str  # that were searched for
     is_filtered: bool  # whether the list is long enough to be searched
-    has_about: bool  # for administrators: whether they wrote who runs the site
+    has_contact: bool  # for administrators: whether the page Contact says who runs the site
     needs_collection: bool  # nothing is set up yet, and a collection comes before the first track
 
 
@@ -153,11 +153,11 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
         TrackGroup("drafts", gettext_noop("Drafts"), of_status[Track.Status.DRAFT]),
     ]
     asks = isinstance(user, User) and user.is_administrator
-    has_about = not asks or page_text(SitePage.Name.ABOUT).number > 0
+    has_contact = not asks or page_text(SitePage.Name.CONTACT).number > 0
     creates = isinstance(user, User) and user.may_create and not everything
     needs_collection = creates and not Collection.objects.exists()
     return TracksPage(
-        [group for group in groups if group.tracks], words, is_filtered, has_about, needs_collection
+        [group for group in groups if group.tracks], words, is_filtered, has_contact, needs_collection
     )
 
 
@@ -168,7 +168,7 @@ class LandingPage:
     open: list[ListedTrack]
     results: list[Summary]
     others: list[ListedTrack]
-    about: PageText
+    contact: PageText
     n_protocols: int
 
 
@@ -181,7 +181,7 @@ def landing_page(user: AnyUser) -> LandingPage:
         open=[each for each in listed if each.is_open],
         results=summaries_of(published[:MAX_RESULTS]),
         others=[each for each in listed if not each.is_open and each.board not in published[:MAX_RESULTS]],
-        about=page_text(SitePage.Name.ABOUT),
+        contact=page_text(SitePage.Name.CONTACT),
         n_protocols=len(shipped_slugs()),
     )
 

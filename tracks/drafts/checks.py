@@ -20,7 +20,7 @@ class Problem(NamedTuple):
 
     @property
     def is_missing(self) -> bool:
-        """Whether a value is not there yet: no mistake, but something to fill in."""
+        """Return whether a value is not there yet, which is no mistake."""
         return self.message.startswith("missing; this key is required")
 
 

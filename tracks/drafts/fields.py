@@ -131,7 +131,7 @@ class Field(Table):
 
     @property
     def is_wide(self) -> bool:
-        """Whether it takes the whole line: a text of a sentence, and what has lines of its own."""
+        """Return whether it takes the whole line: sentences, and what has several lines."""
         is_sentence = self.control == "text" and self.path.rpartition(".")[2] in SENTENCES
         return self.is_long or is_sentence or self.control in ("map", "choices")
 

@@ -176,7 +176,7 @@ def test_visitor_reads_who_runs_the_site_once_an_administrator_wrote_it() -> Non
     administrator = make_organizer()
     before, asked = text_at("/"), text_at("/", administrator)
 
-    pages.publish(name="about", text="Lab **X** runs this.\n\nSince 1999.", revision=0, by=administrator)
+    pages.publish(name="contact", text="Lab **X** runs this.\n\nSince 1999.", revision=0, by=administrator)
     after, quiet = text_at("/"), text_at("/", administrator)
 
     assert "The administrators have not written yet who they are." in before
