@@ -127,7 +127,9 @@ def make(*, password: str, say: Say) -> bool:
         protocol_services.load_shipped()
         say("importing the collection", False)
         if not SitePage.objects.exists():
-            page_services.publish(name=SitePage.Name.CONTACT, text=content.CONTACT, revision=0, by=cast.organizer)
+            page_services.publish(
+                name=SitePage.Name.CONTACT, text=content.CONTACT, revision=0, by=cast.organizer
+            )
         collection = _collection(COLLECTION, content.HOST, content.collection(), cast)
         for year in (LAST, THIS):
             say(f"creating the track {year.slug}", False)

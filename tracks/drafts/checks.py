@@ -20,7 +20,7 @@ class Problem(NamedTuple):
 
     @property
     def is_missing(self) -> bool:
-        """Return whether a value is not there yet, which is no mistake."""
+        """Return whether a value is still to be filled in."""
         return self.message.startswith("missing; this key is required")
 
 
