@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from jobs import services as jobs
 from jobs.models import Job
@@ -209,8 +209,19 @@ def test_pages_are_accessible_and_do_not_overflow(
     jobs.run(pool.job.pk)
     expect(page.locator("text=Overlap between runs").first).to_be_visible()  # the page reloads by itself
     preview = "/tracks/arq/pools/preview/"
+    typed: list[str] = []
+
+    def held(route: Route) -> None:
+        """Type while the request that begins the job is under way."""
+        page.get_by_label("Hours of judging").fill("12")
+        typed.append("12")
+        route.continue_()
+
+    page.route("**/preview/compute/", held)
     page.goto(preview)
     expect(page.locator(".job")).to_contain_text("Waiting for a worker")  # it begins by itself
+    expect(page.get_by_label("Hours of judging")).to_have_value("12")  # and leaves what is typed
+    assert typed
     jobs.run(Job.objects.filter(kind=previews.KIND).get().pk)
     page.goto(preview)
     expect(page.locator(".plot svg text").filter(has_text="the protocol")).to_have_count(1)
