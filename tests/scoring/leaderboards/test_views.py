@@ -467,7 +467,7 @@ def test_empty_pages_name_what_appears_and_the_next_step(scene: Scene) -> None:
     )
     assert "score the runs" in text_of(client_of(scene, "organizer"), board_list)
     assert "It appears here when the organizers release it" in text_of(client_of(scene, "member"), board_list)
-    assert "Log in to see leaderboards" in text_of(client_of(scene, "visitor"), board_list)
+    assert "Log in</a> to see leaderboards" in text_of(client_of(scene, "visitor"), board_list)
 
 
 def test_organizers_see_how_qrels_were_made_and_everybody_sees_dropped_topics(scored: Scene) -> None:
