@@ -43,6 +43,7 @@ class Confirmation:
     lead: str = ""
     keep: str = "Cancel"
     is_danger: bool = False
+    is_reasoned: bool = False  # a field of its form asks for a reason, in place of accepting the remarks
     preview: str = ""  # a template
     context: dict[str, Any] = field(default_factory=dict)
 
@@ -57,7 +58,11 @@ class Confirmation:
     @property
     def accepts(self) -> str:
         """The label of the checkbox for what is left."""
-        return f"{self.button} with {counted(self.remarks, 'remark')} left" if self.remarks else ""
+        return (
+            f"{self.button} with {counted(self.remarks, 'remark')} left"
+            if self.remarks and not self.is_reasoned
+            else ""
+        )
 
     def is_given(self, request: HttpRequest) -> bool:
         """Return whether a request confirms it, with as many remarks as there are now.
@@ -95,7 +100,12 @@ def deletion(
 
 
 def confirmation_page(
-    request: HttpRequest, confirmation: Confirmation, *, layout: str = "base.html", **context: Any
+    request: HttpRequest,
+    confirmation: Confirmation,
+    *,
+    layout: str = "base.html",
+    template: str = "confirmation.html",
+    **context: Any,
 ) -> HttpResponse:
     """The page. Status 422 if a request did not accept the remarks that are left, or its form has errors."""
     form = context.get("form")
@@ -103,4 +113,4 @@ def confirmation_page(
     errors = ["Accept the remarks that are left, or resolve them."] if is_wrong and not form else []
     page = {"confirmation": confirmation, "layout": layout, "errors": errors}
     context = page | {"form": None, "crumbs": ()} | confirmation.context | context
-    return render(request, "confirmation.html", context, status=422 if is_wrong else 200)
+    return render(request, template, context, status=422 if is_wrong else 200)

@@ -11,6 +11,7 @@ from assessment.models import Batch
 from scoring.models import Leaderboard, Qrels
 from scoring.qrels.selectors import runs_to_score
 from tracks.models import Track
+from web.confirmation import Check, Confirmation
 from web.pages import counted
 
 WIDER = [Leaderboard.Release.HIDDEN, Leaderboard.Release.PARTICIPANTS, Leaderboard.Release.PUBLIC]
@@ -27,7 +28,30 @@ class ReleasePage:
     visible: list[str]
     hidden: list[str]
     hindrances: list[str]
-    tab: str = "leaderboards"
+
+    @property
+    def question(self) -> Confirmation:
+        """The question before the release."""
+        target = "everybody" if self.level == Leaderboard.Release.PUBLIC else "the teams"
+        passed = "Every submitted run is on it, and the track is not open for runs."
+        return Confirmation(
+            act=f"Release the leaderboard to {target}",
+            lead=f"Scored against qrels {self.board.qrels}.",
+            button=f"Release to {target}{' anyway' if self.hindrances else ''}",
+            back=self.board.get_absolute_url(),
+            text="You can withdraw the release later: the leaderboard is hidden again, but what people have read or "
+            "downloaded stays with them.",
+            checks=[Check("look", each) for each in self.hindrances] or [Check("ok", "Ready", passed)],
+            fixed=["That the qrels are known: runs submitted from now on are marked"],
+            changeable=[
+                "Who sees it: the teams, everybody, or nobody",
+                "Later leaderboards and corrected qrels",
+            ],
+            notified="Members of the teams with runs on it, if they chose e-mails about runs; once for a leaderboard.",
+            is_danger=bool(self.hindrances),
+            is_reasoned=True,
+            preview="scoring/leaderboards/_what_is_seen.html",
+        )
 
 
 def is_wider(board: Leaderboard, level: str) -> bool:

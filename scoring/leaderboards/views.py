@@ -23,6 +23,7 @@ from scoring.selectors import board_or_404, leaderboards_for
 from tracks.deadlines.forms import LocalTimeField, ZoneField
 from tracks.tracks.selectors import track_or_404
 from web import times
+from web.confirmation import confirmation_page
 from web.downloads import download, for_visitors, spooled
 from web.forms import CompareForm, StyledForm
 from web.pages import context_of, site_of
@@ -205,7 +206,16 @@ def release(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
         except ReleaseHindered:
             form.add_error("reason", "Some checks failed. Give a reason to release it anyway.")
     page = releases.release_page(board, form.cleaned_data["level"])
-    return render(request, "scoring/leaderboards/release.html", context_of(page) | {"form": form})
+    return confirmation_page(
+        request,
+        page.question,
+        layout="scoring/leaderboards/base.html",
+        template="scoring/leaderboards/release.html",
+        track=board.track,
+        board=board,
+        form=form,
+        page=page,
+    )
 
 
 def _release(request: AuthenticatedRequest, board: Leaderboard, data: dict[str, Any]) -> str:
