@@ -13,6 +13,7 @@ from accounts.models import User
 from assay.formats.qrels.columns import documents, with_parts
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
 from assay.protocols.description import grade_rule
+from assay.protocols.measures import FAMILIES, parse_measure
 from assay.protocols.qrels import is_of_subtopics, kind_of
 from assay.protocols.schema import Grade, Protocol, QrelsRules, QuestionChoice
 from assay.tables import natural
@@ -209,6 +210,7 @@ class FreezePreview:
 
     `same` is a version that has the same grades already; `parts` are the groups and sets with a version of their own,
     each with its number of judged units; `n_short` units were judged by fewer people than their batch asked for.
+    `empty` are topics without a relevant unit, by the grade from which some measure counts a unit as relevant.
     """
 
     digest: str
@@ -219,8 +221,7 @@ class FreezePreview:
     same: Qrels | None
     n_short: int = 0
     short: Sequence[str] = ()  # the first of them
-    n_empty: int = 0  # topics without a relevant unit
-    empty: Sequence[str] = ()  # the first of them
+    empty: Sequence[tuple[int, Sequence[str]]] = ()
 
     @property
     def losses(self) -> list[str]:
@@ -288,7 +289,8 @@ def _previewed(
         frozen = freeze_pool(pool, also, machine, left_out)
     except QrelsRefused as refused:
         return {"refusal": refused.message}
-    empty = topics_without_relevant(frozen.columns, track.protocol.parsed.scoring.level_of(frozen.report))
+    levels = levels_of(track.protocol.parsed, frozen.report)
+    empty = [(level, topics_without_relevant(frozen.columns, level)) for level in levels]
     return {
         "digest": frozen.digest,
         "sha256": frozen.sha256,
@@ -296,15 +298,22 @@ def _previewed(
         "n_topics": len(frozen.columns.topics),
         "parts": [(name, int((columns.grade >= 0).sum())) for name, (columns, _) in frozen.parts.items()],
         "report": _labeled(frozen.report, pool.protocol.parsed),
-        "n_empty": len(empty),
-        "empty": empty[:SHORT_NAMED],
+        "empty": [(level, codes) for level, codes in empty if codes],
     }
 
 
+def levels_of(protocol: Protocol, report: Mapping[str, Any]) -> list[int]:
+    """The grades from which measures of qrels count a unit as relevant; 1 for those of gains."""
+    measures = map(parse_measure, protocol.scoring.measures_of(report.get("set", "")))
+    of_grades = (measure for measure in measures if FAMILIES[measure.family].qrels == "grades")
+    return sorted({max(measure.level, 1) for measure in of_grades})
+
+
 def topics_without_relevant(columns: QrelsColumns, level: int) -> list[str]:
-    """The topics of qrels in which no unit has a relevant grade: each run gets 0 for them."""
+    """The topics of qrels in which no unit has this grade or a higher one, in natural order."""
     relevant = set(columns.topic_index[columns.grade >= max(level, 0)].tolist())
-    return [str(code) for place, code in enumerate(columns.topics) if place not in relevant]
+    empty = [str(code) for place, code in enumerate(columns.topics) if place not in relevant]
+    return sorted(empty, key=lambda code: (natural(code), code))
 
 
 def short_units(pool: Pool) -> list[str]:

@@ -282,7 +282,13 @@ def test_an_organizer_freezes_scores_and_releases(scored: Scene) -> None:
     assert "with the names of teams and runs" in check
     assert "9 units of 3 topics with their grades" in check
     assert "The runs of other teams by topic" in check
-    for text in ("to the teams", "Ready?", "Fixed from now on", "You can withdraw the release", "Who is notified"):
+    for text in (
+        "to the teams",
+        "Ready?",
+        "Fixed from now on",
+        "You can withdraw the release",
+        "Who is notified",
+    ):
         assert text in check
     assert "now visible to the track" in released.content.decode()
     assert "Your runs are marked" in text_of(client_of(scored, "member"), board.get_absolute_url())
