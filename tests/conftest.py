@@ -146,6 +146,23 @@ def _locks_need_a_transaction_of_the_code() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _no_kept_pages() -> None:
+    """Render each page: tests change rows without services, and have pages with the same addresses."""
+    from accounts import visitors
+
+    visitors.SECONDS = 0
+
+
+@pytest.fixture
+def pages_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the pages that are the same for all visitors, as a site does."""
+    from django.core.cache import cache
+
+    monkeypatch.setattr("accounts.visitors.SECONDS", 60)
+    cache.clear()
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _quick_passwords() -> None:
     """Hash passwords by a fast hash: the real one takes half a second each time, on purpose."""
     from django.conf import settings

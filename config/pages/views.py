@@ -2,7 +2,7 @@
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from accounts import services as account_services
 from accounts.access import AuthenticatedRequest, login_required, user_page
 from accounts.selectors import lockouts_of
+from accounts.visitors import same_for_visitors
 from assay.version import VERSION
 from config.languages import use_language
 from config.pages.health import health
@@ -19,13 +20,15 @@ from tracks.assessors.selectors import tracks_judged_by
 from tracks.tracks.selectors import tracks_for
 
 
-def home(request: HttpRequest) -> HttpResponse:
+@same_for_visitors
+def home(request: HttpRequest) -> HttpResponseBase:
     """The offer of the site, or the tracks of a user. Everyone."""
     if request.user.is_authenticated:
         return all_tracks(request)
     return render(request, "config/landing.html", {"page": landing_page(request.user)})
 
 
+@same_for_visitors
 @require_safe
 def all_tracks(request: HttpRequest) -> HttpResponse:
     """The tracks that the user may see. Everyone."""

@@ -86,8 +86,9 @@ def score_file(board: Leaderboard, evaluations: QuerySet[Evaluation], kind: str)
 
 
 def with_names(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
-    """Evaluations with their runs and teams only, for lists of many."""
-    return evaluations.select_related(None).select_related("run__team").defer("run__report", "curves")
+    """Evaluations with their runs and teams only, for lists of many: reading JSON takes longer than the rest."""
+    wide = "run__report", "curves", "first_grades", "first_hits"
+    return evaluations.select_related(None).select_related("run__team").defer(*wide)
 
 
 def _score_rows(board: Leaderboard, evaluations: QuerySet[Evaluation]) -> Iterator[tuple[str, ...]]:

@@ -5,12 +5,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from accounts.access import public_page
+from accounts.visitors import same_for_visitors
 from scoring.evaluations import selectors
 from web.downloads import spooled
 from web.forms import CompareForm
 from web.pages import context_of, number_in
 
 
+@same_for_visitors
 @public_page
 def evaluation(request: HttpRequest, evaluation_id: int) -> HttpResponse:
     """One run by topic. Organizers; its team after the release to participants; everyone after a public release."""
@@ -39,6 +41,7 @@ def choose_other(request: HttpRequest, evaluation_id: int) -> HttpResponse:
     return redirect("scoring:compare_runs", first, form.cleaned_data["other"])
 
 
+@same_for_visitors
 @public_page
 def compare(request: HttpRequest, evaluation_id: int, other_id: int) -> HttpResponse:
     """Two runs of a leaderboard compared. Everyone who may open both."""

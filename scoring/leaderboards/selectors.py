@@ -21,7 +21,7 @@ from assay.tables import shown
 from participation.models import Team
 from pooling.models import Run
 from pooling.runs.answers import ChosenAnswers
-from scoring.evaluations.selectors import means_of, name_order, places_of
+from scoring.evaluations.selectors import means_of, name_order, places_of, with_names
 from scoring.leaderboards.marks import Axis, Heat, Lead, Marked, axis_of, heat_of, lead_of, marked
 from scoring.leaderboards.releases import missing_runs, qrels_known_since
 from scoring.leaderboards.rows import BoardRow, Cell, Gain, number_of, shown_or_empty
@@ -277,12 +277,13 @@ def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatis
     sees_all = oversees(user, board.track_id) or board.release == Leaderboard.Release.PUBLIC
     tells_method = "intervals" in board.statistics
     best = [shown(max((of_run[name] for of_run in means.values()), default=0.0)) for name in board.measures]
-    unread = "run__report", "curves", "first_grades", "first_hits"  # reading JSON takes longer than the rest
-    evaluations = board.evaluations.select_related("run__team").defer(*unread)
     rows = []
-    for evaluation in sorted(evaluations, key=name_order):
+    for evaluation in sorted(with_names(board.evaluations.all()), key=name_order):
         evaluation.leaderboard = board
-        evaluation.run.track = board.track
+        run = evaluation.run
+        run.track = board.track
+        # as `assay tiers` says it; older leaderboards stay as they were
+        is_comparable = not (tells_method and evaluation.mismatch)
         position, cells = place.get(evaluation.pk), []
         for measure, highest in zip(board.measures, best, strict=True):
             value, tested = means[evaluation.pk][measure], statistics.get(measure)
@@ -292,14 +293,12 @@ def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatis
                 ends = (tested.low, tested.high) if board.qrels.n_topics > 1 else ()
                 low, high = (each[position] for each in ends) if ends else (None, None)
                 interval = shown_or_empty(low), shown_or_empty(high), tested.tier[position]
-                if (
-                    tells_method and evaluation.mismatch
-                ):  # as `assay tiers` says it; older ones stay as they were
+                if not is_comparable:
                     interval = "", "", NOT_COMPARABLE
             cells.append(Cell(value, shown(value), shown(value) == highest, *interval))
-        is_own = evaluation.run.team_id in own
-        is_after_release = known_since is not None and evaluation.run.submitted_at > known_since
-        rows.append(BoardRow(evaluation, evaluation.run, cells, is_own, sees_all or is_own, is_after_release))
+        is_own = run.team_id in own
+        is_after_release = known_since is not None and run.submitted_at > known_since
+        rows.append(BoardRow(evaluation, run, cells, is_own, sees_all or is_own, is_after_release))
     return rows
 
 

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from accounts import access
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, public_page
+from accounts.visitors import same_for_visitors
 from pooling.runs.answers import chosen_answers
 from scoring.errors import ReleaseHindered
 from scoring.evaluations import selectors as evaluation_selectors
@@ -57,6 +58,7 @@ class ReleaseForm(StyledForm):
         return data
 
 
+@same_for_visitors
 @public_page
 def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
     """The leaderboards of a track. Organizers see all; teams and visitors those released to them."""
@@ -69,6 +71,7 @@ def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "scoring/leaderboards/leaderboards.html", context)
 
 
+@same_for_visitors
 @public_page
 def leaderboard(request: HttpRequest, board_id: int) -> HttpResponse:
     """All runs with their means. Organizers; teams and visitors after the release to them."""
@@ -110,6 +113,7 @@ def choose_other(request: HttpRequest, board_id: int) -> HttpResponse:
     return redirect("scoring:compare_leaderboards", *sorted((board.pk, form.cleaned_data["other"])))
 
 
+@same_for_visitors
 @public_page
 def compare(request: HttpRequest, board_id: int, other_id: int) -> HttpResponse:
     """Two leaderboards compared, and the differences of their qrels. Everyone who may see both."""
@@ -128,6 +132,7 @@ def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseB
     return for_visitors(request, spooled(request, content, name))
 
 
+@same_for_visitors
 @public_page
 def topics(request: HttpRequest, board_id: int) -> HttpResponse:
     """Show how hard each topic is, and how much it separates the runs. Everyone who may see the leaderboard."""
@@ -169,6 +174,7 @@ def classes_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
     return for_visitors(request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-classes.csv"))
 
 
+@same_for_visitors
 @public_page
 def topic(request: HttpRequest, board_id: int, code: str) -> HttpResponse:
     """A topic with the value of each run; a team sees its own runs. Everyone who may see the leaderboard."""

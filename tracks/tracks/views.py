@@ -6,6 +6,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_form, oversees
+from accounts.visitors import same_for_visitors
 from jobs.files.deletion import parts_in_words
 from tracks.models import Track
 from tracks.tracks import opening, selectors, services
@@ -15,6 +16,7 @@ from web.forms import refusals_in
 from web.pages import form_page
 
 
+@same_for_visitors
 @require_safe
 def track(request: HttpRequest, slug: str) -> HttpResponse:
     """The overview of a track: its subject, and how it is judged and scored. Everyone; drafts for organizers only."""

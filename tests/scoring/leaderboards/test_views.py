@@ -2,6 +2,7 @@ import csv
 import hashlib
 import re
 from io import StringIO
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -15,6 +16,7 @@ from assessment.models import Batch
 from jobs import services as jobs
 from participation.teams import services as team_services
 from pooling.models import Pool
+from pooling.runs import changes as run_changes
 from scoring.models import Evaluation, Leaderboard, Qrels
 from scoring.qrels import forms as qrels_forms
 from tests.helpers.judging import make_machine
@@ -602,3 +604,36 @@ def test_team_finds_its_run_on_the_first_page_of_a_long_leaderboard(
 
     assert listed_in(client, board.get_absolute_url())[0] == run.tag
     assert '<td class="rank num">2</td>' in page
+
+
+def test_released_leaderboard_is_kept_for_visitors_until_something_changes(
+    scored: Scene, pages_kept: None, django_assert_max_num_queries: Any
+) -> None:
+    board = scored.leaderboard(release="public")
+    address = board.get_absolute_url()
+    member, visitor = client_of(scored, "member"), Client()
+    before = {part: text_of(client_of(scored, part), address) for part in CAST}
+
+    with django_assert_max_num_queries(1):
+        kept = visitor.get(address)
+    known = visitor.get(address, headers={"if-none-match": kept["ETag"]})
+
+    assert kept.content.decode() == before["visitor"]
+    assert (known.status_code, known.content, kept["Cache-Control"]) == (304, b"", "private, no-cache")
+    for part, text in before.items():
+        assert ("Log out" in text) == (part != "visitor")
+        assert ("csrf" in text.casefold()) == (part != "visitor")
+        assert ("yours</span>" in text) == (part in {"member", "other"})
+        assert ("Withdraw the release" in text) == (part == "organizer"), part
+    assert "no-store" in member.get(address)["Cache-Control"]
+
+    track_services.close(track=scored.track)
+    run_changes.disqualify(
+        run=scored.track.runs.get(tag="good"), by=scored.organizer, reason="Trained on it."
+    )
+    changed = visitor.get(address, headers={"if-none-match": kept["ETag"]})
+    assert changed.status_code == 200
+    assert "disqualified since" in changed.content.decode().casefold()
+
+    client_of(scored, "organizer").post(reverse("scoring:release", args=[board.pk]), {"level": "hidden"})
+    assert visitor.get(address, headers={"if-none-match": changed["ETag"]}).status_code == 404
