@@ -148,9 +148,10 @@ def judging(campaign: Campaign) -> Iterator[Point]:
     for kind, label in KINDS.items():
         point = _batches(campaign, kind, [batch for batch in batches if batch.kind == kind])
         yield point._replace(label=label)
-    is_double = any(batch.kind in {Batch.Kind.TRAINING, Batch.Kind.DUAL} for batch in batches)
+    double = [batch.status for batch in batches if batch.kind in {Batch.Kind.TRAINING, Batch.Kind.DUAL}]
+    is_done = n > 0 and bool(double) and set(double) == {Batch.Status.CLOSED}
     address = campaign.address("assessment:agreement")
-    yield Point("Agreement", counted(n, "judgment"), address, is_double and n > 0, is_optional=True)
+    yield Point("Agreement", counted(n, "judgment"), address, is_done, is_optional=True)
 
 
 def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Point:

@@ -75,7 +75,9 @@ def runs(campaign: Campaign) -> Iterator[Point]:
         problems.append(Problem(f"Without a run: {named(silent)}."))
     yield Point(
         "Runs",
-        f"{counted(len(runs), 'run')} of {counted(len(submitting), 'team')}" if runs else "none yet",
+        f"{counted(len(runs), 'run')} from {len(submitting):,} of {counted(len(teams), 'team')}"
+        if runs
+        else "none yet",
         address,
         bool(runs),
         tuple(problems),

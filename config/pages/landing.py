@@ -44,6 +44,17 @@ class State(NamedTuple):
     style: str
 
 
+def state_of(track: Track, *, has_results: bool, is_judged: bool) -> State:
+    """The state of a track, the same on all pages."""
+    if track.status == Track.Status.OPEN:
+        return State(track.get_status_display(), "good dot")
+    if track.status == Track.Status.CLOSED and has_results:
+        return State(gettext_noop("results released"), "")
+    if track.status == Track.Status.CLOSED and is_judged:
+        return State(gettext_noop("judging"), "gold")
+    return State(track.get_status_display(), "")
+
+
 @dataclass
 class ListedTrack:
     """A track with the user's place in it, and its latest published leaderboard.
@@ -68,15 +79,8 @@ class ListedTrack:
 
     @property
     def state(self) -> State:
-        if self.is_open:
-            return State(self.track.get_status_display(), "good dot")
-        if self.track.status == Track.Status.DRAFT:
-            return State(self.track.get_status_display(), "")
-        if self.board is not None:
-            return State(gettext_noop("results released"), "")
-        if self.track.is_judged:  # type: ignore[attr-defined]
-            return State(gettext_noop("judging"), "gold")
-        return State(self.track.get_status_display(), "")
+        is_judged: bool = self.track.is_judged  # type: ignore[attr-defined]
+        return state_of(self.track, has_results=self.board is not None, is_judged=is_judged)
 
     @cached_property
     def closing(self) -> Deadline | None:

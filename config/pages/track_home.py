@@ -15,6 +15,7 @@ from accounts.models import Event
 from assay.tables import natural
 from assessment.batches.progress import BatchProgress, rates_of, track_progress
 from assessment.models import Batch, Judgment
+from participation.checklist import teams_of
 from pooling.checklist import runs_of
 from tracks.acceptance import next_closing
 from tracks.checklist.points import Problem
@@ -77,6 +78,7 @@ class Home:
     time_left: str
     n_runs: int
     n_teams: int
+    n_submitting: int
     n_warned: int
     days: list[DayBar]
     first_day: datetime
@@ -100,7 +102,8 @@ def track_home(track: Track, page: Checklist) -> Home:
         closing=closing,
         time_left=times.time_left(left) if closing else "",
         n_runs=len(runs),
-        n_teams=len({team for team, _ in runs}),
+        n_teams=len(page.campaign.rows(teams_of)),
+        n_submitting=len({team for team, _ in runs}),
         n_warned=sum(n > 0 for _, n in runs),
         days=_days(track, now),
         first_day=now - timedelta(days=DAYS - 1),

@@ -20,7 +20,9 @@ from accounts.models import User
 from assay.protocols.description import label_title, label_value
 from assay.protocols.measures import parse_measure
 from assay.protocols.schema import EVERY_RANK, FORMATS
+from assessment.checklist import is_judging
 from config.languages import SOURCE, words_of_scripts
+from config.pages.landing import state_of
 from config.pages.public import PublicPage, public_page
 from config.pages.track_home import track_home
 from jobs.models import Job
@@ -29,8 +31,9 @@ from participation.models import Team
 from pooling.models import Run
 from publishing.documents.selectors import documents_of_team as team_documents
 from publishing.published_runs.selectors import publication_of
+from scoring.checklist import boards_of
 from scoring.evaluations.selectors import scores_of
-from scoring.models import PhaseScore
+from scoring.models import Leaderboard, PhaseScore
 from scoring.phases.selectors import scores_of_runs
 from scoring.qrels.selectors import qrels_of, units_by_topic
 from tracks import tabs
@@ -93,11 +96,13 @@ def track_nav(context: template.Context, track: Track) -> dict[str, object]:
     """The navigation of a track for its organizers and chairs: its sections, with counts and states."""
     page, match = _checklist_of(context, track), context["request"].resolver_match
     states = {
-        phase.phase.value: (f"{phase.n_done} of {phase.n_required}", phase.is_done)
+        phase.phase.value: ("done" if phase.is_done else f"{phase.n_left} to do", phase.is_done)
         for phase in page.phases
         if phase.n_required
     }
-    return {"track": track, "phases": tabs.track_nav(page.campaign, match, states)}
+    has_results = any(each.release == Leaderboard.Release.PUBLIC for each in page.campaign.rows(boards_of))
+    state = state_of(track, has_results=has_results, is_judged=is_judging(page.campaign))
+    return {"track": track, "state": state, "phases": tabs.track_nav(page.campaign, match, states)}
 
 
 @register.inclusion_tag("components/tabs.html", takes_context=True)

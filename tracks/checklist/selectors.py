@@ -55,8 +55,12 @@ class PhasePoints:
         return any(point.is_done or point.has_begun for point in self.points)
 
     @property
+    def n_left(self) -> int:
+        return self.n_required - self.n_done
+
+    @property
     def is_done(self) -> bool:
-        return self.n_done == self.n_required
+        return not self.n_left
 
     @cached_property
     def waiting(self) -> Point | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, Func, IntegerField, OuterRef, Q, QuerySet
 from django.urls import reverse
 
 from corpus.collections.selectors import stored_formula_counts
@@ -47,7 +47,8 @@ def _numbers() -> dict[str, Any]:
 def latest_checks(track: Any) -> QuerySet[LeakCheck]:
     """The latest complete check."""
     checks = LeakCheck.objects.filter(track=track, is_complete=True)
-    return checks.only("track", "n_forbidden", "reason", "digest")[:1]
+    n_leaks = Func(F("leaks"), function="jsonb_array_length", output_field=IntegerField())
+    return checks.only("track", "n_forbidden", "reason", "digest").annotate(n_leaks=n_leaks)[:1]
 
 
 @points(Phase.SET_UP, 10)
@@ -167,7 +168,8 @@ def leaks(campaign: Campaign) -> Iterator[Point]:
         problems.append(Problem(text, action="See the leaks" if is_draft else ""))
     text = "Topics or the collection changed after the check. Check again."
     n_leaks = counted(check.n_forbidden, "leak")
-    state = n_leaks if is_open else f"{n_leaks}, accepted" if check.reason else "none"
+    none = f"none forbidden, {check.n_leaks:,} reported" if check.n_leaks else "none"
+    state = n_leaks if is_open else f"{n_leaks}, accepted" if check.reason else none
     yield Point(
         "Leaks",
         state,

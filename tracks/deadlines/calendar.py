@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from django.urls import reverse
 
 from assay.html.sanitize import without_controls
+from tracks.deadlines.timeline import is_void
 from tracks.models import Track
 from web import times
 
@@ -29,7 +30,10 @@ def _events(track: Track) -> Iterator[tuple[str, str, list[str]]]:
         days = [f"DTSTART;VALUE=DATE:{_day(milestone.starts_on)}", f"DTEND;VALUE=DATE:{_day(after)}"]
         yield f"milestone-{milestone.pk}", milestone.title, days
     name_of = track.protocol.parsed.runs.name_of
+    now = times.now()
     for deadline in track.deadlines.all():
+        if is_void(deadline, track, now):
+            continue
         runs = f"{name_of(deadline.kind)} runs" if deadline.kind else "runs"
         for verb, moment in (("open", deadline.opens_at), ("close", deadline.closes_at)):
             if moment:

@@ -41,10 +41,18 @@ class Date:
 def timeline(track: Track, now: datetime) -> list[Date]:
     """The dates of a track, earliest first. The first one that is not over comes next. Two queries at most."""
     rules = track.protocol.parsed.runs
-    dates = [*_of_deadlines(track.deadlines.all(), rules), *map(_of_milestone, track.milestones.all())]
+    deadlines = [each for each in track.deadlines.all() if not is_void(each, track, now)]
+    dates = [*_of_deadlines(deadlines, rules), *map(_of_milestone, track.milestones.all())]
     dates.sort(key=lambda date: (date.moment, date.title))
     coming = next((date for date in dates if date.ends > now), None)
     return [_placed(date, coming, now) for date in dates]
+
+
+def is_void(deadline: Deadline, track: Track, now: datetime) -> bool:
+    """Return whether a deadline does not hold any more, because its track was closed before it."""
+    phase = track.protocol.parsed.runs.phase_of(deadline.kind) if deadline.kind else None
+    is_early = track.status == Track.Status.CLOSED and (deadline.closes_at or now) > now
+    return is_early and not (phase and phase.after_closing)
 
 
 def _placed(date: Date, coming: Date | None, now: datetime) -> Date:

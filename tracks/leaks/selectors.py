@@ -102,7 +102,10 @@ def check_of_opening(track: Track) -> Iterator[Check]:
     elif check is not None and check.n_forbidden and check.reason:
         yield Check("ok", f"{counted(check.n_forbidden, 'leak')}, accepted", check.reason)
     elif check is not None and not check.n_forbidden:
-        yield Check("ok", "No leaks")
+        n_others = counted(len(check.leaks), "other finding") if check.leaks else ""
+        yield Check(
+            "ok", "No forbidden leaks", n_others, address if n_others else "", "See it" if n_others else ""
+        )
 
 
 def leaks_page(track: Track) -> LeaksPage:

@@ -45,7 +45,7 @@ from tracks.models import Track
 from tracks.tracks import services as track_services
 
 pytestmark = pytest.mark.django_db
-FILLED = re.compile(r'(?:<h1>|class="btn btn-primary[^>]*>)([^<]*)<')
+FILLED = re.compile(r'(?:<h1>|class="btn[^"]*btn-primary[^>]*>)([^<]*)<')
 
 
 @pytest.fixture
@@ -317,6 +317,20 @@ def test_pool_of_a_late_run_asks_for_a_batch_and_then_for_new_qrels(scene: Scene
     assert step[:2] == (Kind.REPAIR, "Create and open the batch")
     assert step.detail == "The pool Top-up has no batch, so nobody judges its units."
     assert board.release == "hidden"
+
+
+def test_pages_of_organizers_and_visitors_name_one_state_and_count_all_teams(scene: Scene) -> None:
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=scene.track)
+    scene.batch({scene.ada: list(scene.topics)})
+
+    home = page_of(scene.organizer, scene.track.get_absolute_url())
+    public = page_of(scene.stranger, scene.track.get_absolute_url())
+
+    assert all('<span class="chip gold">judging</span>' in page for page in (home, public))
+    assert points(scene.track)["Runs"].state == "1 run from 1 of 2 teams"
+    assert re.search(r"from 1 of 2 teams<", home)
+    assert "1 to do" in home
 
 
 def test_archive_from_before_the_newest_qrels_is_outdated(scene: Scene) -> None:

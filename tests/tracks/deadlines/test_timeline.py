@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers.factories import make_track
 from tracks.deadlines.timeline import timeline
-from tracks.models import Deadline, Milestone
+from tracks.models import Deadline, Milestone, Track
 
 pytestmark = pytest.mark.django_db
 
@@ -49,6 +49,15 @@ def test_milestone_is_next_until_its_last_day_is_over_everywhere() -> None:
 
     assert [each.place.name for each in (during, before_its_end, after)] == ["NOW", "NOW", "PAST"]
     assert during.left == "", "it has begun"
+
+
+def test_deadline_of_a_track_that_was_closed_earlier_is_left_out() -> None:
+    track = make_track(status=Track.Status.CLOSED)
+    Deadline.objects.create(track=track, closes_at=at(9))
+
+    early, late = (timeline(track, now=at(day)) for day in (7, 10))
+
+    assert [early, [each.title for each in late]] == [[], ["Runs due"]]
 
 
 def test_track_without_dates_has_none() -> None:
