@@ -38,10 +38,11 @@ def test_every_shipped_protocol_opens_in_each_section_and_in_the_preview(
 
     pages = [client.get(address, {"section": name, "view": "toml"}) for name in SECTIONS]
     preview = client.get(f"{address}preview/")
-    for page in pages:  # Update without a change
-        client.post(f"{address}change/", values_of(page))
+    values = {name: value for page in pages for name, value in values_of(page).items()}
+    update = client.post(f"{address}change/", values)  # of all sections, without a change
 
     assert {page.status_code for page in [*pages, preview]} == {200}
+    assert (update.status_code, "runs.max_ranks" in values) == (302, True)
     draft, base = ProtocolDraft.objects.get(), make_protocol(slug)
     changes = {
         each.path: each.new for each in differences(tomllib.loads(base.text), tomllib.loads(draft.text))
