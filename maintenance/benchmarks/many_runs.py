@@ -4,6 +4,11 @@ The runs are made here: each returns 1,000 of 2,000 documents of each topic, in 
 """
 
 import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
 from collections.abc import Callable
 from functools import partial
 from io import BytesIO
@@ -12,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from maintenance.benchmarks.harness import analyze, case, database
+from maintenance.benchmarks.harness import ROOT, Site, analyze, case, database, process_times, timed
 from maintenance.benchmarks.real_size import STEP, organizer, perform
 
 SLUG, RETURNED, DOCUMENTS, PEOPLE = "many-runs", 1_000, 2_000, 10
@@ -31,6 +36,8 @@ def many_runs(var: Path, *, runs: int = 1_000, topics: int = 50, only: str = "",
         "judgments": judged,
         "freeze": frozen,
         "leaderboard": scored,
+        "pages": opened,
+        "memory": remaining,
     }
     if step := os.environ.get(STEP):
         import django
@@ -38,7 +45,7 @@ def many_runs(var: Path, *, runs: int = 1_000, topics: int = 50, only: str = "",
         django.setup()
         print(steps[step](), flush=True)
         return
-    with database(var=var.absolute(), settings={"DEBUG": "0"}):
+    with database(var=var.absolute(), settings={"DEBUG": "0", "REDIS_URL": "filesystem://"}):
         perform(var / "many_runs.jsonl", list(steps), only, again=again)
 
 
@@ -179,6 +186,67 @@ FROM final ORDER BY id
 """
 
 
+PAGES = ("qrels/freeze/", "agreement/", "agreement/disagreements/", "board/", "judging/")
+
+
+def opened() -> str:
+    """Open the pages that are computed from all judgments, twice each, in this process."""
+    from django.test import Client
+
+    client, times = Client(SERVER_NAME="localhost"), []
+    client.force_login(organizer())
+    client.get("/")
+    for page in PAGES:
+        costs = [timed(partial(client.get, f"/tracks/{SLUG}/{page}")) for _ in range(2)]
+        if any(cost.result.status_code != 200 for cost in costs):
+            raise SystemExit(f"{page} fails")
+        times.append(f"{page} {costs[0].cpu:.2f} s, again {costs[1].cpu:.2f} s")
+    return "CPU of Assay: " + "; ".join(times)
+
+
+def remaining() -> str:
+    """The memory of each web and worker process after a pool, a leaderboard and two visits of each of these pages."""
+    from django.conf import settings
+    from django.test import Client
+
+    from pooling.pools import services as pools
+    from scoring.leaderboards import services as boards
+    from scoring.models import Qrels
+
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(organizer())
+    cookie = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
+    words = "celery -q -A config worker --concurrency 2 --loglevel ERROR --without-gossip --without-mingle"
+    worker = subprocess.Popen([sys.executable, "-m", *words.split()], cwd=ROOT, start_new_session=True)
+    try:
+        with Site() as site:
+            name = f"Pool {track().pools.count() + 1}"
+            pool = pools.request(track=track(), name=name, seed=1, depth={}, by=organizer())
+            board = boards.request(qrels=Qrels.objects.filter(track=track()).latest("id"), by=organizer())
+            for page in PAGES * 2:
+                request = urllib.request.Request(
+                    f"{site.base}/tracks/{SLUG}/{page}", headers={"Cookie": cookie}
+                )
+                urllib.request.urlopen(request, timeout=600).read()
+            while {row.job.state for row in (pool, board) if row.job} & {"queued", "running"}:
+                time.sleep(1)
+                for row in (pool, board):
+                    row.refresh_from_db()
+            time.sleep(5)  # in which processes are replaced
+            groups = {site.process.pid: "web", worker.pid: "worker"}
+            sizes = [
+                (groups[group], resident(pid)) for pid, _, group, _, _ in process_times() if group in groups
+            ]
+    finally:
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()
+    return "; ".join(f"{name} {size:.0f} MB" for name, size in sorted(sizes))
+
+
+def resident(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
 def frozen() -> str:
     from pooling.models import Pool
     from scoring.qrels import services
@@ -193,7 +261,7 @@ def scored() -> str:
     from scoring.leaderboards import services
     from scoring.models import Qrels
 
-    board = services.request(qrels=Qrels.objects.filter(track=track()).latest("id"), by=organizer())
+    board = services.request(qrels=Qrels.objects.filter(track=track()).latest("id"), by=organizer(), seed=1)
     assert board.job is not None
     follow(board.job)
     return f"{board.evaluations.count():,} runs"
