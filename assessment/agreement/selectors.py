@@ -12,7 +12,7 @@ from assay import plots
 from assay.formats.topics.subtopics import labels_of
 from assay.judging.scales import Scale, scales_of
 from assay.statistics import agreement_report as report
-from assay.statistics.agreement import Kappa
+from assay.statistics.agreement import Interval, Kappa
 from assay.tables import natural
 from assessment.agreement.machines import Comparison, comparisons
 from assessment.agreement.preferences import TopicPreferences, preferences_of
@@ -124,7 +124,11 @@ class AgreementPage:
 def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage:
     """Every measure of agreement in a round; the number of queries is fixed."""
     level, columns = scale.level, graded(track, of_round, scale)
-    pairs, topics = report.pairs(columns, level), report.by_topic(columns, level)
+    pairs = report.pairs(columns, level)
+    key = ["agreement", of_round.batch_id, scale.key, level]
+    stored = while_unchanged(track, key, lambda: _slow_values(track, of_round, scale))
+    values = [report.Value(name, value, Interval(*ends), why) for name, value, ends, why in stored[0]]
+    topics = [report.TopicAgreement(*row) for row in stored[1]]
     if scale.is_nominal:  # what needs an order is undefined
         undefined = Kappa(0, math.nan, math.nan, math.nan, math.nan)
         pairs = [replace(each, linear=undefined, quadratic=undefined, two_way=undefined) for each in pairs]
@@ -137,11 +141,7 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
     )
     people = [row for row in assessors if row.name not in guests]
     of_people = [pair for pair in pairs if not guests & {pair.first, pair.second}]
-    alphas = [
-        each
-        for each in report.alphas(columns, level)
-        if not (scale.is_nominal and report.needs_order(each.name))
-    ]
+    alphas = [each for each in values if not (scale.is_nominal and report.needs_order(each.name))]
     kappas = [pair.kappa.value for pair in pairs if not math.isnan(pair.kappa.value)]
     counts = judgments_of(track, of_round).order_by().aggregate(n=Count("pk"), graded=Count("grade"))
     return AgreementPage(
@@ -178,6 +178,14 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
         preferences=preferences_of(track, of_round),
         machines=[] if of_round.batch_id is not None or scale.key else comparisons(track),
     )
+
+
+def _slow_values(
+    track: Track, of_round: Round, scale: Scale
+) -> tuple[list[report.Value], list[report.TopicAgreement]]:
+    """Values that take long to compute. It reads the judgments itself, so that they are those of the stamp."""
+    columns = graded(track, of_round, scale)
+    return report.alphas(columns, scale.level), report.by_topic(columns, scale.level)
 
 
 def _defined(value: float) -> float | None:
