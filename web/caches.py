@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
+from uuid import uuid4
 
 from django.core.cache import cache
 from django.core.cache.backends.redis import RedisCache
@@ -19,6 +20,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
+_START = uuid4().hex  # set before processes are forked
 KEPT_SECONDS = 600  # for which large values may fill the cache although nobody asks for them
 PAUSE_SECONDS = 5.0  # for which a thread does not ask again, so that a Redis that hangs costs a page one wait
 
@@ -85,9 +87,12 @@ class ForgivingRedisCache(RedisCache):
 
 
 def remembered(key: Sequence[object], stamp: Callable[[], str], compute: Callable[[], Any]) -> Any:
-    """A JSON value that takes long to compute. It is kept while that on which it depends has the same stamp."""
+    """A JSON value that takes long to compute. It is kept while that on which it depends has the same stamp.
+
+    All processes of a start of gunicorn share it. Another start may be that of other code, with other values.
+    """
     before = stamp()
-    name = f"remembered:{sha256_of(json.dumps([*key, before]).encode())}"
+    name = f"remembered:{sha256_of(json.dumps([*key, before, _START]).encode())}"
     value = cache.get(name)
     if value is None:
         value = json.loads(json.dumps(compute()))
