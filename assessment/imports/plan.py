@@ -260,9 +260,12 @@ def _not_stored(
         same = next((judgment for judgment in here if each.equals(judgment)), None)
         if here and same is None:
             latest = here[-1]
-            message = f"{each.row.assessor} chose {latest.choice} here, and {each.choice.key} in the file"
+            unit = f"{each.row.topic} {each.row.docno}"
+            message = (
+                f"{unit}: {each.row.assessor} chose {latest.choice} here, and {each.choice.key} in the file"
+            )
             if latest.choice == each.choice.key:
-                message = f"{each.row.assessor} chose {latest.choice} here too, with another comment or time"
+                message = f"{unit}: {each.row.assessor} chose {latest.choice} here too, with another comment or time"
             plan.complain(each.row.line, "conflict", message)
         elif here:
             each.stored = same

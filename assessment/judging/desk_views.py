@@ -89,9 +89,9 @@ def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     batch = get_object_or_404(batches_of(request.user), pk=batch_id)
     if request.user.guest_until:
         return redirect("assessment:link")
-    return render(
-        request, "assessment/judging/done.html", {"item": selectors.desk_batch(batch, request.user)}
-    )
+    item = selectors.desk_batch(batch, request.user)
+    other = next((each for each in selectors.desk(request.user) if not each.is_done), None)
+    return render(request, "assessment/judging/done.html", {"item": item, "other": other})
 
 
 @user_page

@@ -15,7 +15,10 @@ from participation.errors import InvitationGone, InvitationRefused
 from participation.invitations import selectors, services
 from participation.invitations.forms import RegisterForm
 from participation.models import Invitation
+from participation.teams.selectors import teams_with
 from tracks.agreements.selectors import has_accepted
+from tracks.assessors.selectors import is_assessor
+from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.pages import local_address, read_and_post
 from web.throttling import limited
@@ -60,7 +63,11 @@ def join(request: HttpRequest) -> HttpResponse:
         else:
             request.session.pop(INVITED_BY, None)
             return _start(request, invitation, user)
-    return render(request, "participation/invitations/join.html", {"invitation": invitation, "form": form})
+    context: dict[str, object] = {"invitation": invitation, "form": form}
+    if invitation.user and invitation.track:
+        context["is_assessor"] = is_assessor(invitation.user, invitation.track)
+        context["teams"] = teams_with(invitation.user, Track.objects.filter(pk=invitation.track.pk))
+    return render(request, "participation/invitations/join.html", context)
 
 
 def _form(request: HttpRequest, invitation: Invitation) -> Form:

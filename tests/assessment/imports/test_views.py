@@ -185,7 +185,7 @@ def test_every_line_that_cannot_come_in_is_named_and_nothing_is_imported(
         (5, "grade 9 is not in the protocol"),
         (6, "'great' is not a choice of the protocol"),
         (6, "the track has no assessor kim"),
-        (7, "bob chose high here, and not-relevant in the file"),
+        (7, f"A.1 {second}: bob chose high here, and not-relevant in the file"),
         (
             9,
             f"another assessor has judged {first} of A.1, and the batch asks for 1 judge of a unit",

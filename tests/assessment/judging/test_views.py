@@ -273,6 +273,10 @@ def test_last_judgment_leads_to_the_done_page(scene: Scene) -> None:
     sent = as_user(scene.ada).post(task.get_absolute_url(), answer())
 
     assert sent.url == reverse("assessment:done", args=[batch.pk])
+    page = as_user(scene.ada).get(sent.url).content.decode()
+    assert re.search(
+        rf'action="{reverse("assessment:next", args=[scene.batch.pk])}".*?Continue judging', page, re.DOTALL
+    )
 
 
 def test_script_gets_the_stored_judgment_and_the_next_address(scene: Scene) -> None:

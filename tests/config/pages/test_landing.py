@@ -21,7 +21,7 @@ from tests.helpers.factories import (
     make_track,
     make_user,
 )
-from tests.helpers.judging import make_team
+from tests.helpers.judging import make_batch, make_pool, make_team
 from tests.scoring.conftest import Scene, _alone, scene, scored
 from tracks.models import Milestone, Track
 from tracks.pages import services as pages
@@ -231,6 +231,23 @@ def test_list_has_the_tracks_of_a_user_first_and_each_with_its_state() -> None:
     assert page.index(">Own<") < page.index(">Free<") < page.index(">Over<")
     assert "Workshop: <b>2036-09-01</b>" in page
     assert 'type="search"' not in page
+
+
+def test_card_of_a_track_has_the_next_thing_that_its_reader_does() -> None:
+    track, mia, ada = make_track("own"), make_user("mia"), make_assessor(make_track("other"), "ada")
+    observer = make_user("oda")
+    make_team(track, mia)
+    team_services.add_member(team=track.teams.get(), user=observer, may_submit=False)
+    judged = Track.objects.get(slug="other")
+    make_topic(judged)
+    submit = re.compile(r'btn btn-primary" href="/tracks/own/runs/submit/\?team=\d+">Submit runs<')
+
+    before = text_at("/tracks/", ada)
+    make_batch(make_pool(judged, dict.fromkeys(judged.topics.all(), 1)), {ada: list(judged.topics.all())})
+
+    assert [bool(submit.search(text_at("/tracks/", each))) for each in (mia, observer, ada)] == [1, 0, 0]
+    judge = 'btn btn-primary" href="/judge/"'
+    assert [judge in before, judge in text_at("/tracks/", ada)] == [False, True]
 
 
 def test_list_of_ten_tracks_can_be_searched() -> None:

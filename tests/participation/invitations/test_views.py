@@ -21,6 +21,7 @@ from participation.invitations import services
 from participation.invitations.selectors import digest_of, link_of, make_token, token_of
 from participation.invitations.services import Place, Terms
 from participation.models import Invitation, InvitationUse
+from participation.teams import services as team_services
 from tests.helpers.browser import log_in, violations
 from tests.helpers.factories import make_user
 from tests.helpers.letters import deliver_at_once, latest_link
@@ -161,14 +162,17 @@ def test_new_account_gets_its_password_by_the_link_once(scene: Scene) -> None:
     link = link_of(invite(scene, Place(track=scene.track, user=user)), "")
     form = {"new_password1": PASSWORD, "new_password2": PASSWORD}
     client = Client()
+    team_services.add_member(team=scene.ours, user=user)
 
+    shown = client.get(link, follow=True).content.decode()
     first = accept(client, link, **form)
     again = accept(
         Client(), link, **form | {"new_password1": "other-9-roots", "new_password2": "other-9-roots"}
     )
 
     user.refresh_from_db()
-    assert first["Location"] == "/start/"
+    assert "You are in the team <strong>Ours</strong>." in shown
+    assert first.status_code == 302
     assert again.status_code == 410
     assert user.check_password(PASSWORD)
 
