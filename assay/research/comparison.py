@@ -42,7 +42,7 @@ from assay.statistics.significance import (
     t_statistics,
     wilcoxon,
 )
-from assay.statistics.tukey import letters, tukey_hsd
+from assay.statistics.tukey import letters, tukey_of_measures
 from assay.statistics.tukey import tiers as tiers_of
 from assay.tables import Cell, Table
 
@@ -382,15 +382,14 @@ class Tiers(Result):
 
     @cached_property
     def _tukey(self) -> dict[Measure, PairTest]:
-        return {
-            measure: tukey_hsd(
-                self.inputs.scores(measure)[self._compared],
-                n_permutations=self.tests.permutations,
-                seed=self.tests.seed,
-                progress=self.progress(str(measure)),
-            )
-            for measure in self.inputs.measures
-        }
+        measures = self.inputs.measures
+        tests = tukey_of_measures(
+            [self.inputs.scores(measure)[self._compared] for measure in measures],
+            n_permutations=self.tests.permutations,
+            seed=self.tests.seed,
+            progress=self.progress(", ".join(map(str, measures))),
+        )
+        return dict(zip(measures, tests, strict=True))
 
     @cached_property
     def tables(self) -> list[Table]:

@@ -23,7 +23,7 @@ from assay.statistics.qrels_summary import summarize_qrels
 from assay.statistics.ranking_comparison import compare_rankings
 from assay.statistics.reusability import Runs, Scoring, depth_curve, leave_one_team_out
 from assay.statistics.topic_stability import topic_stability
-from assay.statistics.tukey import tukey_hsd
+from assay.statistics.tukey import tukey_of_measures
 from assay.tables import plain
 
 PARTS = 10  # depths of the curve, in equal parts of the deepest
@@ -47,13 +47,13 @@ def by_topics(scores: Mapping[str, NDArray[np.float64]], *, seed: int, report: R
     Args:
         scores: for each measure, (runs, topics) values, of at least one topic.
     """
+    testing = _reporter(report, f"testing differences in {', '.join(scores)}")
+    tests = tukey_of_measures(list(scores.values()), seed=seed, progress=testing)
     by_measure, n_topics = {}, 0
-    for measure, values in scores.items():
+    for (measure, values), test in zip(scores.items(), tests, strict=True):
         n_topics = values.shape[1]
         ranking = _reporter(report, f"ranking by fewer topics, {measure}")
         points = topic_stability(values, seed=seed, progress=ranking)
-        testing = _reporter(report, f"testing differences in {measure}")
-        test = tukey_hsd(values, seed=seed, progress=testing)
         by_measure[measure] = {
             "points": [point._asdict() for point in points],
             "share_significant": test.share_significant(),

@@ -27,7 +27,7 @@ from assay.statistics.intervals import (
     intervals_of_means,
 )
 from assay.statistics.significance import PairTest, Progress, Scores, silent
-from assay.statistics.tukey import letters, tiers, tukey_hsd
+from assay.statistics.tukey import letters, tiers, tukey_of_measures
 
 JUDGED_AT_10 = Measure("judged", k=10)
 NOT_COMPARABLE = "not comparable"  # in place of the tier of a run without a judged document
@@ -217,20 +217,25 @@ def leaderboard_statistics(
     if not len(is_shared):
         return None
     n_topics = int(is_shared.sum())
+    tested = [n for n, measure in enumerate(measures) if FAMILIES[measure.family].summary == "mean"]
+    tested = tested if n_topics >= (1 if method == "bca" else 2) else []
+    values = [
+        np.array([scores.values[is_shared, column] for scores in scored]) for column in range(len(measures))
+    ]
+    tukey = tukey_of_measures([values[column] for column in tested], seed=seed, progress=progress)
+    tests = dict(zip(tested, tukey, strict=True))
     by_measure: dict[str, MeasureStatistics] = {}
     for column, measure in enumerate(measures):
-        progress(column, len(measures))
         summary = FAMILIES[measure.family].summary
         if summary not in {"mean", "ratio of sums"}:
             continue  # the interval of a mean does not apply, nor does the test
-        shared = np.array([scores.values[is_shared, column] for scores in scored])
+        shared = values[column]
         if summary == "mean" and is_shared.all():
             ends = _ends_of_means(shared, measure, method, seed)
         else:
             own = [_own_ends(scores, column, measure, average, method, seed) for scores in scored]
             ends = [low for low, _ in own], [high for _, high in own]
-        is_tested = summary == "mean" and n_topics >= (1 if method == "bca" else 2)
-        test = tukey_hsd(shared, seed=seed) if is_tested else None
+        test = tests.get(column)
         tier = letters(tiers(test), len(scored)) if test else [""] * len(scored)
         by_measure[str(measure)] = MeasureStatistics(*ends, tier, test)
     return LeaderboardStatistics(n_topics, LEVEL, method, by_measure)

@@ -5,7 +5,6 @@ The layout of scores, the seeds and the exactness are those of `assay.statistics
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,6 @@ from assay.statistics.significance import (
 )
 
 BLOCK = 1 << 17  # random numbers held at a time: they fit into the cache
-MOST_KEPT = 1 << 25  # numbers of runs kept for the next measure: 64 MB
 
 
 def tukey_hsd(
@@ -44,51 +42,61 @@ def tukey_hsd(
         Carterette (2012), doi:10.1145/2094072.2094076; Sakai (2014), doi:10.1145/2641383.2641385. This is not Tukey's
         one-way test, which compares runs as if each had been tested on topics of its own.
     """
+    return tukey_of_measures([scores], n_permutations=n_permutations, seed=seed, progress=progress)[0]
+
+
+def tukey_of_measures(
+    scores: Sequence[Scores], *, n_permutations: int = N_PERMUTATIONS, seed: int, progress: Progress = silent
+) -> list[PairTest]:
+    """`tukey_hsd` for each of several measures of the same runs and topics.
+
+    All measures have the same shuffles, which take most of the time and are made once.
+
+    Raises ValueError: the measures have different numbers of runs or topics.
+    """
     check_draws(n_permutations, seed)
-    steps, unit, slack = whole_steps(checked_scores(scores))
-    n_runs, n_topics = scores.shape
-    ranges = np.empty(n_permutations)
+    shapes = {checked_scores(values).shape for values in scores}
+    if len(shapes) > 1:
+        raise ValueError(f"the measures have scores of different shapes: {sorted(shapes)}")
+    by_topic = [whole_steps(values)[0].T.ravel() for values in scores]
+    ranges = np.zeros((len(scores), n_permutations))
     done = 0
-    for shuffled in _shuffled(steps, n_permutations, seed):
-        totals = shuffled.sum(axis=1)
-        ranges[done : done + len(totals)] = np.ptp(totals, axis=1) if n_runs else 0.0
-        done += len(totals)
+    for places in _shuffles(*shapes.pop(), n_permutations, seed) if shapes else ():
+        end = done + len(places)
+        for steps, of_measure in zip(by_topic, ranges, strict=True):
+            totals = steps.take(places).sum(axis=1)
+            of_measure[done:end] = np.ptp(totals, axis=1) if totals.size else 0.0
+        done = end
         progress(done, n_permutations)
+    return [_test(values, of_measure, seed) for values, of_measure in zip(scores, ranges, strict=True)]
+
+
+def _test(scores: Scores, ranges: NDArray[np.float64], seed: int) -> PairTest:
+    """The test from the ranges of the shuffles (permutations,), which are sorted."""
+    n_permutations = len(ranges)
+    steps, unit, slack = whole_steps(scores)
     ranges.sort()
     totals = steps.sum(axis=1)
     least = np.abs(totals[:, None] - totals[None, :]) - slack
     p = p_values(n_permutations - np.searchsorted(ranges, least), n_permutations, is_exact=False)
     # the largest number of shuffles that may reach a difference which is still significant
     n_allowed = math.floor(ALPHA * (n_permutations + 1)) - 1
-    critical = float(ranges[n_permutations - 1 - n_allowed]) / (unit * n_topics) if n_allowed >= 0 else None
+    critical = (
+        float(ranges[n_permutations - 1 - n_allowed]) / (unit * scores.shape[1]) if n_allowed >= 0 else None
+    )
     means = scores.mean(axis=1)
     return PairTest("tukey", means, p, p.copy(), n_permutations, seed, critical=critical)
 
 
-def _shuffled(steps: NDArray[np.float64], n_permutations: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """Blocks (permutations, topics, runs) of the scores, shuffled within each topic."""
-    n_runs, n_topics = steps.shape
-    by_topic = steps.T.ravel()
-    first = (np.arange(n_topics) * n_runs)[:, None]
-    orders_of = _kept_orders if n_permutations * n_runs * n_topics <= MOST_KEPT else _orders
-    for order in orders_of(n_runs, n_topics, n_permutations, seed):
-        yield by_topic[order + first]
-
-
-@lru_cache(maxsize=1)
-def _kept_orders(n_runs: int, n_topics: int, n_permutations: int, seed: int) -> list[NDArray[np.uint16]]:
-    """The orders, which the next measure of a leaderboard needs again."""
-    return list(_orders(n_runs, n_topics, n_permutations, seed))
-
-
-def _orders(n_runs: int, n_topics: int, n_permutations: int, seed: int) -> Iterator[NDArray[np.uint16]]:
-    """Yield blocks (permutations, topics, runs) of numbers of runs.
+def _shuffles(n_runs: int, n_topics: int, n_permutations: int, seed: int) -> Iterator[NDArray[np.intp]]:
+    """Yield blocks (permutations, topics, runs) of places in scores by topic, then run, shuffled within each topic.
 
     In each topic, every run gets a random key whose last bits are the number of the run; then the keys are sorted.
     """
     stream = np.random.PCG64(seed)
     ending = np.uint64((1 << max(1, (n_runs - 1).bit_length())) - 1)
     number = np.arange(n_runs, dtype=np.uint64)
+    first = (np.arange(n_topics) * n_runs)[:, None]
     size = max(1, BLOCK // max(1, n_runs * n_topics))
     for start in range(0, n_permutations, size):
         n = min(size, n_permutations - start)
@@ -97,7 +105,9 @@ def _orders(n_runs: int, n_topics: int, n_permutations: int, seed: int) -> Itera
         keys |= number
         keys.sort(axis=2)
         keys &= ending
-        yield keys.astype(np.uint16)
+        places = keys.view(np.intp)
+        places += first
+        yield places
 
 
 def tiers(test: PairTest, alpha: float = ALPHA) -> list[list[int]]:

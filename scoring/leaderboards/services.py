@@ -162,7 +162,7 @@ def score(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
         measures,
         average=average,
         seed=board.seed,
-        progress=lambda done, total: progress.update(done, total, f"testing differences in {measures[done]}"),
+        progress=lambda done, total: progress.update(done, total, "testing differences"),
     )
     progress.update(1, 1, "storing")
     with progress.storing():

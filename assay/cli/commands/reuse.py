@@ -14,7 +14,7 @@ from assay.protocols.loader import load_protocol
 from assay.research.comparison import Inputs
 from assay.statistics.reusability import DepthPoint, Scoring, TeamLeftOut, depth_curve, leave_one_team_out
 from assay.statistics.topic_stability import N_SAMPLES, topic_stability
-from assay.statistics.tukey import tukey_hsd
+from assay.statistics.tukey import tukey_of_measures
 from assay.tables import Cell, Table
 
 STEPS = 10  # depths of the curve, in equal steps to the protocol's
@@ -159,13 +159,13 @@ def _discrimination_table(inputs: Inputs, arguments: argparse.Namespace) -> Tabl
         ("measure", "pairs", "share", "critical_0.05"),
     )
     n_pairs = len(inputs.names) * (len(inputs.names) - 1) // 2
-    for measure in inputs.measures:
-        test = tukey_hsd(
-            inputs.scores(measure),
-            n_permutations=arguments.permutations,
-            seed=arguments.seed,
-            progress=steps(str(measure), is_quiet=arguments.quiet),
-        )
+    tests = tukey_of_measures(
+        [inputs.scores(measure) for measure in inputs.measures],
+        n_permutations=arguments.permutations,
+        seed=arguments.seed,
+        progress=steps(", ".join(map(str, inputs.measures)), is_quiet=arguments.quiet),
+    )
+    for measure, test in zip(inputs.measures, tests, strict=True):
         is_tested = len(inputs.topics) > 1  # a single topic does not show how much values vary
         numbers = (test.share_significant(arguments.alpha), test.critical) if is_tested else (None, None)
         table.rows.append((str(measure), n_pairs, *numbers))

@@ -5,7 +5,7 @@ import pytest
 import scipy
 
 from assay.statistics.significance import PairTest
-from assay.statistics.tukey import letters, tiers, tukey_hsd
+from assay.statistics.tukey import letters, tiers, tukey_hsd, tukey_of_measures
 from tests.assay.statistics.test_significance import some_scores
 
 
@@ -83,28 +83,35 @@ PINNED = [721.0, 7.0, 54.0]
 
 
 @pytest.mark.parametrize("n_runs", [2, 3, 8, 9, 65])
-def test_every_shuffle_keeps_the_scores_of_a_topic(n_runs: int) -> None:
-    from assay.statistics.tukey import _shuffled
+def test_every_shuffle_keeps_the_runs_of_a_topic(n_runs: int) -> None:
+    from assay.statistics.tukey import _shuffles
 
-    steps = np.arange(n_runs * 3, dtype=np.float64).reshape(n_runs, 3)
+    shuffled = np.concatenate(list(_shuffles(n_runs, 3, 40, seed=3)))
 
-    blocks = list(_shuffled(steps, 40, seed=3))
-
-    shuffled = np.concatenate(blocks)
     assert shuffled.shape == (40, 3, n_runs)
-    assert np.sort(shuffled, axis=2).tolist() == [np.sort(steps.T, axis=1).tolist()] * 40
+    assert np.sort(shuffled, axis=2).tolist() == [np.arange(3 * n_runs).reshape(3, n_runs).tolist()] * 40
     assert len({tuple(shuffle.ravel()) for shuffle in shuffled}) > 1
 
 
 def test_shuffles_put_every_run_in_every_place_equally_often() -> None:
-    from assay.statistics.tukey import _shuffled
+    from assay.statistics.tukey import _shuffles
 
-    steps = np.arange(5, dtype=np.float64)[:, None]
-
-    shuffled = np.concatenate(list(_shuffled(steps, 20_000, seed=3)))[:, 0, :]
+    shuffled = np.concatenate(list(_shuffles(5, 1, 20_000, seed=3)))[:, 0, :]
 
     counts = np.array([[(shuffled[:, place] == run).sum() for place in range(5)] for run in range(5)])
     assert counts == pytest.approx(np.full((5, 5), 4000), abs=250)
+
+
+def test_several_measures_are_tested_as_each_alone() -> None:
+    first, second = some_scores(n_runs=5), some_scores(n_runs=5) ** 2
+
+    together = tukey_of_measures([first, second], n_permutations=300, seed=2)
+
+    for scores, test in zip((first, second), together, strict=True):
+        alone = tukey_hsd(scores, n_permutations=300, seed=2)
+        assert (test.critical, test.p.tolist()) == (alone.critical, alone.p.tolist())
+    with pytest.raises(ValueError, match="different shapes"):
+        tukey_of_measures([first, first[:, 1:]], seed=2)
 
 
 def test_easier_topics_do_not_change_p_values() -> None:
