@@ -51,8 +51,10 @@ def randomness(arguments: argparse.Namespace) -> Randomness:
     return Randomness(arguments.seed, arguments.permutations, arguments.alpha)
 
 
-def inputs_of(arguments: argparse.Namespace, runs: Mapping[str, str] | None = None) -> Inputs:
-    """Read the files that the arguments name, or these runs by their names.
+def inputs_of(
+    arguments: argparse.Namespace, runs: Mapping[str, str] | None = None, *, keeps_rows: bool = True
+) -> Inputs:
+    """Read the files that the arguments name, or these runs by their names; `keeps_rows` as for `read_inputs`.
 
     Raises:
         InputError: A file, the protocol or a measure cannot be used.
@@ -70,7 +72,7 @@ def inputs_of(arguments: argparse.Namespace, runs: Mapping[str, str] | None = No
         ignore_topic_documents=arguments.ignore_topic_documents,
     )
     shown = partial(bar, label="reading", unit="run", is_quiet=arguments.quiet)
-    return read_inputs(arguments.qrels, runs, arguments.measure, scoring, shown=shown)
+    return read_inputs(arguments.qrels, runs, arguments.measure, scoring, shown=shown, keeps_rows=keeps_rows)
 
 
 def check_ranks(inputs: Inputs) -> None:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -35,9 +35,9 @@ from assay.statistics.intervals import METHODS, coverage, intervals_of_means
 from assay.statistics.leaderboard import NOT_COMPARABLE, possible_range
 from assay.statistics.rank_correlation import overlap_of_runs, ranks
 from assay.statistics.significance import (
+    TAIL,
     PairTest,
     paired_t,
-    permutations_for,
     randomization,
     t_statistics,
     wilcoxon,
@@ -82,7 +82,8 @@ class Randomness:
 class Inputs:
     """The inputs of an analysis of runs. Arrays of runs are in the order of `names`.
 
-    `rows` are the runs as in their files; `runs` consist of the units that are scored.
+    `rows` are the runs as in their files; `runs` consist of the units that are scored. There are none if the runs were
+    scored one by one when they were read (`scored`), so that one at a time is in memory.
     """
 
     protocol: Protocol
@@ -94,6 +95,7 @@ class Inputs:
     average: Average
     level: int
     duplicates: str | None = None
+    scored: list[Scored] = field(default_factory=list)
 
     @cached_property
     def _prepared(self) -> list[Prepared]:
@@ -118,7 +120,7 @@ class Inputs:
 
     @cached_property
     def _results(self) -> list[Scored]:
-        results = [score_prepared(run, self.judged, self.measures) for run in self._prepared]
+        results = self.scored or [score_prepared(run, self.judged, self.measures) for run in self._prepared]
         for name, result in zip(self.names, results, strict=True):
             if result.problem:
                 warnings.warn(f"{name}: {result.problem}", InputWarning, stacklevel=2)
@@ -170,8 +172,11 @@ def read_inputs(
     scoring: Scoring,
     *,
     shown: Callable[..., Any] = lambda runs: runs,
+    keeps_rows: bool = True,
 ) -> Inputs:
     """Read qrels and runs for an analysis; `shown` wraps the runs to show how many are read.
+
+    Without `keeps_rows`, each run is scored when it is read, and only its scores are kept.
 
     Raises:
         InputError: A file, the protocol or a measure cannot be used.
@@ -179,17 +184,24 @@ def read_inputs(
     protocol = scoring.rules
     parsed = _tested(measures_of(measures, protocol), are_named=bool(measures))
     units = scoring.read_units(protocol)
-    return Inputs(
+    inputs = Inputs(
         protocol,
         qrels_from_any(qrels, protocol, kind=qrels_of(parsed)),
         list(runs),
-        [run_from_any(run, name, protocol, units.formats) for name, run in shown(runs.items())],
+        [],
         units.formulas,
         parsed,
         scoring.average or protocol.scoring.average,
         scoring.level or protocol.scoring.relevant_from,
         scoring.duplicates_path,
     )
+    for name, run in shown(runs.items()):
+        rows = run_from_any(run, name, protocol, units.formats)
+        if keeps_rows:
+            inputs.rows.append(rows)
+        else:
+            inputs.scored.append(score_prepared(prepare(rows, units.formulas), inputs.judged, parsed))
+    return inputs
 
 
 def _tested(measures: Sequence[Measure], *, are_named: bool) -> list[Measure]:
@@ -360,7 +372,8 @@ def tiers(
     scoring = Scoring(
         protocol=protocol, average=average, units=units, formulas=formulas, duplicates=duplicates
     )
-    return Tiers(read_inputs(qrels, named_runs(runs), measures, scoring), tests, has_pairs=pairs)
+    inputs = read_inputs(qrels, named_runs(runs), measures, scoring, keeps_rows=False)
+    return Tiers(inputs, tests, has_pairs=pairs)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -444,21 +457,27 @@ class Tiers(Result):
         )
 
     def _pairs(self) -> Table:
-        n_of_holm = max(self.tests.permutations, permutations_for(len(self._compared)))
-        of_holm = f", {n_of_holm} for Holm" if n_of_holm > self.tests.permutations else ""
         names = [self.inputs.names[n] for n in self._compared]
         rows: list[tuple[Cell, ...]] = []
+        of_holm = ""
         for measure, tukey in self._tukey.items():
             scores = self.inputs.scores(measure)[self._compared]
-            permuted = randomization(scores, n_permutations=n_of_holm, seed=self.tests.seed)
+            permuted = randomization(scores, least=self.tests.permutations, seed=self.tests.seed)
             tests = (permuted, paired_t(scores), wilcoxon(scores))
-            order = np.argsort(-tukey.means, kind="stable").tolist()
+            order = np.argsort(-tukey.means, kind="stable")
+            places = np.triu_indices(len(order), 1)
+            pairs = order[places[0]], order[places[1]]
             values = (tukey.difference, tukey.p, *(p for test in tests for p in (test.p, test.adjusted)))
-            rows += [
-                (str(measure), names[i], names[j], *(float(value[i, j]) for value in values))
-                for place, i in enumerate(order)
-                for j in order[place + 1 :]
-            ]
+            named = ([names[n] for n in each.tolist()] for each in pairs)
+            columns = (value[pairs].tolist() for value in values)
+            rows += zip([str(measure)] * len(pairs[0]), *named, *columns, strict=True)
+            if permuted.n_tilted:
+                of_holm = (
+                    f"; p_randomization below {TAIL / permuted.n_permutations:g} estimated by importance sampling, "
+                    f"{permuted.n_tilted} patterns"
+                )
+            elif permuted.n_permutations > self.tests.permutations:
+                of_holm = f", {permuted.n_permutations} for Holm"
         return Table(
             "pairs",
             "every two runs; the p-values of Holm and Tukey are adjusted for all pairs "

@@ -23,5 +23,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     has_pairs = arguments.pairs or arguments.table == "pairs"
     progress = partial(steps, is_quiet=arguments.quiet)
-    result = Tiers(inputs_of(arguments), randomness(arguments), has_pairs, progress)
+    result = Tiers(inputs_of(arguments, keeps_rows=False), randomness(arguments), has_pairs, progress)
     return print_tables(result.tables, arguments)

@@ -63,10 +63,13 @@ def test_runs_are_ranked_with_their_tiers(
     assert "pairs" not in tables
 
 
+@pytest.mark.parametrize("is_sampled", [False, True])
 def test_pairs_of_many_runs_can_be_significant_after_holm(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, is_sampled: bool
 ) -> None:
     """34 runs have 561 pairs: with 10,000 permutations, no p-value times 561 is at most 0.05."""
+    if is_sampled:
+        monkeypatch.setattr("assay.statistics.significance.MOST_COMPARED", 0)
     topics = [f"T{n}" for n in range(30)]
     (tmp_path / "qrels").write_text("".join(f"{topic} 0 good 1\n{topic} 0 bad 0\n" for topic in topics))
     for run in range(34):
@@ -78,7 +81,11 @@ def test_pairs_of_many_runs_can_be_significant_after_holm(
     arguments = ["--protocol", "trec-adhoc", "--qrels", str(tmp_path / "qrels"), "--measure", "P@1"]
     assert main(["tiers", *arguments, "--table", "pairs", *runs]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out), delimiter="\t"))
+    main(["tiers", *arguments, "--pairs", *runs])
+    printed = capsys.readouterr().out
 
+    note = "p_randomization below 0.01 estimated by importance sampling, 1000 patterns"
+    assert (note if is_sampled else ", 33660 for Holm") in printed
     holm = [float(row["p_randomization_holm"]) for row in rows]
     assert (len(rows), sum(p <= 0.05 for p in holm)) == (561, 17 * 17)
     for column in ("p_t_holm", "p_wilcoxon_holm"):

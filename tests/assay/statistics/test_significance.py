@@ -66,6 +66,22 @@ def test_random_patterns_are_close_to_all_patterns() -> None:
     assert drawn.p == pytest.approx(randomization(scores, seed=5).p, abs=0.025)
 
 
+@pytest.mark.parametrize("places", [1, 4])  # with one, many differences tie
+def test_sampled_tails_are_close_to_all_patterns(monkeypatch: pytest.MonkeyPatch, places: int) -> None:
+    monkeypatch.setattr("assay.statistics.significance.MOST_COMPARED", 0)
+    scores = np.round(some_scores(n_runs=6, n_topics=14) + np.linspace(0, 0.5, 6)[:, None], places)
+    scores[5] = scores[0] + 0.25  # higher on every topic: only 2 of 2^14 patterns reach the difference
+
+    test = randomization(scores, seed=1)
+
+    assert (test.n_permutations, test.n_tilted) == (10_000, 1000)
+    assert test.p[0, 5] == pytest.approx(2 / 2**14, rel=0.001)
+    exact = randomization(scores, n_permutations=2**14, seed=1).p
+    tails = [(i, j) for i, j in zip(*np.triu_indices(6, 1), strict=True) if test.p[i, j] < 0.01]
+    assert len(tails) > 4
+    assert [test.p[pair] for pair in tails] == pytest.approx([exact[pair] for pair in tails], rel=0.3)
+
+
 def test_p_value_agrees_with_scipy() -> None:
     scores = some_scores()
     expected = scipy.stats.permutation_test(
