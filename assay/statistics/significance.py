@@ -7,7 +7,8 @@ All tests are paired by topic, two-sided, and compare every run with every other
 
 The same seed gives the same p-values on any machine. Random draws come from the raw stream of PCG64, which NumPy
 promises not to change. Sums are of whole numbers: scores are taken as multiples of a power of two that is much finer
-than any measure. So the order of adding does not matter, and values that are equal in decimals tie.
+than any measure. So the order of adding does not matter, and values that are equal in decimals tie. Only the last
+digits of p-values that importance sampling estimates may differ between machines.
 
 Functions raise ValueError if scores have another shape or are not finite, if there are no random draws, or if the seed
 is out of range. So do those of `tukey`, `intervals` and `topic_stability`. Decision: ADR 6.
@@ -179,11 +180,9 @@ def randomization(
     for all pairs, and the observed pattern is counted as one more, so that no p-value is 0.
 
     Args:
-        n_permutations: maximum number of sign patterns; None: `permutations_for` the runs, and at least `least`.
-
-    Holm's adjustment of many pairs needs p-values far below 1 in 10,000, for which so many patterns would be compared
-    that 1,000 runs take hours. Then, unless their number is given, `least` or 10,000 patterns are compared, and
-    p-values in their tail are estimated by importance sampling, with a standard error of about a tenth.
+        n_permutations: maximum number of sign patterns; None: `permutations_for` the runs, and at least `least`. If
+            these are too many for the number of pairs, it is `least` or 10,000, and p-values in the tail are estimated
+            by importance sampling, with a standard error of about a tenth (ADR 82).
 
     Source:
         Smucker, Allan & Carterette (2007), doi:10.1145/1321440.1321528; Phipson & Smyth (2010),
