@@ -140,6 +140,7 @@ def load(module: str) -> Any:
     loaded = import_module(module)
     gc.freeze()
     gc.enable()
+    gc.set_threshold(20_000, 10, 50)  # the rows of a file are many objects and no garbage
     return loaded
 
 

@@ -23,6 +23,10 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+DENSE = 4  # numbers of units up to so many times the judgments need no sorting
+MOST_CODES = 1 << 62
+
+
 class Interval(NamedTuple):
     """A confidence interval; both ends are nan if the value is undefined."""
 
@@ -178,10 +182,18 @@ def _patterns(unit: Ints, grade: Ints) -> tuple[Ints, Floats, Floats]:
     if unit.shape != grade.shape:
         raise ValueError(f"got {len(unit)} units and {len(grade)} grades; each judgment needs one of each")
     grades, place = np.unique(grade, return_inverse=True)
-    _, row = np.unique(unit, return_inverse=True)
+    is_dense = unit.min(initial=0) >= 0 and unit.max(initial=-1) < DENSE * len(unit)
+    row = unit if is_dense else np.unique(unit, return_inverse=True)[1]
     n_rows, n_grades = int(row.max(initial=-1)) + 1, len(grades)
     given = np.bincount(row * n_grades + place, minlength=n_rows * n_grades).reshape(n_rows, n_grades)
-    patterns, n_units = np.unique(given[given.sum(axis=1) > 1], axis=0, return_counts=True)
+    given = given[given.sum(axis=1) > 1]
+    base = int(given.max(initial=0)) + 1
+    if base**n_grades < MOST_CODES:  # rows as numbers are sorted faster
+        codes = given @ base ** np.arange(n_grades)[::-1]
+        _, first, n_units = np.unique(codes, return_index=True, return_counts=True)
+        patterns = given[first]
+    else:
+        patterns, n_units = np.unique(given, axis=0, return_counts=True)
     return grades, patterns.astype(np.float64), n_units.astype(np.float64)
 
 

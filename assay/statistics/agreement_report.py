@@ -57,14 +57,20 @@ class Graded:
     @classmethod
     def from_rows(cls, rows: Iterable[tuple[str, str, str, int]], scale: tuple[int, ...] = ()) -> Self:
         """Columns from rows of topic, docno, assessor and grade. Of several by one assessor, the last one counts."""
-        grades = {row[:3]: row[3] for row in rows}
-        units = {key: n for n, key in enumerate(dict.fromkeys(key[:2] for key in grades))}
-        topics = {code: n for n, code in enumerate(sorted({key[0] for key in grades}, key=str.encode))}
-        assessors = {name: n for n, name in enumerate(sorted({key[2] for key in grades}))}
-        columns = [
-            (units[key[:2]], topics[key[0]], assessors[key[2]], grade) for key, grade in grades.items()
-        ]
-        unit, topic, assessor, grade = np.array(columns, dtype=np.int64).reshape(-1, 4).T
+        grades = {(code, docno, name): grade for code, docno, name, grade in rows}
+        codes, docnos, names = zip(*grades, strict=True) if grades else ((), (), ())
+        units: dict[tuple[str, str], int] = {}
+        topics = {code: n for n, code in enumerate(sorted(set(codes), key=str.encode))}
+        assessors = {name: n for n, name in enumerate(sorted(set(names)))}
+        unit, topic, assessor, grade = (
+            np.array(list(numbers), dtype=np.int64)
+            for numbers in (
+                (units.setdefault(key, len(units)) for key in zip(codes, docnos, strict=True)),
+                map(topics.__getitem__, codes),
+                map(assessors.__getitem__, names),
+                grades.values(),
+            )
+        )
         scale = scale or tuple(np.unique(grade).tolist())
         return cls(list(assessors), list(topics), unit, topic, assessor, grade, scale)
 

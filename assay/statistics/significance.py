@@ -203,14 +203,14 @@ def randomization(
     is_exact = n_topics < 63 and 2**n_topics <= n_permutations
     n_drawn = 2**n_topics if is_exact else n_permutations
     totals = steps.sum(axis=1)
-    least = np.abs(totals[:, None] - totals[None, :]) - slack
+    smallest = np.abs(totals[:, None] - totals[None, :]) - slack
     n_reached = np.zeros((n_runs, n_runs), dtype=np.int64)
     done = 0
     for signs in _signs(n_topics, n_drawn, None if is_exact else seed):
         flipped = steps @ signs.T  # (runs, patterns)
         for run in range(n_runs - 1):
             differs = np.abs(flipped[run] - flipped[run + 1 :])
-            n_reached[run, run + 1 :] += (differs >= least[run, run + 1 :, None]).sum(axis=1)
+            n_reached[run, run + 1 :] += (differs >= smallest[run, run + 1 :, None]).sum(axis=1)
         done += len(signs)
         progress(done, n_drawn)
     p = p_values(n_reached + n_reached.T, n_drawn, is_exact=is_exact)

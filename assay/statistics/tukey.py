@@ -61,7 +61,8 @@ def tukey_of_measures(
     by_topic = [whole_steps(values)[0].T.ravel() for values in scores]
     ranges = np.zeros((len(scores), n_permutations))
     done = 0
-    for places in _shuffles(*shapes.pop(), n_permutations, seed) if shapes else ():
+    n_runs, n_topics = shapes.pop() if shapes else (0, 0)
+    for places in _shuffles(n_runs, n_topics, n_permutations, seed) if len(scores) else ():
         end = done + len(places)
         for steps, of_measure in zip(by_topic, ranges, strict=True):
             totals = steps.take(places).sum(axis=1)

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from io import BytesIO
 from itertools import groupby, islice
@@ -72,7 +72,7 @@ def stage(stream: JudgmentStream, *, has_ids: bool, report: Callable[[int, str],
             lines = []
             for row in rows:
                 staged.count(row)
-                content = json.dumps(asdict(row), ensure_ascii=False, default=datetime.isoformat)
+                content = json.dumps(row._asdict(), ensure_ascii=False, default=datetime.isoformat)
                 cells = (row.topic, row.pool, row.batch, row.kind, str(row.round or 0), content)
                 lines.append(copy_line(cells))
             cursor.copy_expert(COPY, BytesIO("".join(lines).encode()))

@@ -3,8 +3,9 @@
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from assay.formats.judgments.rows import ASSAY, TURKLE, JudgmentRow
@@ -29,12 +30,14 @@ class _Refused(ValueError):
     """A cell that cannot be used."""
 
 
-def row_of(cells: Mapping[str, str], form: str) -> JudgmentRow | Wrong:
+def row_of(cells: Mapping[str, str], form: str, line: int = 0) -> JudgmentRow | Wrong:
     """The judgment in the cells, by field."""
-    undo = original if form == "assay-csv" else str
-    if unusable := [name for name, text in cells.items() if "\0" in text]:
-        return Wrong(f"{unusable[0]} contains a NUL character")
-    cells, is_turkle = {name: undo(text) for name, text in cells.items()}, form == "turkle"
+    if "\0" in "".join(cells.values()):
+        unusable = next(name for name, text in cells.items() if "\0" in text)
+        return Wrong(f"{unusable} contains a NUL character")
+    if form == "assay-csv":
+        cells = {name: original(text) for name, text in cells.items()}
+    is_turkle = form == "turkle"
     try:
         topic, docno, assessor = (_word(cells, name) for name in ("topic", "docno", "assessor"))
         if not (topic and docno and assessor):
@@ -43,40 +46,18 @@ def row_of(cells: Mapping[str, str], form: str) -> JudgmentRow | Wrong:
             raise _Refused(f"topic {topic!r} and docno {docno!r} must not contain white space")
         has_words = form == "assay-csv" and "choice" not in cells
         choice, grade = _answer(cells, is_turkle=is_turkle, has_words=has_words)
-        return JudgmentRow(
-            topic=topic,
-            docno=docno,
-            assessor=assessor,
-            choice=choice,
-            grade=grade,
-            comment=cells.get("comment", ""),
-            pool=_word(cells, "pool"),
-            batch=_word(cells, "batch"),
-            kind=_word(cells, "kind"),
-            round=_count(cells, "round"),
-            unit=_word(cells, "unit"),
-            left=_word(cells, "left"),
-            answers=_answers(cells),
-            guidelines=_count(cells, "guidelines"),
-            order=_word(cells, "order"),
-            seat=_count(cells, "seat"),
-            accepted_at=_time(cells, "accepted_at"),
-            judged_at=_time(cells, "judged_at"),
-            seconds=_count(cells, "seconds"),
-            number=_count(cells, "judgment"),
-            replaces=_count(cells, "replaces"),
-            is_current=_truth(cells, "is_current", default=True),
-            is_withdrawn=_truth(cells, "is_withdrawn", default=False),
-            is_check=_truth(cells, "is_check", default=False),
-            source=TURKLE if is_turkle else _word(cells, "source") or ASSAY,
-        )
+        others = {attribute: read(cells, name) for attribute, name, read in _readers(tuple(cells))}
+        if is_turkle or not others.get("source"):
+            others["source"] = TURKLE if is_turkle else ASSAY
+        return JudgmentRow(topic, docno, assessor, line, choice, grade, cells.get("comment", ""), **others)
     except _Refused as refused:
         return Wrong(str(refused))
 
 
 def _word(cells: Mapping[str, str], name: str) -> str:
     """A cell whose words repeat from row to row: equal ones are one object."""
-    return sys.intern(cells.get(name, "").strip())
+    text = cells.get(name, "")
+    return sys.intern(text.strip()) if text else text
 
 
 def _answer(cells: Mapping[str, str], *, is_turkle: bool, has_words: bool) -> tuple[str, int | None]:
@@ -134,6 +115,32 @@ def _time(cells: Mapping[str, str], name: str) -> datetime | None:
         accepted = "2026-11-20T10:30:37+00:00 or Fri Nov 20 10:30:37 UTC 2026"
         raise _Refused(f"{name} {text!r} is not a time such as {accepted}") from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+Reader = Callable[[Mapping[str, str], str], Any]
+# What reads each field of a file besides those that all files have; in the order of their complaints.
+READERS: Mapping[str, Reader] = {
+    **dict.fromkeys(("pool", "batch", "kind"), _word),
+    "round": _count,
+    **dict.fromkeys(("unit", "left"), _word),
+    "answers": lambda cells, _: _answers(cells),
+    "guidelines": _count,
+    "order": _word,
+    "seat": _count,
+    **dict.fromkeys(("accepted_at", "judged_at"), _time),
+    **dict.fromkeys(("seconds", "judgment", "replaces"), _count),
+    "is_current": partial(_truth, default=True),
+    **dict.fromkeys(("is_withdrawn", "is_check"), partial(_truth, default=False)),
+    "source": _word,
+}
+
+
+@lru_cache(maxsize=64)
+def _readers(names: tuple[str, ...]) -> list[tuple[str, str, Reader]]:
+    """The attribute of a row, the field and its reader, for the fields of a file."""
+    present = {"answers" if name.startswith(ANSWER_TO) else name for name in names}
+    renamed = {"judgment": "number"}
+    return [(renamed.get(name, name), name, read) for name, read in READERS.items() if name in present]
 
 
 def choice_of(row: JudgmentRow, rules: JudgingRules) -> Grade | NonAnswer:

@@ -1,7 +1,6 @@
 """Judgments of files with the grades and answers of a protocol, for what compares the judgments of people."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from assay.formats.compression import read_file
@@ -34,8 +33,9 @@ def graded(
     graded = []
     for row in rows:
         try:
-            answers = _answers(row, rules)
-            graded.append(replace(row, grade=grade_of(row, rules, is_named=is_named), answers=answers))
+            answers, grade = _answers(row, rules), grade_of(row, rules, is_named=is_named)
+            is_as_read = grade == row.grade and not answers and not row.answers  # as in most files
+            graded.append(row if is_as_read else row._replace(grade=grade, answers=answers))
         except (ValueError, WrongAnswer) as error:
             raise JudgmentsError(name, [Complaint(row.line, str(error))]) from None
     return graded

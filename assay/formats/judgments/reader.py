@@ -12,7 +12,6 @@ import re
 from codecs import getincrementaldecoder
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from io import BytesIO, TextIOWrapper
 from typing import BinaryIO
 
@@ -300,12 +299,12 @@ def _rows(name: str, form: str, records: Iterator[Cells]) -> Iterator[JudgmentRo
     complaints: list[Complaint] = []
     n_complaints = 0
     for line, cells in records:
-        row = cells if isinstance(cells, Wrong) else row_of(cells, form)
+        row = cells if isinstance(cells, Wrong) else row_of(cells, form, line)
         if isinstance(row, Wrong):
             n_complaints += 1
             if len(complaints) < COMPLAINTS_KEPT:
                 complaints.append(Complaint(line, row.message))
         elif not complaints:
-            yield replace(row, line=line)
+            yield row
     if complaints:
         raise JudgmentsError(name, complaints, n_complaints=n_complaints)

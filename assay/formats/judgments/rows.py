@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.formats.spreadsheet import BOM, csv_lines
 
@@ -20,8 +20,10 @@ LINES_AT_ONCE = 500
 ASSAY, TURKLE = "assay", "turkle"  # the tools in which judgments are made
 
 
-@dataclass(frozen=True, slots=True)
-class JudgmentRow:
+NO_ANSWERS: Mapping[str, Any] = {}
+
+
+class JudgmentRow(NamedTuple):
     """A judgment of a file. What the file does not state has its default.
 
     Args:
@@ -53,7 +55,7 @@ class JudgmentRow:
     unit: str = ""
     left: str = ""
     seat: int | None = None
-    answers: Mapping[str, Any] = field(default_factory=dict)
+    answers: Mapping[str, Any] = NO_ANSWERS
     guidelines: int | None = None
     order: str = ""
     accepted_at: datetime | None = None
