@@ -364,7 +364,8 @@ def pages(var: Path, *, repeats: int = 5, examples: int = 2, only: str = "", sho
     The site is crawled as visitor, participant, assessor and organizer, from the home page and, as organizer, from the
     lists of the admin with a search in each: --examples addresses of each page. Requests pass through all middleware.
     The table shows the --shown worst, by time or size in relation to the goals of 0.5 s and 300 kB, with the median and
-    maximum of the repeats, the CPU time, the number of queries and the size. Files may have any size. --only is a pattern of names such as 'differences|freeze'.
+    maximum of the repeats, the CPU time, the number of queries and the size. Files may have any size. --only is a
+    pattern of names such as 'differences|freeze'.
     """
     from django.test import Client
 
