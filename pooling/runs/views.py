@@ -120,8 +120,9 @@ def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     form = ReasonForm(request.POST or None) if page.is_late else None
     if not page.question.is_given(request) or (form is not None and not form.is_valid()):
         crumbs = [("Runs", reverse("pooling:runs", args=[run.track.slug])), (run.tag, run.get_absolute_url())]
-        context = {"form": form, "track": run.track, "crumbs": crumbs}
-        return confirmation_page(request, page.question, layout="tracks/base.html", **context)
+        return confirmation_page(
+            request, page.question, layout="tracks/base.html", form=form, track=run.track, crumbs=crumbs
+        )
     if form is None:
         services.withdraw(run=run, by=request.user)
     else:
