@@ -33,16 +33,17 @@ class ReleasePage:
     def question(self) -> Confirmation:
         """The question before the release."""
         target = "everybody" if self.level == Leaderboard.Release.PUBLIC else "the teams"
+        anonymous = " People without an account see it too." if target == "everybody" else ""
         passed = "Every submitted run is on it, and the track is not open for runs."
         return Confirmation(
             act=f"Release the leaderboard to {target}",
-            lead=f"Scored against qrels {self.board.qrels}.",
+            lead=f"Scored against qrels {self.board.qrels}.{anonymous}",
             button=f"Release to {target}{' anyway' if self.hindrances else ''}",
             back=self.board.get_absolute_url(),
-            text="You can withdraw the release later: the leaderboard is hidden again, but what people have read or "
-            "downloaded stays with them.",
-            checks=[Check("look", each) for each in self.hindrances] or [Check("ok", "Ready", passed)],
-            fixed=["That the qrels are known: runs submitted from now on are marked"],
+            text="You can hide the leaderboard again, but what people have read or downloaded stays with them.",
+            checks=[Check("look", each) for each in self.hindrances]
+            or [Check("ok", "All checks passed", passed)],
+            fixed=["The qrels are known: later runs are marked as made after them"],
             changeable=[
                 "Who sees it: the teams, everybody, or nobody",
                 "Later leaderboards and corrected qrels",
@@ -145,7 +146,7 @@ def release_page(board: Leaderboard, level: str) -> ReleasePage:
 
 def _audience(track: Track, *, is_public: bool) -> str:
     if is_public:
-        return "everybody, also without an account"
+        return "everybody"
     has_members = Q(members__isnull=False)
     n = track.teams.aggregate(
         teams=Count("pk", distinct=True, filter=has_members),

@@ -288,7 +288,7 @@ def test_an_organizer_freezes_scores_and_releases(scored: Scene) -> None:
         "to the teams",
         "Ready?",
         "Fixed from now on",
-        "You can withdraw the release",
+        "You can hide the leaderboard again",
         "Who is notified",
     ):
         assert text in check
@@ -624,7 +624,7 @@ def test_released_leaderboard_is_kept_for_visitors_until_something_changes(
         assert ("Log out" in text) == (part != "visitor")
         assert ("csrf" in text.casefold()) == (part != "visitor")
         assert ("yours</span>" in text) == (part in {"member", "other"})
-        assert ("Withdraw the release" in text) == (part == "organizer"), part
+        assert ("Hide leaderboard" in text) == (part == "organizer"), part
     assert "no-store" in member.get(address)["Cache-Control"]
 
     track_services.close(track=scored.track)
