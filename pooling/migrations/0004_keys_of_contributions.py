@@ -27,6 +27,9 @@ def keyed(model, unit, *, of, runs, unique):
 
 
 class Migration(migrations.Migration):
+    # Data of 0.1.0, the only release so far, cannot be upgraded. Code from before this migration stores pools as ever;
+    # only its page of a unit with hidden members, which counts their ids, fails until it is replaced.
+    second_step = True
     dependencies = [
         ("pooling", "0003_withdrawn_runs"),
     ]
