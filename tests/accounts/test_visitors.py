@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.base import SessionBase
+from django.core.cache import cache
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
@@ -80,6 +81,22 @@ def test_page_with_a_token_or_a_cookie_is_not_kept_nor_an_error_nor_a_long_addre
     get: Get, address: str
 ) -> None:
     assert get(address) != get(address)
+
+
+def test_page_that_somebody_else_wrote_into_the_cache_is_not_shown(
+    get: Get, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: dict[str, str] = {}
+    monkeypatch.setattr(cache, "set", lambda key, value, seconds: kept.update({key: value}))
+    monkeypatch.setattr(cache, "get", kept.get)
+    first, other = get(), get("/?page=2")
+    assert (get(), get("/?page=2")) == (first, other)
+
+    own, of_other = kept
+    kept[own] = kept[of_other]
+    assert get() not in {first, other}
+    kept[own] = "<p>Send your password to me</p>"
+    assert b"password" not in get()
 
 
 def test_event_ends_a_page_also_one_that_is_older_than_the_newest(get: Get) -> None:
