@@ -162,7 +162,7 @@ def set_up(organizer: Organizer, files: Files, others: Others) -> None:
 def train(organizer: Organizer, others: Others) -> None:
     """A training round, and its discussion with an agreed grade."""
     organizer.follow("Plan a training round")
-    organizer.press("Create and open", BATCH)
+    organizer.press("Create and open the batch", BATCH)
     others.judge()
     organizer.look()
     organizer.next("Close “Training round 1”")
@@ -183,7 +183,7 @@ def judge(organizer: Organizer, others: Others) -> None:
     organizer.look()
     organizer.open_menu("More")
     organizer.follow("Plan a dual batch")
-    organizer.press("Create and open", BATCH)
+    organizer.press("Create and open the batch", BATCH)
     others.judge()
     organizer.look()
     organizer.next("Close 2 finished batches")

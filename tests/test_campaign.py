@@ -216,7 +216,7 @@ def close_and_build_pool(organizer: Person) -> None:
 
 def assign_topics(organizer: Person) -> None:
     page = organizer.page
-    organizer.follow("Create a batch")
+    organizer.follow("Create and open the batch")
     organizer.shot("planned")
     organizer.press("Create and open the batch")
     expect(page.get_by_text("open").first).to_be_visible()
