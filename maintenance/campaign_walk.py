@@ -191,7 +191,7 @@ def judge(organizer: Organizer, others: Others) -> None:
     organizer.follow("Show disagreements")
     organizer.follow("Make an adjudication batch")
     organizer.check("assessor-1")
-    organizer.press("Create and open", BATCH)
+    organizer.press("Create and open the batch", BATCH)
     others.judge()
     organizer.look()
     organizer.next("Close “Adjudication”")
