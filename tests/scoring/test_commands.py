@@ -25,7 +25,7 @@ REFUSALS = (
     (["create_track", "x", "--name", "X", "--protocol", "no.toml", *BY], "no.toml cannot be read"),
     (
         ["create_track", "arq", "--name", "X", "--protocol", "arqmath-2020-task1", *BY],
-        "already exists",
+        "Another track has this short name",
     ),
     (
         [

@@ -23,7 +23,7 @@ from tracks.protocols.selectors import protocols, unit_of
 
 VIEWS = {"words": "In words", "toml": "TOML", "changes": "Changes"}
 SENTENCE = re.compile(r"(?<=[.;]) ")
-CODE = re.compile(r"(\s*)([\w\"'.-]+)(\s*=\s*)(.*)")
+CODE = re.compile(r"(\s*+)([\w\"'.-]++)(\s*+=\s*+)(.*)")
 
 
 def drafts_of(user: User) -> QuerySet[ProtocolDraft]:

@@ -156,7 +156,7 @@ def test_candidates_of_the_build_become_those_of_a_track_without_another_upload(
     jobs.run(Job.objects.latest("pk").pk)
 
     assert "Without a file: math-candidates.jsonl" in page
-    assert f'<a class="btn btn-plain" href="{build.get_absolute_url()}">' in collection
+    assert f'<a href="{build.get_absolute_url()}">Show the build</a>' in collection
     assert answer.status_code == 302
     assert list(track.candidates.values_list("docno", "duplicates")) == [("3", ["1"])]
 

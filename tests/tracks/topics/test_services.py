@@ -333,8 +333,8 @@ def test_topic_formula_is_marked_in_its_question(client: Client) -> None:
     assert "Topic formula" in page
     assert "<dt>Complexity</dt><dd>low</dd>" in page
     assert "Topic formula" in listed
-    assert '<th scope="col">Complexity</th>' in listed
-    assert '<td data-label="Complexity">low</td>' in listed
+    assert '<th scope="col" class="c3">Complexity</th>' in listed
+    assert '<td class="c3" data-label="Complexity">low</td>' in listed
 
 
 @pytest.mark.django_db

@@ -159,8 +159,8 @@ def test_topics_are_searched_with_their_labels_as_columns(client: Client) -> Non
     assert matches == {
         "": ["A.1", "A.2"], "ORDER 121": ["A.1"], "hard": ["A.2"], "rings": ["A.1"], "a.2": ["A.2"], "<b>": []
     }  # fmt: skip
-    assert '<th scope="col">Difficulty</th><th scope="col">Kind</th>' in page
-    assert '<td data-label="Kind">–</td>' in page
+    assert '<th scope="col" class="c3">Difficulty</th><th scope="col" class="c3">Kind</th>' in page
+    assert '<td class="c3" data-label="Kind">–</td>' in page
     assert (
         "No topic contains these words." in client.get("/tracks/arq/topics/", {"q": "<b>"}).content.decode()
     )
