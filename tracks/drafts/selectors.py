@@ -23,7 +23,7 @@ from tracks.protocols.selectors import protocols, unit_of
 
 VIEWS = {"words": "In words", "toml": "TOML", "changes": "Changes"}
 SENTENCE = re.compile(r"(?<=[.;]) ")
-CODE = re.compile(r"(\s*+)([\w\"'.-]++)(\s*+=\s*+)(.*)")
+ASSIGNMENT = re.compile(r"(\s*)([\w\"'.-]+)(\s*=\s*)(.*)")
 
 
 def drafts_of(user: User) -> QuerySet[ProtocolDraft]:
@@ -284,7 +284,7 @@ def _code(draft: ProtocolDraft, problems: Sequence[Problem], section: Section) -
         place = places[n - 1] if n <= len(places) else ""
         marks = {"new": is_new[n], "bad": n in wrong, "here": bool(place) and section_of(place) == section}
         classes = " ".join(name for name, holds in marks.items() if holds)
-        parts = CODE.fullmatch(line)
+        parts = ASSIGNMENT.fullmatch(line)
         yield Code(parts[1] + parts[2], parts[3], parts[4], classes) if parts else Code("", line, "", classes)
 
 
