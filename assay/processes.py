@@ -326,6 +326,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         while True:
             item = pickle.load(requests)  # noqa: S301
             result = work(item)
+            sys.stdout.flush()  # after its last answer, the process may be ended at once
             _write(answers, result)
             del item, result
             gc.collect()
