@@ -14,6 +14,7 @@ from assessment.batches.progress import (
     progress_from,
     rates_from,
     timed,
+    track_progress,
     with_means,
 )
 from assessment.models import Batch, BatchEntry, Judgment, TopicAssignment
@@ -120,6 +121,11 @@ def progress_of(campaign: Campaign) -> dict[int, BatchProgress]:
     return progress_from(batches, campaign.rows(assignments_of), campaign.rows(_judged), sizes, settled)
 
 
+def progress_of_all(campaign: Campaign) -> list[BatchProgress]:
+    """As `track_progress`: for what only the home shows."""
+    return track_progress(campaign.track)
+
+
 def is_judging(campaign: Campaign) -> bool:
     """Return whether people judge now, so that grades still change."""
     return any(batch.status == Batch.Status.OPEN for batch in campaign.rows(batches_of))
@@ -178,6 +184,7 @@ def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Poin
         is_optional=is_optional,
         is_pressing=bool(opened),
         has_begun=has_begun,
+        look=(lambda: _unjudged(campaign)) if is_main and has_begun else tuple,
     )
     if opened:
         return _under_way(campaign, opened, point)
@@ -241,10 +248,31 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
             detail="Everything in it is judged." if len(finished) == 1 else "Everything in them is judged.",
             is_form=True,
         )
+    # The sentence is that of all open batches, whatever their kind: the next step names it once
+    under_way = [each for each in progress.values() if each.batch.status == Batch.Status.OPEN]
+    judged, total = sum(each.judged for each in under_way), sum(each.total for each in under_way)
     rates = rates_from(campaign.rows(_means))
-    left = sum(each.total_hours(rates) for each in own)
+    left = sum(each.total_hours(rates) for each in under_way)
     time_left = f", about {hours(left)}" if left else ""
-    return point._replace(state=state, waits=f"Judging goes on: {state}{time_left}.")
+    by_batch = [f"{each.batch} {each.judged:,} of {each.total:,}" for each in reversed(under_way)]
+    return point._replace(
+        state=state,
+        waits=f"Judging goes on: {judged:,} of {counted(total, 'unit')}{time_left}.",
+        detail=f"By batch: {named(by_batch)}." if len(under_way) > 1 else "",
+    )
+
+
+def _unjudged(campaign: Campaign) -> Iterator[Problem]:
+    """The closed main batches with units that nobody has judged."""
+    for each in campaign.once(progress_of_all):
+        is_closed = (each.batch.kind, each.batch.status) == (Batch.Kind.MAIN, Batch.Status.CLOSED)
+        if is_closed and each.judged < each.total:
+            n = each.total - each.judged
+            text = (
+                f"{each.batch} is closed with {100 * each.judged // each.total} % judged: "
+                f"{n:,} of {counted(each.total, 'unit')} {'has' if n == 1 else 'have'} no judgment."
+            )
+            yield Problem(text, each.batch.get_absolute_url())
 
 
 def _gaps(campaign: Campaign, opened: list[Batch]) -> Iterator[Problem]:

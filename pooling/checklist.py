@@ -124,7 +124,7 @@ def _close(campaign: Campaign, *, is_open: bool) -> Point:
         campaign.address("tracks:close_track" if is_open else "tracks:deadlines"),
         not is_draft and not is_open,
         action="Close for runs",
-        detail="No deadline is set, so the track stays open until you close it.",
+        detail="" if ends else "No deadline is set, so the track stays open until you close it.",
         is_form=not ends,
         is_optional=bool(campaign.rows(pools_of)),
         is_possible=is_open and bool(campaign.rows(runs_of)),

@@ -114,7 +114,7 @@ def qrels(campaign: Campaign) -> Iterator[Point]:
         newest is not None,
         tuple(problems),
         action=action,
-        detail="The judging is over. Qrels are the judgments that runs are scored against.",
+        detail="No batch is open. Qrels are the judgments that runs are scored against.",
         is_possible=is_known or (n_judged > 0 and not is_judging(campaign)),
     )
 
@@ -143,7 +143,7 @@ def leaderboard(campaign: Campaign) -> Iterator[Point]:
         n_analyses > 0,
         is_optional=True,
     )
-    yield _release(campaign)
+    yield from _release(campaign)
 
 
 def _scored(campaign: Campaign, board: Any, newest: Qrels | None) -> Point:
@@ -166,7 +166,7 @@ def _scored(campaign: Campaign, board: Any, newest: Qrels | None) -> Point:
     return Point("Leaderboard", state, address, is_ready, tuple(problems), "Score again", waits=waits)
 
 
-def _newer(board: Any, released: Any) -> Iterator[Problem]:
+def _newer(board: Any, released: Any) -> Iterator[Point]:
     """A leaderboard against newer qrels than the released ones. If they correct them, it is to be released."""
     if board.status != Leaderboard.Status.READY or board.qrels.version <= released.qrels.version:
         return
@@ -174,18 +174,26 @@ def _newer(board: Any, released: Any) -> Iterator[Problem]:
     people = "everybody" if released.release == Leaderboard.Release.PUBLIC else "the teams"
     address = f"{reverse('scoring:release', args=[board.pk])}?level={released.release}"
     text = f"Released is the leaderboard against {released.qrels}, not the one against {board.qrels}."
-    yield Problem(text, address, f"Release to {people}" if is_correction else "")
+    action = f"Release to {people}"
+    problem = Problem(text, address, action if is_correction else "")
+    label, state = "Newer leaderboard", f"against {board.qrels}, not released"
+    yield Point(label, state, address, False, (problem,), action, text, is_optional=True)
 
 
-def _release(campaign: Campaign) -> Point:
+def _release(campaign: Campaign) -> Iterator[Point]:
     """The release. It comes after the closing: a run could be made from the qrels."""
     shown = campaign.once(boards)
     released = next((each for each in shown if each.release != Leaderboard.Release.HIDDEN), None)
     if released is not None:
         state, reasons = f"to {released.get_release_display()}", _reasons(campaign, released)
-        problems = [*map(Problem, reasons), *_newer(shown[0], released)]
-        return Point("Release", state, released.get_absolute_url(), True, tuple(problems))
-    board = next(iter(shown), None)
+        yield Point("Release", state, released.get_absolute_url(), True, tuple(map(Problem, reasons)))
+        yield from _newer(shown[0], released)
+        return
+    yield _to_release(campaign, next(iter(shown), None))
+
+
+def _to_release(campaign: Campaign, board: Any) -> Point:
+    """The release of the newest leaderboard, while none is released."""
     point = Point("Release", "not released yet", campaign.address("scoring:leaderboards"), False)
     if board is None or board.status != Leaderboard.Status.READY:
         return point._replace(is_possible=False)
@@ -200,5 +208,5 @@ def _release(campaign: Campaign) -> Point:
     return point._replace(
         address=f"{reverse('scoring:release', args=[board.pk])}?level=public",
         action=f"Release to everybody{' anyway' if reasons else ''}",
-        detail=next(iter(reasons), "The page shows who will see what."),
+        detail=next(iter(reasons), "The leaderboard is ready. Its page of release shows who will see what."),
     )

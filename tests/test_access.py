@@ -119,7 +119,7 @@ assessment:change_plan                  5555555555
 assessment:check_results                L333330043
 assessment:check_results_tsv            L333330043
 assessment:checks                       L333330043
-assessment:close                        5555555555
+assessment:close                        L333330343
 assessment:close_finished               5555555555
 assessment:differences                  L333330043
 assessment:differences_csv              L333330043

@@ -294,12 +294,17 @@ def delete(*, batch: Batch, by: User) -> None:
     delete_unused(locked, PARTS)
 
 
+def check_closing(batch: Batch) -> None:
+    """Refuse to close a batch that is not open."""
+    if batch.status != Batch.Status.OPEN:
+        raise WrongState(batch, "closed")
+
+
 @transaction.atomic
 def close(*, batch: Batch) -> Batch:
     """Stop tasks and revisions. Tasks that are already taken can still be submitted, once."""
     locked = lock_for_managing(batch.pk)
-    if locked.status != Batch.Status.OPEN:
-        raise WrongState(locked, "closed")
+    check_closing(locked)
     locked.status, locked.closed_at = Batch.Status.CLOSED, timezone.now()
     locked.save(update_fields=["status", "closed_at"])
     audit.record(action="batch.closed", subject=locked, track=locked.pool.track)

@@ -9,6 +9,7 @@ from accounts.access import AuthenticatedRequest, organizer_action, organizer_fo
 from assay.errors import Refused
 from assay.formats.text import listed
 from assessment.batches import selectors, services
+from assessment.batches.closing import closing_page
 from assessment.batches.page import batch_page
 from assessment.models import Batch
 from jobs.files.deletion import parts_in_words
@@ -78,10 +79,14 @@ def open_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     return redirect(batch)
 
 
-@organizer_action
+@organizer_form
 def close_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """Give out no more tasks. Organizers only."""
-    batch = services.close(batch=selectors.batch_or_404(batch_id))
+    """Give out no more tasks; asks first if units are left to judge. Organizers only."""
+    batch = selectors.batch_or_404(batch_id)
+    page = closing_page(batch)
+    if not page.is_given(request):
+        return confirmation_page(request, page, layout="assessment/base.html", track=batch.pool.track)
+    batch = services.close(batch=batch)
     messages.success(request, f"The batch “{batch}” is closed. All its judgments are kept.")
     return redirect(batch)
 

@@ -13,7 +13,8 @@ from django.utils import timezone
 from accounts.audit import selectors as log
 from accounts.models import Event
 from assay.tables import natural
-from assessment.batches.progress import BatchProgress, rates_of, track_progress
+from assessment.batches.progress import BatchProgress, rates_of
+from assessment.checklist import progress_of_all
 from assessment.models import Batch, Judgment
 from participation.checklist import teams_of
 from pooling.checklist import runs_of
@@ -88,6 +89,7 @@ class Home:
 def track_home(track: Track, page: Checklist) -> Home:
     """The home of a track with its checklist. The number of queries does not grow with its rows."""
     now = timezone.now()
+    page = page.with_looks()
     problems = page.problems
     closing = next_closing(track)
     left = (closing.closes_at - now).total_seconds() if closing and closing.closes_at else 0
@@ -98,7 +100,7 @@ def track_home(track: Track, page: Checklist) -> Home:
         problems=problems[:PROBLEMS],
         rest=problems[PROBLEMS:],
         n_problems=len(problems),
-        judging=_judging(track),
+        judging=_judging(page.campaign.once(progress_of_all)),
         closing=closing,
         time_left=times.time_left(left) if closing else "",
         n_runs=len(runs),
@@ -111,9 +113,9 @@ def track_home(track: Track, page: Checklist) -> Home:
     )
 
 
-def _judging(track: Track) -> Judged | None:
+def _judging(batches: Sequence[BatchProgress]) -> Judged | None:
     """The main batches that are not drafts, together; None without one."""
-    main = [each for each in track_progress(track) if each.batch.kind == Batch.Kind.MAIN]
+    main = [each for each in batches if each.batch.kind == Batch.Kind.MAIN]
     main = [each for each in main if each.batch.status != Batch.Status.DRAFT]
     if not main:
         return None

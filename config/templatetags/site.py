@@ -140,23 +140,24 @@ def home_of_track(context: template.Context, track: Track) -> dict[str, object]:
 
 @register.inclusion_tag("components/next_step.html", takes_context=True)
 def next_step(context: template.Context, track: Track) -> dict[str, object]:
-    """The next step of a track as a line, for its organizers; nothing for others, and on the page where it leads."""
-    return {"step": _step_of(context, track), "csrf_token": context.get("csrf_token")}
+    """The next step of a track as a line, for its organizers; without a link on the page where it leads."""
+    step = _step_of(context, track)
+    is_here = step is not None and step.leads_to(context["request"].resolver_match)
+    return {"step": step, "is_here": is_here, "csrf_token": context.get("csrf_token")}
 
 
 def _step_of(context: template.Context, track: Track) -> Next | None:
-    """The next step that a page shows."""
-    request = context["request"]
-    organizes = isinstance(request.user, User) and request.user.organizes(track.pk)
-    step = _checklist_of(context, track).next if organizes else None
-    return None if step and step.leads_to(request.resolver_match) else step
+    """The next step of a track, for its organizers."""
+    user = context["request"].user
+    organizes = isinstance(user, User) and user.organizes(track.pk)
+    return _checklist_of(context, track).next if organizes else None
 
 
 @register.simple_tag(takes_context=True)
 def main_style(context: template.Context, address: str) -> str:
-    """The style of the main button of a page of a track: filled, unless the next step leads elsewhere (ADR 75)."""
-    step = _step_of(context, context["track"])
-    return "btn-primary" if step is None or not step.address or step.is_at(address) else "btn-plain"
+    """The style of the main button of a page of a track: filled where the next step leads (ADR 75)."""
+    step, match = _step_of(context, context["track"]), context["request"].resolver_match
+    return "btn-primary" if step is None or step.leads_to(match) or step.is_at(address) else "btn-plain"
 
 
 @register.simple_tag(takes_context=True)

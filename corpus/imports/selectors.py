@@ -6,11 +6,12 @@ from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db.models import Q
 
+from accounts.models import User
 from assay.formats.documents.articles import is_article
 from corpus.collections.selectors import in_words, unfinished_import
 from corpus.images.reading import is_image
@@ -46,13 +47,17 @@ class FileRow(NamedTuple):
 
 @dataclass(frozen=True)
 class ImportPage:
-    """`counts` are those of the collection after the import; `n_orphans` answers have no question in it."""
+    """`counts` are those of the collection after the import; `n_orphans` answers have no question in it.
+
+    `own_track` is the newest track of the reader whose runs search the collection.
+    """
 
     job: Job
     collection: Collection | None
     files: list[FileRow]
     counts: list[str]
     n_orphans: int
+    own_track: Any
 
 
 def interrupted_import(collection: Collection, locations: AnyCollection[str]) -> Job | None:
@@ -64,13 +69,16 @@ def interrupted_import(collection: Collection, locations: AnyCollection[str]) ->
     return job if files and all(file.location in locations for file in files) else None
 
 
-def import_page(job: Job) -> ImportPage:
+def import_page(job: Job, user: User) -> ImportPage:
     """The page of an import: its progress, and what was imported from each file."""
+    collection = Collection.objects.filter(
+        Q(imports__job=job) | Q(pk=job.arguments.get("collection_id"))
+    ).first()
+    tracks = collection.tracks.order_by("-pk") if collection else ()
     return ImportPage(
         job=job,
-        collection=Collection.objects.filter(
-            Q(imports__job=job) | Q(pk=job.arguments.get("collection_id"))
-        ).first(),
+        collection=collection,
+        own_track=next((track for track in tracks if user.organizes(track.pk)), None),
         files=[
             FileRow(file, in_words(file.counts), skipped_rows(file)) for file in job.imports.order_by("id")
         ],

@@ -36,7 +36,7 @@ def import_job(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     """One import: its progress, what was imported, and what was skipped and why. Organizers only."""
     get_object_or_404(jobs_for(request.user), pk=job_id)
     job = get_object_or_404(import_jobs(), pk=job_id)
-    return render(request, "corpus/imports/import.html", context_of(selectors.import_page(job)))
+    return render(request, "corpus/imports/import.html", context_of(selectors.import_page(job, request.user)))
 
 
 @read_and_post

@@ -1,19 +1,24 @@
 """The parts that a release of a leaderboard makes visible, and the checks that fail."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Exists, Min, OuterRef, Q
 from django.db.models.functions import Coalesce
+from django.urls import reverse
 
 from assay.formats.text import listed
 from assessment.models import Batch
-from scoring.models import Leaderboard, Qrels
+from pooling.models import Run
+from scoring.models import Leaderboard, Qrels, QrelsEntry
 from scoring.qrels.selectors import runs_to_score
+from tracks.checklist.points import named
 from tracks.models import Track
 from web.confirmation import Check, Confirmation
 from web.pages import counted
 
+UNKNOWN = "unknown-document"  # the code of a warning
 WIDER = [Leaderboard.Release.HIDDEN, Leaderboard.Release.PARTICIPANTS, Leaderboard.Release.PUBLIC]
 
 
@@ -28,6 +33,7 @@ class ReleasePage:
     visible: list[str]
     hidden: list[str]
     hindrances: list[str]
+    remarks: list[Check]
 
     @property
     def question(self) -> Confirmation:
@@ -41,8 +47,13 @@ class ReleasePage:
             button=f"Release to {target}{' anyway' if self.hindrances else ''}",
             back=self.board.get_absolute_url(),
             text="You can hide the leaderboard again, but what people have read or downloaded stays with them.",
-            checks=[Check("look", each) for each in self.hindrances]
-            or [Check("ok", "All checks passed", passed)],
+            checks=[
+                *(
+                    [Check("look", each) for each in self.hindrances]
+                    or [Check("ok", "All checks passed", passed)]
+                ),
+                *self.remarks,
+            ],
             fixed=["The qrels are known: later runs are marked as made after them"],
             changeable=[
                 "Who sees it: the teams, everybody, or nobody",
@@ -141,7 +152,30 @@ def release_page(board: Leaderboard, level: str) -> ReleasePage:
         visible=_visible(board, is_public=is_public),
         hidden=hidden,
         hindrances=hindrances(board),
+        remarks=list(_remarks(board)),
     )
+
+
+def _remarks(board: Leaderboard) -> Iterator[Check]:
+    """Yield what people will ask about the results. It needs no reason. Two queries."""
+    track, qrels = board.track, board.qrels
+    link = ("", qrels.get_absolute_url(), "Qrels")
+    if n := qrels.report.get("unjudged", {}).get("n", 0):
+        yield Check("look", f"{counted(n, 'unit of the pool is,units of the pool are')} unjudged", *link)
+    graded = QrelsEntry.objects.filter(qrels=qrels, topic=OuterRef("code"))
+    without = list(track.topics.exclude(Exists(graded)).values_list("code", flat=True))
+    if without:
+        n_topics = counted(len(without), "topic has,topics have")
+        yield Check("look", f"{n_topics} no qrels and no effect on any mean: {named(without)}", *link)
+    runs = Run.objects.filter(evaluations__leaderboard=board).order_by("tag")
+    warnings = {tag: each for tag, each in runs.values_list("tag", "report__warnings") if each}
+    unknown = sum(each["n"] for of_run in warnings.values() for each in of_run if each["code"] == UNKNOWN)
+    if warnings:
+        detail = (
+            f"{counted(unknown, 'line')} with documents that the collection does not have." if unknown else ""
+        )
+        label = f"{counted(len(warnings), 'run has,runs have')} warnings: {named(list(warnings))}"
+        yield Check("look", label, detail, reverse("pooling:runs", args=[track.slug]), "Runs")
 
 
 def _audience(track: Track, *, is_public: bool) -> str:

@@ -1,6 +1,6 @@
 """The checklist of a campaign, and its next step: one rule for every page. Decision: ADR 75."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -28,6 +28,10 @@ class Next(NamedTuple):
     detail: str = ""
     address: str = ""
     is_form: bool = False
+
+    @property
+    def label(self) -> str:
+        return {Kind.WAIT: "Now", Kind.DONE: "Done"}.get(self.kind, "Next")
 
     def leads_to(self, match: ResolverMatch | None) -> bool:
         """Return whether a page is where the step leads, so that it needs no button."""
@@ -62,6 +66,10 @@ class PhasePoints:
     def is_done(self) -> bool:
         return not self.n_left
 
+    @property
+    def needs_look(self) -> bool:
+        return any(point.problems for point in self.points)
+
     @cached_property
     def waiting(self) -> Point | None:
         """The first required point that is not done."""
@@ -79,7 +87,21 @@ class Checklist:
     @property
     def problems(self) -> list[Problem]:
         """Everything to look at, each with the page that solves it."""
-        return [problem for phase in self.phases for problem in _problems(phase, looks=True)]
+        return [problem for phase in self.phases for problem in _problems(phase)]
+
+    def with_looks(self) -> "Checklist":
+        """The checklist with the problems that take queries."""
+        phases = [
+            replace(
+                phase,
+                points=[
+                    point._replace(problems=(*point.problems, *point.look()), look=tuple)
+                    for point in phase.points
+                ],
+            )
+            for phase in self.phases
+        ]
+        return replace(self, phases=phases)
 
 
 def _path(address: str) -> str:
@@ -130,8 +152,11 @@ def _next(phases: list[PhasePoints]) -> Next:
             return Next(Kind.DO, point.action, point.detail, point.address, point.is_form)
     if not required:
         return _last(phases[-1])
-    waits = [point.waits for point in required if point.waits]
-    return Next(Kind.WAIT, waits[0] if waits else required[0].state, " ".join(waits[1:]))
+    waiting = [point for point in required if point.waits]
+    if not waiting:
+        return Next(Kind.WAIT, required[0].state)
+    text, *others = dict.fromkeys(point.waits for point in waiting)
+    return Next(Kind.WAIT, text, " ".join([*others, waiting[0].detail]).strip())
 
 
 def _last(results: PhasePoints) -> Next:
@@ -152,9 +177,9 @@ def _is_of(step: Next, point: Point) -> bool:
     return (step.text, step.address) == (point.action, point.address) or (step.text, step.detail) in repairs
 
 
-def _problems(phase: PhasePoints, *, looks: bool = False) -> list[Problem]:
+def _problems(phase: PhasePoints) -> list[Problem]:
     return [
         problem._replace(address=problem.address or point.address)
         for point in phase.points
-        for problem in (*point.problems, *(point.look() if looks else ()))
+        for problem in point.problems
     ]

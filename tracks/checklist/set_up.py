@@ -69,14 +69,16 @@ def collection(campaign: Campaign) -> Iterator[Point]:
     is_ready = track.collection.status == Collection.Status.READY
     is_importing = track.collection.status == Collection.Status.IMPORTING
     imports = reverse("corpus:collection_imports", args=[track.collection.slug])
+    start = f"{reverse('corpus:start_import')}?collection={track.collection.pk}"
     state = f"{track.collection} is {track.collection.get_status_display()}."
     yield Point(
         "Collection",
         str(track.collection),
-        imports,
+        imports if is_ready or is_importing else start,
         is_ready,
         () if is_ready else (Problem(state),),
         action="Import files",
+        detail="" if is_importing else f"{track.collection} has no documents yet, so no run can be checked.",
         waits=state if is_importing else "",
     )
     if campaign.protocol.unit == "visually-distinct-formula":

@@ -3,6 +3,8 @@
 from typing import Any, ClassVar, cast
 
 from django import forms
+from django.urls import reverse
+from django.utils.html import format_html
 
 from accounts.models import User
 from corpus.collections.selectors import collections_for
@@ -32,6 +34,10 @@ class TrackForm(StyledForm, forms.ModelForm[Track]):
         if user is not None:
             for name in ("collection", "topic_collection"):
                 cast("forms.ModelChoiceField[Collection]", self.fields[name]).queryset = collections_for(user)
+            if user.may_create and "collection" in self.fields:
+                self.fields["collection"].help_text += format_html(
+                    ' Is it missing? <a href="{}">Import it</a> first.', reverse("corpus:start_import")
+                )
         if self.instance.pk and self.instance.status != Track.Status.DRAFT:
             for name in FIXED_ONCE_OPENED & set(self.fields):
                 del self.fields[name]

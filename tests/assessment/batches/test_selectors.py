@@ -149,7 +149,7 @@ def test_judging_page_takes_the_same_queries_for_many_batches(scene: Scene, orga
 
 
 def test_batch_is_opened_and_closed_on_its_page(scene: Scene, organizer: Client) -> None:
-    organizer.post(reverse("assessment:close", args=[scene.batch.pk]))
+    organizer.post(reverse("assessment:close", args=[scene.batch.pk]), {"remarks": "1"})
     scene.batch.refresh_from_db()
     assert scene.batch.status == "closed"
 

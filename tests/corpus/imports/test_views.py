@@ -170,6 +170,18 @@ def test_page_of_an_import_names_the_format_in_words(organizer: Client) -> None:
     assert "formulas-latex" not in page
 
 
+def test_import_leads_on_to_the_track_that_waits_for_the_collection(organizer: Client) -> None:
+    address = start(organizer, slug="math", upload=upload())["Location"]
+    jobs.run(Job.objects.get().pk)
+    alone = organizer.get(address).content.decode()
+    track = make_track(collection=Collection.objects.get())
+
+    page = organizer.get(address).content.decode()
+
+    assert "Create a track" in alone
+    assert f'class="btn btn-primary" href="{track.get_absolute_url()}">Go on with' in page
+
+
 def test_page_of_a_failed_import_shows_the_error(organizer: Client) -> None:
     response = start(organizer, slug="math", upload=upload(POSTS[:-3]))
     jobs.run(Job.objects.get().pk)

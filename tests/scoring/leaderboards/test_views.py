@@ -15,10 +15,11 @@ from assessment.batches import services as batch_services
 from assessment.models import Batch
 from jobs import services as jobs
 from participation.teams import services as team_services
-from pooling.models import Pool
+from pooling.models import Pool, Run
 from pooling.runs import changes as run_changes
 from scoring.models import Evaluation, Leaderboard, Qrels
 from scoring.qrels import forms as qrels_forms
+from scoring.qrels import services as qrels_services
 from tests.helpers.judging import make_machine
 from tests.helpers.qrels_pages import digest_in
 from tests.scoring.conftest import QRELS, Scene
@@ -294,6 +295,26 @@ def test_an_organizer_freezes_scores_and_releases(scored: Scene) -> None:
         assert text in check
     assert "now visible to the track" in released.content.decode()
     assert "Your runs are marked" in text_of(client_of(scored, "member"), board.get_absolute_url())
+
+
+def test_release_page_names_what_the_results_lack(scene: Scene) -> None:
+    """Unjudged units of the pool, topics without qrels, warnings and unknown documents of runs. None needs a reason."""
+    run = scene.submit(scene.ours, "good", "10 é 9")
+    warning = {"code": "unknown-document", "severity": "warning", "message": "m", "accepted": "a", "n": 3}
+    Run.objects.filter(pk=run.pk).update(report=run.report | {"warnings": [warning]})
+    track_services.close(track=scene.track)
+    batch_services.close(batch=scene.judged("high", "low"))
+    board = scene.leaderboard(qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer))
+    client, address = client_of(scene, "organizer"), reverse("scoring:release", args=[board.pk])
+
+    shown = text_of(client, f"{address}?level=public")
+    released = client.post(address, {"level": "public"})
+
+    assert "7 units of the pool are unjudged" in shown
+    assert "2 topics have no qrels and no effect on any mean: A.2, A.10" in shown
+    assert "1 run has warnings: good" in shown
+    assert "3 lines with documents that the collection does not have." in shown
+    assert released.status_code == 302
 
 
 def test_a_refusal_to_freeze_is_shown_on_the_form(scene: Scene) -> None:

@@ -103,7 +103,7 @@ def test_corrected_version_and_the_earlier_one_name_each_other_on_pages_boards_a
     assert (hidden.status_code, answer.status_code) == (403, 302)
     release = client.get(reverse("scoring:release", args=[board.pk]), {"level": "public"}).content.decode()
     assert "Both name the correction: Grades were swapped." in release
-    assert points(scored.track)["Release"].problems[-1].action == "Release to everybody"
+    assert points(scored.track)["Newer leaderboard"].problems[-1].action == "Release to everybody"
     old_board = Leaderboard.objects.get(qrels=old)
     assert "Superseded by" not in Client().get(old.get_absolute_url()).content.decode(), "2 is not released"
     pages = [client.get(each.get_absolute_url()).content.decode() for each in (old, new, old_board, board)]
@@ -145,7 +145,7 @@ def test_run_that_was_submitted_after_the_qrels_were_known_is_marked_on_every_bo
     scored.submit(scored.ours, "late", "10 9")
     second = scored.leaderboard(first.qrels)
     newer = scored.leaderboard(scored.qrels(b"A.1 0 10 2\n"))
-    look = points(scored.track)["Release"].problems[-1]
+    look = points(scored.track)["Newer leaderboard"].problems[-1]
     client = client_of(scored.organizer)
 
     before = client.get(first.get_absolute_url()).content.decode()

@@ -185,8 +185,14 @@ def test_no_filled_button_contradicts_the_next_step(scene: Scene) -> None:
     scene.submit(scene.ours, "good", "10 é 9")
     track_services.close(track=track)
     wrong += contradictions(scene.organizer, track)
-    batch_services.close(batch=scene.judged(*NINE))
-    scene.leaderboard(qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer))
+    batch = scene.judged("high")
+    wrong += contradictions(scene.organizer, track)  # a wait
+    batch_services.close(batch=batch)
+    board = scene.leaderboard(qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer))
+    wrong += contradictions(scene.organizer, track)
+    leaderboard_services.release(leaderboard=board, level="public", by=scene.organizer)
+    make_archive(track, scene.organizer)
+    assert following(track).kind == Kind.DONE
     wrong += contradictions(scene.organizer, track)
     assert "\n".join(wrong) == ""
 
@@ -196,7 +202,7 @@ def contradictions(user: User, track: Track) -> list[str]:
     client, step, wrong = Client(), following(track), []
     client.force_login(user)
     pages = {resolve(track.get_absolute_url()).view_name: track.get_absolute_url()}
-    seen: set[str] = set()
+    seen = {"publishing:archive_file"}
     while new := pages.keys() - seen:
         address = pages[min(new)]
         seen.add(min(new))
@@ -208,7 +214,10 @@ def contradictions(user: User, track: Track) -> list[str]:
         for link in page.xpath("//div[contains(@class, 'frame')]//a[not(@download)]/@href"):
             with suppress(Resolver404):
                 pages.setdefault(resolve(urlsplit(link).path).view_name, link)
-        if page.xpath("//section[@aria-label='Next step']//*[self::a or self::button]"):
+        is_home_or_question = page.xpath("//*[@id='next' or @id='confirm']")
+        if not is_home_or_question and not page.xpath("//section[@aria-label='Next step']"):
+            wrong.append(f"{address}: no next step")
+        if not is_home_or_question and not step.leads_to(response.resolver_match):
             wrong += [f"{address}: {each}" for each in filled_otherwise(page, step)]
     assert len(pages) > 30
     return wrong
@@ -244,6 +253,55 @@ def test_assessor_who_quits_leaves_topics_that_the_next_step_gives_away(scene: S
     assert "all judged" not in home
     assert '<span class="over">Judged</span><span class="big">6</span>' in progress
     assert "Give 1 topic to assessors" in page_of(scene.organizer, step.address)
+
+
+def test_batch_with_unjudged_units_is_closed_by_who_accepts_that(scene: Scene) -> None:
+    client = Client()
+    client.force_login(scene.organizer)
+    batch = scene.batch({scene.ada: ["A.1", "A.2"], scene.bob: ["A.10"]})
+    scene.judge(batch, scene.ada, "high", "low")
+    address = f"/judge/batches/{batch.pk}/close/"
+
+    open_page, question = (page_of(scene.organizer, each) for each in (batch.get_absolute_url(), address))
+    refused = client.post(address)
+    batch.refresh_from_db()
+    assert (refused.status_code, batch.status) == (422, "open")
+    client.post(address, {"remarks": "1"})
+    home = page_of(scene.organizer, scene.track.get_absolute_url())
+
+    assert f'href="{address}">Close batch</a>' in open_page
+    assert "7 of 9 units are unjudged" in question
+    assert "ada 4, bob 3" in question
+    batch.refresh_from_db()
+    assert batch.status == "closed"
+    assert points(scene.track)["Main judging"].is_done
+    assert f"{batch.name} is closed with 22 % judged: 7 of 9 units have no judgment." in home
+    assert re.search(r'<h2>Judging</h2>\s*<span class="chip gold">', home)
+
+
+def test_several_open_batches_are_one_sentence_with_their_names_below(scene: Scene) -> None:
+    main = scene.judged("high")
+    dual = scene.batch({scene.bob: ["A.1"]}, kind=Batch.Kind.DUAL)
+
+    step = following(scene.track)
+
+    assert step[:2] == (Kind.WAIT, "Judging goes on: 1 of 12 units.")
+    assert step.detail == f"By batch: {main} 1 of 9, {dual} 0 of 3."
+    assert step.label == "Now"
+
+
+def test_newer_leaderboard_that_is_not_released_comes_before_the_archive(scene: Scene) -> None:
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=scene.track)
+    batch_services.close(batch=scene.judged(*NINE))
+    scene.leaderboard(scene.qrels(), release="public")
+
+    newer = scene.leaderboard(qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer))
+
+    step = following(scene.track)
+    assert step[:2] == (Kind.DO, "Release to everybody")
+    assert step.address == f"{newer.get_absolute_url()}release/?level=public"
+    assert "not the one against version 2" in step.detail
 
 
 def test_draft_batch_next_to_another_one_is_no_step(scene: Scene) -> None:
@@ -379,7 +437,9 @@ def test_no_page_links_to_itself_as_the_next_step() -> None:
         client.get(each).content.decode() for each in (address, reverse("tracks:topics", args=[track.slug]))
     )
 
-    assert 'aria-label="Next step"' not in there
+    assert re.search(
+        r'aria-label="Next step">\s*<span class="over">Next</span>\s*<span>Add people</span>', there
+    )
     assert f'href="{address}">Add people</a>' in elsewhere
 
 
