@@ -126,7 +126,7 @@ register(
         "assessment:judging",
         Section.JUDGING,
         1,
-        "batch delete_batch new_batch edit_batch plan change_plan batch_link revoke_link new_training new_dual "
+        "batch close delete_batch new_batch edit_batch plan change_plan batch_link revoke_link new_training new_dual "
         "checks gold export imports import",
         Batch.objects.filter(pool__track=OuterRef("pk")).annotate(track=F("pool__track")),
         tab=6,

@@ -46,7 +46,7 @@ def _remarks(progress: BatchProgress) -> Iterator[Check]:
             "look",
             f"{progress.total - progress.judged:,} of {counted(progress.total, 'unit')} are unjudged",
             (in_qrels if batch.kind == Batch.Kind.MAIN else "")
-            + (f"Left to {named(people)}." if people else ""),
+            + (f"Left: {named(people)}." if people else ""),
             address,
             "Progress",
         )

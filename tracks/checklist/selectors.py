@@ -66,10 +66,6 @@ class PhasePoints:
     def is_done(self) -> bool:
         return not self.n_left
 
-    @property
-    def needs_look(self) -> bool:
-        return any(point.problems for point in self.points)
-
     @cached_property
     def waiting(self) -> Point | None:
         """The first required point that is not done."""
