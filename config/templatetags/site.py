@@ -224,8 +224,8 @@ def run_format(name: str) -> str:
 
 @register.filter
 def measure_title(name: str) -> str:
-    """A measure in words."""
-    return parse_measure(name).title
+    """A measure in words, without the set of qrels that may be before a colon."""
+    return parse_measure(name.rpartition(":")[2]).title
 
 
 @register.filter
