@@ -1,7 +1,7 @@
 """The first page for visitors, the list of tracks, and where a user's work is."""
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from html import unescape
 from math import inf
@@ -31,7 +31,7 @@ from tracks.markdown import after_first_paragraph, plain_html
 from tracks.models import Deadline, Milestone, SitePage, Topic, Track
 from tracks.pages.selectors import PageText, page_text
 from tracks.tracks.selectors import tracks_for
-from web.times import time_left
+from web.times import AOE, time_left, zone_of
 
 MAX_RESULTS = 4  # published leaderboards with bars on the first page
 MIN_FILTERED = 10  # tracks from which a list can be searched
@@ -107,7 +107,7 @@ class ListedTrack:
     @cached_property
     def milestone(self) -> Milestone | None:
         """The first milestone that is not over."""
-        today = datetime.now(UTC).date()
+        today = datetime.now(zone_of(AOE)).date()
         coming = (each for each in self.track.milestones.all() if (each.ends_on or each.starts_on) >= today)
         return next(coming, None)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from enum import StrEnum
 
 from django.utils.translation import gettext, gettext_noop
@@ -38,13 +38,16 @@ class Date:
     place: Place = Place.COMING
 
 
-def timeline(track: Track, now: datetime) -> list[Date]:
-    """The dates of a track, earliest first. The first one that is not over comes next. Two queries at most."""
+def timeline(track: Track, now: datetime, *, has_results: bool = False) -> list[Date]:
+    """The dates of a track, earliest first. Two queries at most.
+
+    The first one that is not over comes next, unless the results are released: then nobody waits for a date.
+    """
     rules = track.protocol.parsed.runs
     deadlines = [each for each in track.deadlines.all() if not is_void(each, track, now)]
     dates = [*_of_deadlines(deadlines, rules), *map(_of_milestone, track.milestones.all())]
     dates.sort(key=lambda date: (date.moment, date.title))
-    coming = next((date for date in dates if date.ends > now), None)
+    coming = None if has_results else next((date for date in dates if date.ends > now), None)
     return [_placed(date, coming, now) for date in dates]
 
 
@@ -60,8 +63,8 @@ def _placed(date: Date, coming: Date | None, now: datetime) -> Date:
         return replace(date, place=Place.PAST)
     if date is not coming:
         return date
-    seconds = (date.moment - now).total_seconds()
-    return replace(date, place=Place.NOW, left=times.time_left(seconds) if seconds > 0 else "")
+    left = times.time_left((date.moment - now).total_seconds()) if date.is_exact else ""
+    return replace(date, place=Place.NOW, left=left)
 
 
 def _of_deadlines(deadlines: Iterable[Deadline], rules: RunRules) -> Iterator[Date]:
@@ -88,7 +91,9 @@ def _text(moment: datetime, zone: str) -> str:
 
 
 def _of_milestone(milestone: Milestone) -> Date:
-    """A milestone is over when its last day is over everywhere."""
-    starts = datetime.combine(milestone.starts_on, time.min, UTC)
-    last = datetime.combine(milestone.ends_on or milestone.starts_on, time.min, times.zone_of(times.AOE))
+    """A milestone begins and ends with its days everywhere, so it comes after a deadline of the day before."""
+    starts, last = (
+        datetime.combine(day, time.min, times.zone_of(times.AOE))
+        for day in (milestone.starts_on, milestone.ends_on or milestone.starts_on)
+    )
     return Date(milestone.title, milestone.days, starts, last + timedelta(days=1))

@@ -37,6 +37,28 @@ def test_dates_are_in_order_and_the_first_that_is_not_over_is_next() -> None:
     assert dates[2].note == "late runs until 2036-05-09 01:00 AoE"
 
 
+def test_milestone_comes_after_a_deadline_of_the_day_before_in_any_zone() -> None:
+    track = make_track()
+    Milestone.objects.create(track=track, title="Judging", starts_on=date(2036, 5, 10))
+    Deadline.objects.create(track=track, closes_at=datetime(2036, 5, 10, 11, 59, tzinfo=UTC), zone="AoE")
+
+    dates = timeline(track, now=at(7))
+
+    assert [(each.title, each.days, each.place.name) for each in dates] == [
+        ("Runs due", "2036-05-09 23:59 AoE", "NOW"),
+        ("Judging", "2036-05-10", "COMING"),
+    ]
+
+
+def test_no_date_is_next_once_the_results_are_released() -> None:
+    track = make_track(status=Track.Status.CLOSED)
+    Milestone.objects.create(track=track, title="Workshop", starts_on=date(2036, 6, 1))
+
+    (waiting,), (released,) = timeline(track, now=at(7)), timeline(track, now=at(7), has_results=True)
+
+    assert [waiting.place.name, released.place.name] == ["NOW", "COMING"]
+
+
 def test_milestone_is_next_until_its_last_day_is_over_everywhere() -> None:
     track = make_track()
     Milestone.objects.create(
@@ -48,7 +70,7 @@ def test_milestone_is_next_until_its_last_day_is_over_everywhere() -> None:
     )
 
     assert [each.place.name for each in (during, before_its_end, after)] == ["NOW", "NOW", "PAST"]
-    assert during.left == "", "it has begun"
+    assert during.left == "", "a milestone has no time of the day"
 
 
 def test_deadline_of_a_track_that_was_closed_earlier_is_left_out() -> None:
