@@ -29,8 +29,8 @@ from tracks.agreements.selectors import has_accepted
 from tracks.deadlines.timeline import Date, timeline
 from tracks.downloads.selectors import Offer, offers
 from tracks.markdown import after_first_paragraph, plain_html
-from tracks.models import Track
-from web.pages import site_of
+from tracks.models import Download, Track
+from web.pages import counted, site_of
 
 NAMED_CONTENTS = 2  # counts of the collection: the first ones are of documents
 
@@ -108,8 +108,8 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
         user = AnonymousUser()
     (listed,) = listed_tracks(user, Track.objects.filter(pk=track.pk))
     lead, rest = after_first_paragraph(plain_html(track.description))
-    dates, organizers = timeline(listed.track, timezone.now()), _organizers(track)
-    result = _result(user, Q(track=track))
+    result, organizers = _result(user, Q(track=track)), _organizers(track)
+    dates = timeline(listed.track, timezone.now(), has_results=result is not None)
     others = Q(track__collection=track.collection_id) & ~Q(track=track)
     return PublicPage(
         track=track,
@@ -119,7 +119,7 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
         rest=SafeString(rest.strip()),
         contents=in_words(track.collection.counts)[:NAMED_CONTENTS] if track.collection else [],
         dates=dates,
-        offers=offers(user, track),
+        offers=[*offers(user, track), *_offered_qrels(result)],
         may_fetch=has_accepted(user, track),
         facts=_facts(track.protocol.parsed),
         kinds=_kinds(track.protocol.parsed.runs),
@@ -165,6 +165,17 @@ def _result(user: AnyUser, of: Q) -> Summary | None:
     released = leaderboards_for(user).exclude(release=Leaderboard.Release.HIDDEN)
     boards = released.filter(of, status=Leaderboard.Status.READY).defer("statistics", "qrels__report")
     return next(iter(summaries_of(boards.order_by("-pk")[:1])), None)
+
+
+def _offered_qrels(result: Summary | None) -> list[Offer]:
+    """The qrels of a released leaderboard, which its readers may see."""
+    if result is None:
+        return []
+    board, qrels = result.board, result.board.qrels
+    description = f"{counted(qrels.n_judged, 'unit')}, {counted(qrels.n_topics, 'topic')}"
+    audiences = Download.Audience
+    audience = audiences.EVERYONE if board.release == Leaderboard.Release.PUBLIC else audiences.TEAMS
+    return [Offer("", description, None, audience.label, "Qrels", qrels.get_absolute_url())]
 
 
 def _organizers(track: Track) -> list[str]:

@@ -13,16 +13,17 @@ from scoring.leaderboards.rows import BoardRow, Gain
 from scoring.models import Leaderboard, MeasureStatistics
 
 WIDTH, EDGE = 160, 4  # of the drawing of an interval, and of its axis from its ends
+ENDS = (0.1, 0.2, 0.5, 1)  # of the axis of a column
 STEPS = 5  # of color
 MOST_TOPICS = 30  # in the table by topic
 MOST_RUNS = 40
 
 
 class Axis(NamedTuple):
-    """The values at the ends of the drawings of a column: 0 and 1, unless a value or an interval goes beyond."""
+    """The values at the ends of the drawings of a column: 0 and the next of some round values above its own."""
 
     low: int
-    high: int
+    high: float
     reference: int | None = None  # where the strongest baseline is
 
     def x(self, value: float) -> int:
@@ -51,7 +52,8 @@ def axis_of(rows: Sequence[BoardRow], column: int, gain: Gain | None) -> Axis:
     cells = [row.cells[column] for row in rows]
     ends = [float(end) for cell in cells for end in (cell.low, cell.high) if end]
     values = [*ends, *(cell.value for cell in cells)]
-    axis = Axis(floor(min([0.0, *values])), ceil(max([1.0, *values])))
+    most = max(values, default=0.0)
+    axis = Axis(floor(min([0.0, *values])), next((end for end in ENDS if most <= end), ceil(most)))
     return axis._replace(reference=axis.x(gain.baseline.cells[column].value)) if gain else axis
 
 

@@ -355,8 +355,8 @@ def _columns(board: Leaderboard, key: str, sort: str) -> list[Column]:
     if board.has_shares:
         if "judged@10" not in board.measures:
             labels["judged"] = "judged@10"
-        labels["unjudged"] = "Unjudged"
-    labels["missing"] = "Missing"
+        labels["unjudged"] = "Unjudged share"
+    labels["missing"] = "Missing topics"
     titles = {name: parse_measure(name).title for name in board.measures} | {
         "kind": "the kind of run; in parentheses, the other kind that it is pooled as",
         "judged": "share of the top 10 ranks that is judged",

@@ -27,12 +27,16 @@ class Bar(NamedTuple):
 
 @dataclass(frozen=True)
 class Summary:
-    """The best run of each team by the first measure. A full bar is `most`: 1, or more if a mean is larger."""
+    """The best run of each team by the first measure. A full bar is `most`: 1, or more if a mean is larger.
+
+    `n_bars` would be the number of bars if all were shown.
+    """
 
     board: Leaderboard
     measure: str
     bars: list[Bar]
     most: float
+    n_bars: int
 
 
 def summaries_of(boards: Collection[Leaderboard]) -> list[Summary]:
@@ -53,12 +57,16 @@ def summaries_of(boards: Collection[Leaderboard]) -> list[Summary]:
 
 
 def _summary(board: Leaderboard, rows: list[tuple[str, str, str, float]]) -> Summary:
-    bars = _bars(board.track.protocol.parsed.runs, rows)
-    return Summary(board, next(iter(board.measures), ""), bars, max([1.0, *(bar.value for bar in bars)]))
+    bars, n_bars = _bars(board.track.protocol.parsed.runs, rows)
+    most = max([1.0, *(bar.value for bar in bars)])
+    return Summary(board, next(iter(board.measures), ""), bars, most, n_bars)
 
 
-def _bars(rules: RunRules, rows: list[tuple[str, str, str, float]]) -> list[Bar]:
-    """The best teams, and the strongest baseline also if it is not among the best. `rows` begin with the best run."""
+def _bars(rules: RunRules, rows: list[tuple[str, str, str, float]]) -> tuple[list[Bar], int]:
+    """The best teams, the strongest baseline also if it is not among the best, and the number with all others.
+
+    `rows` begin with the best run.
+    """
     best: dict[str, tuple[str, float, bool]] = {}
     for team, tag, kind, value in rows:
         is_baseline = rules.kind(kind).baseline
@@ -66,7 +74,8 @@ def _bars(rules: RunRules, rows: list[tuple[str, str, str, float]]) -> list[Bar]
     shown_runs, baseline = [*best.values()][:SHOWN], best.get("")
     if baseline is not None and baseline not in shown_runs:
         shown_runs[-1] = baseline
-    return [
+    bars = [
         Bar(name, value, shown(value), "base" if is_baseline else "" if place else "first")
         for place, (name, value, is_baseline) in enumerate(shown_runs)
     ]
+    return bars, len(best)

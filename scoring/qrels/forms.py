@@ -64,7 +64,7 @@ class FreezeForm(StyledForm):
         label="Topics to leave out",
         max_length=5_000,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="One on a line, with the reason: <kbd>A.12 can be read in two ways</kbd>. The judgments stay. "
+        help_text="One on a line, with the reason: <code>A.12 can be read in two ways</code>. The judgments stay. "
         "Everybody who sees the version reads the reason.",
     )
 

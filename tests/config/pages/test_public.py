@@ -108,6 +108,8 @@ def test_visitor_sees_results_only_when_they_are_public(scored: Scene) -> None:
     assert ">Results</h2>" not in pages["visitor"]
     assert "bar first" in pages["member"]
     assert "Judged units" in public
+    assert f'<a href="{qrels.get_absolute_url()}"' in public.partition(">Data</h2>")[2]
+    assert qrels.get_absolute_url() not in pages["visitor"]
     assert re.search(r"<bdi>Ours</bdi></span> <progress ", public)
 
 

@@ -66,6 +66,22 @@ def test_interval_is_drawn_from_its_numbers(scored: Scene, board: Leaderboard) -
     assert f'class="m-ref" x1="{page.axis.reference}"' in drawing[0]
 
 
+@pytest.mark.parametrize(
+    ("value", "high", "ends"),
+    [(0.07, "0.0900", (0, 0.1)), (0.07, "0.1400", (0, 0.2)), (0.3, "", (0, 0.5)), (3.5, "4.2", (0, 5))],
+)
+def test_axis_ends_at_the_next_round_value(
+    scored: Scene, board: Leaderboard, value: float, high: str, ends: tuple[int, float]
+) -> None:
+    row = leaderboard_page(scored.organizer, board).rows[0]
+    cell = row.cells[0]._replace(value=value, low="0.0100" if high else "", high=high)
+
+    axis = marks.axis_of([row._replace(cells=[cell])], 0, None)
+
+    assert axis[:2] == ends
+    assert axis.x(value) == round(4 + 152 * value / ends[1])
+
+
 def test_values_by_topic_have_five_steps(scored: Scene, board: Leaderboard) -> None:
     page = leaderboard_page(scored.organizer, board)
     text = page_of(board)

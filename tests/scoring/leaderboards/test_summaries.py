@@ -1,6 +1,7 @@
 """The best runs of leaderboards as a few bars."""
 
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from participation.teams import services as team_services
@@ -24,6 +25,8 @@ def test_summary_has_the_best_run_of_each_team_and_the_strongest_baseline(scored
     board = scored.leaderboard(release="public")
 
     assert names_of(board) == [("Ours", "first"), ("Team 0", ""), ("poor", "base")]
+    page = " ".join(Client().get(scored.track.get_absolute_url()).content.decode().split())
+    assert "of the best run of each team, 3 topics; 3 of 5 shown" in page
 
 
 def test_disqualified_run_is_in_no_summary(scored: Scene) -> None:
