@@ -113,11 +113,13 @@ def countable(noun: str) -> str:
 
 
 def size(n_bytes: int) -> str:
-    """`1,024 MB`, `0.3 MB`, `12 kB`: kilobytes are rounded up, so that only an empty file has none."""
+    """`1.5 GB`, `512 MB`, `0.3 MB`, `12 kB`: kilobytes are rounded up, so that only an empty file has none."""
     if n_bytes < MEGABYTE / 10:
         return f"{-(-n_bytes // 1024)} kB"
     megabytes = n_bytes / MEGABYTE
-    return f"{megabytes:,.0f} MB" if megabytes >= 100 else f"{megabytes:.1f} MB"
+    if megabytes >= 1024:
+        return f"{megabytes / 1024:,.1f} GB"
+    return f"{megabytes:.0f} MB" if megabytes >= 100 else f"{megabytes:.1f} MB"
 
 
 def hours(n: float | None) -> str:

@@ -11,6 +11,7 @@ from assay.pools.statistics import partly_shown
 from assay.pools.strategies import beyond_limit
 from assay.preferences.votes import Vote, as_lines
 from assay.protocols.schema import RunRules
+from assay.tables import natural
 from jobs.models import Job
 from pooling.models import Pool, PoolRun, Run
 from tracks.models import Track
@@ -202,6 +203,7 @@ def pool_page(pool: Pool) -> PoolPage:
     gone = gone.select_related("team").defer("report")
     disqualified = [run for run in gone if run.status == Run.Status.DISQUALIFIED]
     by_topic = [(topic["topic"], topic["n"]) for topic in statistics["topics"]]
+    by_topic.sort(key=lambda row: natural(row[0]))
     numbers, n = [n for _, n in by_topic], statistics["n"]
     n_near_duplicates = None
     if pool.protocol.parsed.pool.near_duplicate_overlap is not None and "members" in statistics:

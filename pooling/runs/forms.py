@@ -52,10 +52,14 @@ class RunForm(StyledForm):
         self.row, rules = row, track.protocol.parsed.runs
         teams = team_selectors.teams_of(user, track)
         team = cast(forms.ModelChoiceField[Team], self.fields["team"])
-        if teams.count() > 1:
+        first, second = [*teams[:2], None, None][:2]
+        if second is not None:
             team.empty_label = "Choose the team"
         elif row != "1":
             del self.fields["team"]
+        else:
+            team.widget = forms.HiddenInput()
+            self.initial["team"] = self.only_team = first
         team.queryset = teams
         earlier = [(run.tag, f"{run.tag} ({run.team})") for run in submitted_runs(teams)]
         if earlier:

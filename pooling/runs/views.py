@@ -39,7 +39,7 @@ from tracks.tracks.selectors import track_or_404
 from web.confirmation import confirmation_page
 from web.downloads import download, stored_file
 from web.forms import CompareForm
-from web.pages import context_of, numbers_in, read_and_post
+from web.pages import context_of, counted, numbers_in, read_and_post
 from web.times import arrived_at
 
 
@@ -175,7 +175,11 @@ def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     run = answers[0].run
     if len(answers) > 1 or run is None:
         return _page(request, track, forms, answers)
-    messages.success(request, f"{run.tag} is submitted for {run.team}.")
+    if n_warnings := len(run.report["warnings"]):
+        warnings = counted(n_warnings, "warning")
+        messages.warning(request, f"{run.tag} is submitted for {run.team}, with {warnings}: see the report.")
+    else:
+        messages.success(request, f"{run.tag} is submitted for {run.team}.")
     if request.headers.get("HX-Request"):
         return HttpResponse(headers={"HX-Redirect": run.get_absolute_url()})
     return redirect(run)

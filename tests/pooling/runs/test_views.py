@@ -160,7 +160,7 @@ def test_broken_uploads_get_a_report_and_store_nothing(scene: Scene, as_: Any) -
     for code, page in pages.items():
         assert page.status_code == 200, code
         assert "was not accepted" in page.content.decode(), code
-        assert ">Accepted</th>" in page.content.decode(), code
+        assert "Accepted: " in page.content.decode(), code
     assert "The submitted file is empty" in empty.content.decode()
     assert not Run.objects.exists()
     assert scene.files() == []
@@ -503,11 +503,32 @@ def test_withdrawal_after_the_close_is_a_conflict(scene: Scene, run: Run, as_: A
     assert "Runs of ARQ can no longer be withdrawn: the track is closed." in response.content.decode()
 
 
+def test_submission_page_of_a_closed_track_has_no_form(scene: Scene, as_: Any) -> None:
+    address = reverse("pooling:submit", args=[scene.track.slug])
+    opened = as_(scene.member).get(address).content.decode()
+    Track.objects.filter(pk=scene.track.pk).update(status=Track.Status.CLOSED)
+
+    closed = as_(scene.member).get(address).content.decode()
+
+    assert [page.count('id="run-form"') for page in (opened, closed)] == [1, 0]
+    assert "You cannot submit runs now: the track is closed." in closed
+    assert "Format of a run" in closed
+
+
+def test_member_of_one_team_does_not_choose_it(scene: Scene, as_: Any) -> None:
+    page = as_(scene.member).get(reverse("pooling:submit", args=[scene.track.slug])).content.decode()
+
+    assert f'<input type="hidden" name="team" value="{scene.ours.pk}"' in page
+    assert f"Team: <strong>{scene.ours}</strong>" in page
+
+
 def test_run_page_shows_its_warnings(scene: Scene, as_: Any) -> None:
-    upload(as_(scene.member), scene, GOOD.replace(b"\n", b"\r\n"))
+    client = as_(scene.member)
+    upload(client, scene, GOOD.replace(b"\n", b"\r\n"))
 
-    page = as_(scene.member).get(f"/runs/{Run.objects.get().pk}/").content.decode()
+    page = client.get(f"/runs/{Run.objects.get().pk}/").content.decode()
 
+    assert re.search(r'class="message warning"[^§]*is submitted for Ours, with 1 warning', page)
     assert "lines end with CR LF" in page
 
 
