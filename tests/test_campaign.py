@@ -252,6 +252,7 @@ def judge_everything(assessor: Person, judged: Qrels) -> int:
 
 def close_freeze_and_score(organizer: Person) -> None:
     page = organizer.page
+    page.reload()  # it was opened before the judging
     organizer.press("Close batch")
     organizer.next("Freeze and score")
     expect(page.get_by_text("Nothing is stored yet")).to_be_visible()
