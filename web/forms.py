@@ -51,6 +51,15 @@ class StyledForm(forms.Form):
                 field.validators.append(check_line)
         super().full_clean()
 
+    def add_error(self, field: str | None, error: Any) -> None:
+        """Name fields by their labels: the message of a model about a taken value has the name of its column."""
+        for name, errors in getattr(error, "error_dict", {}).items():
+            for each in errors:
+                if each.code == "unique" and name in self.fields:
+                    model = each.params["model_name"].lower()
+                    each.message = f"Another {model} has this {self[name].label.lower()}. Choose another one."
+        super().add_error(field, error)
+
 
 class LongSelect(forms.Select):
     """A select for hundreds of options without groups. Django renders a template for each, which takes most of a page.
@@ -72,9 +81,12 @@ class LongSelect(forms.Select):
 
 
 class ShortNameField(forms.SlugField):
-    """The word for something in addresses, which other software calls a slug."""
+    """The word for something in addresses, which other software calls a slug. A script makes it from the name."""
 
     default_error_messages: ClassVar = {"invalid": "Use the letters a to z, digits, hyphens and underscores."}
+
+    def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
+        return super().widget_attrs(widget) | {"data-follows": "name"}
 
 
 class FilesInput(forms.ClearableFileInput):

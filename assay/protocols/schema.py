@@ -1106,18 +1106,22 @@ class QuestionChoice:
     value: Annotated[
         int | None,
         Key(
-            "Grade",
+            "Grade in qrels",
             "The grade of the answer in a set of qrels of the question: 0 to 999. All choices of a one-of"
             " question have one, or none.",
+            is_rare=True,
         ),
     ] = None
-    definition: Annotated[str, Key("Definition", "When to choose it, shown to assessors.", is_long=True)] = ""
+    definition: Annotated[
+        str, Key("Definition", "When to choose it, shown to assessors.", is_long=True, is_rare=True)
+    ] = ""
     shortcut: Annotated[
         str,
         Key(
             "Shortcut",
             "The key that chooses it; no other choice of the protocol has it. If left out: the page shows"
             " a free key while the question is the current one.",
+            is_rare=True,
         ),
     ] = ""
 
@@ -1172,7 +1176,7 @@ class Question:
     after: Annotated[
         tuple[str, ...],
         Key(
-            "Asked only after one of",
+            "Asked only after (empty: always)",
             "Conditions, one of which must hold for the question to be asked: the key of a grade, "
             "`question:choice` of a question before it, or `topic.LABEL:value`. If left out: it is asked "
             "after every grade. After a non-answer, no question is asked.",
@@ -1180,7 +1184,11 @@ class Question:
     ] = ()
     after_all: Annotated[
         tuple[str, ...],
-        Key("Asked only after all of", "Conditions that must all hold, as in `after`.", is_rare=True),
+        Key(
+            "Asked only after all of (empty: always)",
+            "Conditions that must all hold, as in `after`.",
+            is_rare=True,
+        ),
     ] = ()
     required: Annotated[
         bool,

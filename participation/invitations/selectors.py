@@ -43,14 +43,18 @@ def token_of(nonce: str, digest: str) -> str | None:
 
 
 def open_invitations() -> QuerySet[Invitation]:
-    """The invitations that can be accepted now: one to a new account only until it has a password."""
+    """The invitations that can be accepted now, oldest first: one to a new account only until it has a password."""
     never_logged_in = Q(user__is_active=True, user__password__startswith=UNUSABLE_PASSWORD_PREFIX)
-    return Invitation.objects.filter(
-        Q(user=None) | never_logged_in,
-        revoked_at=None,
-        expires_at__gt=Now(),
-        n_uses__lt=F("max_uses"),
-    ).select_related("track__protocol", "team", "user", "created_by", "letter")
+    return (
+        Invitation.objects.filter(
+            Q(user=None) | never_logged_in,
+            revoked_at=None,
+            expires_at__gt=Now(),
+            n_uses__lt=F("max_uses"),
+        )
+        .select_related("track__protocol", "team", "user", "created_by", "letter")
+        .order_by("pk")
+    )
 
 
 def invitations_of(track: Track) -> QuerySet[Invitation]:

@@ -84,6 +84,7 @@ class PoolForm(StyledForm):
                 initial=depth,
                 help_text=f"{source} {depth}. 0: not pooled.",
             )
+        self.order_fields(["name", *(f"depth_{kind}" for kind in self.kinds), "max_runs_per_team", "order"])
 
     @property
     def depth(self) -> dict[str, int]:

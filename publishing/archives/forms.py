@@ -42,6 +42,7 @@ class LoadForm(StyledForm, forms.ModelForm[LoadedArchive]):
         model = LoadedArchive
         fields = ["slug", "protocol"]
         field_classes: ClassVar = {"slug": ShortNameField}
+        labels = {"slug": "Short name"}
 
     field_order = ["upload", "slug", "protocol"]
 

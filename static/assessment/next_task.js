@@ -139,7 +139,9 @@
     document.title = shown.dataset.title;
     if (window.scrollY) window.scrollTo(0, 0); // now, while the layout is known
     before.querySelector("#document-panel").scrollTop = 0;
+    const isNewTopic = before.dataset.topic !== shown.dataset.topic;
     const main = replace(before, shown);
+    main.querySelector(".new-topic").hidden = !isNewTopic;
     assay.renderMath(main);
     for (const setUp of setUps) setUp(main, leaving.signal);
     prepare(main);

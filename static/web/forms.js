@@ -1,5 +1,6 @@
 // The first field with an error gets the focus: when the server shows a form again, and when htmx inserts one. A closed part
-// opens for a missing field in it, which the browser could not focus.
+// opens for a missing field in it, which the browser could not focus. A short name follows from the name until it is typed. A
+// form is sent only after a question if texts typed in other forms of the page would be lost; `data-kept` forms keep theirs.
 (() => {
   "use strict";
   const invalid = '[aria-invalid="true"], .is-invalid';
@@ -16,4 +17,41 @@
   if (main && !document.querySelector("[autofocus]")) focusFirst(main);
   document.addEventListener("invalid", ({ target }) => open(target), { capture: true });
   document.addEventListener("htmx:afterSettle", (event) => focusFirst(event.detail.elt));
+
+  for (const field of document.querySelectorAll("[data-follows]")) {
+    let isOwn = field.value !== "";
+    field.addEventListener("input", () => {
+      isOwn = field.value !== "";
+    });
+    field.form?.elements.namedItem(field.dataset.follows)?.addEventListener("input", ({ target }) => {
+      if (isOwn) return;
+      const words = target.value.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+      field.value = words
+        .replace(/[^a-z0-9]+/g, "-")
+        .replace(/^-/, "")
+        .slice(0, field.maxLength)
+        .replace(/-$/, "");
+    });
+  }
+
+  const OTHERS = 'form[method="post"]:not([data-kept], [hx-post], :has([type="password"]))';
+  const isTyped = (field) =>
+    field.matches("textarea, input:not([type=checkbox], [type=radio], [type=hidden])") &&
+    field.value !== field.defaultValue;
+  document.addEventListener("submit", (event) => {
+    if (event.defaultPrevented) return; // a script sends it, and the page stays
+    const forms = [...document.querySelectorAll(OTHERS)].filter((form) => form !== event.target);
+    const field = forms.flatMap(({ elements }) => [...elements]).find(isTyped);
+    if (!field) return;
+    const label = field.labels?.[0]?.firstChild.textContent.trim() || field.name;
+    const question = window.assay.gettext(
+      "What you entered in “{field}” is not saved yet and will be lost. Send this form anyway?",
+      { field: label },
+    );
+    // biome-ignore lint/suspicious/noAlert: the submission waits for the answer
+    if (window.confirm(question)) return;
+    event.preventDefault();
+    open(field);
+    field.focus();
+  });
 })();

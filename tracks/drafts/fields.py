@@ -289,7 +289,7 @@ def _options(made: Field, spec: Spec, value: Any) -> list[Option]:
         options = [Option(str(value), str(value), is_chosen=True), *options]
     if not made.is_required:
         usual = words.get(str(spec.default))
-        options = [Option("", f"Default: {usual}" if usual else "Not set", value is None), *options]
+        options = [Option("", f"{usual} (default)" if usual else "Not set", value is None), *options]
     return (
         options if made.is_set or not made.is_required else [Option("", "Choose", is_chosen=True), *options]
     )

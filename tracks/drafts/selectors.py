@@ -110,6 +110,7 @@ class EditPage:
     title: str
     sections: Sequence[Tab]
     section: Section
+    following: Section | None
     place: int
     fields: Sequence[Field]
     loose: Sequence[Error]
@@ -156,12 +157,14 @@ def edit_page(draft: ProtocolDraft, section: str, view: str) -> EditPage:
     known = {each.path for each in _flat(fields)}
     errors = sorted((_error(each, form) for each in problems), key=lambda each: each.problem.is_missing)
     here = [each for each in errors if each.section == chosen and each.problem.key not in known]
+    place = list(SECTIONS).index(chosen.name) + 1
     return EditPage(
         draft=draft,
         title=str(form.data.get("title") or "New protocol"),
         sections=[_tab(each, form, errors) for each in SECTIONS.values()],
         section=chosen,
-        place=list(SECTIONS).index(chosen.name) + 1,
+        following=next(iter(list(SECTIONS.values())[place:]), None),
+        place=place,
         fields=fields,
         loose=[] if checked.syntax else here,
         errors=errors,

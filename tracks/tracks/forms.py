@@ -22,9 +22,6 @@ class TrackForm(StyledForm, forms.ModelForm[Track]):
         fields = ["name", "slug", "description", "protocol", "collection", "topic_collection"]
         field_classes: ClassVar = {"slug": ShortNameField}
         labels = {"slug": "Short name", "topic_collection": "Collection of the topics' own threads"}
-        error_messages: ClassVar = {
-            "slug": {"unique": "Another track has this short name. Choose another one."}
-        }
         help_texts = {"slug": "For the address of the track, such as arqmath-2020."}
         widgets = {"description": forms.Textarea(attrs={"rows": 4})}
 

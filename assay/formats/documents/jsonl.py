@@ -155,7 +155,10 @@ def _thread(row: dict[str, Any], kind: str, docno: str) -> str:
     if kind in {"question", "thread"}:
         return docno
     if kind in {"answer", "post"} and not row.get("thread"):
-        raise Unusable(f"{'an answer' if kind == 'answer' else 'a post'} without a thread")
+        noun = "an answer" if kind == "answer" else "a post"
+        raise Unusable(
+            f"{noun} without a thread: give the docno of its question as thread, or leave kind out"
+        )
     return docno_of(row["thread"], "thread") if row.get("thread") else docno
 
 

@@ -94,6 +94,7 @@ def test_question_mark_opens_the_definitions_and_keys_before_a_choice(desk: Call
 
 def test_everything_is_judged_with_the_keyboard_alone(desk: Callable[..., Page]) -> None:
     page = desk()
+    topics = [page.locator("#main").get_attribute("data-topic")]
 
     for key in "321032":
         address = page.url
@@ -102,8 +103,11 @@ def test_everything_is_judged_with_the_keyboard_alone(desk: Callable[..., Page])
         left(page, address)
         if "/tasks/" in page.url:
             ready(page)
+            topics.append(page.locator("#main").get_attribute("data-topic"))
+            expect(page.locator(".new-topic")).to_be_visible(visible=topics[-1] != topics[-2])
 
     expect(page.get_by_role("heading", level=1)).to_have_text("All judged")
+    assert len(set(topics)) > 1
     assert stored() == ["high", "medium", "low", "not-relevant", "high", "medium"]
     assert all(seconds is not None for seconds in Judgment.objects.values_list("seconds", flat=True))
 

@@ -136,6 +136,17 @@ def test_questions_are_answered_by_touch(desk: Callable[..., Page]) -> None:
     assert stored() == [{"trans": "not-applicable", "chksrc": "no", "dialect": "no", "generous": "no"}]
 
 
+def test_narrow_window_leaves_most_of_its_height_to_the_text(desk: Callable[..., Page]) -> None:
+    page = desk(viewport={"width": 390, "height": 800})  # with a mouse
+
+    page.locator("label[for=choice-yes]").click()
+
+    expect(page.locator(".question:visible")).to_have_count(1)
+    assert height(page, ".answer-bar") <= 800 / 4
+    assert height(page, "#topic-panel .panel-body") < 70  # two lines
+    assert_accessible(page)
+
+
 def test_questions_work_without_scripts(desk: Callable[..., Page]) -> None:
     page = desk(java_script_enabled=False)
     address = page.url

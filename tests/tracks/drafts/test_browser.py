@@ -42,7 +42,7 @@ class Person:
 def test_lab_makes_its_protocol_without_toml(live_server: LiveServer, browser_page: Page) -> None:
     make_protocol("trec-adhoc")
     page, base = browser_page, live_server.url
-    page.set_viewport_size({"width": 1280, "height": 900})
+    page.set_viewport_size({"width": 1280, "height": 800})
     log_in(page, base, make_organizer())
     page.goto(f"{base}/protocol/new/")
     person, state = Person(page), page.locator("#state")
@@ -50,7 +50,10 @@ def test_lab_makes_its_protocol_without_toml(live_server: LiveServer, browser_pa
     person.click(page.get_by_role("button", name=re.compile("TREC ad hoc")))
     person.type(page.get_by_label("Title", exact=True), "Math lab 2027")
     expect(page.get_by_label("Name in addresses")).to_have_value("math-lab-2027")
-    person.section("Runs")
+    expect(page.get_by_role("button", name="Add protocol")).to_be_in_viewport(ratio=1)
+    person.section("Topics")
+    person.click(page.get_by_role("link", name="Next section: Runs"))
+    expect(page.locator("legend.h2")).to_have_text("Runs")
     person.click(page.get_by_label("columns that the protocol describes"))
     person.click(page.get_by_label("TREC's six columns"))
     person.click(page.get_by_role("button", name="Add own columns"))

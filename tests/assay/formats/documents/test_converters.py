@@ -303,7 +303,10 @@ def test_line_that_is_not_utf8_is_read_as_windows_1252() -> None:
         ({"docno": True}, "docno is not a string"),
         ({"docno": "1", "kind": "memo"}, "kind is not one of question, answer, document, thread, post"),
         ({"docno": "1", "kind": ["question"]}, "kind is not one of question, answer, document, thread, post"),
-        ({"docno": "1", "kind": "answer"}, "an answer without a thread"),
+        (
+            {"docno": "1", "kind": "answer"},
+            "an answer without a thread: give the docno of its question as thread, or leave kind out",
+        ),
         ({"docno": "1", "title": 5}, "title is not a string"),
         (
             {"docno": "a\x00b"},

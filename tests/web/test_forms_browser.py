@@ -1,0 +1,56 @@
+"""The script of all forms in Chromium."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Dialog, Page, expect
+
+from participation.models import Team
+from tests.helpers.browser import log_in
+from tests.helpers.factories import make_organizer, make_protocol, make_track
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_form_asks_before_what_was_typed_in_another_one_is_lost(live_server: Any, browser_page: Page) -> None:
+    page, track = browser_page, make_track("rag")
+    log_in(page, live_server.url, make_organizer())
+    page.goto(f"{live_server.url}/tracks/{track.slug}/people/")
+    questions: list[str] = []
+
+    def refuse(dialog: Dialog) -> None:
+        questions.append(dialog.message)
+        dialog.dismiss()
+
+    invited = page.locator("form[action$='/invite/']").locator("input:not([type=hidden]), textarea").first
+    invited.fill("zoe@example.org")
+    page.locator("#id_name").fill("Owls")
+    page.once("dialog", refuse)
+    page.get_by_role("button", name="Create a team").click()
+    expect(invited).to_be_focused()
+    assert len(questions) == 1
+    assert "will be lost" in questions[0]
+    assert not Team.objects.exists()
+    invited.fill("")
+    page.get_by_role("button", name="Create a team").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Team Owls")
+
+    assert Team.objects.get().name == "Owls"
+
+
+def test_short_name_follows_from_the_name_until_it_is_typed(live_server: Any, browser_page: Page) -> None:
+    make_protocol("trec-adhoc")
+    page = browser_page
+    log_in(page, live_server.url, make_organizer())
+    page.goto(f"{live_server.url}/tracks/new/")
+    name, short = page.get_by_label("Name", exact=True), page.get_by_label("Short name")
+
+    name.fill(" Überprüfte Antworten, 2027!")
+    expect(short).to_have_value("uberprufte-antworten-2027")
+    short.fill("antworten")
+    name.fill("Answers 2027")
+    expect(short).to_have_value("antworten")
+    short.fill("")
+    name.fill("Answers 2028")
+
+    expect(short).to_have_value("answers-2028")
