@@ -156,9 +156,10 @@ def _next(phases: list[PhasePoints]) -> Next:
 
 
 def _last(results: PhasePoints) -> Next:
-    """The first optional point of the results that has an action, when nothing is required any more."""
-    for point in results.points:
-        if point.action and point.is_possible and not point.is_done and not point.waits:
+    """The first point with an action after the last one that is done, when nothing is required any more."""
+    done = [place for place, point in enumerate(results.points) if point.is_done]
+    for point in results.points[max(done, default=-1) + 1 :]:
+        if point.action and point.is_possible and not point.waits:
             return Next(Kind.DO, point.action, point.detail, point.address, point.is_form)
     return Next(Kind.DONE, "The campaign is complete.")
 

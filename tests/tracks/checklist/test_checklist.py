@@ -302,6 +302,8 @@ def test_newer_leaderboard_that_is_not_released_comes_before_the_archive(scene: 
     assert step[:2] == (Kind.DO, "Release to everybody")
     assert step.address == f"{newer.get_absolute_url()}release/?level=public"
     assert "not the one against version 2" in step.detail
+    make_archive(scene.track, scene.organizer)  # the organizer does not want to release it
+    assert following(scene.track).kind == Kind.DONE
 
 
 def test_draft_batch_next_to_another_one_is_no_step(scene: Scene) -> None:
