@@ -78,7 +78,7 @@ def collection(campaign: Campaign) -> Iterator[Point]:
         is_ready,
         () if is_ready else (Problem(state),),
         action="Import files",
-        detail="" if is_importing else f"{track.collection} has no documents yet, so no run can be checked.",
+        detail="" if is_importing else f"{state} Runs are checked against its documents.",
         waits=state if is_importing else "",
     )
     if campaign.protocol.unit == "visually-distinct-formula":

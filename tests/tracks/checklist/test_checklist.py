@@ -105,6 +105,17 @@ def test_what_a_worker_does_is_waited_for_and_named() -> None:
     assert shown["Pool"].waits == "The pool P is being built."
 
 
+def test_collection_without_documents_leads_to_the_form_of_the_import() -> None:
+    collection = make_collection(status=Collection.Status.EMPTY)
+    track = make_track(collection=collection, status=Track.Status.DRAFT)
+
+    step, edit = following(track), page_of(make_organizer(), reverse("tracks:edit_track", args=[track.slug]))
+
+    assert step[:2] == (Kind.DO, "Import files")
+    assert step.address == f"/imports/new/?collection={collection.pk}"
+    assert 'Is it missing? <a href="/imports/new/">Import it</a> first.' in edit
+
+
 @pytest.mark.parametrize(
     ("n_given", "state", "is_done"),
     [
@@ -270,6 +281,7 @@ def test_batch_with_unjudged_units_is_closed_by_who_accepts_that(scene: Scene) -
     home = page_of(scene.organizer, scene.track.get_absolute_url())
 
     assert f'href="{address}">Close batch</a>' in open_page
+    assert f'href="/tracks/{scene.track.slug}/judging/imports/"' in open_page
     assert "7 of 9 units are unjudged" in question
     assert "ada 4, bob 3" in question
     batch.refresh_from_db()
