@@ -43,18 +43,14 @@ def token_of(nonce: str, digest: str) -> str | None:
 
 
 def open_invitations() -> QuerySet[Invitation]:
-    """The invitations that can be accepted now, oldest first: one to a new account only until it has a password."""
+    """The invitations that can be accepted now: one to a new account only until it has a password."""
     never_logged_in = Q(user__is_active=True, user__password__startswith=UNUSABLE_PASSWORD_PREFIX)
-    return (
-        Invitation.objects.filter(
-            Q(user=None) | never_logged_in,
-            revoked_at=None,
-            expires_at__gt=Now(),
-            n_uses__lt=F("max_uses"),
-        )
-        .select_related("track__protocol", "team", "user", "created_by", "letter")
-        .order_by("pk")
-    )
+    return Invitation.objects.filter(
+        Q(user=None) | never_logged_in,
+        revoked_at=None,
+        expires_at__gt=Now(),
+        n_uses__lt=F("max_uses"),
+    ).select_related("track__protocol", "team", "user", "created_by", "letter")
 
 
 def invitations_of(track: Track) -> QuerySet[Invitation]:
@@ -95,8 +91,8 @@ class SharedLink:
 
 
 def shared_links(invitations: QuerySet[Invitation], site: str) -> list[SharedLink]:
-    """The links of invitations, newest first. One query."""
-    return [SharedLink(each, link_of(each, site)) for each in invitations.order_by("-pk")]
+    """The links of invitations, in the order in which they were made. One query."""
+    return [SharedLink(each, link_of(each, site)) for each in invitations.order_by("pk")]
 
 
 LINK_COLUMNS = ("name", "email", "role", "team", "group", "user", "link")

@@ -148,6 +148,12 @@ def test_judging_page_takes_the_same_queries_for_many_batches(scene: Scene, orga
     assert queries() == few
 
 
+def test_page_has_the_full_names_of_assessors(scene: Scene, organizer: Client) -> None:
+    User.objects.filter(pk=scene.ada.pk).update(first_name="Ada", last_name="Lovelace")
+
+    assert "<bdi>Ada Lovelace</bdi>" in organizer.get(scene.batch.get_absolute_url()).content.decode()
+
+
 def test_batch_is_opened_and_closed_on_its_page(scene: Scene, organizer: Client) -> None:
     organizer.post(reverse("assessment:close", args=[scene.batch.pk]), {"remarks": "1"})
     scene.batch.refresh_from_db()

@@ -223,6 +223,7 @@ def test_organizer_downloads_all_links_as_csv(scene: Scene) -> None:
     assert address in page
     assert rows
     assert {row["user"] for row in rows} >= {"zoe", "pat"}
+    assert [row["user"] for row in rows] == ["zoe", "pat", "kim", "sam2"]  # as in the list
     for row in rows:
         assert page.count(row["link"]) == 2  # among all links, and in its own field
     assert as_user(scene.member).get(address).status_code == 403

@@ -146,6 +146,7 @@ def test_link_of_the_preview_fills_in_the_form(scene: Scene, organizer: Client) 
     text = page(organizer, "new_pool", scene.track.slug, depth_primary="10", seed="nonsense")
 
     assert 'name="depth_primary" value="10"' in text
+    assert text.index('name="depth_primary"') < text.index('name="seed"')
 
 
 @pytest.mark.parametrize(
