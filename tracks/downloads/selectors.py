@@ -179,7 +179,7 @@ def check_of_opening(track: Track) -> Iterator[Check]:
         yield Check("look", "Teams cannot download the documents", detail, address, "Export the collection")
     elif not released.exclude(released_at=None).exists():
         if released.count() == 1:
-            address = reverse("tracks:edit_download", args=[track.slug, released.get().key])
+            address = f"{reverse('tracks:edit_download', args=[track.slug, released.get().key])}?release=now"
         yield Check("look", "The documents are not released", "", address, "Release them")
     else:
         yield Check("ok", "The documents are in the downloads")

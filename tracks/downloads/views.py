@@ -18,7 +18,7 @@ from assay.formats.spreadsheet import csv_lines
 from jobs.models import Job
 from tracks.agreements.selectors import has_accepted, track_or_404
 from tracks.downloads import jobs, selectors, services
-from tracks.downloads.forms import AttachForm, form_of
+from tracks.downloads.forms import NOW, AttachForm, form_of
 from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download
 from web.forms import refusals_in
@@ -78,10 +78,14 @@ def edit(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
     """Release a part, and edit its text. Organizers only."""
     track = track_or_404(request.user, slug)
     row = selectors.part_or_404(track, key)
-    form = form_of(row)(request.POST or None, download=row, initial={"shows_labels": track.shows_labels})
+    initial: dict[str, object] = {"shows_labels": track.shows_labels}
+    if request.GET.get("release") == NOW:
+        initial["release"] = NOW
+    form = form_of(row)(request.POST or None, download=row, initial=initial)
     if request.method == "POST" and form.is_valid():
         services.edit(download=row, **form.arguments)
-        messages.success(request, f"{row} saved.")
+        is_hidden = form.terms.released_at is None
+        messages.success(request, f"{row} saved{', but not released' if is_hidden else ''}.")
         return redirect("tracks:downloads", track.slug)
     context = {"track": track, "form": form, "row": row, "key": key}
     return render(request, "tracks/downloads/edit.html", context)

@@ -354,6 +354,18 @@ def test_instructions_are_shown_when_they_are_released(track: Track) -> None:
     assert fetch(browser(), track, "lab-instructions.md").getvalue() == b"# Read me\n<script>"
 
 
+def test_link_to_release_a_part_needs_only_save(track: Track) -> None:
+    organizer = browser(make_organizer())
+    address = reverse("tracks:edit_download", args=[track.slug, "instructions"])
+    hidden = organizer.post(address, form_data(text="Read", release="hidden"), follow=True).content.decode()
+    form = organizer.get(f"{address}?release=now").context["form"]
+
+    organizer.post(address, {field.html_name: field.value() or "" for field in form})
+
+    assert "saved, but not released." in hidden
+    assert "Read" in page(browser(), track)
+
+
 def test_saving_a_release_without_a_change_changes_nothing(track: Track) -> None:
     instant = datetime(2036, 10, 26, 0, 30, 15, 7, UTC)  # the first of two times in Prague
     row = attach(track, release=Release("teams", instant, "Europe/Prague"))
