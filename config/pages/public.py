@@ -139,7 +139,7 @@ def _facts(protocol: Protocol) -> list[tuple[str, str]]:
     """The facts of a protocol that tell in short what the task is."""
     texts = dict(facts(protocol))
     short = {
-        "Pool": texts.get("Pool", "").partition(". ")[0].removesuffix(".") + ".",
+        "Usual pool": texts.get("Pool", "").partition(". ")[0].removesuffix(".") + ".",
         "Grades": texts.get("Grades", ""),
         "Measures": ", ".join(protocol.scoring.measures),
     }

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from django.urls import reverse
+from django.utils.safestring import SafeString
 
+from tracks.markdown import plain_html
 from tracks.models import Track
 from tracks.tracks import services
 from tracks.tracks.selectors import readiness
@@ -44,7 +46,11 @@ def opening_page(track: Track) -> Confirmation:
         else (),
         notified="No e-mail is sent by this step. Announce the opening afterwards, on the page of announcements.",
         preview="tracks/tracks/_opening.html",
-        context={"n_topics": track.topics.count(), "closing": _closing(track)},
+        context={
+            "n_topics": track.topics.count(),
+            "closing": _closing(track),
+            "description": SafeString(plain_html(track.description)),
+        },
     )
 
 

@@ -98,7 +98,7 @@ def test_closing_asks_only_before_an_announced_deadline(client: Client) -> None:
 
 
 def test_opening_says_what_is_public_fixed_and_missing_and_wants_the_remarks_accepted(client: Client) -> None:
-    track = make_track(status=Track.Status.DRAFT)
+    track = make_track(status=Track.Status.DRAFT, description="Find **answers**.")
     make_topic(track, "A.1")
     address = reverse("tracks:open_track", args=[track.slug])
     client.force_login(make_organizer())
@@ -110,6 +110,7 @@ def test_opening_says_what_is_public_fixed_and_missing_and_wants_the_remarks_acc
 
     for text in ("What everybody will see", "Fixed from now on", "You can still change", "Who is notified"):
         assert text in page
+    assert "Find <strong>answers</strong>." in page
     remarks = ["No deadline", "Teams cannot download the documents", "Leaks are not checked", "No teams"]
     assert [text for text in remarks if text not in page] == []
     assert "Open for runs with 4 remarks left" in page
