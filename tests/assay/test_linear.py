@@ -251,7 +251,7 @@ def is_linear(function: Callable[[str], object], make: Callable[[int], str]) -> 
 
 def measured_again(function: Callable[[str], object], text: str) -> Iterator[float]:
     """Further measurements, each made when it is asked for."""
-    return (seconds(function, text) for _ in range(3))
+    return (seconds(function, text) for _ in range(12))
 
 
 pytestmark = [
