@@ -274,3 +274,4 @@ def test_process_that_needed_much_memory_is_replaced(worker: Factory) -> None:
     current_app.send_task("jobs.tasks.relaunch_lost_jobs")
 
     wait_until(lambda: children.read_text() not in {before, ""}, reason="another process does the work")
+    assert running.process.poll() is None

@@ -223,7 +223,10 @@ def _means_plot(board: Leaderboard, rows: list[BoardRow], measure: str) -> plots
 
 
 def _curves_plot(board: Leaderboard, rows: list[BoardRow]) -> plots.Plot | None:
-    """Interpolated precision by recall of the first runs that the user may open; None if there are none. One query."""
+    """Interpolated precision by recall of the first runs that the user may open. One query.
+
+    Returns None if the user may open no run.
+    """
     openable = board.evaluations.filter(pk__in=[row.evaluation.pk for row in rows if row.may_open])
     of_run = dict(openable.exclude(curves={}).values_list("pk", "curves"))
     drawn = [row for row in rows if row.evaluation.pk in of_run][:MAX_CURVES]

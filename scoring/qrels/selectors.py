@@ -284,7 +284,7 @@ def freeze_preview(
 def _previewed(
     track: Track, pool: Pool, also: Sequence[str], machine: Machine | None, left_out: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The fields of a preview, or why there is none."""
+    """The fields of a preview, or the reason why qrels cannot be frozen."""
     try:
         frozen = freeze_pool(pool, also, machine, left_out)
     except QrelsRefused as refused:

@@ -40,7 +40,7 @@ class KindFields(NamedTuple):
 
 
 class MilestoneFields(NamedTuple):
-    """The fields of a milestone."""
+    """A milestone: its name and its days."""
 
     title: forms.BoundField
     first: forms.BoundField

@@ -95,9 +95,7 @@ def closing_page(track: Track) -> Confirmation:
         left = times.time_left((row.closes_at - times.now()).total_seconds())
         label = f"Runs are due in {left}"
         announced = times.in_words(row.closes_at, row.zone)
-        detail = (
-            f"The announced deadline is {announced}. Teams that have not submitted by now cannot any more."
-        )
+        detail = f"The announced deadline is {announced}. Teams can no longer submit runs."
         address = reverse("tracks:deadlines", args=[track.slug])
         checks.append(Check("look", label, detail, address, "Move the deadline"))
     return Confirmation(

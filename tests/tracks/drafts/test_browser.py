@@ -96,12 +96,8 @@ def test_lab_makes_its_protocol_without_toml(live_server: LiveServer, browser_pa
 def test_editor_is_accessible_in_each_state_and_loses_no_press(
     live_server: LiveServer, browser_page: Page
 ) -> None:
-    make_protocol("trec-adhoc")
     page = browser_page
-    log_in(page, live_server.url, make_organizer())
-    page.goto(f"{live_server.url}/protocol/new/")
-    page.get_by_role("button", name=re.compile("TREC ad hoc")).click()
-    page.wait_for_url("**/drafts/*/")
+    begin(page, live_server.url)
     address, state = page.url, page.locator("#state")
 
     page.goto(f"{address}?section=runs")
@@ -136,12 +132,8 @@ def test_editor_is_accessible_in_each_state_and_loses_no_press(
 def test_editor_keeps_what_is_typed_while_another_change_is_saved(
     live_server: LiveServer, browser_page: Page
 ) -> None:
-    make_protocol("trec-adhoc")
     page = browser_page
-    log_in(page, live_server.url, make_organizer())
-    page.goto(f"{live_server.url}/protocol/new/")
-    page.get_by_role("button", name=re.compile("TREC ad hoc")).click()
-    page.wait_for_url("**/drafts/*/")
+    begin(page, live_server.url)
     title, slug = page.get_by_label("Title", exact=True), page.get_by_label("Name in addresses")
     held: list[Route] = []
     page.route("**/change/", lambda route: held.append(route), times=1)  # noqa: PLW0108 - gets attributes
@@ -162,6 +154,15 @@ def test_editor_keeps_what_is_typed_while_another_change_is_saved(
     title.fill("Lab five")
     title.blur()
     expect(slug).to_have_value("lab-four")
+
+
+def begin(page: Page, site: str) -> None:
+    """Log an organizer in, who starts a draft from a shipped protocol."""
+    make_protocol("trec-adhoc")
+    log_in(page, site, make_organizer())
+    page.goto(f"{site}/protocol/new/")
+    page.get_by_role("button", name=re.compile("TREC ad hoc")).click()
+    page.wait_for_url("**/drafts/*/")
 
 
 def accessible_on_screens(page: Page) -> None:
