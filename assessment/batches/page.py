@@ -114,7 +114,9 @@ def batch_page(batch: Batch) -> BatchPage:
     current = batch.judgments.filter(is_current=True).order_by()
     n_of_choice: dict[str, int] = dict(current.values_list("choice").annotate(n=Count("pk")))
     # The imports that brought judgments of the batch, each with the number of these
-    imports = JudgmentImport.objects.filter(judgments__batch=batch).annotate(n=Count("judgments"))
+    imports = (
+        JudgmentImport.objects.filter(judgments__batch=batch).annotate(n=Count("judgments")).order_by("-pk")
+    )
     assigned = [share.assignment.topic_id for share in progress.shares if not share.assignment.is_withdrawn]
     # The latest skipped tasks: first those not judged since, newest first
     skipped = batch.tasks.filter(skipped_at__isnull=False).select_related("entry__topic", "assessor")

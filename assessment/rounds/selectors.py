@@ -18,7 +18,8 @@ LABEL_LENGTH = 100
 
 def topics_to_train(pool: Pool) -> QuerySet[Topic]:
     """The topics that have units in a pool, by code, each with its number of units as `n_units`."""
-    return Topic.objects.filter(pool_entries__pool=pool).annotate(n_units=Count("pool_entries"))
+    topics = Topic.objects.filter(pool_entries__pool=pool).annotate(n_units=Count("pool_entries"))
+    return topics.order_by(*Topic._meta.ordering)  # which a GROUP BY ignores
 
 
 def training_topics(pool: Pool) -> list[Topic]:

@@ -155,7 +155,7 @@ def candidates_page(
         plotted=plotted,
         plottable=PLOTTED,
         facts=facts,
-        samples=list(track.candidate_samples.annotate(n_rows=Count("rows"))),
+        samples=list(track.candidate_samples.annotate(n_rows=Count("rows")).order_by("-number")),
     )
 
 

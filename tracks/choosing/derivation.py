@@ -63,6 +63,7 @@ def sources_for(user: AnyUser, track: Track) -> QuerySet[Track]:
         .exclude(pk=track.pk)
         .annotate(n_topics=Count("topics"))
         .filter(n_topics__gt=0)
+        .order_by("name")
     )
     formulas = [each.pk for each in tracks if each.protocol.parsed.unit in FORMULA_UNITS]
     return tracks.exclude(pk__in=formulas)
