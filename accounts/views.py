@@ -26,6 +26,7 @@ from accounts.selectors import tokens_of
 from web.forms import refusals_in
 from web.pages import FORM_PAGE, read_and_post, site_of
 from web.throttling import limited
+from web.translation import translated, translated_for_assessors
 
 BACKEND = "accounts.backends.SiteBackend"
 BY_LINK = "logged_in_by_link_at"
@@ -54,6 +55,7 @@ class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.Passwor
         return super().form_valid(form)
 
 
+@translated
 @never_cache
 @read_and_post
 @limited("login_link")
@@ -84,6 +86,7 @@ def enter_by_link(request: HttpRequest, user: User) -> HttpResponse:
     return greet(request)
 
 
+@translated
 @read_and_post
 @secret_address
 def use_link(
@@ -111,6 +114,7 @@ def locked(request: HttpRequest, response: HttpResponse | None, credentials: dic
     return render(request, "accounts/locked.html", {"sends_mail": settings.SENDS_MAIL}, status=429)
 
 
+@translated_for_assessors
 @read_and_post
 @login_required
 def tokens(request: AuthenticatedRequest) -> HttpResponse:
@@ -125,6 +129,7 @@ def tokens(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "accounts/tokens/tokens.html", context)
 
 
+@translated_for_assessors
 @user_action
 def revoke_token(request: AuthenticatedRequest, token_id: int) -> HttpResponse:
     """Revoke a token. Its user only."""

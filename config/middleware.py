@@ -17,12 +17,13 @@ from accounts.access import GuestWorkEnded
 from accounts.audit.services import acting
 from accounts.backends import SessionStore
 from accounts.models import Event, User
-from config.languages import find_texts_directly, is_shared_with_assessor, is_translated, use_language
+from config.languages import is_translated, use_language
 from config.pages import errors
 from server.environment import Proxies, host_of
 from web import logs
 from web.api.problems import CONTENT_TYPE, is_api, of_refusal, refusal_of
 from web.throttling import parsed_address
+from web.translation import EVERYBODY, readers_of
 
 CORS_REQUEST = "Authorization, Content-Type, Content-Disposition, Idempotency-Key, If-Match, If-None-Match"
 CORS_RESPONSE = (
@@ -186,14 +187,11 @@ class VisitMiddleware(Middleware):
 class LanguageMiddleware(Middleware):
     """Chooses the language before a view whose pages are translated. The language comes with the user's row."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        super().__init__(get_response)
-        find_texts_directly()
-
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         translation.deactivate()
-        if is_translated(request) and not request.user.is_authenticated:
+        match = request.resolver_match
+        if match and readers_of(match.func) == EVERYBODY and not request.user.is_authenticated:
             patch_vary_headers(response, ["Accept-Language"])
         return response
 
@@ -204,7 +202,7 @@ class LanguageMiddleware(Middleware):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
-        if is_translated(request) or is_shared_with_assessor(request):
+        if is_translated(request):
             use_language(request)
 
 

@@ -6,10 +6,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from accounts.access import AuthenticatedRequest, user_action, user_page
 from accounts.letters import failed_letters
 from jobs import selectors, services
+from web.translation import translated_for_assessors
 
 MOST_LETTERS = 20
 
 
+@translated_for_assessors
 @user_page
 def jobs(request: AuthenticatedRequest) -> HttpResponse:
     """The newest jobs. Administrators see all, and failed e-mails; others those of their tracks and their own."""

@@ -8,8 +8,10 @@ from django.utils.translation import gettext
 
 from accounts.access import AuthenticatedRequest, user_action, user_page
 from accounts.sessions import selectors, services
+from web.translation import translated_for_assessors
 
 
+@translated_for_assessors
 @user_page
 def sessions(request: AuthenticatedRequest) -> HttpResponse:
     """List where the user is logged in. Everyone who has logged in."""
@@ -17,6 +19,7 @@ def sessions(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "accounts/sessions/sessions.html", {"sessions": shown})
 
 
+@translated_for_assessors
 @user_action
 def end(request: AuthenticatedRequest, login_id: int) -> HttpResponse:
     """End a session. Its user only."""
@@ -25,6 +28,7 @@ def end(request: AuthenticatedRequest, login_id: int) -> HttpResponse:
     return redirect("sessions")
 
 
+@translated_for_assessors
 @user_action
 def end_others(request: AuthenticatedRequest) -> HttpResponse:
     """End all sessions of the user but this one. Everyone who has logged in."""

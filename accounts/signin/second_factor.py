@@ -29,6 +29,7 @@ from assay.errors import Refused
 from web.api.problems import is_api
 from web.caches import needs_cache
 from web.forms import StyledForm
+from web.translation import translated
 
 FOLDER = "accounts/signin"
 BEFORE_SET_UP = {  # the pages that administrators may open without a second factor
@@ -185,32 +186,34 @@ class TurnOffView(EndsOtherSessions, DeactivateTOTPView):
 
 
 urlpatterns = [
-    path("login/code/", needs_cache(CodeView.as_view()), name="mfa_authenticate"),
+    path("login/code/", translated(needs_cache(CodeView.as_view())), name="mfa_authenticate"),
     path(
         "account/confirm/code/",
-        needs_cache(
-            ReauthenticateView.as_view(template_name=f"{FOLDER}/confirm.html", form_class=ConfirmForm)
+        translated(
+            needs_cache(
+                ReauthenticateView.as_view(template_name=f"{FOLDER}/confirm.html", form_class=ConfirmForm)
+            )
         ),
         name="mfa_reauthenticate",
     ),
     path(
         "account/second-factor/",
-        needs_cache(SetUpView.as_view()),
+        translated(needs_cache(SetUpView.as_view())),
         name="mfa_activate_totp",
     ),
     path(
         "account/second-factor/off/",
-        TurnOffView.as_view(),
+        translated(TurnOffView.as_view()),
         name="mfa_deactivate_totp",
     ),
     path(
         "account/recovery-codes/",
-        ViewRecoveryCodesView.as_view(template_name=f"{FOLDER}/recovery_codes.html"),
+        translated(ViewRecoveryCodesView.as_view(template_name=f"{FOLDER}/recovery_codes.html")),
         name="mfa_view_recovery_codes",
     ),
     path(
         "account/recovery-codes/new/",
-        GenerateRecoveryCodesView.as_view(template_name=f"{FOLDER}/new_codes.html"),
+        translated(GenerateRecoveryCodesView.as_view(template_name=f"{FOLDER}/new_codes.html")),
         name="mfa_generate_recovery_codes",
     ),
 ]

@@ -32,6 +32,7 @@ from accounts.selectors import orcids_of
 from accounts.signin.provider import OpenIDAdapter, Provider, nonce_of
 from web.forms import StyledForm, errors_in
 from web.throttling import limited
+from web.translation import translated
 
 STATE_LENGTH = 32
 
@@ -75,6 +76,7 @@ def _provider(request: HttpRequest, provider_id: str) -> Provider:
     return provider
 
 
+@translated
 @require_POST
 @never_cache
 @limited("sign_in", per_hour=600)
@@ -106,6 +108,7 @@ def start(request: HttpRequest, provider_id: str) -> HttpResponse:
     return page
 
 
+@translated
 @public_page
 def finish(request: HttpRequest, provider_id: str) -> HttpResponseBase:
     """Come back from a service. Everyone who went there in this session."""
@@ -114,6 +117,7 @@ def finish(request: HttpRequest, provider_id: str) -> HttpResponseBase:
     return response
 
 
+@translated
 @user_page
 def ways(request: AuthenticatedRequest) -> HttpResponse:
     """The services that are connected with an account, and its second factor. Everyone who has logged in."""
@@ -131,6 +135,7 @@ def ways(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "accounts/signin/ways.html", context)
 
 
+@translated
 @user_action
 def disconnect(request: AuthenticatedRequest, account_id: int) -> HttpResponse:
     """Disconnect a service. The user of the account only."""

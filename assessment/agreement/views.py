@@ -19,6 +19,7 @@ from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.forms import errors_in, refusals_in
 from web.pages import context_of
+from web.translation import translated
 
 
 @organizer_page
@@ -80,6 +81,7 @@ def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponse
     return download(*exports.disagreements_file(track, of_round, form.difference, order))
 
 
+@translated
 @user_page
 def discussion(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Everyone's answers in a training round. Organizers, and its assessors while it is shared with them."""

@@ -43,8 +43,10 @@ from web.confirmation import Confirmation, confirmation_page
 from web.forms import refusals_in
 from web.pages import context_of, counted, number_in, read_and_post, site_of
 from web.throttling import limited
+from web.translation import translated
 
 
+@translated
 @user_page
 def preview(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """A unit with its form; nothing is stored. Organizers, and assessors who may join the batch."""
@@ -76,6 +78,7 @@ def shown_preview(
     return render(request, template_of(preview.page), context)
 
 
+@translated
 @require_safe
 @xframe_options_exempt
 @login_required
@@ -117,6 +120,7 @@ def draft_frame(request: AuthenticatedRequest, draft_id: int) -> HttpResponse:
     return framed(request, protocol.judging.form, sample_values(protocol.judging.form))
 
 
+@translated
 @user_action
 def join(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """Join a batch that is open to join, and open the first task. Assessors of its track who may join it."""
@@ -191,6 +195,7 @@ def exclude(request: AuthenticatedRequest, batch_id: int, user_id: int) -> HttpR
 # --- Links, for those who have one
 
 
+@translated
 @read_and_post
 @never_cache
 @limited("start")
@@ -245,6 +250,7 @@ def _arrived(request: HttpRequest) -> Batch:
     return arrival.link.batch
 
 
+@translated
 @public_page
 def link_unit(request: HttpRequest) -> HttpResponse:
     """A unit with its form, before somebody starts with a link; nothing is stored. Everyone who has a link."""
@@ -254,6 +260,7 @@ def link_unit(request: HttpRequest) -> HttpResponse:
     return shown_preview(request, batch, reader, shown, reverse("assessment:link"))
 
 
+@translated
 @require_safe
 @never_cache
 @xframe_options_exempt

@@ -29,8 +29,10 @@ from tracks.guidelines import services as guidelines_services
 from tracks.guidelines.selectors import track_or_404 as track_with_guidelines
 from tracks.tracks.selectors import track_or_404
 from web.pages import context_of, local_address, read_and_post
+from web.translation import translated
 
 
+@translated
 @require_safe
 @guests_welcome
 def mine(request: AuthenticatedRequest) -> HttpResponse:
@@ -47,6 +49,7 @@ def mine(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "assessment/judging/mine.html", context)
 
 
+@translated
 @user_page
 def back(request: AuthenticatedRequest) -> HttpResponse:
     """The page after a new login from a judging page, which continues by itself. Every logged-in user."""
@@ -61,6 +64,7 @@ def highlighting(request: AuthenticatedRequest) -> HttpResponse:
     return HttpResponse(status=204)
 
 
+@translated
 @require_safe
 @guests_welcome
 def stored(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
@@ -72,6 +76,7 @@ def stored(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     return render(request, "assessment/judging/stored.html", context_of(page))
 
 
+@translated
 @require_POST
 @guests_welcome
 def accepting(request: AuthenticatedRequest) -> HttpResponse:
@@ -82,6 +87,7 @@ def accepting(request: AuthenticatedRequest) -> HttpResponse:
     return redirect(local_address(request, request.POST.get("back", "")) or "assessment:mine")
 
 
+@translated
 @require_safe
 @guests_welcome
 def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
@@ -94,6 +100,7 @@ def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     return render(request, "assessment/judging/done.html", {"item": item, "other": other})
 
 
+@translated
 @user_page
 def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The batches of a track. Organizers see all of them, assessors their own, nobody else any."""
@@ -109,6 +116,7 @@ def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "assessment/judging/track_desk.html", context)
 
 
+@translated
 @read_and_post
 @login_required
 def keys(request: AuthenticatedRequest) -> HttpResponse:
@@ -128,6 +136,7 @@ def _stored(request: AuthenticatedRequest, keys: dict[str, str], message: str) -
     return redirect("assessment:keys")
 
 
+@translated
 @require_safe
 @guests_welcome
 def guidelines(request: AuthenticatedRequest, batch_id: int, *, template: str = "guidelines") -> HttpResponse:

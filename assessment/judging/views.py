@@ -35,6 +35,7 @@ from tracks.rows.selectors import values_of
 from tracks.rows.views import framed
 from web.forms import errors_in
 from web.pages import context_of
+from web.translation import translated
 
 SALT = "assessment.judging.unsent"
 KEY = "assessment_unsent"
@@ -44,6 +45,7 @@ MAX_FIELDS = 200
 MAX_AGE_SECONDS = 14 * 24 * 3600  # of a page
 
 
+@translated
 @require_POST
 @guests_welcome
 def next_task(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
@@ -84,6 +86,7 @@ def _wants_json(request: HttpRequest) -> bool:
     return not request.accepts("text/html")
 
 
+@translated
 @keeping_answers
 def task(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     """The judging page. Only the assessor who took the task."""
@@ -213,6 +216,7 @@ def _context(page: TaskPage) -> dict[str, object]:
     return context_of(page) | {"proof": proof_of(page.task)}
 
 
+@translated
 @require_safe
 @xframe_options_exempt
 @guests_welcome
@@ -225,6 +229,7 @@ def task_frame(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     return framed(request, form, values_of(task.entry.topic, task.entry.docno))
 
 
+@translated
 @require_POST
 @guests_welcome
 def skip(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
@@ -240,6 +245,7 @@ def skip(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     return redirect(onward.address)
 
 
+@translated
 @require_POST
 @guests_welcome
 def give_back(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
@@ -251,6 +257,7 @@ def give_back(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     return redirect("assessment:mine")
 
 
+@translated
 @require_POST
 @guests_welcome
 def undo(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
@@ -260,6 +267,7 @@ def undo(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     return redirect(services.undo(task=task) if is_own else services.undo_last(task=task))
 
 
+@translated
 @require_POST
 @guests_welcome
 def extend(request: AuthenticatedRequest, task_id: int) -> HttpResponse:

@@ -12,6 +12,7 @@ from assessment.judgments.forms import ExportForm, OwnFilterForm
 from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.pages import context_of
+from web.translation import translated
 
 
 @organizer_page
@@ -33,6 +34,7 @@ def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     return render(request, "assessment/judgments/export.html", context, status=400 if form.is_bound else 200)
 
 
+@translated
 @require_safe
 @guests_welcome
 def own_judgments(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
@@ -46,6 +48,7 @@ def own_judgments(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     return render(request, "assessment/judgments/own_judgments.html", context, status=status)
 
 
+@translated
 @user_page
 def own_statistics(request: AuthenticatedRequest) -> HttpResponse:
     """The user's judgments per day, their choices and their time. Every logged-in user, for themselves."""

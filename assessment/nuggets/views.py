@@ -16,6 +16,7 @@ from tracks.tracks.selectors import tracks_overseen_by
 from web.downloads import download
 from web.forms import bytes_of, refusals_in
 from web.pages import context_of, counted, notes_shown, number_in, read_and_post
+from web.translation import translated_for_assessors
 
 FILES = {
     "nuggetizer": "nuggetizer",
@@ -24,6 +25,7 @@ FILES = {
 }  # forms, each with its reader
 
 
+@translated_for_assessors
 @read_and_post
 @chairs_only_read
 def nuggets(request: AuthenticatedRequest, slug: str) -> HttpResponse:
@@ -61,6 +63,7 @@ def _one(request: AuthenticatedRequest, topic: Topic) -> Nugget:
     return get_object_or_404(topic.nuggets, pk=number_in(request.POST.get("nugget", ""), 0))
 
 
+@translated_for_assessors
 @read_and_post
 @chairs_only_read
 def nugget_list(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:

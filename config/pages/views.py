@@ -18,8 +18,10 @@ from config.pages.landing import landing_page, start_of, tracks_page
 from participation.teams.selectors import former_teams, teams_with
 from tracks.assessors.selectors import tracks_judged_by
 from tracks.tracks.selectors import tracks_for
+from web.translation import translated, translated_for_users
 
 
+@translated_for_users
 @same_for_visitors
 def home(request: HttpRequest) -> HttpResponseBase:
     """The offer of the site, or the tracks of a user. Everyone."""
@@ -28,6 +30,7 @@ def home(request: HttpRequest) -> HttpResponseBase:
     return render(request, "config/landing.html", {"page": landing_page(request.user)})
 
 
+@translated_for_users
 @same_for_visitors
 @require_safe
 def all_tracks(request: HttpRequest) -> HttpResponse:
@@ -43,6 +46,7 @@ def start(request: AuthenticatedRequest) -> HttpResponse:
     return redirect(start_of(request.user))
 
 
+@translated
 @login_required
 def account(request: AuthenticatedRequest) -> HttpResponse:
     """The user's settings, teams and tracks. Everyone who has logged in."""

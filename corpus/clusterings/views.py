@@ -12,6 +12,7 @@ from corpus.formulas.selectors import formula_page, has_formula
 from corpus.threads.selectors import collection_page
 from web.downloads import download
 from web.pages import context_of
+from web.translation import translated_for_assessors
 
 
 class ClusteringForm(forms.Form):
@@ -51,6 +52,7 @@ def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponse
     return download(selectors.disagreements_csv(collection), f"{collection.slug}-visual-ids.csv")
 
 
+@translated_for_assessors
 @user_page
 def formula(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """A formula: where it appears, and the formulas that look like it. Everyone who may read the collection."""
@@ -61,6 +63,7 @@ def formula(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse
     return render(request, "corpus/formulas/formula.html", context_of(page))
 
 
+@translated_for_assessors
 @user_page
 def find_formula(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Redirect from an id to the formula, or show an error. Everyone who may read the collection."""

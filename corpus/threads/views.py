@@ -12,8 +12,10 @@ from corpus.images.selectors import image_of
 from corpus.threads import selectors
 from web.confirmation import confirmation_page, deletion
 from web.pages import context_of, read_and_post
+from web.translation import translated_for_assessors
 
 
+@translated_for_assessors
 @user_page
 def collections(request: AuthenticatedRequest) -> HttpResponse:
     """The collections that the user may read. Everyone who has logged in."""
@@ -21,6 +23,7 @@ def collections(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "corpus/collections/collections.html", {"collections": collections})
 
 
+@translated_for_assessors
 @user_page
 def collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A collection with a list of its threads. Everyone who may read the collection."""
@@ -42,6 +45,7 @@ def delete_collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect(services.request_deletion(collection=row, by=request.user))
 
 
+@translated_for_assessors
 @user_page
 def find(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Redirect from a docno to its thread, or show an error. Everyone who may read the collection."""
@@ -53,6 +57,7 @@ def find(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "corpus/collections/collection.html", context_of(page), status=404)
 
 
+@translated_for_assessors
 @user_page
 def thread(request: AuthenticatedRequest, slug: str, docno: str) -> HttpResponse:
     """A thread, with the formula `formula` marked. The docno of an answer redirects to its thread.

@@ -17,8 +17,10 @@ from tracks.editor import PREVIEW, Button, Done, MarkdownForm, editor
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
 from web.pages import context_of, site_of
+from web.translation import translated_for_assessors
 
 
+@translated_for_assessors
 @require_safe
 def announcements(request: HttpRequest, slug: str) -> HttpResponse:
     """The announcements for the reader, newest first. Everyone who sees the track."""

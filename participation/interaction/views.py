@@ -16,8 +16,10 @@ from tracks.tracks.selectors import track_or_404
 from web.downloads import stored_file
 from web.forms import bytes_of
 from web.pages import context_of, counted, site_of
+from web.translation import translated_for_assessors
 
 
+@translated_for_assessors
 @user_page
 def interaction(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Nominations and sessions. Organizers all, members those of their teams, assessors the sessions they hold."""
@@ -128,6 +130,7 @@ def data_of(request: HttpRequest | Request, team: Team) -> HttpResponseBase:
     return stored_file(request, stored.data, stored.data_sha256, stored.data_name, is_checked=False)
 
 
+@translated_for_assessors
 @user_page
 def session(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     """A session with its clock. Its assessor, and organizers, who see no frame."""
@@ -139,6 +142,7 @@ def session(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     return response
 
 
+@translated_for_assessors
 @user_action
 def start(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     """Start a session. Its assessor."""
@@ -146,6 +150,7 @@ def start(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     return redirect(services.start(nomination=nomination, by=request.user))
 
 
+@translated_for_assessors
 @user_action
 def practice(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     """Start the practice before a session. Its assessor."""
@@ -153,6 +158,7 @@ def practice(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     return redirect(services.practice(nomination=nomination, by=request.user))
 
 
+@translated_for_assessors
 @user_action
 def end(request: AuthenticatedRequest, nomination_id: int) -> HttpResponse:
     """End a session or a practice before its time. Its assessor."""

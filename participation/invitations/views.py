@@ -22,11 +22,13 @@ from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.pages import local_address, read_and_post
 from web.throttling import limited
+from web.translation import translated
 
 INVITED_BY = "invitation"  # in the session: the digest, so that no token is stored
 Form = RegisterForm | NewPasswordForm
 
 
+@translated
 @require_safe
 @secret_address
 def invitation_link(request: HttpRequest, token: str) -> HttpResponse:
@@ -40,6 +42,7 @@ def invitation_link(request: HttpRequest, token: str) -> HttpResponse:
     return redirect("assessment:link" if is_work else "participation:join")
 
 
+@translated
 @read_and_post
 @never_cache
 @limited("join")

@@ -22,6 +22,7 @@ from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download
 from web.forms import StyledForm, bytes_of, refusals_in
 from web.pages import context_of, form_page, read_and_post
+from web.translation import translated_for_assessors
 
 
 class DocumentForm(StyledForm):
@@ -51,6 +52,7 @@ class UploadForm(DocumentForm):
         self.fields["word"].choices = [*owed.items(), ("", "Another document")]  # type: ignore[attr-defined]
 
 
+@translated_for_assessors
 @require_safe
 def documents(request: HttpRequest, slug: str) -> HttpResponse:
     """The documents of a track that the reader may get. Everyone; organizers and chairs see which teams lack one."""

@@ -28,6 +28,7 @@ from web.confirmation import confirmation_page
 from web.downloads import download, for_visitors, spooled
 from web.forms import CompareForm, StyledForm
 from web.pages import context_of, site_of
+from web.translation import translated_for_assessors
 
 
 class ReleaseForm(StyledForm):
@@ -58,6 +59,7 @@ class ReleaseForm(StyledForm):
         return data
 
 
+@translated_for_assessors
 @same_for_visitors
 @public_page
 def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:

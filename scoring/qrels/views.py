@@ -26,8 +26,10 @@ from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download, for_visitors
 from web.forms import refusals_in
 from web.pages import context_of
+from web.translation import translated_for_assessors
 
 
+@translated_for_assessors
 @public_page
 def qrels_list(request: HttpRequest, slug: str) -> HttpResponse:
     """Versions of a track's qrels. Organizers see all; others those of a leaderboard that they may see."""
@@ -180,6 +182,7 @@ def offer(request: AuthenticatedRequest, qrels_id: int) -> HttpResponse:
     return redirect("tracks:edit_download", track.slug, row.pk)
 
 
+@translated_for_assessors
 @require_safe
 @never_cache
 @access.login_required

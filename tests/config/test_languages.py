@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.urls import NoReverseMatch, resolve, reverse
+from django.urls import resolve, reverse
 from django.utils import translation
 
 from accounts import letters
@@ -23,7 +23,7 @@ from assessment.judgments.answers import in_language
 from assessment.nuggets import services as nuggets
 from assessment.nuggets.selectors import listed
 from config.celery import app
-from config.languages import SIGN_IN, TRANSLATED, words_of_scripts
+from config.languages import words_of_scripts
 from corpus.models import Collection, Document, Formula
 from jobs import services as jobs
 from maintenance import languages
@@ -107,18 +107,6 @@ def test_texts_are_those_of_tags_calls_and_counted_nouns() -> None:
         ("%(a)s: %(n)s run", "%(a)s: %(n)s runs"),
         ("{n} person", "{n} people"),
     }
-
-
-def test_translated_views_exist() -> None:
-    def exists(name: str) -> bool:
-        for args in ([], [1], ["x"], ["x", 1], ["x", 1, 2]):
-            try:
-                return bool(reverse(name, args=args))
-            except NoReverseMatch:
-                continue
-        return name == "login_link"  # takes a user and a token
-
-    assert {name for name in TRANSLATED if not exists(name)} == SIGN_IN
 
 
 def test_sentence_of_the_library_is_said_in_the_language_of_the_page() -> None:

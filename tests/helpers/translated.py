@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import translation
 from lxml import html
 
-from config.languages import SHARED, TRANSLATED
+from web.translation import ASSESSORS, readers_of
 
 # What a page shows of the data of a lab, and what no language changes
 DATA_CLASSES = ("post", "choice", "math", "mono", "brand", "guidelines-text", "hunk-text")
@@ -70,15 +70,15 @@ def walk(client: Client, *starts: str) -> dict[str, str]:
     while waiting:
         address = waiting.pop()
         response = client.get(address, follow=True)
-        name = response.resolver_match.view_name
+        name, readers = response.resolver_match.view_name, readers_of(response.resolver_match.func)
         if not response.get("Content-Type", "").startswith("text/html"):
             continue
-        if name not in TRANSLATED | SHARED:
+        if not readers:
             assert name in ENGLISH, f"{address}: translate {name}, or name it as English"
             continue
         assert response.status_code == 200, address
         page = response.content.decode()
-        if name in SHARED and '<html lang="en-us"' in page:
+        if readers == ASSESSORS and '<html lang="en-us"' in page:
             continue  # of a track for which the user does not judge
         pages[address] = page
         links = html.fromstring(pages[address]).xpath("//a/@href | //iframe/@src")

@@ -12,10 +12,12 @@ from accounts.access import AuthenticatedRequest, organizer_form, public_page, u
 from tracks.agreements import selectors, services
 from tracks.editor import PREVIEW, Button, Done, MarkdownForm, editor
 from web.pages import context_of, local_address, number_in
+from web.translation import translated_for_assessors
 
 AGREEMENT = "tracks/agreements/agreement.html"
 
 
+@translated_for_assessors
 @public_page
 def agreement(request: HttpRequest, slug: str) -> HttpResponse:
     """The data agreement in force. Everyone who sees the track."""
@@ -25,6 +27,7 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, AGREEMENT, context_of(page))
 
 
+@translated_for_assessors
 @require_safe
 def version(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """One published version. Everyone who sees the track."""
@@ -33,6 +36,7 @@ def version(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     return render(request, AGREEMENT, context_of(selectors.agreement_page(track, request.user, version)))
 
 
+@translated_for_assessors
 @user_action
 def accept(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Accept the version that the page showed. Everyone who has logged in."""

@@ -26,6 +26,7 @@ from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import context_of, read_and_post
+from web.translation import translated_for_assessors
 
 REFUSED = 422
 PART = "part"  # a request of the page's script for the main element only
@@ -40,6 +41,7 @@ def _entered(sample: CandidateSample, form: DecisionForm) -> dict[str, object]:
     return {"labels": selectors.labels_of(sample, given["labels"]), "entered": entered}
 
 
+@translated_for_assessors
 @user_page
 def sample(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
     """A sample with its quotas, decisions and disagreements. Organizers and the two people who decide on it."""
@@ -76,6 +78,7 @@ def sample_file(request: AuthenticatedRequest, slug: str, sample: int, file: str
     return download(content, f"{drawn.track.slug}-sample-{drawn.number}-{file}")
 
 
+@translated_for_assessors
 @read_and_post
 @chairs_only_read
 def decide(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
@@ -99,6 +102,7 @@ def decide(request: AuthenticatedRequest, slug: str, sample: int) -> HttpRespons
     return render(request, "tracks/choosing/decide.html", context, status=REFUSED if form.errors else 200)
 
 
+@translated_for_assessors
 @require_POST
 @chairs_only_read
 def undo_decision(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
@@ -112,6 +116,7 @@ def undo_decision(request: AuthenticatedRequest, slug: str, sample: int) -> Http
     return address
 
 
+@translated_for_assessors
 @read_and_post
 @chairs_only_read
 def settle(request: AuthenticatedRequest, slug: str, sample: int, docno: str) -> HttpResponse:

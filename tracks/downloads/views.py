@@ -23,8 +23,10 @@ from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import context_of
+from web.translation import translated_for_assessors
 
 
+@translated_for_assessors
 @public_page
 def downloads(request: HttpRequest, slug: str) -> HttpResponse:
     """The files that participants get of a track. Everyone who sees the track; each part from its release on."""

@@ -14,8 +14,10 @@ from tracks.guidelines import selectors, services
 from tracks.guidelines.differences import differences
 from tracks.guidelines.rendering import rendered
 from web.pages import context_of
+from web.translation import translated
 
 
+@translated
 @user_page
 def guidelines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The guidelines in force. Assessors of the track, and organizers."""
@@ -26,6 +28,7 @@ def guidelines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/guidelines/guidelines.html", context_of(page))
 
 
+@translated
 @user_page
 def versions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The published versions, newest first. Assessors of the track, and organizers."""
@@ -33,6 +36,7 @@ def versions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/guidelines/versions.html", context_of(selectors.versions_page(track)))
 
 
+@translated
 @user_page
 def version(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
     """One published version. Assessors of the track, and organizers."""
@@ -42,6 +46,7 @@ def version(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespon
     return render(request, "tracks/guidelines/guidelines.html", context_of(page))
 
 
+@translated
 @user_page
 def changes(request: AuthenticatedRequest, slug: str, old: int, new: int) -> HttpResponse:
     """The changes between two versions. Assessors of the track, and organizers."""

@@ -11,8 +11,10 @@ from accounts.access import AuthenticatedRequest, administrator_required
 from tracks.editor import PREVIEW, Button, Done, MarkdownForm, editor
 from tracks.pages import selectors, services
 from web.pages import read_and_post
+from web.translation import translated_for_assessors
 
 
+@translated_for_assessors
 @require_safe
 def page(request: HttpRequest, name: str) -> HttpResponse:
     """About, contact, terms or privacy. Everyone."""

@@ -16,6 +16,7 @@ from tracks.tracks.selectors import track_or_404
 from web.confirmation import Confirmation, confirmation_page, deletion
 from web.forms import refusals_in
 from web.pages import context_of, read_and_post
+from web.translation import translated_for_assessors
 
 
 @read_and_post
@@ -59,6 +60,7 @@ def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/topics/import.html", context)
 
 
+@translated_for_assessors
 @require_safe
 def topics(request: HttpRequest, slug: str) -> HttpResponse:
     """The topics of a track. Everyone; drafts for organizers only."""
@@ -67,6 +69,7 @@ def topics(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "tracks/topics/topics.html", context_of(page))
 
 
+@translated_for_assessors
 @require_safe
 def topic(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     """A topic, with a link to its thread for those who may read it. Everyone; drafts for organizers only."""

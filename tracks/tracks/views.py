@@ -14,8 +14,10 @@ from tracks.tracks.forms import TrackForm
 from web.confirmation import confirmation_page, deletion
 from web.forms import refusals_in
 from web.pages import form_page
+from web.translation import translated_for_assessors
 
 
+@translated_for_assessors
 @same_for_visitors
 @require_safe
 def track(request: HttpRequest, slug: str) -> HttpResponse:
