@@ -38,8 +38,7 @@ def is_translated(request: HttpRequest) -> bool:
         return False
     user = request.user
     if readers == ASSESSORS:
-        is_foreign = isinstance(user, User) and _chosen_by(user, request) != SOURCE
-        return is_foreign and _judges_only(user, match)
+        return isinstance(user, User) and _chosen_by(user, request) != SOURCE and _judges_only(user, match)
     if readers == USERS and not user.is_authenticated:
         return False
     slug = match.kwargs.get("slug")

@@ -25,7 +25,7 @@ def translated_for_assessors(view: V) -> V:
 
 
 def readers_of(view: object) -> str:
-    """For whom the pages of a view are translated; empty if it is in English."""
+    """Return `EVERYBODY`, `USERS` or `ASSESSORS`; empty if the pages of a view are in English."""
     return str(getattr(view, "translated_for", ""))
 
 
