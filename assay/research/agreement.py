@@ -1,16 +1,19 @@
 """Agreement of assessors, from files of judgments, qrels, or memory."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
+
+import numpy as np
 
 from assay.errors import InputError, plural
 from assay.formats.compression import read_file
 from assay.formats.judgments.cells import ANSWER_TO
-from assay.formats.judgments.graded import graded, read_graded
+from assay.formats.judgments.columns import Ints, JudgmentColumns
+from assay.formats.judgments.graded import graded
 from assay.formats.judgments.reader import MAPPED
-from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.topics.reader import read_topics
 from assay.formats.topics.subtopics import labels_of
 from assay.formats.values import judgments_from
@@ -21,9 +24,10 @@ from assay.protocols.schema import JudgingRules, Protocol
 from assay.research.evaluation import PathLike, Values, named_files
 from assay.research.results import Figure, Result
 from assay.statistics import agreement_report as report
-from assay.statistics.agreement import krippendorff_alpha
+from assay.statistics.agreement import places
 from assay.tables import Cell, Table
 
+ANSWER = 3  # the row of answers in the numbers of judgments
 ALPHA = "Krippendorff's alpha with nominal, ordinal and interval differences of grades"
 COLUMNS = (
     "judgments", "units_judged_twice", *(f"alpha_{metric}" for metric in report.METRICS), "alpha_two_way",
@@ -66,22 +70,32 @@ def agreement(
     if question and rules is None:
         raise InputError("--question needs --protocol, which has the choices of the question")
     scale = Scale("", "Grade", 1) if rules is None else scale_named(rules, question)
-    rows = _read(judgments, rules.judging if rules else None, columns or {})
-    known = sorted({row.kind for row in rows} - {""})
+    read = _read(judgments, rules.judging if rules else None, columns or {})
+    rows = read.numbers()
+    of_rows = np.array([answer.kind for answer in read.answers], dtype=np.object_)[rows[ANSWER]]
+    known = sorted(set(of_rows.tolist()) - {""})
     for kind in kinds:
         if kind not in known:
             named = f"the kinds are {', '.join(known)}" if known else "no file has a column kind"
             raise InputError(f"--kind: no batch of the kind {kind!r}; {named}")
-    rows = [row for row in rows if not kinds or row.kind in kinds]
-    # The last judgment of each assessor for each unit counts.
-    last = {(row.topic, row.docno, row.assessor): row for row in rows}
+    rows = rows[:, np.isin(of_rows, list(kinds))] if kinds else rows
+    last = _last(rows)
+    has_grade = np.array([answer.grade is not None for answer in read.answers], dtype=np.bool_)
     return Agreement(
-        _numbered(last.values(), scale, rules, _subtopics(topics, scale)),
+        _numbered(last, read, scale, rules, _subtopics(topics, scale)),
         level or scale.level,
         scale,
-        n_without_grade=sum(row.grade is None for row in last.values()),
-        n_repeated=len(rows) - len(last),
+        n_without_grade=int((~has_grade[last[ANSWER]]).sum()),
+        n_repeated=rows.shape[1] - last.shape[1],
     )
+
+
+def _last(rows: Ints) -> Ints:
+    """The last judgment of each assessor for each unit, sorted by topic, document and assessor."""
+    topic, docno, assessor, _ = rows
+    key = (topic * (docno.max(initial=0) + 1) + docno) * (assessor.max(initial=0) + 1) + assessor
+    _, from_end = np.unique(key[::-1], return_index=True)
+    return rows[:, len(key) - 1 - from_end]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,7 +144,7 @@ class Agreement(Result):
         ]
         overall, topics = map(report.without_order, own) if scale.is_nominal else own
         others = report.tables(graded, level, is_nominal=scale.is_nominal)
-        return [overall, *(table for table in others if table.name != "topics"), topics]
+        return [overall, *islice(others, 3), topics]  # its own table of topics also counts judgments
 
     def plot(self) -> Figure:
         """Cohen's kappa of every two assessors, with its interval."""
@@ -150,8 +164,8 @@ def _alphas(graded: report.Graded, level: int) -> tuple[Cell, ...]:
     return (
         len(graded.unit),
         graded.n_shared_units,
-        *(krippendorff_alpha(graded.unit, graded.grade, metric=metric) for metric in report.METRICS),
-        krippendorff_alpha(graded.unit, graded.two_way(level), metric="nominal"),
+        *map(graded.patterns().alpha, report.METRICS),
+        graded.patterns(level).alpha("nominal"),
     )
 
 
@@ -172,48 +186,68 @@ def _subtopics(topics: PathLike | None, scale: Scale) -> dict[str, list[str]]:
 
 
 def _numbered(
-    rows: Iterable[JudgmentRow],
+    rows: Ints,
+    read: JudgmentColumns,
     scale: Scale,
     protocol: Protocol | None,
     subtopics: Mapping[str, Sequence[str]],
 ) -> report.Graded:
-    """The numbers of the judgments on a scale."""
-    if protocol is None or not scale.key:
-        graded = ((row.topic, row.docno, row.assessor, row.grade) for row in rows if row.grade is not None)
-        return report.Graded.from_rows(graded, scale.values(protocol.judging) if protocol else ())
-    numbered = (
-        (topic, row.docno, row.assessor, number)
-        for row in rows
-        for topic, number in scale.numbered(
-            protocol.judging,
-            row.topic,
-            subtopics.get(row.topic, ()),
-            row.choice,
-            row.grade,
-            row.answers,
-        )
-    )
-    return report.Graded.from_rows(numbered, scale.values(protocol.judging))
+    """The numbers of the judgments on a scale. Equal answers about a topic have equal ones."""
+    topic, docno, assessor, answer = rows
+    codes: list[str] = list(read.topics)
+    names: dict[str, int] = {}
+    distinct, place = np.unique(topic * len(read.answers) + answer, return_inverse=True)
+    numbers, counts = [], []
+    for pair in distinct.tolist():
+        of_topic, of_answer = divmod(pair, len(read.answers))
+        code, row = codes[of_topic], read.answers[of_answer]
+        if protocol is None or not scale.key:
+            own = [] if row.grade is None else [(code, row.grade)]
+        else:
+            answered = (row.choice, row.grade, row.answers)
+            own = list(scale.numbered(protocol.judging, code, subtopics.get(code, ()), *answered))
+        numbers += [(names.setdefault(name, len(names)), number) for name, number in own]
+        counts.append(len(own))
+    n_rows = np.array(counts, dtype=np.int64)
+    ends = np.cumsum(n_rows[place])
+    within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - n_rows[place], n_rows[place])
+    item = np.repeat((np.cumsum(n_rows) - n_rows)[place], n_rows[place]) + within
+    topic, grade = np.array(numbers, dtype=np.int64).reshape(-1, 2)[item].T
+    docno, assessor = (np.repeat(column, n_rows[place]) for column in (docno, assessor))
+    unit = places(topic * (docno.max(initial=0) + 1) + docno)[1]
+    topics, topic = _sorted(list(names), topic)
+    assessors, assessor = _sorted(list(read.assessors), assessor)
+    values = scale.values(protocol.judging) if protocol else tuple(np.unique(grade).tolist())
+    return report.Graded(assessors, topics, unit, topic, assessor, grade, values)
 
 
-def _read(judgments: Values, rules: JudgingRules | None, columns: Mapping[str, str]) -> list[JudgmentRow]:
+def _sorted(names: Sequence[str], number: Ints) -> tuple[list[str], Ints]:
+    """The names that occur, sorted, and the place among them of each number."""
+    used = sorted(np.unique(number).tolist(), key=names.__getitem__)
+    place = np.zeros(len(names), dtype=np.int64)
+    place[used] = np.arange(len(used))
+    return [names[n] for n in used], place[number]
+
+
+def _read(judgments: Values, rules: JudgingRules | None, columns: Mapping[str, str]) -> JudgmentColumns:
     """The current judgments of all files and values, with their grades.
 
     Raises:
         InputError: A file is not a file of judgments. The message names the lines.
     """
+    read = JudgmentColumns()
     if isinstance(judgments, (str, Path)):
         judgments = [judgments]
     if isinstance(judgments, Sequence) and judgments and not hasattr(judgments[0], "_fields"):
         refusal = "a list has a {}, which has no assessor; give judgments as {{assessor: values}}"
         judgments = named_files(judgments, refusal)
     if not isinstance(judgments, Mapping):
-        return graded(judgments_from(judgments), rules, "judgments", is_named=False)
-    rows: list[JudgmentRow] = []
+        read.add(graded(judgments_from(judgments), rules, "judgments", is_named=False))
+        return read
     for judge, values in judgments.items():
         if isinstance(values, (str, Path)):
-            rows += read_graded(str(values), rules, judge=str(judge), columns=columns)
+            read.read(str(values), rules, judge=str(judge), columns=columns)
         else:
             of_judge = judgments_from(values, judge=str(judge), name=str(judge))
-            rows += graded(of_judge, rules, str(judge), is_named=False)
-    return rows
+            read.add(graded(of_judge, rules, str(judge), is_named=False))
+    return read

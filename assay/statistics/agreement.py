@@ -10,7 +10,7 @@ two units, where values without one unit are all equal, as in perfect agreement,
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-DENSE = 4  # numbers of units up to so many times the judgments need no sorting
+DENSE = 4  # numbers up to so many times their count need no sorting
 MOST_CODES = 1 << 62
 
 
@@ -90,7 +90,7 @@ def confusion(first: Ints, second: Ints) -> tuple[Ints, Ints]:
         raise ValueError(
             f"got {len(first)} grades of one judge and {len(second)} of the other; both must judge the same units"
         )
-    grades, place = np.unique(np.concatenate((first, second)), return_inverse=True)
+    grades, place = places(np.concatenate((first, second)))
     cell = place[: len(first)] * len(grades) + place[len(first) :]
     return grades, np.bincount(cell, minlength=len(grades) ** 2).reshape(len(grades), len(grades))
 
@@ -157,9 +157,7 @@ def krippendorff_alpha(unit: Ints, grade: Ints, *, metric: Metric = "ordinal") -
     >>> krippendorff_alpha(np.array([1, 1, 2, 2]), np.array([0, 0, 3, 3]))
     1.0
     """
-    grades, patterns, n_units = _patterns(unit, grade)
-    coincidences = np.tensordot(n_units[None], _coincidences(patterns), axes=1)
-    return float(_alphas(grades, coincidences, metric)[0])
+    return Patterns.of(unit, grade).alpha(metric)
 
 
 def alpha_interval(unit: Ints, grade: Ints, *, metric: Metric = "ordinal", level: float = LEVEL) -> Interval:
@@ -169,21 +167,45 @@ def alpha_interval(unit: Ints, grade: Ints, *, metric: Metric = "ordinal", level
         unit, grade, metric: as for `krippendorff_alpha`.
         level: the confidence level.
     """
-    grades, patterns, n_units = _patterns(unit, grade)
-    added = _coincidences(patterns)
-    total = np.tensordot(n_units[None], added, axes=1)
-    values = _alphas(grades, np.concatenate((total, total - added)), metric)
-    return _interval(float(values[0]), _jackknife(values[1:], n_units), int(n_units.sum()), level)
+    return Patterns.of(unit, grade).interval(metric, level)
+
+
+class Patterns(NamedTuple):
+    """The grades that units were given by several judges. Units with a single judgment are left out.
+
+    Args:
+        grades: (grades,) those that occur.
+        counts: (patterns, grades) how often each was given to a unit, for each different row of such counts.
+        n_units: (patterns,) the number of units with that row.
+    """
+
+    grades: Ints
+    counts: Floats
+    n_units: Floats
+
+    @classmethod
+    def of(cls, unit: Ints, grade: Ints) -> Self:
+        """The patterns of judgments; the arguments are those of `krippendorff_alpha`."""
+        return cls(*_patterns(unit, grade))
+
+    def alpha(self, metric: Metric) -> float:
+        """Krippendorff's alpha."""
+        coincidences = np.tensordot(self.n_units[None], _coincidences(self.counts), axes=1)
+        return float(_alphas(self.grades, coincidences, metric)[0])
+
+    def interval(self, metric: Metric, level: float = LEVEL) -> Interval:
+        """The confidence interval of alpha."""
+        added = _coincidences(self.counts)
+        total = np.tensordot(self.n_units[None], added, axes=1)
+        values = _alphas(self.grades, np.concatenate((total, total - added)), metric)
+        n_units = int(self.n_units.sum())
+        return _interval(float(values[0]), _jackknife(values[1:], self.n_units), n_units, level)
 
 
 def _patterns(unit: Ints, grade: Ints) -> tuple[Ints, Floats, Floats]:
-    """The grades that occur; how often each was given to a unit, for each different row of such counts (patterns,
-    grades); and the number of units with that row. Units with a single judgment are left out."""
     if unit.shape != grade.shape:
         raise ValueError(f"got {len(unit)} units and {len(grade)} grades; each judgment needs one of each")
-    grades, place = np.unique(grade, return_inverse=True)
-    is_dense = unit.min(initial=0) >= 0 and unit.max(initial=-1) < DENSE * len(unit)
-    row = unit if is_dense else np.unique(unit, return_inverse=True)[1]
+    (grades, place), (_, row) = places(grade), places(unit)
     n_rows, n_grades = int(row.max(initial=-1)) + 1, len(grades)
     given = np.bincount(row * n_grades + place, minlength=n_rows * n_grades).reshape(n_rows, n_grades)
     given = given[given.sum(axis=1) > 1]
@@ -195,6 +217,15 @@ def _patterns(unit: Ints, grade: Ints) -> tuple[Ints, Floats, Floats]:
     else:
         patterns, n_units = np.unique(given, axis=0, return_counts=True)
     return grades, patterns.astype(np.float64), n_units.astype(np.float64)
+
+
+def places(numbers: Ints) -> tuple[Ints, Ints]:
+    """The distinct numbers, ascending, and the place of each among them. Dense ones are not sorted."""
+    low = int(numbers.min(initial=0))
+    if int(numbers.max(initial=-1)) - low >= DENSE * len(numbers):
+        return np.unique(numbers, return_inverse=True)
+    occurs = np.bincount(numbers - low) > 0
+    return np.flatnonzero(occurs) + low, (np.cumsum(occurs) - 1)[numbers - low]
 
 
 def _coincidences(patterns: Floats) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ grade `level` on, and not relevant. A value that is undefined is nan, and `reaso
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -16,10 +16,10 @@ from assay.statistics.agreement import (
     Interval,
     Kappa,
     Metric,
-    alpha_interval,
+    Patterns,
     cohen_kappa,
     confusion,
-    krippendorff_alpha,
+    places,
     shared_units,
 )
 from assay.tables import Cell, Table
@@ -84,10 +84,15 @@ class Graded:
         """(judgments,) 1 from the grade `level` on, 0 below."""
         return (self.grade >= level).astype(np.int64)
 
+    def patterns(self, level: int | None = None) -> Patterns:
+        """Count how often each grade was given to a unit; with a level, each of two classes."""
+        return Patterns.of(self.unit, self.grade if level is None else self.two_way(level))
+
     @property
     def n_shared_units(self) -> int:
         """The number of units that several assessors judged."""
-        return int((np.unique(self.unit, return_counts=True)[1] > 1).sum())
+        _, place = places(self.unit)
+        return int((np.bincount(place) > 1).sum())
 
 
 class Value(NamedTuple):
@@ -101,16 +106,18 @@ class Value(NamedTuple):
 
 def alphas(graded: Graded, level: int) -> list[Value]:
     """Krippendorff's alpha with each distance of grades, and two-way."""
-    values = [_alpha(metric, graded.unit, graded.grade, metric) for metric in METRICS]
-    return [*values, _alpha("two-way", graded.unit, graded.two_way(level), "nominal")]
+    of_grades, of_classes = graded.patterns(), graded.patterns(level)
+    return [
+        *(_alpha(metric, of_grades, metric) for metric in METRICS),
+        _alpha("two-way", of_classes, "nominal"),
+    ]
 
 
-def _alpha(name: str, unit: Ints, grade: Ints, metric: Metric) -> Value:
-    value = krippendorff_alpha(unit, grade, metric=metric)
-    interval = alpha_interval(unit, grade, metric=metric)
+def _alpha(name: str, patterns: Patterns, metric: Metric) -> Value:
+    value, interval = patterns.alpha(metric), patterns.interval(metric)
     reason = ""
     if math.isnan(value):
-        is_unshared = len(np.unique(unit)) == len(unit)
+        is_unshared = not len(patterns.n_units)
         same = "All shared units have the same grade, so chance alone gives agreement."
         reason = "No unit has the grades of two assessors." if is_unshared else same
     return Value(name, value, interval, reason)
@@ -246,10 +253,9 @@ def by_topic(graded: Graded, level: int) -> list[TopicAgreement]:
     for number, code in enumerate(graded.topics):
         part = graded.of_topic(number)
         if part.n_shared_units:
-            nominal, ordinal = (
-                krippendorff_alpha(part.unit, part.grade, metric=metric) for metric in METRICS[:2]
-            )
-            two_way = krippendorff_alpha(part.unit, part.two_way(level), metric="nominal")
+            of_grades = part.patterns()
+            nominal, ordinal = (of_grades.alpha(metric) for metric in METRICS[:2])
+            two_way = part.patterns(level).alpha("nominal")
             pairs_of = list(shared_units(part.unit, part.assessor))  # at least one
             n_same = sum(
                 int((part.grade[each.of_first] == part.grade[each.of_second]).sum()) for each in pairs_of
@@ -288,30 +294,27 @@ def without_order(table: Table) -> Table:
     )
 
 
-def tables(graded: Graded, level: int, *, is_nominal: bool = False) -> list[Table]:
-    """The report as tables: alphas, pairs, assessors, topics. Numbers without order have no values that need one."""
+def tables(graded: Graded, level: int, *, is_nominal: bool = False) -> Iterator[Table]:
+    """The report as tables: alphas, pairs, assessors, topics. Numbers without order have no values that need one.
+
+    Each is computed when it is asked for.
+    """
+    full = _tables(graded, level)
+    return map(without_order, full) if is_nominal else full
+
+
+def _tables(graded: Graded, level: int) -> Iterator[Table]:
+    two_way = f"two-way from grade {level}"
+    alpha_rows = [(each.name, each.value, *each.interval) for each in alphas(graded, level)]
+    alpha_header = ("grades", "alpha", "low", "high")
+    yield Table("alpha", f"Krippendorff's alpha with 95 % intervals; {two_way}", alpha_header, [*alpha_rows])
     of_pairs = pairs(graded, level)
-    alpha_rows: list[tuple[Cell, ...]] = [
-        (each.name, each.value, *each.interval) for each in alphas(graded, level)
-    ]
-    pair_rows: list[tuple[Cell, ...]] = [(pair.first, pair.second, *pair_cells(pair)) for pair in of_pairs]
-    assessors, topics = list(by_assessor(of_pairs)), list(by_topic(graded, level))
-    alpha_header, two_way = ("grades", "alpha", "low", "high"), f"two-way from grade {level}"
-    full = [
-        Table("alpha", f"Krippendorff's alpha with 95 % intervals; {two_way}", alpha_header, alpha_rows),
-        Table(
-            "pairs",
-            "Cohen's kappa of every two assessors: unweighted, linear and quadratic weights, "
-            f"{two_way}; 95 % intervals",
-            PAIR_HEADER,
-            pair_rows,
-        ),
-        Table(
-            "assessors",
-            f"mean kappa of each assessor with the others; {two_way}",
-            ASSESSOR_HEADER,
-            [*assessors],
-        ),
-        Table("topics", f"agreement on each topic; {two_way}", TOPIC_HEADER, [*topics]),
-    ]
-    return [without_order(table) for table in full] if is_nominal else full
+    yield Table(
+        "pairs",
+        f"Cohen's kappa of every two assessors: unweighted, linear and quadratic weights, {two_way}; 95 % intervals",
+        PAIR_HEADER,
+        [(pair.first, pair.second, *pair_cells(pair)) for pair in of_pairs],
+    )
+    of_assessors = f"mean kappa of each assessor with the others; {two_way}"
+    yield Table("assessors", of_assessors, ASSESSOR_HEADER, [*by_assessor(of_pairs)])
+    yield Table("topics", f"agreement on each topic; {two_way}", TOPIC_HEADER, [*by_topic(graded, level)])

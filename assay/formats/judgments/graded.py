@@ -6,7 +6,7 @@ from typing import Any
 from assay.formats.compression import read_file
 from assay.formats.judgments.cells import grade_of
 from assay.formats.judgments.reader import JudgmentsError, parse_judgments
-from assay.formats.judgments.rows import JudgmentRow
+from assay.formats.judgments.rows import JudgmentFile, JudgmentRow, JudgmentStream
 from assay.formats.qrels.reader import Complaint
 from assay.protocols.questions import WrongAnswer, from_text, problem_with, stored
 from assay.protocols.schema import JudgingRules
@@ -21,9 +21,13 @@ def read_graded(
         InputError: The file is not a file of judgments. The message names the lines.
     """
     read = parse_judgments(read_file(path), path, judge=judge, columns=columns or {})
+    return graded([row for row in read.rows if row.is_current], rules, path, is_named=has_names(read))
+
+
+def has_names(read: JudgmentFile | JudgmentStream) -> bool:
+    """Return whether a file may have names of choices as grades."""
     is_own = read.form == "assay-csv"
-    is_named = read.form == "turkle" or (is_own and not {"grade", "choice"} <= read.columns.keys())
-    return graded([row for row in read.rows if row.is_current], rules, path, is_named=is_named)
+    return read.form == "turkle" or (is_own and not {"grade", "choice"} <= read.columns.keys())
 
 
 def graded(

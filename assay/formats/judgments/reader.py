@@ -21,6 +21,7 @@ from assay.formats.compression import BLOCK
 from assay.formats.judgments.cells import ANSWER_TO, Wrong, row_of
 from assay.formats.judgments.rows import COLUMNS, JudgmentFile, JudgmentRow, JudgmentStream, cell_of
 from assay.formats.qrels.cites import judged_cites
+from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import (
     COMPLAINTS_KEPT,
     LINES_SHOWN,
@@ -94,7 +95,7 @@ def open_judgments(
 
     The rows end with a `JudgmentsError` if some line is wrong. The arguments and errors are those of `parse_judgments`.
     """
-    columns, file = columns or {}, _in_utf8(file, name)
+    columns, file = columns or {}, in_utf8(file, name)
     if _starts_with(file, "{"):
         return JudgmentStream(name, "assay-jsonl", _rows(name, "assay-jsonl", _json_cells(file)))
     if _starts_with(file, "<"):
@@ -109,7 +110,7 @@ def open_judgments(
 def header_of_judgments(file: BinaryIO) -> list[str]:
     """The columns of a CSV file, for a choice of them; empty for lines of JSON, XML, and what is not text."""
     try:
-        text = _in_utf8(file, "")
+        text = in_utf8(file, "")
     except JudgmentsError:
         return []
     return (
@@ -117,7 +118,7 @@ def header_of_judgments(file: BinaryIO) -> list[str]:
     )
 
 
-def _in_utf8(file: BinaryIO, name: str) -> BinaryIO:
+def in_utf8(file: BinaryIO, name: str) -> BinaryIO:
     """The file, or its text in memory if it is not plain UTF-8 with at most one byte-order mark, at its start."""
     file.seek(0)
     decoder = getincrementaldecoder("utf-8")()
@@ -138,7 +139,7 @@ def _in_utf8(file: BinaryIO, name: str) -> BinaryIO:
         raise JudgmentsError(name, [Complaint(0, error.reason)]) from None
 
 
-def _lines(file: BinaryIO, newline: str = "") -> Generator[str, None, None]:
+def lines_in(file: BinaryIO, newline: str = "") -> Generator[str, None, None]:
     """The lines, decoded one after another: the text of a file takes up to four times its size."""
     file.seek(0)
     text = TextIOWrapper(file, encoding="utf-8-sig", newline=newline)
@@ -150,12 +151,12 @@ def _lines(file: BinaryIO, newline: str = "") -> Generator[str, None, None]:
 
 
 def _starts_with(file: BinaryIO, first: str) -> bool:
-    with closing(_lines(file)) as lines:
+    with closing(lines_in(file)) as lines:
         return next((line.lstrip()[:1] for line in lines if line.strip()), "") == first
 
 
 def _header(file: BinaryIO) -> list[str]:
-    with long_cells(LONGEST_CELL), closing(_lines(file)) as lines:
+    with long_cells(LONGEST_CELL), closing(lines_in(file)) as lines:
         return read_sheet(lines).header
 
 
@@ -171,13 +172,17 @@ def _is_qrels(file: BinaryIO, header: Sequence[str]) -> bool:
     return line.startswith(b"#") or len(line.split()) == 4
 
 
-def _qrels(file: BinaryIO, name: str, judge: str) -> Iterator[JudgmentRow]:
+def read_qrels(file: BinaryIO, name: str) -> QrelsColumns:
+    """Qrels that are judgments; errors are those of judgments."""
     file.seek(0)
     try:
-        columns = parse_qrels(file.read())
+        return parse_qrels(file.read())
     except QrelsError as error:
         raise JudgmentsError(name, error.complaints, n_complaints=error.n_complaints) from None
-    for topic, docno, grade in columns.rows():
+
+
+def _qrels(file: BinaryIO, name: str, judge: str) -> Iterator[JudgmentRow]:
+    for topic, docno, grade in read_qrels(file, name).rows():
         yield JudgmentRow(topic, docno.decode(), judge, grade=grade if grade >= 0 else None)
 
 
@@ -262,7 +267,7 @@ Cells = tuple[int, dict[str, str] | Wrong]  # line, and the cells by field or wh
 
 def _csv_cells(file: BinaryIO, header: list[str], places: Mapping[str, str]) -> Iterator[Cells]:
     at = {of_field: header.index(column) for of_field, column in places.items()}
-    with long_cells(LONGEST_CELL), closing(_lines(file)) as lines:
+    with long_cells(LONGEST_CELL), closing(lines_in(file)) as lines:
         for line, cells in read_sheet(lines).rows:
             if isinstance(cells, str):
                 yield line, Wrong(cells)
@@ -271,7 +276,7 @@ def _csv_cells(file: BinaryIO, header: list[str], places: Mapping[str, str]) -> 
 
 
 def _json_cells(file: BinaryIO) -> Iterator[Cells]:
-    with closing(_lines(file, newline="\n")) as lines:
+    with closing(lines_in(file, newline="\n")) as lines:
         for line, content in enumerate(lines, 1):
             if content.strip():
                 yield line, _json_line(content)
