@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from accounts import letters
 from accounts.audit import services as audit
+from accounts.mail import letters
 from accounts.models import IS_PERSON, Lockout, User
 from assay.errors import Refused
 

@@ -7,8 +7,9 @@ from celery import shared_task
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
-from accounts import letters, services, tokens
-from accounts.letters import Mail
+from accounts import services, tokens
+from accounts.mail import letters
+from accounts.mail.letters import Mail
 from accounts.models import Login
 from accounts.selectors import user_by_id
 from accounts.services import path_of_link

@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import condition, require_safe
 from drf_spectacular.generators import SchemaGenerator
 
-from config.pages import views
+from home import views
 from web.api.conditional import etag_of
 
 

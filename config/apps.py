@@ -2,7 +2,8 @@
 from django.apps import AppConfig, apps
 from django.db.backends.signals import connection_created
 
-from config import checks, reversals
+from config import checks
+from web import migration_guard
 from web.statements import plan_for_all_rows
 
 SECTIONS = {  # of the admin, in words of its users
@@ -37,4 +38,4 @@ class ConfigConfig(AppConfig):
         sessions.connect()
         connection_created.connect(plan_for_all_rows)
         checks.register_all()
-        reversals.connect()
+        migration_guard.connect()

@@ -17,8 +17,8 @@ from accounts.access import GuestWorkEnded
 from accounts.audit.services import acting
 from accounts.backends import SessionStore
 from accounts.models import Event, User
-from config.languages import is_translated, use_language
-from config.pages import errors
+from home import errors
+from home.languages import is_translated, use_language
 from server.environment import Proxies, host_of
 from web import logs
 from web.api.problems import CONTENT_TYPE, is_api, of_refusal, refusal_of

@@ -98,7 +98,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "config.pages.help.frame",
+                "home.help.frame",
             ],
             "builtins": ["django.templatetags.i18n", "config.templatetags.texts"],
         },
@@ -327,7 +327,7 @@ SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SECURE = HTTPS
-CSRF_FAILURE_VIEW = "config.pages.errors.expired_form"
+CSRF_FAILURE_VIEW = "home.errors.expired_form"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"

@@ -11,7 +11,7 @@ from django.core.files import uploadhandler
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 
 from config.middleware import Middleware
-from config.pages import errors
+from home import errors
 from web.api.problems import FULL, is_api, problem_response
 
 MAX_NAME = 200  # bytes of a file's name

@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
 
-from config.pages import documentation, errors, views
+from home import documentation, errors, views
 
 
 class TableExtension(StringConverter):

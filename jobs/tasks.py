@@ -6,8 +6,8 @@ from typing import Any
 from celery import shared_task
 from django.conf import settings
 
-from accounts import letters
-from accounts.letters import Mail
+from accounts.mail import letters
+from accounts.mail.letters import Mail
 from accounts.selectors import administrators_to_mail
 from jobs import liveness, services
 from jobs.backups import schedule

@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import AuthenticatedRequest, user_action, user_page
-from accounts.letters import failed_letters
+from accounts.mail.letters import failed_letters
 from jobs import selectors, services
 from web.translation import translated_for_assessors
 

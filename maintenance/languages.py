@@ -24,7 +24,18 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "locale"
-FOLDERS = ("accounts", "assay", "assessment", "config", "corpus", "participation", "pooling", "tracks", "web")
+FOLDERS = (
+    "accounts",
+    "assay",
+    "assessment",
+    "config",
+    "corpus",
+    "home",
+    "participation",
+    "pooling",
+    "tracks",
+    "web",
+)
 KEYWORDS = {
     "gettext": None,
     "gettext_lazy": None,

@@ -14,7 +14,7 @@ from django.db.migrations import operations as ops
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
-from config.reversals import in_database
+from web.migration_guard import in_database
 
 REMOVING = (ops.DeleteModel, ops.RenameModel, ops.RemoveField, ops.RenameField, ops.AlterModelTable)
 CONSTRAINING = (ops.AddConstraint, ops.AlterUniqueTogether)

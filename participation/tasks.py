@@ -7,8 +7,8 @@ from django.urls import reverse
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
-from accounts import letters
-from accounts.letters import Mail
+from accounts.mail import letters
+from accounts.mail.letters import Mail
 from accounts.selectors import language_of, organizers_to_mail, user_by_id
 from participation.announcements.selectors import recipients
 from participation.announcements.services import MAIL as ANNOUNCEMENT

@@ -10,8 +10,8 @@ from participation.checklist import teams_of
 from pooling.interaction import progress_of
 from pooling.models import Pool, PoolRun, Run
 from pooling.runs.selectors import has_obligations, owing_teams
-from tracks.acceptance import is_accepting, states_at, until_closing
 from tracks.checklist.points import NAMED, Campaign, Phase, Point, Problem, listed, named, points
+from tracks.deadline_acceptance import is_accepting, states_at, until_closing
 from tracks.models import Deadline, Track
 from web import times
 from web.pages import counted

@@ -7,8 +7,8 @@ from celery import shared_task
 
 import pooling.baselines.services
 import pooling.pools.services  # noqa: F401 - registers its handlers
-from accounts import letters
-from accounts.letters import Mail
+from accounts.mail import letters
+from accounts.mail.letters import Mail
 from accounts.selectors import user_by_id
 from participation.teams.selectors import team_by_id
 from pooling.runs import services as runs

@@ -7,8 +7,8 @@ from celery import shared_task
 
 import scoring.analyses.services
 import scoring.phases.services  # noqa: F401 - registers its handlers
-from accounts import letters
-from accounts.letters import Mail
+from accounts.mail import letters
+from accounts.mail.letters import Mail
 from accounts.selectors import user_by_id
 from scoring.leaderboards import schedules
 from scoring.leaderboards.services import RELEASED

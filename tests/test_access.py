@@ -26,8 +26,8 @@ from playwright.sync_api import Browser, Route
 
 from accounts.models import User
 from accounts.services import tokens
-from config.pages import documentation
 from corpus.models import Formula, Import
+from home import documentation
 from jobs import services as jobs
 from jobs.models import Job
 from participation.teams import services as team_services

@@ -18,8 +18,8 @@ from accounts.models import User
 from assessment.judging import services as task_services
 from assessment.models import Batch
 from assessment.planning import services as assignment_services
-from config.pages.health import health
 from corpus.models import Clustering, Collection, Disagreement, Formula, Import
+from home.health import health
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, Run

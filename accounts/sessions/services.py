@@ -13,8 +13,8 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts import letters
 from accounts.audit import services as audit
+from accounts.mail import letters
 from accounts.models import Login, User
 from accounts.services import end_sessions
 from web.pages import site_of

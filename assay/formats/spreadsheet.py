@@ -30,7 +30,7 @@ def long_cells(most: int) -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def harmless(value: Any) -> Any:
+def without_formulas(value: Any) -> Any:
     """The value of a cell, with an apostrophe before text that a spreadsheet would run as a formula."""
     if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
         return f"'{value}"
@@ -38,9 +38,9 @@ def harmless(value: Any) -> Any:
 
 
 def original(text: str) -> str:
-    """The text of which `harmless` made a cell.
+    """The text of which `without_formulas` made a cell.
 
-    >>> [original(harmless(text)) for text in ("=1", "'=1", "-1", "'tis")]
+    >>> [original(without_formulas(text)) for text in ("=1", "'=1", "-1", "'tis")]
     ['=1', "'=1", '-1', "'tis"]
     """
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
@@ -63,7 +63,7 @@ def csv_lines(
     Args:
         is_quoted: whether every cell has quotes, as in the results of Turkle.
     """
-    cell = lru_cache(maxsize=1 << 14, typed=True)(harmless)  # tables repeat their words
+    cell = lru_cache(maxsize=1 << 14, typed=True)(without_formulas)  # tables repeat their words
     quoting: Literal[0, 1] = csv.QUOTE_ALL if is_quoted else csv.QUOTE_MINIMAL
     yield from _parts([header], ",", line_end, quoting)
     yield from _parts(([*map(cell, row)] for row in rows), ",", line_end, quoting)

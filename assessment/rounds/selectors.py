@@ -19,7 +19,7 @@ LABEL_LENGTH = 100
 def topics_to_train(pool: Pool) -> QuerySet[Topic]:
     """The topics that have units in a pool, by code, each with its number of units as `n_units`."""
     topics = Topic.objects.filter(pool_entries__pool=pool).annotate(n_units=Count("pool_entries"))
-    return topics.order_by(*Topic._meta.ordering)  # which a GROUP BY ignores
+    return topics.order_by("natural_code", "code")  # a GROUP BY ignores the ordering of the model
 
 
 def training_topics(pool: Pool) -> list[Topic]:

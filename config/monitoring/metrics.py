@@ -21,12 +21,12 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from accounts import letters
+from accounts.mail import letters
 from assay.version import VERSION
 from assessment.judgments.selectors import last_number
 from config.middleware import Middleware, client_address
 from config.monitoring.requests import method_of
-from config.pages.health import health
+from home.health import health
 from jobs import selectors
 from jobs.backups.schedule import last_backup
 from jobs.liveness import liveness

@@ -21,10 +21,10 @@ from assay.protocols.description import label_title, label_value
 from assay.protocols.measures import parse_measure
 from assay.protocols.schema import EVERY_RANK, FORMATS
 from assessment.checklist import is_judging
-from config.languages import SOURCE, words_of_scripts
-from config.pages.landing import state_of
-from config.pages.public import PublicPage, public_page
-from config.pages.track_home import track_home
+from home.landing import state_of
+from home.languages import SOURCE, words_of_scripts
+from home.public import PublicPage, public_page
+from home.track_home import track_home
 from jobs.models import Job
 from jobs.selectors import may_control
 from participation.models import Team
@@ -37,8 +37,8 @@ from scoring.models import Leaderboard, PhaseScore
 from scoring.phases.selectors import scores_of_runs
 from scoring.qrels.selectors import qrels_of, units_by_topic
 from tracks import tabs
-from tracks.acceptance import Acceptance, next_closing, timetable
 from tracks.checklist.selectors import Checklist, Next, checklist
+from tracks.deadline_acceptance import Acceptance, next_closing, timetable
 from tracks.models import Topic, Track
 from tracks.topics.selectors import topics_by_code
 from web.pages import context_of, counted, hours, size

@@ -16,7 +16,7 @@ from django.db.models import DurationField, ExpressionWrapper, F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from accounts import letters
+from accounts.mail import letters
 from assay.errors import Refused
 from jobs import services as jobs
 from jobs.backups import places, services

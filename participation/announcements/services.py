@@ -6,8 +6,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from accounts import letters
 from accounts.audit import services as audit
+from accounts.mail import letters
 from accounts.models import User
 from assay.errors import Refused
 from participation.announcements.selectors import recipients

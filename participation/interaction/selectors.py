@@ -17,8 +17,8 @@ from assay.protocols.schema import InteractionRules
 from corpus.threads.selectors import RenderedText
 from participation.models import Interaction, Nomination, Team
 from participation.teams.selectors import may_submit_for, teams_for, visible_teams
-from tracks.acceptance import state
 from tracks.assessors.selectors import people_judging
+from tracks.deadline_acceptance import state
 from tracks.models import Topic, Track
 from tracks.topics.selectors import render_topic
 from web import times

@@ -21,7 +21,7 @@ from participation.interaction.selectors import SessionState
 from participation.models import Interaction, Nomination, Team
 from participation.teams import services as team_services
 from participation.teams.selectors import may_submit_for
-from tracks import acceptance
+from tracks import deadline_acceptance
 from tracks.assessors import services as assessor_services
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
@@ -53,7 +53,7 @@ def nominate(*, team: Team, codes: Sequence[str], by: User) -> list[Nomination]:
     track = track_services.lock(team.track_id)
     _rules(track)
     _check_member(team, by)
-    runs = acceptance.state(track, track.protocol.parsed.runs.keys[0])
+    runs = deadline_acceptance.state(track, track.protocol.parsed.runs.keys[0])
     if not runs.is_accepting:
         raise InteractionRefused(f"Topics are nominated while runs are accepted: {runs.reason}.")
     held = team.nominations.exclude(assessor__isnull=True, logged_seconds__isnull=True)

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from accounts import letters
 from accounts.audit import services as audit
+from accounts.mail import letters
 from accounts.models import User
 from participation.errors import InvitationGone, InvitationRefused
 from participation.invitations.selectors import digest_of, invitation_by, make_token, open_invitations

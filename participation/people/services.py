@@ -11,8 +11,8 @@ from itertools import count
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Lower
 
-from accounts import letters
 from accounts.audit import services as audit
+from accounts.mail import letters
 from accounts.models import User
 from assay.errors import Refused
 from participation.errors import BadPeople, PeopleRefused

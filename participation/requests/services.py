@@ -5,8 +5,8 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from accounts import letters
 from accounts.audit import services as audit
+from accounts.mail import letters
 from accounts.models import User
 from participation.errors import RequestRefused
 from participation.invitations import services as invitation_services

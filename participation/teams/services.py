@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import transaction
 
-from accounts import letters
 from accounts.audit import services as audit
+from accounts.mail import letters
 from accounts.models import User
 from jobs.files.deletion import check_unused, delete_unused
 from participation.errors import TeamRefused

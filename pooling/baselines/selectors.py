@@ -13,7 +13,7 @@ from assay.protocols.schema import Protocol
 from corpus.models import Build, Document
 from jobs.models import Job
 from pooling.models import Pool, Run
-from tracks.acceptance import state
+from tracks.deadline_acceptance import state
 from tracks.downloads.contents import mathml_indexes
 from tracks.models import Download, Track
 from tracks.topics.selectors import FORMULA_UNITS

@@ -52,7 +52,7 @@ from pooling.baselines.selectors import (
 from pooling.errors import SameBytes
 from pooling.models import Pool, PoolEntry, Run
 from pooling.runs.services import submit
-from tracks import acceptance
+from tracks import deadline_acceptance
 from tracks.downloads import services as downloads
 from tracks.downloads.contents import mathml_indexes
 from tracks.models import Download, Topic, Track
@@ -130,7 +130,7 @@ def _request(
     with _refusing():
         line_form(track.protocol.parsed)
     kind = kind_of(track.protocol.parsed)
-    state = acceptance.state(track, kind)
+    state = deadline_acceptance.state(track, kind)
     if not state.is_accepting:
         raise BaselineRefused(f"{track} does not accept runs: {state.reason}. Baselines are runs too.")
     if Run.objects.filter(track=track, tag=tag).exclude(status=Run.Status.WITHDRAWN).exists():

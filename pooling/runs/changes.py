@@ -11,7 +11,7 @@ from jobs import services as jobs
 from participation.teams.selectors import may_submit_for
 from pooling.errors import ChangeRefused
 from pooling.models import Run, RunChange
-from tracks import acceptance
+from tracks import deadline_acceptance
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
@@ -29,12 +29,14 @@ def _lock(run: Run) -> tuple[Track, Run]:
     return track, runs.get(pk=run.pk)
 
 
-def _check_team(run: Run, by: User, track: Track, states: list[acceptance.Acceptance]) -> None:
+def _check_team(run: Run, by: User, track: Track, states: list[deadline_acceptance.Acceptance]) -> None:
     """Refuse who is not in the team, and its members once the deadline has passed."""
     if not may_submit_for(by, run.team):
         raise ChangeRefused(f"{by} is not a member of {run.team} with the right to submit runs.")
-    if not by.organizes(run.track_id) and not acceptance.is_accepting(states):
-        raise ChangeRefused(f"Runs of {track} can no longer be changed: {acceptance.why_closed(states)}.")
+    if not by.organizes(run.track_id) and not deadline_acceptance.is_accepting(states):
+        raise ChangeRefused(
+            f"Runs of {track} can no longer be changed: {deadline_acceptance.why_closed(states)}."
+        )
 
 
 @transaction.atomic
@@ -44,7 +46,7 @@ def describe(*, run: Run, description: str, by: User, answers: str | None = None
     `answers` are as in a submission; None: they stay.
     """
     track, run = _lock(run)
-    _check_team(run, by, track, [acceptance.state(track, run.kind)])
+    _check_team(run, by, track, [deadline_acceptance.state(track, run.kind)])
     if run.status == Run.Status.WITHDRAWN:
         raise ChangeRefused(f"{run.tag} is withdrawn. Its description can no longer be changed.")
     if description.strip() != run.description.strip():
@@ -72,7 +74,7 @@ def describe(*, run: Run, description: str, by: User, answers: str | None = None
 def move(*, run: Run, is_up: bool, by: User) -> None:
     """Exchange a run with the one before or after it in the order of its team's submitted runs."""
     track, run = _lock(run)
-    _check_team(run, by, track, acceptance.until_closing(track, acceptance.states(track)))
+    _check_team(run, by, track, deadline_acceptance.until_closing(track, deadline_acceptance.states(track)))
     runs = list(run.team.runs.filter(status=Run.Status.SUBMITTED).order_by("priority", "pk").only("pk"))
     place = next((n for n, each in enumerate(runs) if each.pk == run.pk), None)
     if place is None:
@@ -90,7 +92,7 @@ def disqualify(*, run: Run, reason: str, by: User) -> Run:
     Nothing is deleted: existing leaderboards keep the run and mark it, and its units stay judged."""
     track, run = _lock(run)
     _check_reason(run, reason, by)
-    if acceptance.state(track, run.kind).is_accepting:
+    if deadline_acceptance.state(track, run.kind).is_accepting:
         raise ChangeRefused(
             f"{track} still accepts {run.kind} runs. Close it first, or withdraw {run.tag}: "
             "the team can then submit another run."
@@ -110,7 +112,7 @@ def withdraw_for_team(*, run: Run, reason: str, by: User) -> Run:
     """
     track, run = _lock(run)
     _check_reason(run, reason, by)
-    if acceptance.state(track, run.kind).is_accepting:
+    if deadline_acceptance.state(track, run.kind).is_accepting:
         raise ChangeRefused(
             f"{track} still accepts {run.kind} runs, so {run.team} can withdraw {run.tag} itself."
         )

@@ -23,7 +23,8 @@ from pooling.errors import NoHeader
 from pooling.models import Pool, PoolRun, Run, RunChange
 from pooling.runs.answers import ChosenAnswers
 from pooling.runs.units import FORMULAS, has_formulas, has_posts, has_units
-from tracks.acceptance import (
+from tracks.assessors.selectors import is_assessor
+from tracks.deadline_acceptance import (
     Acceptance,
     day_of,
     is_accepting,
@@ -32,7 +33,6 @@ from tracks.acceptance import (
     until_closing,
     why_closed,
 )
-from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web import times

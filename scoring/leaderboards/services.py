@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, cast
 from django.db import transaction
 from django.utils import timezone
 
-from accounts import letters
 from accounts.audit import services as audit
+from accounts.mail import letters
 from accounts.models import User
 from assay.measures.answers import unassigned as units_without_grade
 from assay.measures.matching import JudgedDocuments

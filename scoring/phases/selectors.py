@@ -15,7 +15,7 @@ from pooling.models import Run
 from scoring.models import PhaseBoard, PhaseScore, Qrels
 from scoring.models.phases import WIDE_ENOUGH
 from scoring.selectors import titled
-from tracks.acceptance import Acceptance, states
+from tracks.deadline_acceptance import Acceptance, states
 from tracks.models import Track
 
 

@@ -18,9 +18,10 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from accounts.models import User
-from config import checks, reversals
+from config import checks
 from config.management.commands import prepare
 from tests.helpers.factories import make_collection, make_organizer, make_track, make_user
+from web import migration_guard
 from web.first_migrations import FirstMigration
 
 
@@ -184,7 +185,7 @@ def test_migrate_refuses_to_drop_a_table_with_rows_and_changes_nothing() -> None
 def losses(*operations: Any, app: str = "accounts") -> list[str]:
     migration = Migration("0009_new", app)
     migration.operations = list(operations)
-    return list(reversals.losses([migration], apps=apps, using="default"))
+    return list(migration_guard.losses([migration], apps=apps, using="default"))
 
 
 @pytest.mark.django_db

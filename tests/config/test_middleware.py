@@ -16,8 +16,8 @@ from django.urls import reverse
 
 from accounts.models import User
 from config.middleware import client_address
-from config.pages import documentation
 from config.wsgi import application
+from home import documentation
 from server.environment import Proxies
 from tests.helpers.factories import (
     PASSWORD,

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from config.pages import documentation
+from home import documentation
 from tests.helpers.browser import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -12,9 +12,9 @@ from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from assay.protocols.loader import shipped_slugs
-from config.pages import documentation
-from config.pages.help import HELP, frame
 from demo.make_runs import SYSTEMS
+from home import documentation
+from home.help import HELP, frame
 from maintenance.docs.outputs import ROOT
 from maintenance.docs.outputs import pages as pages_of_commands
 

@@ -7,7 +7,7 @@ import pytest
 from django.core import mail
 from django.db import transaction
 
-from accounts import letters
+from accounts.mail import letters
 from config.celery import app
 
 

@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.test import Client
 
-from accounts import letters
+from accounts.mail import letters
 from accounts.models import Letter
 from config.celery import app
 from tests.helpers.factories import make_organizer, make_protocol, make_track, make_user

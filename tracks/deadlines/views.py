@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_form
-from tracks import acceptance
+from tracks import deadline_acceptance
 from tracks.deadlines import services
 from tracks.deadlines.calendar import ical
 from tracks.deadlines.forms import DatesForm
@@ -45,7 +45,7 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             if track.status == Track.Status.CLOSED and _closings(before) != _closings(after):
                 messages.warning(request, f"{track} is closed. Open it for runs to apply the deadlines.")
             return redirect("tracks:deadlines", track.slug)
-    context = {"track": track, "form": form, "states": acceptance.states(track)}
+    context = {"track": track, "form": form, "states": deadline_acceptance.states(track)}
     status = 422 if form.errors else 200
     return render(request, "tracks/deadlines/deadlines.html", context, status=status)
 

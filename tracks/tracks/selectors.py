@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404
 from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
 from assay.protocols.schema import Protocol
-from tracks.acceptance import Acceptance, is_due, states_for
+from tracks.deadline_acceptance import Acceptance, is_due, states_for
 from tracks.models import Download, Milestone, Track
 from tracks.protocols.selectors import protocol_page
 from web.confirmation import Check

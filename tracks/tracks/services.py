@@ -9,7 +9,7 @@ from accounts.audit import services as audit
 from accounts.models import Role, User
 from assay.errors import Refused
 from jobs.files.deletion import check_unused, delete_unused, parts_in_words
-from tracks import acceptance, announcements  # noqa: F401  the second listens to the audit log
+from tracks import deadline_acceptance
 from tracks.models import Deadline, Organizer, Track
 from web import times
 from web.pages import counted
@@ -64,9 +64,12 @@ def lock(track_id: int) -> Track:
     if track.has_deadlines:
         # Open or close a locked track if the time has come. Repeating it changes nothing
         status = track.status
-        if status == Track.Status.DRAFT and Track.objects.filter(acceptance.is_due(), pk=track.pk).exists():
+        if (
+            status == Track.Status.DRAFT
+            and Track.objects.filter(deadline_acceptance.is_due(), pk=track.pk).exists()
+        ):
             track.status = Track.Status.OPEN
-        if acceptance.has_ended(track, acceptance.states(track)):
+        if deadline_acceptance.has_ended(track, deadline_acceptance.states(track)):
             track.status, track.is_closed_by_deadline = Track.Status.CLOSED, True
         if track.status != status:
             track.save(update_fields=["status", "is_closed_by_deadline"])
@@ -165,7 +168,7 @@ def open_for_runs(*, track: Track) -> Track:
     current = lock(track.pk)
     check_opening(current)
     current.status = Track.Status.OPEN
-    if acceptance.has_ended(current, acceptance.states(current)):
+    if deadline_acceptance.has_ended(current, deadline_acceptance.states(current)):
         raise TrackRefused(
             f"The closing time of {current} has passed. Set a later time or none, then open it."
         )

@@ -22,7 +22,7 @@ from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
 
-from accounts.letters import FIRST_WAIT, KEPT, MAX_TRIES
+from accounts.mail.letters import FIRST_WAIT, KEPT, MAX_TRIES
 from assay.errors import Refused
 from tracks.models import Delivery, Webhook
 from web import times

@@ -20,10 +20,10 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from accounts import letters
+from accounts.mail import letters
 from assay.digests import sha256_of
 from assay.errors import Refused
-from config.pages.health import Health, health
+from home.health import Health, health
 from jobs import services as jobs
 from jobs import tasks
 from jobs.backups import drill, schedule
@@ -129,7 +129,7 @@ def test_an_old_backup_is_reported_once_a_day_and_by_the_health_check(
     folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backup_job("done", hours=60)
-    monkeypatch.setattr("config.pages.views.health", Health())
+    monkeypatch.setattr("home.views.health", Health())
     tasks.watch_backups()
     tasks.watch_backups()
 
@@ -148,7 +148,7 @@ def test_a_good_backup_ends_the_alarm(folder: Path, client: Client, monkeypatch:
     backup_job("failed", hours=20)
     letters.post(kind=schedule.ALARM, data={}, site="")
     backup_job("done", hours=1)
-    monkeypatch.setattr("config.pages.views.health", Health())
+    monkeypatch.setattr("home.views.health", Health())
 
     assert sent() == []
     assert client.get("/health/").json()["backups"] == "ok"

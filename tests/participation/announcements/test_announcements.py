@@ -7,7 +7,7 @@ import pytest
 from django.core import mail
 from django.test import Client
 
-from accounts import letters
+from accounts.mail import letters
 from accounts.models import Event, Letter, User
 from config.celery import app
 from participation.announcements.services import AnnouncementChanged, edit

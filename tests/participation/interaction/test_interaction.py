@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts import letters
+from accounts.mail import letters
 from accounts.models import Event, Letter, User
 from participation.errors import InteractionRefused
 from participation.interaction import services

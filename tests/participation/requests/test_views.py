@@ -8,7 +8,7 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from accounts import letters
+from accounts.mail import letters
 from accounts.models import Letter, User
 from participation.models import JoinRequest, Team
 from tests.helpers.factories import make_organizer, make_user

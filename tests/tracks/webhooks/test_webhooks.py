@@ -19,7 +19,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.letters import MAX_TRIES
+from accounts.mail.letters import MAX_TRIES
 from accounts.models import User
 from jobs import services as jobs
 from tests.helpers.api import api, call

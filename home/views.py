@@ -12,9 +12,9 @@ from accounts.access import AuthenticatedRequest, login_required, user_page
 from accounts.selectors import lockouts_of
 from accounts.visitors import same_for_visitors
 from assay.version import VERSION
-from config.languages import use_language
-from config.pages.health import health
-from config.pages.landing import landing_page, start_of, tracks_page
+from home.health import health
+from home.landing import landing_page, start_of, tracks_page
+from home.languages import use_language
 from participation.teams.selectors import former_teams, teams_with
 from tracks.assessors.selectors import tracks_judged_by
 from tracks.tracks.selectors import tracks_for
@@ -27,7 +27,7 @@ def home(request: HttpRequest) -> HttpResponseBase:
     """The offer of the site, or the tracks of a user. Everyone."""
     if request.user.is_authenticated:
         return all_tracks(request)
-    return render(request, "config/landing.html", {"page": landing_page(request.user)})
+    return render(request, "home/landing.html", {"page": landing_page(request.user)})
 
 
 @translated_for_users
@@ -36,7 +36,7 @@ def home(request: HttpRequest) -> HttpResponseBase:
 def all_tracks(request: HttpRequest) -> HttpResponse:
     """The tracks that the user may see. Everyone."""
     return render(
-        request, "config/home.html", {"page": tracks_page(request.user, request.GET.get("words", ""))}
+        request, "home/home.html", {"page": tracks_page(request.user, request.GET.get("words", ""))}
     )
 
 
@@ -85,7 +85,7 @@ def account(request: AuthenticatedRequest) -> HttpResponse:
 @require_safe
 def api_docs(request: HttpRequest) -> HttpResponse:
     """The endpoints of the API, with what each takes and answers. Everyone."""
-    return render(request, "config/api_docs.html")
+    return render(request, "home/api_docs.html")
 
 
 @require_safe

@@ -53,7 +53,7 @@ def _changed(request: HttpRequest, page: str = START) -> datetime | None:
 def documentation(request: HttpRequest, page: str = START) -> HttpResponse:
     """A page of the documentation, or a file that it needs. Everybody."""
     if _file(START) is None:
-        return render(request, "config/no_documentation.html", status=404)
+        return render(request, "home/no_documentation.html", status=404)
     file = _file(page)
     if file is None:
         raise Http404

@@ -11,7 +11,7 @@ from django.utils.translation import gettext, gettext_noop
 from django.views import defaults
 from django.views.csrf import csrf_failure
 
-from config.languages import use_language
+from home.languages import use_language
 from web.api.problems import is_api, problem_response, too_large
 from web.caches import CacheAway
 

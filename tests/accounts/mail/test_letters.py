@@ -10,7 +10,7 @@ from django.core import mail
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
-from accounts import letters
+from accounts.mail import letters
 from accounts.models import Letter, User
 from config.celery import app
 from tests.helpers.factories import make_user

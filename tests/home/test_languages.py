@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import resolve, reverse
 from django.utils import translation
 
-from accounts import letters
+from accounts.mail import letters
 from accounts.models import Login, User
 from accounts.tasks import send_letters
 from assay.errors import say
@@ -23,8 +23,8 @@ from assessment.judgments.answers import in_language
 from assessment.nuggets import services as nuggets
 from assessment.nuggets.selectors import listed
 from config.celery import app
-from config.languages import words_of_scripts
 from corpus.models import Collection, Document, Formula
+from home.languages import words_of_scripts
 from jobs import services as jobs
 from maintenance import languages
 from participation.interaction import services as sessions

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.helpers.factories import make_deadline, make_topic, make_track, make_user
-from tracks import acceptance
-from tracks.acceptance import Stage
+from tracks import deadline_acceptance
+from tracks.deadline_acceptance import Stage
 from tracks.deadlines import services
 from tracks.models import Deadline, Track
 from tracks.tracks import services as track_services
@@ -42,7 +42,7 @@ def test_state_compares_instants(status: str, times: dict[str, Any], stage: Stag
     if times:
         make_deadline(track, **times)
 
-    state = acceptance.state(track, "primary")
+    state = deadline_acceptance.state(track, "primary")
 
     assert state.stage == stage
     assert bool(state.reason) is not state.is_accepting
@@ -54,12 +54,12 @@ def test_times_of_a_kind_replace_those_of_all_kinds() -> None:
     make_deadline(track, "alternate", closes_at=HOUR)
     make_deadline(track, "baseline", opens_at=HOUR)
 
-    states = acceptance.states(track)
+    states = deadline_acceptance.states(track)
 
     assert [each.stage for each in states] == [Stage.CLOSED, Stage.OPEN, Stage.WAITING]
     assert "the track closed on" in states[0].reason
     assert "baseline runs are accepted from" in states[2].reason
-    assert acceptance.why_closed(states) == ""
+    assert deadline_acceptance.why_closed(states) == ""
 
 
 def test_missed_beat_changes_nothing(django_assert_num_queries: Any) -> None:
@@ -70,8 +70,8 @@ def test_missed_beat_changes_nothing(django_assert_num_queries: Any) -> None:
 
     assert waiting in tracks_for(make_user())
     with django_assert_num_queries(2):
-        assert acceptance.state(waiting, "primary").is_accepting
-    assert not acceptance.state(over, "primary").is_accepting
+        assert deadline_acceptance.state(waiting, "primary").is_accepting
+    assert not deadline_acceptance.state(over, "primary").is_accepting
 
 
 def test_beat_opens_and_closes_once() -> None:

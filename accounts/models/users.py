@@ -1,20 +1,14 @@
 """User accounts."""
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
 from typing import NamedTuple
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
-from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Now
-from django.urls import get_script_prefix
-from django.utils import timezone
 
-from web.models import JsonField, Scope
+from web.models import JsonField
 from web.names import NameField, mixes_alphabets, problem_of, shape_of
 
 
@@ -200,148 +194,3 @@ class User(AbstractUser):
 
 
 IS_PERSON = {"is_machine": False, "guest_until": None}  # somebody who can log in
-
-
-class Letter(models.Model):
-    """An e-mail to send. It is written when it is sent, from `data`: a link in it is stored nowhere."""
-
-    kind = models.CharField(max_length=50)
-    data = JsonField(default=dict)
-    site = models.CharField(max_length=300, help_text="The origin of the links in it.")
-    created_at = models.DateTimeField(auto_now_add=True)
-    due_at = models.DateTimeField(null=True, default=timezone.now, help_text="Empty: sent, or given up.")
-    n_tries = models.PositiveSmallIntegerField(default=0)
-    sent_at = models.DateTimeField(null=True)
-    error = models.CharField(max_length=300, blank=True, help_text="Why the latest try failed.")
-    delivered = JsonField(
-        default=list, db_default=[], help_text="Who got the e-mail, while it is tried again for others."
-    )
-
-    class Meta:
-        indexes = [models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="letter_due")]
-
-    def __str__(self) -> str:
-        return f"{self.kind} of {self.created_at:%Y-%m-%d %H:%M}"
-
-
-class Lockout(models.Model):
-    """The latest time at which wrong passwords locked the login to an account from an address."""
-
-    user = models.ForeignKey(User, models.CASCADE, related_name="lockouts")
-    address = models.GenericIPAddressField(null=True)
-    locked_at = models.DateTimeField()
-    is_mailed = models.BooleanField(default=False)
-
-    class Meta:
-        ordering = ["-locked_at"]
-        constraints = [
-            models.UniqueConstraint(fields=["user", "address"], nulls_distinct=False, name="lockout_unique")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.locked_at:%Y-%m-%d %H:%M} UTC from {self.address or 'an unknown address'}"
-
-
-class Login(models.Model):
-    """A login, and the key of the session that it began, which changes and may be over."""
-
-    KEPT = timedelta(days=90)
-
-    user = models.ForeignKey(User, models.CASCADE, related_name="logins")
-    session_key = models.CharField(max_length=40, blank=True, default="", db_index=True)
-    browser = models.CharField(max_length=60, blank=True)
-    address = models.GenericIPAddressField(null=True)
-    at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["-pk"]
-
-    def __str__(self) -> str:
-        return f"{self.at:%Y-%m-%d %H:%M} UTC from {self.address or 'an unknown address'}"
-
-
-class Token(models.Model):
-    """An access token of a user, for programs. Only the digest of its text is stored."""
-
-    user = models.ForeignKey(User, models.PROTECT, related_name="tokens")
-    name = NameField(max_length=100)
-    scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
-    track_id = models.BigIntegerField(null=True, help_text="The only track where it is valid; empty: all.")
-    shown = models.CharField(max_length=20, help_text="The first characters, to recognize it.")
-    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the text.")
-    created_at = models.DateTimeField(db_default=Now())
-    expires_at = models.DateTimeField()
-    revoked_at = models.DateTimeField(null=True)
-    last_used_at = models.DateTimeField(null=True)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["user", "name"], condition=Q(revoked_at=None), name="token_name_unique"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.shown}…)"
-
-    @property
-    def is_expired(self) -> bool:
-        return self.expires_at <= timezone.now()
-
-    @property
-    def is_valid(self) -> bool:
-        return self.revoked_at is None and not self.is_expired
-
-
-class Event(models.Model):
-    """One change that a person or a program made. The database refuses to change or delete it.
-
-    The subject and the track are kept as text too: the log stays readable when they are renamed. This app is below
-    the tracks, so it has no foreign key to a track.
-    """
-
-    class Via(models.TextChoices):
-        SITE = "site", "site"
-        ADMIN = "admin", "admin"
-        API = "api", "API"
-        COMMAND = "command", "command or worker"
-
-    at = models.DateTimeField("time", db_default=Now(), editable=False)
-    by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+", verbose_name="person")
-    via = models.CharField(max_length=10, choices=Via)
-    action = models.CharField(max_length=60, help_text="A noun and a participle: pool.requested.")
-    subject = models.CharField(max_length=200, blank=True)
-    subject_path = models.CharField(max_length=500, blank=True, help_text="Path of the subject's page.")
-    track_id = models.BigIntegerField("track", null=True)
-    track_slug = models.CharField(max_length=100, blank=True)
-    details = JsonField(default=dict)
-
-    class Meta:
-        ordering = ["-id"]
-        indexes = [
-            models.Index(fields=["track_id", "-id"], name="audit_of_track"),
-            models.Index(fields=["action", "-id"], name="audit_of_action"),
-            models.Index(fields=["by", "-id"], name="audit_of_person"),
-        ]
-        constraints = [
-            models.CheckConstraint(
-                condition=models.Q(action__regex=r"^[a-z-]+\.[a-z-]+$"), name="audit_action_form"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.label}: {self.subject}"
-
-    @property
-    def label(self) -> str:
-        """The action in words, such as `pool requested`."""
-        return in_words(self.action)
-
-    @property
-    def subject_url(self) -> str:
-        return get_script_prefix() + self.subject_path if self.subject_path else ""
-
-
-def in_words(action: str) -> str:
-    """`batch.opened` as `batch opened`."""
-    return action.replace(".", " ").replace("-", " ")

@@ -16,8 +16,8 @@ from assay.papers.tables import escape
 from assay.protocols.description import facts
 from assay.protocols.schema import Protocol, RunRules
 from assessment.models import Batch, Task, TopicAssignment
-from config.pages.landing import ListedTrack, listed_tracks
 from corpus.collections.selectors import documents_in, in_words
+from home.landing import ListedTrack, listed_tracks
 from participation.announcements.selectors import Listed, latest
 from participation.requests.selectors import takes_requests
 from participation.teams.selectors import own_teams

@@ -19,8 +19,8 @@ from django.urls import reverse
 
 from assay.version import VERSION
 from config.celery import app
-from config.pages import documentation
-from config.pages.health import NO_STORAGE, NO_TABLES, READ_ONLY, UNREACHABLE, health
+from home import documentation
+from home.health import NO_STORAGE, NO_TABLES, READ_ONLY, UNREACHABLE, health
 from jobs import liveness
 from jobs.watchdog import WatchedScheduler
 from server.paths import ROOT
@@ -93,7 +93,7 @@ def test_server_error_is_styled_like_the_other_pages(client: Client, monkeypatch
     def fail(user: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("config.pages.landing.tracks_for", fail)
+    monkeypatch.setattr("home.landing.tracks_for", fail)
     client.raise_request_exception = False
 
     response = client.get("/")

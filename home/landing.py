@@ -25,8 +25,8 @@ from pooling.models import Run
 from scoring.leaderboards.summaries import Summary, summaries_of
 from scoring.models import Leaderboard
 from scoring.selectors import public_leaderboards
-from tracks.acceptance import next_closing
 from tracks.assessors.selectors import judges_anywhere, tracks_judged_by
+from tracks.deadline_acceptance import next_closing
 from tracks.markdown import after_first_paragraph, plain_html
 from tracks.models import Deadline, Milestone, SitePage, Topic, Track
 from tracks.pages.selectors import PageText, page_text

@@ -18,9 +18,9 @@ from assessment.checklist import progress_of_all
 from assessment.models import Batch, Judgment
 from participation.checklist import teams_of
 from pooling.checklist import runs_of
-from tracks.acceptance import next_closing
 from tracks.checklist.points import Problem
 from tracks.checklist.selectors import Checklist
+from tracks.deadline_acceptance import next_closing
 from tracks.models import Deadline, Track
 from web import times
 

@@ -1,0 +1,62 @@
+"""The audit log."""
+
+from django.db import models
+from django.db.models.functions import Now
+from django.urls import get_script_prefix
+
+from accounts.models.users import User
+from web.models import JsonField
+
+
+class Event(models.Model):
+    """One change that a person or a program made. The database refuses to change or delete it.
+
+    The subject and the track are kept as text too: the log stays readable when they are renamed. This app is below
+    the tracks, so it has no foreign key to a track.
+    """
+
+    class Via(models.TextChoices):
+        SITE = "site", "site"
+        ADMIN = "admin", "admin"
+        API = "api", "API"
+        COMMAND = "command", "command or worker"
+
+    at = models.DateTimeField("time", db_default=Now(), editable=False)
+    by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+", verbose_name="person")
+    via = models.CharField(max_length=10, choices=Via)
+    action = models.CharField(max_length=60, help_text="A noun and a participle: pool.requested.")
+    subject = models.CharField(max_length=200, blank=True)
+    subject_path = models.CharField(max_length=500, blank=True, help_text="Path of the subject's page.")
+    track_id = models.BigIntegerField("track", null=True)
+    track_slug = models.CharField(max_length=100, blank=True)
+    details = JsonField(default=dict)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["track_id", "-id"], name="audit_of_track"),
+            models.Index(fields=["action", "-id"], name="audit_of_action"),
+            models.Index(fields=["by", "-id"], name="audit_of_person"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(action__regex=r"^[a-z-]+\.[a-z-]+$"), name="audit_action_form"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.subject}"
+
+    @property
+    def label(self) -> str:
+        """The action in words, such as `pool requested`."""
+        return in_words(self.action)
+
+    @property
+    def subject_url(self) -> str:
+        return get_script_prefix() + self.subject_path if self.subject_path else ""
+
+
+def in_words(action: str) -> str:
+    """`batch.opened` as `batch opened`."""
+    return action.replace(".", " ").replace("-", " ")
