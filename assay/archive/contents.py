@@ -173,9 +173,9 @@ class Contents:
             return given_grades(sources, self.protocol(qrels.protocol))
 
     def columns(self, run: int) -> RunColumns:
-        """The columns of a run without its scores, and its ranks unless they number the sentences of answers.
+        """The columns of a run, without the scores and ranks that nothing needs once the rows are in order.
 
-        Nothing else needs them once the rows are in order.
+        Ranks number the sentences of answers, and scores order the distinct formulas to which instances collapse.
         """
         if run not in self._columns:
             if run not in self.runs:
@@ -183,9 +183,10 @@ class Contents:
             columns = self.checked(self.runs[run]).columns
             if columns is None:
                 raise BadArchive(f"{self.runs[run].file}: the run has errors.")
-            n, has_ranks = len(columns), self.protocol(self.index.track.protocol).is_of_answers
-            rank = columns.rank if has_ranks else np.broadcast_to(np.int32(0), n)
-            score = np.broadcast_to(np.float64(0), n)
+            n, protocol = len(columns), self.protocol(self.index.track.protocol)
+            rank = columns.rank if protocol.is_of_answers else np.broadcast_to(np.int32(0), n)
+            is_collapsed = protocol.scoring.collapse_instances
+            score = columns.score if is_collapsed else np.broadcast_to(np.float64(0), n)
             self._columns[run] = replace(columns, rank=rank, score=score)
         return self._columns[run]
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from assay.answers import NuggetUnit, unit_of
 from assay.archive.analyses import computed_again, is_derived
 from assay.archive.contents import Contents, Reader
 from assay.archive.files import CHECKSUMS, Advance, BadArchive, nothing, refusing
@@ -297,7 +298,8 @@ def _left_out(
     """The units that people graded when the version was made, and that it does not have.
 
     Only what is certain: the topic has a grade by the same assessor, so that it was assigned then, and nobody gave a
-    non-answer. Sums of several judges, judgments of members, groups, sets and machines are not examined.
+    non-answer. Sums of several judges, judgments of members, groups, sets and machines are not examined, and neither
+    are nuggets that the list of the topic no longer has.
     """
     if (
         qrels.machine
@@ -307,9 +309,14 @@ def _left_out(
         return
     chain = [] if qrels.pool is None else contents.chain(contents.pools[qrels.pool])
     pools, made = {pool.name for pool in chain}, _made(qrels)
+    lists = contents.nuggets_of(chain[0]) if chain else {}
+    nuggets = {(topic, nugget.key) for topic, of_topic in lists.items() for nugget in of_topic}
     of_units: defaultdict[Unit, list[JudgmentRow]] = defaultdict(list)
     for row in judgments:
         is_kept = not (row.is_check or row.is_withdrawn) and row.unit in {"", row.docno}
+        judged = unit_of(row.docno) if lists else None
+        if isinstance(judged, NuggetUnit) and (row.topic, judged.nugget) not in nuggets:
+            continue
         if is_kept and row.pool in pools and row.kind in ALWAYS:
             of_units[Unit(row.topic, row.docno)].append(row)
     counted = {(row.topic, row.assessor) for unit in of_units.keys() & units for row in of_units[unit]}
