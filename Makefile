@@ -1,6 +1,6 @@
 # Assay: `make run` starts everything, `make test` checks everything.
 .DEFAULT_GOAL := help
-.PHONY: help setup run docs screenshots format lint style types collected test nightly coverage fuzz audit pins stop clean
+.PHONY: help setup run docs screenshots format lint style types collected test nightly coverage fuzz audit pins kept stop clean
 PYTHON := .venv/bin/python
 # Tests start many processes of Assay: the compiled modules are kept.
 unexport PYTHONDONTWRITEBYTECODE
@@ -73,6 +73,10 @@ pins: setup ## Renew the pins of the Python packages, then run all checks and te
 		--strip-extras --no-emit-package pip --no-annotate --custom-compile-command "make pins" -o constraints.txt pyproject.toml -
 	@git --no-pager diff -U0 constraints.txt
 	@$(MAKE) --no-print-directory test
+
+kept: setup ## Write the files of tests/kept again, and show what changed
+	KEPT=write $(PYTHON) -m pytest -q tests/kept
+	git diff --stat tests/kept
 
 stop: ## Stop Assay, also the servers that a killed `make run` left behind
 	@$(PYTHON) -m server.run --stop
