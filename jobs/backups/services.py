@@ -65,8 +65,9 @@ class RestoreRefused(Refused):
 class Manifest:
     """The content of an archive.
 
-    `migrations` are pairs of app and name, `tables` numbers of rows, and `file_columns` table, column and prefix of the
-    columns with names of files. `missing` are files that rows name and that the storage did not have.
+    `migrations` are pairs of app and name, `migrations_sha256` is the digest of their files, `tables` are numbers of
+    rows, and `file_columns` table, column and prefix of the columns with names of files. `missing` are files that rows
+    name and that the storage did not have.
     """
 
     format: int
@@ -78,6 +79,7 @@ class Manifest:
     file_columns: list[list[str]]
     files: list[str]
     missing: list[str]
+    migrations_sha256: str = ""
 
     def __str__(self) -> str:
         n_rows = sum(self.tables.values())
@@ -131,6 +133,7 @@ def back_up(*, place: str, progress: Progress) -> Manifest:
                 created_at=timezone.now().isoformat(timespec="seconds"),
                 schema=schema,
                 migrations=[list(key) for key in state.migrations],
+                migrations_sha256=states.digest(state.migrations),
                 tables=n_rows,
                 file_columns=[list(column) for column in state.file_columns],
                 files=sorted(names.keys() - set(missing)),
@@ -209,6 +212,11 @@ def _check(archive: Backup, progress: Progress) -> None:
         raise RestoreRefused(
             f"The archive was made by Assay {manifest.version}, and this is {VERSION}.{reason} "
             f"Install a version that knows it."
+        )
+    if states.digest((app, name) for app, name in manifest.migrations) != manifest.migrations_sha256:
+        raise RestoreRefused(
+            f"The archive was made by another Assay {manifest.version}: its migrations have the names of those of this "
+            "version, and other contents. Install the version that made it."
         )
     schema = dumps.rows("SELECT current_schema()")[0]
     if schema != manifest.schema:

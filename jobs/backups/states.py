@@ -3,7 +3,10 @@
 They do not follow from the models of today. So a database can be saved before it is migrated.
 """
 
+import inspect
+import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 from django.db import connection, models
@@ -11,8 +14,10 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg2 import sql
 
+from assay.digests import sha256_of
 from assay.errors import Refused
 from assay.version import VERSION
+from server import paths
 
 UNCLAIMED = "jobs_unclaimedfile"
 # Sessions belong to browsers: after a restore, people log in again. Unclaimed files belong to the storage.
@@ -67,6 +72,24 @@ def unknown(migrations: Iterable[tuple[str, str]]) -> list[str]:
     """Those migrations that this version of Assay does not have."""
     nodes = MigrationLoader(connection, replace_migrations=False).graph.nodes
     return [f"{app}.{name}" for app, name in migrations if (app, name) not in nodes]
+
+
+def files_of(migrations: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The SHA-256 of the file of each of Assay's own migrations among some."""
+    known = MigrationLoader(None, replace_migrations=False).disk_migrations
+    paths_of = {
+        f"{app}.{name}": Path(inspect.getfile(type(known[app, name]))) for app, name in sorted(migrations)
+    }
+    return {
+        name: sha256_of(path.read_bytes())
+        for name, path in paths_of.items()
+        if path.is_relative_to(paths.ROOT) and "site-packages" not in path.parts
+    }
+
+
+def digest(migrations: Iterable[tuple[str, str]]) -> str:
+    """A SHA-256 that changes with the file of any of Assay's own migrations among some."""
+    return sha256_of(json.dumps(files_of(migrations)).encode())
 
 
 def current(hint: str) -> State:

@@ -289,6 +289,10 @@ def test_archive_that_this_version_does_not_know_changes_nothing(archive: Path) 
         ({"version": "99.0"}, r"made by Assay 99\.0, and this is"),
         ({"format": 2}, "Install a version that knows it"),
         ({"migrations": [["corpus", "0099_unheard_of"]]}, "It has the migrations corpus.0099_unheard_of"),
+        (
+            {"migrations_sha256": "0" * 64},
+            r"its migrations have the names of those of this version, and other",
+        ),
         ({"files": []}, "its files are not those of its manifest"),
         ({"tables": 3}, "its manifest cannot be read"),
         ({"tables": {"accounts_user": 77}}, r"accounts_user: expected 77 rows, got \d"),
