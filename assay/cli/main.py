@@ -386,6 +386,7 @@ def progress_bar(
         return
     from tqdm import tqdm  # noqa: PLC0415 -- slow to import, and rarely shown
 
+    tqdm.monitor_interval = 0  # no thread, so that this process can be forked
     with tqdm(desc=name, total=total, unit=unit, unit_scale=unit == "B", leave=False) as bar:
 
         def show(n: int) -> None:

@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tqdm import tqdm
-
-from assay.cli.main import add
+from assay.cli.main import add, progress_bar
 from assay.errors import AssayError, InputError
 from assay.formats.documents import forum
 from assay.formats.formulas import read_index
-from assay.formats.manifest import read_manifest
+from assay.formats.manifest import ManifestRun, read_manifest
 from assay.formats.reports import Report, print_report
 from assay.formats.runs.citations import CitedPost, PostLookup
 from assay.formats.runs.reader import UNUSED_RANKS, check_run
 from assay.formats.topics.codes import read_topic_codes
 from assay.formulas.columns import Formulas
 from assay.pools.strategies import PoolInput, as_pooled
+from assay.processes import map_forked
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Protocol
+from assay.research.evaluation import processes_for
 from assay.research.pooling import formula_lookup
 
 
@@ -99,8 +99,8 @@ def read_pooled(
     runs = read_manifest(arguments.runs, protocol)
     formulas = read_formulas(arguments.formulas)
     lookup = formula_lookup(formulas, allows_unknown=arguments.allow_unknown)
-    inputs, reports, rejected = [], [], []
-    for run in tqdm(runs, desc="reading runs", unit="run", disable=arguments.quiet or None, leave=False):
+
+    def read(run: ManifestRun) -> tuple[Report, PoolInput | None]:
         checked = check_run(
             run.file,
             protocol=protocol,
@@ -109,14 +109,18 @@ def read_pooled(
             name=run.file.name,
             tolerated=UNUSED_RANKS,
         )
-        reports.append(checked.report)
         if checked.columns is None:
-            rejected.append((checked.report, str(run.file)))
-        else:
-            read = PoolInput(checked.columns, run.team, run.tag, run.kind, run.pooled_as)
-            inputs.append(read if depths is None else as_pooled(read, protocol, depths))
-    for report, path in rejected:
-        print_report(report, path, sys.stderr)
-    if rejected:
+            return checked.report, None
+        pooled = PoolInput(checked.columns, run.team, run.tag, run.kind, run.pooled_as)
+        return checked.report, pooled if depths is None else as_pooled(pooled, protocol, depths)
+
+    with progress_bar("reading runs", len(runs), unit="run", is_quiet=arguments.quiet) as show:
+        processes = processes_for(run.file for run in runs)
+        results = map_forked(read, runs, processes=processes, refusals=OSError, started=show)
+    inputs = [pooled for _, pooled in results if pooled is not None]
+    for run, (report, pooled) in zip(runs, results, strict=True):
+        if pooled is None:
+            print_report(report, str(run.file), sys.stderr)
+    if len(inputs) < len(runs):
         raise RunsRefused
-    return Pooled(inputs, reports, formulas)
+    return Pooled(inputs, [report for report, _ in results], formulas)

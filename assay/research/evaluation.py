@@ -294,13 +294,10 @@ def evaluate(
     request = Request(rules, judged_documents(columns, scoring.duplicates_path), parsed, scored_units)
     topics = request.judged.topics.tolist()
     classes = [] if labels is None else _classes(labels, label, topics, rules)
-    files = [Path(values) for values in named.values() if isinstance(values, (str, Path))]
-    size = sum(file.stat().st_size for file in files if file.is_file())
-    is_parallel = size > SMALL and threading.active_count() == 1  # a notebook's threads must not be copied
     scored = map_forked(
         request.score,
         list(named.items()),
-        processes=processes or (processors() if is_parallel else 1),
+        processes=processes or processes_for(named.values()),
         refusals=InputError,
         started=progress,
     )
@@ -318,6 +315,14 @@ def evaluate(
         classes,
         needs_duplicates=rules.scoring.duplicates_are_false_alarms and duplicates is None,
     )
+
+
+def processes_for(runs: Iterable[Values]) -> int:
+    """The number of processes for some runs: one for each processor if their files are large."""
+    files = [Path(values) for values in runs if isinstance(values, (str, Path))]
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    is_parallel = size > SMALL and threading.active_count() == 1  # a notebook's threads must not be copied
+    return processors() if is_parallel else 1
 
 
 def warn_of_missing(topics: Sequence[str], scored: Sequence[RunScores], average: Average) -> None:

@@ -34,8 +34,17 @@ from assay.pools.strategies import (
     with_depth,
 )
 from assay.preferences.votes import Vote, read_votes
+from assay.processes import map_forked
 from assay.protocols.schema import JudgingOrder, Protocol, RunRules
-from assay.research.evaluation import PathLike, Runs, Values, named_runs, protocol_of, run_from_any
+from assay.research.evaluation import (
+    PathLike,
+    Runs,
+    Values,
+    named_runs,
+    processes_for,
+    protocol_of,
+    run_from_any,
+)
 from assay.research.results import Figure, Result
 from assay.tables import Cell, Table
 
@@ -189,14 +198,17 @@ def _read(
             (name, values, teams.get(name, name), kinds.get(name, protocol.runs.keys[0]), "")
             for name, values in named_runs(runs).items()
         ]
-    inputs, sources = [], []
-    for name, values, team, kind, pooled_as in listed:
+
+    def read(run: tuple[str, Values, str, str, str]) -> tuple[PoolInput, Source]:
+        name, values, team, kind, pooled_as = run
         if kind not in protocol.runs.keys:
             raise InputError(f"{name}: kind {kind!r} is not one of {', '.join(protocol.runs.keys)}")
         columns, source = _run(name, values, protocol, topics, lookup)
-        inputs.append(as_pooled(PoolInput(columns, team, name, kind, pooled_as), protocol, depths))
-        sources.append(source)
-    return inputs, sources
+        return as_pooled(PoolInput(columns, team, name, kind, pooled_as), protocol, depths), source
+
+    processes = processes_for(values for _, values, *_ in listed)
+    pooled = map_forked(read, listed, processes=processes, refusals=(InputError, OSError))
+    return [run for run, _ in pooled], [source for _, source in pooled]
 
 
 def _run(

@@ -11,6 +11,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.protocols.loader import load_protocol, shipped_slugs
+from assay.research import evaluation
 from server.paths import ROOT
 from tests.helpers.answer_runs import answer_run
 from tests.helpers.form_runs import bolt_run, formula_run, ntcir_run
@@ -96,6 +97,35 @@ def test_run_with_errors_stops_the_pool(files: Path, capsys: pytest.CaptureFixtu
     assert (status, captured.out) == (1, "")
     assert "score “NaN”" in captured.err
     assert not (files / "p.tsv").exists()
+
+
+def test_large_runs_are_read_by_several_processes(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ["pool", *P, "--runs", str(files / "m.csv"), "--seed", "7", "--output"]
+    main([*arguments, str(files / "alone.tsv")])
+    monkeypatch.setattr(evaluation, "SMALL", 0)
+    monkeypatch.setattr(evaluation, "processors", lambda: 2)
+
+    main([*arguments, str(files / "pool.tsv")])
+
+    assert (files / "pool.tsv").read_bytes() == (files / "alone.tsv").read_bytes()
+    assert (files / "pool.tsv.json").read_bytes() == (files / "alone.tsv.json").read_bytes()
+
+
+def test_errors_of_all_runs_are_reported_in_the_order_of_the_manifest(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(evaluation, "SMALL", 0)
+    monkeypatch.setattr(evaluation, "processors", lambda: 2)
+    bad = (files / "bad.tsv").read_bytes()
+    (files / "worse.tsv").write_bytes(bad.replace(b"NaN", b"inf"))
+    rows = "".join(f"{name}.tsv,one,{name},primary\n" for name in ("worse", "bad"))
+    (files / "m.csv").write_text(f"file,team,tag,kind\n{rows}")
+
+    status = main(["pool", *P, "--runs", str(files / "m.csv"), "--seed", "7"])
+
+    errors = capsys.readouterr().err
+    assert status == 1
+    assert 0 < errors.index("score “inf”") < errors.index("score “NaN”")
 
 
 # ---- formulas
