@@ -26,6 +26,7 @@ COLUMNS: Mapping[str, Sequence[str]] = MappingProxyType(
         "first name": ("first name", "given name", "firstname"),
         "last name": ("last name", "family name", "surname", "lastname"),
         "email": ("e-mail", "email", "mail", "e-mail address", "email address", "address"),
+        "username": ("user name", "username"),
         "role": ("role", "roles"),
         "team": ("team", "team name"),
         "group": ("group",),
@@ -64,6 +65,7 @@ class Row:
     role: str
     team: str
     group: str
+    username: str = ""  # of a new account; empty: the start of the address
 
     @property
     def name(self) -> str:
@@ -125,6 +127,7 @@ def _people(lines: Sequence[tuple[int, list[str]]], header: Sequence[str] | None
                     role=values["role"],
                     team=values.get("team", ""),
                     group=values.get("group", ""),
+                    username=values.get("username", ""),
                 )
             )
     return People(rows, problems + list(_repeated(rows)))
@@ -172,7 +175,13 @@ def _repeated(rows: Sequence[Row]) -> Iterator[Problem]:
     """People who are in the list twice, and teams with two contact persons."""
     addresses: dict[str, int] = {}
     contacts: dict[str, int] = {}
+    usernames: dict[str, int] = {}
     for row in rows:
+        earlier = usernames.setdefault(row.username.lower(), row.line) if row.username else row.line
+        if earlier != row.line:
+            yield Problem(
+                row.line, "user name", f"{row.username} is in line {earlier} too; choose another one."
+            )
         earlier = addresses.setdefault(row.email.lower(), row.line)
         if earlier != row.line:
             yield Problem(row.line, "e-mail", f"{row.email} is in line {earlier} too; list a person once.")

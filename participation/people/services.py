@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Lower
 
@@ -92,18 +93,21 @@ def plan(track: Track, people: People) -> Plan:
 
 
 def _free_names(rows: Sequence[Row], accounts: Mapping[str, list[User]]) -> dict[int, str]:
-    """A user name for each person without an account, by line: the start of the address, perhaps with a number."""
+    """A user name for each person without an account, by line.
+
+    Without one in the list, it is the start of the address, perhaps with a number.
+    """
+    names = {row.line: row.username for row in rows if row.username}
     wanted = {}
     for row in rows:
-        if row.email.lower() not in accounts:
+        if row.email.lower() not in accounts and not row.username:
             local = re.sub(r"[^a-z0-9._-]", "", row.email.partition("@")[0].lower())
             wanted[row.line] = local[:MAX_USERNAME] or "person"
     if not wanted:
-        return {}
+        return names
     pattern = rf"^({'|'.join(sorted({re.escape(name) for name in wanted.values()}))})\d*$"
     known = User.objects.filter(username__iregex=pattern).values_list("username", flat=True)
-    taken = {name.lower() for name in known}
-    names: dict[int, str] = {}
+    taken = {name.lower() for name in [*known, *names.values()]}
     for line, name in wanted.items():
         numbered = (name if n == 1 else f"{name}{n}" for n in count(1))
         names[line] = next(each for each in numbered if each not in taken)
@@ -119,6 +123,13 @@ def _complaints(track: Track, row: Row, users: Sequence[User], team: Team | None
         yield Problem(row.line, "e-mail", message)
         return
     user = users[0] if users else None
+    if user is None and row.username:
+        try:
+            User(username=row.username).clean_fields({each.name for each in User._meta.fields} - {"username"})
+            User(username=row.username).clean()
+        except ValidationError as error:
+            yield Problem(row.line, "user name", " ".join(error.messages))
+            return
     if user is not None and not user.is_active:
         yield Problem(
             row.line, "e-mail", f"the account {user} is deactivated; an administrator can activate it."

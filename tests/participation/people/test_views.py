@@ -120,6 +120,23 @@ def test_line_with_a_problem_is_named_and_nothing_is_done(scene: Scene) -> None:
     assert not Team.objects.filter(name="Owls").exists()
 
 
+def test_list_chooses_user_names(scene: Scene) -> None:
+    make_user("hopper")
+    head = (
+        "name,e-mail,role,user name\nZoe Ray,z@example.org,assessor,zoe.ray\nAmy Ray,a@example.org,assessor,"
+    )
+
+    taken = paste(scene, head + "Hopper").content.decode()
+    repeated = paste(scene, head + "zoe.ray").content.decode()
+    wrong = paste(scene, head + "amy ray").content.decode()
+    paste(scene, head, "add")
+
+    assert "This user name looks like another one" in taken
+    assert "zoe.ray is in line 2 too; choose another one." in repeated
+    assert "Enter a valid username" in wrong
+    assert {user.username for user in User.objects.filter(last_name="Ray")} == {"zoe.ray", "a"}
+
+
 @pytest.mark.parametrize(
     "text",
     [
