@@ -180,8 +180,8 @@ FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
 FILE_UPLOAD_HANDLERS = ["config.uploads.InMemory", "config.uploads.Temporary"]
 UPLOAD_MAX_BYTES = int(environment.number("UPLOAD_MAX_MB", 1024, least=1)) * 1024 * 1024
 # Unless a team has its own limit
-TEAM_MAX_BYTES = int(environment.number("TEAM_MAX_MB", 10240, least=1)) * 1024 * 1024
-TEAM_DOCUMENT_MAX_BYTES = int(environment.number("TEAM_DOCUMENT_MAX_MB", 50, least=1)) * 1024 * 1024
+TEAM_MAX_BYTES = int(environment.number("TEAM_MAX_MB", 10_000, least=1)) * 1_000_000
+TEAM_DOCUMENT_MAX_BYTES = int(environment.number("TEAM_DOCUMENT_MAX_MB", 50, least=1)) * 1_000_000
 ANONYMOUS_UPLOAD_MAX_BYTES = 1024 * 1024
 IMPORT_DIR = environment.text("ASSAY_IMPORT_DIR")  # organizers may import files of this folder only
 # The data sets that organizers may fetch with ir_datasets, and how large one may be with its downloads

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T")
-MEGABYTE = 1024 * 1024
+MEGABYTE = 1_000_000
 MOST_DIGITS = 18
 ROWS_ON_PAGE = 100
 ALL_ROWS = "all"  # in place of the number of a page
@@ -115,10 +115,10 @@ def countable(noun: str) -> str:
 def size(n_bytes: int) -> str:
     """`1.5 GB`, `512 MB`, `0.3 MB`, `12 kB`: kilobytes are rounded up, so that only an empty file has none."""
     if n_bytes < MEGABYTE / 10:
-        return f"{-(-n_bytes // 1024)} kB"
+        return f"{-(-n_bytes // 1000)} kB"
     megabytes = n_bytes / MEGABYTE
-    if megabytes >= 1024:
-        return f"{megabytes / 1024:,.1f} GB"
+    if megabytes >= 1000:
+        return f"{megabytes / 1000:,.1f} GB"
     return f"{megabytes:.0f} MB" if megabytes >= 100 else f"{megabytes:.1f} MB"
 
 

@@ -9,10 +9,9 @@ const UNITS = [
 ];
 const { gettext } = window.assay;
 const language = document.documentElement.lang;
-const place = language.startsWith("en") ? undefined : `${language}-u-nu-latn`; // of a date: that of the browser
 
 function own(moment) {
-  const shown = moment.toLocaleString(place, { dateStyle: "medium", timeStyle: "short" });
+  const shown = moment.toLocaleString("sv", { dateStyle: "short", timeStyle: "short" }); // 2026-05-02 17:29, as elsewhere
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return zone ? `${shown} ${zone}` : shown;
 }
