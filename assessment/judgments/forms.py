@@ -83,7 +83,7 @@ class ExportForm(StyledForm):
     names = forms.ChoiceField(
         choices=[("codes", "code names, such as A17"), ("usernames", "usernames")],
         label="Assessors",
-        help_text="The code names stay the same in every export of the track. Their numbers are random.",
+        help_text="A code name represents an assessor in all exports of the track. Its number is random.",
     )
     comments = forms.ChoiceField(
         choices=[("with", "include them"), ("without", "leave them out")],

@@ -86,7 +86,7 @@ class OptionsSerializer(Strict):
         default=OVERLAP,
         min_value=0.01,
         max_value=1,
-        help_text="The part of their word shingles that two near-duplicates share.",
+        help_text="The part of their sequences of three words that two near-duplicates share.",
     )
     has_formulas = serializers.BooleanField(required=False, default=True, help_text="Look for formulas.")
     converter = serializers.ChoiceField(

@@ -57,7 +57,7 @@ class OptionsForm(StyledForm):
         max_value=1,
         initial=OVERLAP,
         label="Overlap of near-duplicates",
-        help_text="The part of their word shingles that two near-duplicates share.",
+        help_text="The part of their sequences of three words that two near-duplicates share.",
     )
     has_formulas = forms.BooleanField(
         required=False, initial=True, label="Look for formulas", help_text="Otherwise a dollar is a dollar."

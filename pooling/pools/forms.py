@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import urlencode
+from zlib import crc32
 
 from django import forms
 
@@ -10,7 +11,6 @@ from assay.pools.order import MAX_SEED
 from assay.pools.preview import MAX_DEPTH
 from pooling.models import Pool
 from pooling.pools import selectors
-from pooling.pools.services import new_seed
 from tracks.models import Track
 from web.forms import StyledForm
 
@@ -44,9 +44,9 @@ class PoolForm(StyledForm):
     tops_up = forms.ModelChoiceField(
         queryset=Pool.objects.none(),
         required=False,
-        label="Tops up",
+        label="Leave out the units of",
         empty_label="no other pool",
-        help_text="The new pool contains only units that this one does not contain.",
+        help_text="Build a pool that tops up another one: it has only the units that the other one lacks.",
     )
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
@@ -56,9 +56,11 @@ class PoolForm(StyledForm):
         if not self.is_bound:
             earlier = Pool.objects.filter(track=track, pk=self.initial.get("tops_up") or 0).first()
             rounds_on = earlier is not None and rules.pairs is not None
+            name = f"Pool {track.pools.count() + 1}"
+            seed = crc32(f"{track.pk} {name}".encode()) % MAX_SEED  # the same when the page is loaded again
             fresh = {
-                "seed": earlier.seed if earlier and rounds_on else new_seed(),
-                "name": f"Pool {track.pools.count() + 1}",
+                "seed": earlier.seed if earlier and rounds_on else seed,
+                "name": name,
                 "order": rules.order,
             }
             self.initial = {**fresh, **self.initial}
@@ -66,6 +68,7 @@ class PoolForm(StyledForm):
         if rules.pairs is not None:
             order = cast(forms.ChoiceField, self.fields["order"])
             order.choices = [each for each in Pool.Order.choices if each[0] in PAIR_ORDERS]
+            self.fields["tops_up"].label = "Continue the pool"
             self.fields["tops_up"].help_text = "The new pool has the next pairs, after the judgments so far."
             self.fields[
                 "seed"
@@ -119,7 +122,10 @@ class PreviewForm(StyledForm):
     depth = forms.IntegerField(label="Depth to show", required=False, min_value=1, max_value=MAX_DEPTH)
     max_runs_per_team = RunsPerTeamField()
     tops_up = forms.ModelChoiceField(
-        queryset=Pool.objects.none(), required=False, label="Tops up", empty_label="no other pool"
+        queryset=Pool.objects.none(),
+        required=False,
+        label="Leave out the units of",
+        empty_label="no other pool",
     )
 
     def __init__(self, data: Mapping[str, Any], *, track: Track, seconds: float) -> None:

@@ -149,7 +149,7 @@ def choice(campaign: Campaign) -> Iterator[Point]:
             f"{sample}: both people have decided on {n_done:,} of {candidates}",
             sample.get_absolute_url(),
         )
-    yield Point("Choice of topics", state, address, False, action="Choose topics", is_optional=True)
+    yield Point("Choice of topics", state, address, False, action="Choose among candidates", is_optional=True)
 
 
 @points(Phase.SET_UP, 60)
@@ -159,7 +159,9 @@ def leaks(campaign: Campaign) -> Iterator[Point]:
     if track.collection is None:
         return
     if not campaign.rows(latest_checks):
-        yield Point("Leaks", "not checked", address, False, action="Check for leaks", is_optional=True)
+        yield Point(
+            "Leaked topics", "not checked", address, False, action="Check for leaks", is_optional=True
+        )
         return
     [check] = campaign.rows(latest_checks)
     is_open = bool(check.n_forbidden) and not check.reason
@@ -173,7 +175,7 @@ def leaks(campaign: Campaign) -> Iterator[Point]:
     none = f"none forbidden, {check.n_leaks:,} reported" if check.n_leaks else "none"
     state = n_leaks if is_open else f"{n_leaks}, accepted" if check.reason else none
     yield Point(
-        "Leaks",
+        "Leaked topics",
         state,
         address,
         not is_open,

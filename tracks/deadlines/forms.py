@@ -88,7 +88,9 @@ class DatesForm(StyledForm):
                 max_value=MAX_GRACE_MINUTES,
                 label=f"{name} runs: grace period in minutes",
             )
-        self.fields["opens-"].disabled = track.status != Track.Status.DRAFT
+        if track.status != Track.Status.DRAFT:
+            self.fields["opens-"].disabled = True
+            self.fields["opens-"].help_text = "Cannot change: the track was opened."
         self._add_milestones(list(track.milestones.all()))
 
     def _add_milestones(self, milestones: list[Milestone]) -> None:

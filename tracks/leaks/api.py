@@ -67,7 +67,7 @@ class CheckSerializer(Strict):
         default=OVERLAP,
         min_value=0.01,
         max_value=1,
-        help_text="The part of their word shingles that a question and a topic share.",
+        help_text="The part of their sequences of three words that a question and a topic share.",
     )
 
 

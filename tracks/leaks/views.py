@@ -22,7 +22,7 @@ class CheckForm(StyledForm):
         max_value=1,
         initial=OVERLAP,
         label="Overlap of near-duplicates",
-        help_text="The part of their word shingles that a question and a topic share.",
+        help_text="The part of their sequences of three words that a question and a topic share.",
     )
 
 
