@@ -110,19 +110,30 @@
     return option;
   };
 
-  const legend = (look) => ({
-    type: "scroll",
+  // The height of the names of all series, which wrap; of dozens of them, it is that of one row with pages.
+  const heightOfLegend = (plot, width) => {
+    let [n, used] = [1, 0];
+    for (const name of new Set(plot.series.map((series) => series.name))) {
+      const needed = 48 + 7 * name.length;
+      if (used > 0 && used + needed > width) [n, used] = [n + 1, 0];
+      used += needed;
+    }
+    return n > 6 ? 24 : 24 * n;
+  };
+
+  const legend = (plot, look, width) => ({
+    type: heightOfLegend(plot, width) === 24 ? "scroll" : "plain",
     top: 0,
     textStyle: { color: look.text },
     pageTextStyle: { color: look.text },
   });
 
-  const lines = (plot, look) => {
+  const lines = (plot, look, width) => {
     const shown = format(plot);
     const option = frame(plot, look);
     const many = plot.series.length > 1;
-    option.legend = many ? legend(look) : undefined;
-    option.grid.top = many ? 40 : 16;
+    option.legend = many ? legend(plot, look, width) : undefined;
+    option.grid.top = 16 + (many ? heightOfLegend(plot, width) : 0);
     option.xAxis.boundaryGap = false;
     option.yAxis.scale = plot.series.some((series) => series.values.some((value) => value < 0));
     option.tooltip.formatter = (points) =>
@@ -188,8 +199,8 @@
     return option;
   };
 
-  const groups = (plot, look) => {
-    const option = lines(plot, look);
+  const groups = (plot, look, width) => {
+    const option = lines(plot, look, width);
     option.xAxis.boundaryGap = true;
     option.yAxis.scale = false; // the length of a bar is its value
     if (hasParts(plot)) {
@@ -299,8 +310,8 @@
   const shares = (plot, look, width) => {
     const totals = plot.labels.map((_, n) => plot.series.reduce((sum, { values }) => sum + values[n], 0));
     const option = inRows(plot, look, width);
-    option.legend = legend(look);
-    option.grid.top = 32;
+    option.legend = legend(plot, look, width);
+    option.grid.top = 8 + heightOfLegend(plot, width);
     option.xAxis.max = 100;
     option.tooltip.trigger = "item"; // of all parts it would be higher than a plot of one row
     option.tooltip.formatter = ({ seriesIndex, seriesName, dataIndex: n, value }) =>
@@ -363,9 +374,12 @@
 
   const OPTIONS = { bars, costs, groups, lines, intervals, shares, spreads };
 
-  const heightOf = (plot) =>
-    ({ intervals: 64 + ROW * plot.labels.length, shares: 88 + 1.5 * ROW * plot.labels.length })[plot.kind] ??
-    320 + heightOfNames(plot);
+  const heightOf = (plot, width) =>
+    ({
+      intervals: 64 + ROW * plot.labels.length,
+      shares: 64 + 1.5 * ROW * plot.labels.length + heightOfLegend(plot, width),
+      lines: 296 + heightOfLegend(plot, width),
+    })[plot.kind] ?? 320 + heightOfNames(plot);
 
   const save = (blob, name) => {
     const link = document.createElement("a");
@@ -382,7 +396,7 @@
     root.setAttribute("data-bs-theme", "light");
     const option = OPTIONS[plot.kind](plot, theme(), width);
     root.setAttribute("data-bs-theme", before);
-    const box = { renderer, width, height: heightOf(plot) + 30 };
+    const box = { renderer, width, height: heightOf(plot, width) + 30 };
     const chart = echarts.init(document.createElement("div"), null, box);
     option.grid.top += 30;
     if (option.legend) option.legend.top = 30;
@@ -406,11 +420,15 @@
   const show = (figure) => {
     const plot = JSON.parse(document.getElementById(figure.dataset.plot).textContent);
     const area = figure.querySelector(".plot-area");
-    area.style.height = `${heightOf(plot)}px`;
+    const fit = () => {
+      area.style.height = `${heightOf(plot, area.clientWidth)}px`;
+    };
+    fit();
     const chart = echarts.init(area, null, { renderer: "svg" });
     const draw = () => chart.setOption(OPTIONS[plot.kind](plot, theme(), area.clientWidth), true);
     draw();
     new ResizeObserver(() => {
+      fit();
       chart.resize();
       draw();
     }).observe(area);
