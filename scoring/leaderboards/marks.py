@@ -51,10 +51,14 @@ def axis_of(rows: Sequence[BoardRow], column: int, gain: Gain | None) -> Axis:
     """The axis of all drawings of a column."""
     cells = [row.cells[column] for row in rows]
     ends = [float(end) for cell in cells for end in (cell.low, cell.high) if end]
-    values = [*ends, *(cell.value for cell in cells)]
-    most = max(values, default=0.0)
-    axis = Axis(floor(min([0.0, *values])), next((end for end in ENDS if most <= end), ceil(most)))
+    axis = axis_over([*ends, *(cell.value for cell in cells)])
     return axis._replace(reference=axis.x(gain.baseline.cells[column].value)) if gain else axis
+
+
+def axis_over(values: Sequence[float]) -> Axis:
+    """An axis that has some values, without a reference."""
+    most = max(values, default=0.0)
+    return Axis(floor(min([0.0, *values])), next((end for end in ENDS if most <= end), ceil(most)))
 
 
 def marked(rows: Sequence[BoardRow], every: Sequence[BoardRow], column: int, axis: Axis) -> list[Marked]:

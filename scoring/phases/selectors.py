@@ -1,17 +1,23 @@
 """The phases of a track: what they accept, who sees the scores of their boards, and these scores."""
 
+import math
 from dataclasses import dataclass
 
+import numpy as np
 from django.db.models import Q, QuerySet
 
 from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay.measures.scores import ALL
 from assay.papers.tables import CHECK, Column, Group, PaperTable, Value, number, words
+from assay.protocols.measures import parse_measure
 from assay.protocols.schema import SHOWN_TO, Phase
+from assay.statistics.intervals import METHODS, coverage, intervals_of_means
+from assay.statistics.leaderboard import possible_range
 from assay.tables import shown
 from participation.teams.selectors import own_teams
 from pooling.models import Run
+from scoring.leaderboards.marks import Axis, Mark, axis_over
 from scoring.models import PhaseBoard, PhaseScore, Qrels
 from scoring.models.phases import WIDE_ENOUGH
 from scoring.selectors import titled
@@ -69,6 +75,21 @@ class PhaseRow:
 
 
 @dataclass(frozen=True)
+class Standing:
+    """A run in the table of the board: its place by the first measure, and the interval of this mean, if it has one."""
+
+    row: PhaseRow
+    place: int | None  # until it is scored
+    low: str
+    high: str
+    mark: Mark | None
+
+    @property
+    def is_best(self) -> bool:
+        return self.place == 1
+
+
+@dataclass(frozen=True)
 class PhasePage:
     """A phase with its rules, and the runs of its board by the first measure. `versions` are for organizers."""
 
@@ -79,7 +100,9 @@ class PhasePage:
     kinds: list[Acceptance]
     board: PhaseBoard | None
     measures: list[tuple[str, str]]
-    rows: list[PhaseRow]
+    rows: list[Standing]
+    axis: Axis
+    interval_note: str
     versions: list[Qrels]
     is_organizer: bool
     is_scoring: bool  # some of the rows: the page refreshes by itself
@@ -93,6 +116,9 @@ def phase_page(user: AnyUser, track: Track, phase: Phase) -> PhasePage:
     may_choose = oversees(user, track.pk) and phase.has_board
     versions = Qrels.objects.filter(track=track, archived_at=None).defer("report").order_by("-version")
     rows = board_rows(user, track, phase, board)
+    axis, standings = _standings(rows, board.measures[0] if board else "")
+    n_averaged = max((each.row.score.n_topics for each in standings if each.low), default=0)
+    note = "; ".join(filter(None, (METHODS["skewed-t"], coverage(n_averaged))))
     return PhasePage(
         track=track,
         phase=phase,
@@ -101,7 +127,9 @@ def phase_page(user: AnyUser, track: Track, phase: Phase) -> PhasePage:
         kinds=[each for each in states(track) if each.kind in keys],
         board=board,
         measures=titled(board.measures) if board else [],
-        rows=rows,
+        rows=standings,
+        axis=axis,
+        interval_note=note if n_averaged else "",
         versions=list(versions) if may_choose else [],
         is_organizer=oversees(user, track.pk),
         is_scoring=any(row.score.status == PhaseScore.Status.SCORING for row in rows),
@@ -123,6 +151,34 @@ def _row(board: PhaseBoard, score: PhaseScore, own: set[int]) -> PhaseRow:
     values = score.values.get(ALL, {})
     means = [(name, shown(values[name]) if name in values else "") for name in board.measures]
     return PhaseRow(score, score.run, means, score.run.team_id in own)
+
+
+def _standings(rows: list[PhaseRow], measure: str) -> tuple[Axis, list[Standing]]:
+    """The rows with their places, and the axis of the drawings of their first means."""
+    means = [row.score.values.get(ALL, {}).get(measure) for row in rows]
+    ends = [_interval(row.score, measure) for row in rows]
+    known = [mean for mean in means if mean is not None]
+    axis = axis_over([*known, *(end for each in ends for end in each)])
+    standings = []
+    for row, mean, each in zip(rows, means, ends, strict=True):
+        if mean is None:
+            standings.append(Standing(row, None, "", "", None))
+            continue
+        low, high = each or (mean, mean)
+        place = 1 + sum(other > mean for other in known)
+        words = (shown(low), shown(high)) if each else ("", "")
+        standings.append(Standing(row, place, *words, Mark(axis.x(mean), axis.x(low), axis.x(high))))
+    return axis, standings
+
+
+def _interval(score: PhaseScore, name: str) -> tuple[float, float] | tuple[()]:
+    """The interval of a mean over the topics of a run; empty for other summaries, a single topic and equal values."""
+    values = np.array([[of[name] for topic, of in score.values.items() if topic != ALL and name in of]])
+    if values.size < 2 or not math.isclose(values.mean(), score.values[ALL][name], abs_tol=1e-9):
+        return ()
+    interval = intervals_of_means(values, within=possible_range(values, parse_measure(name)))
+    low, high = float(interval.low[0]), float(interval.high[0])
+    return () if math.isnan(low) else (low, high)
 
 
 def board_table(user: AnyUser, board: PhaseBoard) -> PaperTable:

@@ -81,8 +81,9 @@ def test_missing_documentation_names_the_command_that_builds_it(
     assert "make docs" in response.content.decode()
 
 
-def test_server_error_page_needs_no_request_and_no_database() -> None:
-    text = render_to_string("500.html")
+@pytest.mark.parametrize("name", ["400", "500"])
+def test_error_page_needs_no_request_and_no_database(name: str) -> None:
+    text = render_to_string(f"{name}.html")
 
     assert "config/base.css" in text
     assert 'class="site-head"' in text

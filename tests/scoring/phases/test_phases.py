@@ -171,7 +171,7 @@ def test_page_of_a_phase_refreshes_by_itself_while_runs_are_scored(scene: Scene)
 
     assert ["hx-trigger" in page for page in (empty, *pages, waiting)] == [False, True, False, True]
     assert not [page for page in scored if "hx-trigger" in page]
-    assert '<progress class="bar" max="1" value="' in scored[0]
+    assert ["m-gold" in scored[0], "confidence interval" in scored[0]] == [True, False], "a single topic"
     assert "No runs yet." in empty
     assert "No runs that you see here yet: each team sees its scores at once." in pages[1]
 
@@ -258,6 +258,11 @@ def test_runs_after_closing_are_scored_apart_and_open_nothing(scene: Scene) -> N
     assert "after the closing of the track" in accepted
     assert "ARQ does not accept runs: the track is closed" in refused
     assert Track.objects.get(pk=scene.track.pk).status == Track.Status.CLOSED
+    assert ["confidence interval (Student" in page, 'class="iv">' in page, "m-ci" in page] == [
+        True,
+        True,
+        True,
+    ]
     assert ["Theirs" in page, "Theirs,late,After the campaign,late run," in csv] == [True, True]
     assert "submitted after the closing of the track; they are in no pool" in tex
     assert list(runs_to_score(scene.track).values_list("tag", flat=True)) == ["good"]
