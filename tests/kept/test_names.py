@@ -51,19 +51,19 @@ def fields() -> Iterator[tuple[str, "Field[Any, Any]"]]:
 
 def addresses() -> dict[str, str]:
     """The path of each page. Those of the API are in its OpenAPI document."""
-    found = {}
+    paths_of = {}
 
     def collect(patterns: list[Any], prefix: str = "", namespace: str = "") -> None:
         for pattern in patterns:
             path = f"{prefix}{pattern.pattern}"
             if isinstance(pattern, URLPattern):
-                found[f"{namespace}{pattern.name}"] = path
+                paths_of[f"{namespace}{pattern.name}"] = path
             elif not path.startswith(("api/", "admin/", "account/")):
                 inner = f"{pattern.namespace}:" if pattern.namespace else ""
                 collect(pattern.url_patterns, path, f"{namespace}{inner}")
 
     collect(get_resolver().url_patterns)
-    return found
+    return paths_of
 
 
 def test_names_that_others_remember() -> None:
