@@ -61,8 +61,7 @@ def decoded(data: bytes, name: str = "") -> Decoded:
     if encoding:
         data = _from(encoding, data, name)
     data = _as_declared(data.removeprefix(BOM), name, is_decoded=bool(encoding))
-    rest = data.rstrip(b"\x1a\r\n\t \0")
-    if (end := data.find(b"\x1a", len(rest))) >= 0:
+    if b"\x1a" in data and (end := data.find(b"\x1a", len(data.rstrip(b"\x1a\r\n\t \0")))) >= 0:
         data = data[:end]
     if data.isascii():
         return Decoded(data)

@@ -22,6 +22,7 @@ Arguments = TypeVarTuple("Arguments")
 
 EMPTY = -1
 SEVERAL = np.uint8(2)
+FEW_ROWS = 8  # of qrels are in the topics of a run, if they are less than one of so many
 BLOCK = 1 << 14  # rows whose arrays fit into the cache of the processor
 HALF = np.uint64(32)
 # An odd multiplier with well-mixed bits (the golden ratio times 2^64) distributes the keys over the table.
@@ -155,9 +156,13 @@ class JudgedDocuments:
         self.grade = qrels.grade.astype(np.int64)
         self.kind, self.parts = qrels.kind, qrels.parts
         self._place = {code: index for index, code in enumerate(qrels.topics.tolist())}
-        self._table = _Table(self.topic, qrels.docno)
         self._counts = np.ones(len(self.topic), dtype=np.bool_) if group is None else _is_first(group)
         self._remembered: dict[Hashable, Any] = {}
+
+    @cached_property
+    def table(self) -> "_Table":
+        """The table that finds the documents of runs. Ask for it before processes are forked that score several runs."""
+        return _Table(self.topic, self.docno)
 
     @property
     def n_topics(self) -> int:
@@ -237,7 +242,7 @@ class JudgedDocuments:
         places = np.array([self._place.get(code, EMPTY) for code in run.topics.tolist()], dtype=np.int64)
         offsets = run.offsets
         first_row, n_rows = offsets[:-1], np.diff(offsets)
-        row, entry = self._table.find(run.docno, offsets, places)
+        row, entry = self._find(run.docno, offsets, places)
         rank = row - first_row[_block_of(row, offsets)] + 1
         if depth is not None:
             is_kept = rank <= depth
@@ -247,10 +252,23 @@ class JudgedDocuments:
         n_returned[places[places >= 0]] = n_rows[places >= 0]
         return Located(entry, rank, n_returned, Lines(run, places, depth))
 
+    def _find(
+        self, docno: NDArray[np.bytes_], offsets: NDArray[np.int64], places: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows of a run that are in the qrels, and their rows there; see `_Table.find`."""
+        if "table" not in self.__dict__:
+            is_in_run = np.zeros(self.n_topics, dtype=np.bool_)
+            is_in_run[places[places >= 0]] = True
+            rows = np.flatnonzero(is_in_run[self.topic])
+            if len(rows) * FEW_ROWS < len(self.topic):  # a table of all rows takes 80 bytes for each
+                row, entry = _Table(self.topic[rows], self.docno[rows]).find(docno, offsets, places)
+                return row, rows[entry]
+        return self.table.find(docno, offsets, places)
+
     def entries_in(self, part: "JudgedDocuments") -> NDArray[np.int64]:
         """(rows,) the row of each document in a part of these qrels that has the same topics; -1 if it has none."""
         offsets = np.searchsorted(part.topic, np.arange(part.n_topics + 1)).astype(np.int64)
-        row, entry = self._table.find(part.docno, offsets, np.arange(part.n_topics))
+        row, entry = self.table.find(part.docno, offsets, np.arange(part.n_topics))
         entries = np.full(len(self.topic), EMPTY, dtype=np.int64)
         entries[entry] = row
         return entries

@@ -294,6 +294,8 @@ def evaluate(
     request = Request(rules, judged_documents(columns, scoring.duplicates_path), parsed, scored_units)
     topics = request.judged.topics.tolist()
     classes = [] if labels is None else _classes(labels, label, topics, rules)
+    if len(named) > 1:
+        _ = request.judged.table  # made once, for all processes
     scored = map_forked(
         request.score,
         list(named.items()),

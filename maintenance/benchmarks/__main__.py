@@ -10,6 +10,7 @@ os.environ.setdefault(
 from maintenance.benchmarks import (  # noqa: F401  each module adds its cases
     baselines,
     collection,
+    files,
     intervals,
     judging,
     library,

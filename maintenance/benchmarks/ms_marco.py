@@ -42,7 +42,7 @@ def ms_marco(*, topics: int = 6980, depth: int = 1000, judged: int = 1_000_000, 
         links = [folder / f"link{n}.txt" for n in range(runs)]
         for link in links:
             link.symlink_to(run)
-        alone, together = (used(*EVALUATE, qrels, *files) for files in ([run], links))
+        alone, together = (used("-m", *EVALUATE, qrels, *files) for files in ([run], links))
         note = f"{together.seconds / runs:.2f} s per run; one run alone: {alone.memory:,.0f} MB"
         figure(f"{runs} runs, assay evaluate", together.memory, "MB", note=note)
 
@@ -51,9 +51,9 @@ EVALUATE = ("assay", "evaluate", "--quiet", "--measure", "AP", "--measure", "RR@
 
 
 def compare(label: str, qrels: Path, run: Path) -> None:
-    peer = used("maintenance.benchmarks.trec_eval_c", qrels, run)
+    peer = used("-m", "maintenance.benchmarks.trec_eval_c", qrels, run)
     for name, words in (("assay trec_eval", ("assay", "trec_eval")), ("assay evaluate", EVALUATE)):
-        own = used(*words, qrels, run)
+        own = used("-m", *words, qrels, run)
         figure(f"{label}, {name}", own.seconds, "s", {"trec_eval": peer.seconds})
         figure(f"{label}, {name}", own.memory, "MB", {"trec_eval": peer.memory})
         if words[-1] == "trec_eval":
@@ -63,8 +63,8 @@ def compare(label: str, qrels: Path, run: Path) -> None:
 
 
 def used(*words: str | Path) -> Usage:
-    """Run a module as a process, and take what it used."""
-    line = [sys.executable, "-m", *map(str, words)]
+    """Run Python as a process, and take what it used."""
+    line = [sys.executable, *map(str, words)]
     with tempfile.TemporaryFile() as file:
         process = subprocess.Popen(line, cwd=ROOT, env=COMPILED, stdout=file, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)

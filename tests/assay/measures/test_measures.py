@@ -146,6 +146,22 @@ def test_ties_are_broken_by_docno_descending_by_bytes() -> None:
     assert values(run, make_judged({"A.1": {"10": 1}}), "RR") == [pytest.approx(1 / 3)]
 
 
+def test_a_run_of_few_topics_finds_the_same_documents_as_one_of_all() -> None:
+    """For few topics, only their qrels are prepared."""
+    grades = {f"A.{n}": {"a": n % 3, "b": 1, "c": -1} for n in range(20)}
+    few = make_run([(topic, docno, -n) for topic in ("A.3", "A.9", "B") for n, docno in enumerate("bxca")])
+    alone, after = make_judged(grades), make_judged(grades)
+    _ = after.table
+
+    hits, expected = alone.named_hits(few), after.named_hits(few)
+
+    assert "table" not in vars(alone)
+    assert hits.entry is not None
+    assert expected.entry is not None
+    assert hits.entry.tolist() == expected.entry.tolist() == [40, 41, 39, 58, 59, 57]
+    assert hits.rank.tolist() == expected.rank.tolist()
+
+
 def test_topics_without_relevant_documents_score_zero() -> None:
     assert [one_topic("ab", {"a": 0}, name) for name in ("nDCG", "AP", "bpref", "Rprec", "R@5")] == [0.0] * 5
 

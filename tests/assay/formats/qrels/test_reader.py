@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.formats.qrels import reader
 from assay.formats.qrels.reader import (
     GradeScale,
     QrelsColumns,
@@ -40,6 +41,18 @@ def test_rows_are_sorted_by_the_bytes_of_topic_and_docno() -> None:
         ("A.10", b"x", 1),
         ("A.2", b"x", -1),
     ]
+
+
+@pytest.mark.parametrize("size", [1, 11, 12, 13])
+def test_blocks_of_lines_give_the_same_rows(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = SMALL.removesuffix(b"\n")
+    expected = rows(parse_qrels(text))
+    monkeypatch.setattr(reader, "BLOCK", size)
+
+    columns = read_fast_path(text)
+
+    assert columns is not None
+    assert rows(columns) == expected
 
 
 @pytest.mark.parametrize(
