@@ -161,7 +161,7 @@ class JudgedDocuments:
 
     @cached_property
     def table(self) -> "_Table":
-        """The table that finds the documents of runs. Ask for it before processes are forked that score several runs."""
+        """The table that finds the documents of runs. Make it before processes are forked that share it."""
         return _Table(self.topic, self.docno)
 
     @property

@@ -50,8 +50,8 @@ def files(*, assessors: int = 5, units: int = 100_000, runs: int = 500, topics: 
     """Measure `assay agreement` and `assay pool`, compared with scripts of pandas.
 
     Judgments are one CSV file of all assessors, and then qrels of each. Runs have 1,000 documents of each topic, in the
-    format of TREC, and are pooled to depth 100. Figures are the lowest CPU time and peak memory of three whole processes;
-    the memory of a pool is that of the largest of its processes.
+    format of TREC, and are pooled to depth 100. Figures are the lowest CPU time and peak memory of three whole
+    processes; the memory of a pool is that of the largest of its processes.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
