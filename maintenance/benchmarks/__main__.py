@@ -11,6 +11,7 @@ from maintenance.benchmarks import (  # noqa: F401  each module adds its cases
     baselines,
     collection,
     files,
+    in_use,
     intervals,
     judging,
     library,
