@@ -23,17 +23,24 @@ COUNTING: dict[str, tuple[str, ...]] = {
     Batch.Kind.MACHINE.value: (Batch.Kind.MACHINE.value,),
 }
 OWN_ONLY = (Batch.Kind.DUAL, Batch.Kind.MACHINE)  # where only the assessor's own judgments count
+_PAIRS = ", ".join(f"('{kind}', '{other}')" for kind, others in COUNTING.items() for other in others)
+# `counting`: the batches whose judgments count in another one, which are so few that the planner starts with them;
 # `asked`: the documents that each assignment still has to judge; `judged`: those judged in other batches.
 # It uses joins because for nested subqueries the planner reads the judgments of the complete track.
 # The assignments are those of a statement that is put in front.
-_SETTLED = """
-, asked AS (
+_SETTLED = f"""
+, counting AS MATERIALIZED (
+    SELECT batch.id AS batch_id, other.id AS other_id, batch.kind = 'main' AS is_by_seat
+    FROM assessment_batch batch
+    JOIN pooling_pool pool ON pool.id = batch.pool_id
+    JOIN pooling_pool other_pool ON other_pool.track_id = pool.track_id AND other_pool.protocol_id = pool.protocol_id
+    JOIN assessment_batch other ON other.pool_id = other_pool.id AND other.id <> batch.id
+    WHERE batch.id IN (SELECT batch_id FROM assignment) AND (batch.kind, other.kind) IN ({_PAIRS})
+), asked AS (
     SELECT assignment.id AS assignment_id, assignment.seat, assignment.assessor_id, assignment.batch_id,
-           batch.kind, pool.protocol_id, entry.id AS entry_id, entry.topic_id,
-           coalesce(member.docno, entry.docno) AS docno
+           entry.id AS entry_id, entry.topic_id, coalesce(member.docno, entry.docno) AS docno
     FROM assignment
     JOIN assessment_batch batch ON batch.id = assignment.batch_id
-    JOIN pooling_pool pool ON pool.id = batch.pool_id
     JOIN pooling_poolentry entry ON entry.pool_id = batch.pool_id AND entry.topic_id = assignment.topic_id
     LEFT JOIN pooling_poolmember member ON member.entry_id = entry.id AND member.position > 0
     WHERE (NOT batch.is_selective OR EXISTS (
@@ -48,23 +55,18 @@ _SETTLED = """
 ), judged AS (
     SELECT DISTINCT asked.assignment_id, asked.entry_id, asked.docno
     FROM asked
+    JOIN counting ON counting.batch_id = asked.batch_id
     JOIN assessment_judgment judgment ON judgment.topic_id = asked.topic_id AND judgment.docno = asked.docno
-        AND judgment.is_current AND judgment.batch_id <> asked.batch_id
+        AND judgment.is_current AND judgment.batch_id = counting.other_id
     JOIN assessment_task task ON task.id = judgment.task_id
-    JOIN assessment_batch batch ON batch.id = judgment.batch_id
-    JOIN pooling_pool pool ON pool.id = batch.pool_id AND pool.protocol_id = asked.protocol_id
-    WHERE (asked.kind = 'main' AND batch.kind = 'main'
-           AND (task.seat = asked.seat OR judgment.assessor_id = asked.assessor_id))
-       OR (asked.kind = 'dual' AND batch.kind IN ('main', 'dual') AND judgment.assessor_id = asked.assessor_id)
-       OR (asked.kind = 'machine' AND batch.kind = 'machine' AND judgment.assessor_id = asked.assessor_id)
+    WHERE judgment.assessor_id = asked.assessor_id OR (counting.is_by_seat AND task.seat = asked.seat)
 )
 SELECT asked.assignment_id, asked.entry_id
 FROM asked LEFT JOIN judged USING (assignment_id, entry_id, docno)
 GROUP BY asked.assignment_id, asked.entry_id
 HAVING bool_and(judged.docno IS NOT NULL)
-"""
+"""  # noqa: S608 - of constants
 # Whether judgments of other batches count in the `batch` of a statement.
-_PAIRS = ", ".join(f"('{kind}', '{other}')" for kind, others in COUNTING.items() for other in others)
 HAS_OTHERS = f"""EXISTS (
     SELECT 1
     FROM pooling_pool pool

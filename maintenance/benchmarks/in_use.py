@@ -227,8 +227,7 @@ def manage(manager: Person, submitter: Person, pool: int, codes: list[str]) -> I
             manager.get(f"/pools/{built['id']}/{name}")
         manager.api("DELETE", f"pools/{built['id']}/")
         qrels = manager.api("POST", f"tracks/{SLUG}/qrels/freeze/", {"pool": pool, "left_out": left_out})
-        board = manager.api("POST", f"qrels/{qrels['id']}/score/", {"seed": n})
-        manager.wait_for(board["job"])
+        board = scored_at_once(manager)
         release = {"level": "public", "reason": "A batch is open."}
         manager.api("POST", f"leaderboards/{board['id']}/release/", release)
         for path in (
@@ -238,6 +237,13 @@ def manage(manager: Person, submitter: Person, pool: int, codes: list[str]) -> I
         ):
             manager.ask("GET", f"/api/v1/{path}")
         yield
+
+
+def scored_at_once(manager: Person) -> Any:
+    """The leaderboard of the qrels that were frozen last, when it is ready."""
+    while (board := manager.api("GET", f"tracks/{SLUG}/leaderboards/")["results"][0])["status"] == "scoring":
+        time.sleep(1)
+    return board
 
 
 def training_batch(manager: Person, pool: int, names: list[str]) -> int:
