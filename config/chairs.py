@@ -51,6 +51,11 @@ def is_chair(request: HttpRequest) -> bool:
     return role is not None and role.is_chair
 
 
+def is_refused(address: str) -> bool:
+    """Return whether the page at an address is only a form that chairs may not send."""
+    return _is_of_organizers(address, attribute="is_form")
+
+
 def without_changes(page: str, path: str) -> str:
     """The page at a path without forms that change the track, what is about them only, and links to pages of forms."""
     cut: set[str] = set()
@@ -62,7 +67,7 @@ def without_changes(page: str, path: str) -> str:
         return ""
 
     def link(tag: Mapping[str, str], whole: str) -> str:
-        if not _is_of_organizers(tag.get("href", ""), attribute="is_form"):
+        if not is_refused(tag.get("href", "")):
             return whole
         return "" if "btn" in tag.get("class", "") else whole[whole.index(">") + 1 : -len("</a>")]
 

@@ -157,6 +157,17 @@ def test_page_says_what_becomes_of_the_work_of_an_assessor_before_they_are_remov
     assert not scene.track.assessors.filter(user=zoe).exists()
 
 
+def test_navigation_of_a_chair_has_links_only_and_leads_to_the_audit_log(scene: Scene) -> None:
+    address = reverse("participation:people", args=[scene.track.slug])
+
+    page = as_user(make_role(scene.track, "chair", is_chair=True)).get(address).content.decode()
+
+    nav = page[page.index('<nav class="track-nav"') :].partition("</nav>")[0]
+    assert nav.count("<li") == nav.count("<a ")
+    assert reverse("tracks:history", args=[scene.track.slug]) in nav
+    assert reverse("tracks:deadlines", args=[scene.track.slug]) not in nav
+
+
 def test_page_of_people_shows_a_chair_no_heading_of_what_only_organizers_do(scene: Scene) -> None:
     address = reverse("participation:people", args=[scene.track.slug])
     make_assessor(scene.track, "zoe")

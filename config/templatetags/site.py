@@ -21,6 +21,7 @@ from assay.protocols.description import label_title, label_value
 from assay.protocols.measures import parse_measure
 from assay.protocols.schema import EVERY_RANK, FORMATS
 from assessment.checklist import is_judging
+from config.chairs import is_chair, is_refused
 from home.landing import state_of
 from home.languages import SOURCE, words_of_scripts
 from home.public import PublicPage, public_page
@@ -102,7 +103,13 @@ def track_nav(context: template.Context, track: Track) -> dict[str, object]:
     }
     has_results = any(each.release == Leaderboard.Release.PUBLIC for each in page.campaign.rows(boards_of))
     state = state_of(track, has_results=has_results, is_judged=is_judging(page.campaign))
-    return {"track": track, "state": state, "phases": tabs.track_nav(page.campaign, match, states)}
+    phases = tabs.track_nav(page.campaign, match, states)
+    if is_chair(context["request"]):
+        phases = [
+            phase._replace(items=[item for item in phase.items if not is_refused(item.address)])
+            for phase in phases
+        ]
+    return {"track": track, "state": state, "phases": phases}
 
 
 @register.inclusion_tag("components/tabs.html", takes_context=True)

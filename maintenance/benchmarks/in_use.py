@@ -227,20 +227,17 @@ def manage(manager: Person, submitter: Person, pool: int, codes: list[str]) -> I
             manager.get(f"/pools/{built['id']}/{name}")
         manager.api("DELETE", f"pools/{built['id']}/")
         qrels = manager.api("POST", f"tracks/{SLUG}/qrels/freeze/", {"pool": pool, "left_out": left_out})
-        board = scored_at_once(manager)
+        board = newest_board(manager)  # frozen qrels are scored at once
         release = {"level": "public", "reason": "A batch is open."}
         manager.api("POST", f"leaderboards/{board['id']}/release/", release)
-        for path in (
-            f"qrels/{qrels['id']}/file/",
-            f"leaderboards/{board['id']}/file/",
-            f"tracks/{SLUG}/judgments/",
-        ):
-            manager.ask("GET", f"/api/v1/{path}")
+        files = [f"/qrels/{qrels['id']}/qrels.tsv", f"/leaderboards/{board['id']}/topics.tsv"]
+        for path in [*files, f"/api/v1/tracks/{SLUG}/judgments/"]:
+            manager.get(path)
         yield
 
 
-def scored_at_once(manager: Person) -> Any:
-    """The leaderboard of the qrels that were frozen last, when it is ready."""
+def newest_board(manager: Person) -> Any:
+    """The newest leaderboard, when it is ready."""
     while (board := manager.api("GET", f"tracks/{SLUG}/leaderboards/")["results"][0])["status"] == "scoring":
         time.sleep(1)
     return board
@@ -325,12 +322,9 @@ def release_day(var: Path, *, users: int = 5, seconds: float = 60) -> None:
         paths = [
             "/",
             f"/tracks/{SLUG}/",
-            results,
-            f"{results}?page=2",
-            f"{results}topics/",
-            f"{results}topics/{code}/",
+            *(results + end for end in ("", "?page=2", "topics/", f"topics/{code}/")),
         ]
-        paths += [f"/api/v1{results}file/", f"/qrels/{board.qrels_id}/qrels.tsv"]
+        paths += [f"{results}leaderboard.tsv", f"/qrels/{board.qrels_id}/qrels.tsv"]
         times: dict[str, list[float]] = defaultdict(list)
         people, work = [], Work()
         for n in range(users):
@@ -374,5 +368,6 @@ def read(reader: Person, paths: list[str], times: dict[str, list[float]], seed: 
 
 def score(manager: Person, qrels: int) -> Iterator[None]:
     for seed in itertools.count():
-        manager.wait_for(manager.api("POST", f"qrels/{qrels}/score/", {"seed": seed})["job"])
+        manager.api("POST", f"qrels/{qrels}/score/", {"seed": seed})
+        newest_board(manager)
         yield
