@@ -29,6 +29,7 @@ class Key(NamedTuple):
         label: what forms call it.
         help: what it means, in Markdown with the links of the reference.
         values: what its values mean, if they are words of a list.
+        names: the place in the file of that which its values name, such as `judging.question`, or `condition`.
         when: keys and those of their values with which it can have an effect; without any, always.
         is_long: whether its texts have several lines.
         is_rare: whether few files have it.
@@ -37,6 +38,7 @@ class Key(NamedTuple):
     label: str
     help: str = ""
     values: Mapping[str, str] = MappingProxyType({})
+    names: str = ""
     when: Mapping[str, tuple[object, ...]] = MappingProxyType({})
     is_long: bool = False
     is_rare: bool = False

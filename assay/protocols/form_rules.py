@@ -175,14 +175,14 @@ def _of_condition(condition: Condition, protocol: Protocol, n: int) -> str:
 def _of_kind(question: Question, judging: JudgingRules, place: str) -> Iterator[str]:
     form = judging.form
     if question.field and (question.kind != "span" or form is None):
-        yield f"{place}.field: has an effect on a span in the layout form only; leave it out"
+        yield f"{place}.field: has an effect on the kind span in the layout form only; leave it out"
     if question.kind != "span" or judging.layout in MARKABLE:
         return
     if form is None or form.frame:
         layouts = f"{', '.join(MARKABLE)} or form without frame"
-        yield f"{place}.kind: a span marks parts of one text; use the layout {layouts}, or another kind"
+        yield f"{place}.kind: the kind span marks parts of one text; use the layout {layouts}, or another kind"
     elif question.field not in form.fields:
-        yield f"{place}.field: {shown(question.field)} is not a field; a span marks one of {', '.join(form.fields)}"
+        yield f"{place}.field: {shown(question.field)} is not a field; use {', '.join(form.fields)}"
     elif question.field not in {each.name for each in read_template(form.html).variables}:
         yield f"{place}.field: judging.form.html does not show ${{{question.field}}}, so nothing could be marked"
 
@@ -191,7 +191,7 @@ def _of_limits(question: Question, place: str) -> Iterator[str]:
     """Complaints about keys that the kind of a question does not have, or that cannot be met."""
     for key, accepted in LIMITS.items():
         if getattr(question, key) not in (None, "") and question.kind not in accepted:
-            yield f"{place}.{key}: has no effect on {question.kind}; it is a key of {' and '.join(accepted)}"
+            yield f"{place}.{key}: has no effect on the kind {question.kind}; it is a key of the kind {' and '.join(accepted)}"
     if question.min is not None and question.max is not None and question.min > question.max:
         yield f"{place}.min: {question.min:g} is above max, {question.max:g}"
     if question.max_characters is not None and not 1 <= question.max_characters <= MAX_CHARACTERS:

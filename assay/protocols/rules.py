@@ -350,7 +350,7 @@ def _of_choices(judging: JudgingRules) -> Iterator[str]:
         yield "judging.grade: a protocol needs at least one grade; only a form may have questions alone"
     for n, (place, choice) in enumerate(judging.placed_choices):
         yield from (
-            f"{place}.{key}: the {key} {word!r} is used by two choices"
+            f"{place}.{key}: {word!r} is used by two choices"
             for key in ("key", "shortcut")
             if (word := getattr(choice, key))
             and word in [getattr(other, key) for other in judging.choices[:n]]
@@ -373,7 +373,7 @@ def _of_grades(judging: JudgingRules) -> Iterator[str]:
             yield f"{place}: two grades have the same value, {value}"
         if value < 0:
             yield (
-                f"{place}: {value} is below 0; make the choice a [[judging.non_answer]]. Qrels may have negative "
+                f"{place}: {value} is below 0; describe the choice as one of [[judging.non_answer]]. Qrels may have negative "
                 "grades: pooled, without a grade"
             )
         if value > HIGHEST_GRADE:

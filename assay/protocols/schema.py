@@ -194,6 +194,7 @@ OF_ANSWERS = {"unit": ("generated-answer",)}
 OF_FORMULAS = {"unit": ("formula", "visually-distinct-formula")}
 OF_FORMS = {"judging.layout": ("form",)}
 OF_PAIRS = {"judging.layout": ("pair",)}
+CONDITION = "condition"  # what a key names: the key of a grade, `question:choice`, or `topic.LABEL:value`
 
 RUN_FORMATS: tuple[str, ...] = get_args(RunFormat)
 ANSWER_FORMATS: tuple[RunFormat, ...] = ("rag-2024", "rag-2025", "rag-2026", "ragtime", "dragun")
@@ -268,6 +269,7 @@ class RunKind(_Titled):
             "Pooled as",
             "For a kind without a depth: the kind whose depth its runs have. Organizers can choose "
             "another for a run.",
+            names="runs.kind",
             is_rare=True,
         ),
     ] = ""
@@ -315,6 +317,7 @@ class RunKind(_Titled):
             "Phase",
             "The phase of the campaign to which runs of the kind belong, one of `runs.phase`. Without it "
             "they have all topics, and their scores are seen when a leaderboard is released.",
+            names="runs.phase",
             is_rare=True,
         ),
     ] = ""
@@ -545,6 +548,7 @@ class AnswerRules:
             "Label with the characters of a topic",
             "The label of topics that has the most characters of the answers to each topic. "
             "`topics.labels` names it too. Topics without it have those of `max_characters`.",
+            names="topics.labels",
         ),
     ] = ""
     too_long: Annotated[
@@ -1176,17 +1180,19 @@ class Question:
     after: Annotated[
         tuple[str, ...],
         Key(
-            "Asked only after (empty: always)",
+            "Asked only after any of (none: always)",
             "Conditions, one of which must hold for the question to be asked: the key of a grade, "
             "`question:choice` of a question before it, or `topic.LABEL:value`. If left out: it is asked "
             "after every grade. After a non-answer, no question is asked.",
+            names=CONDITION,
         ),
     ] = ()
     after_all: Annotated[
         tuple[str, ...],
         Key(
-            "Asked only after all of (empty: always)",
+            "Asked only after all of (none: always)",
             "Conditions that must all hold, as in `after`.",
+            names=CONDITION,
             is_rare=True,
         ),
     ] = ()
@@ -1256,6 +1262,7 @@ class Question:
             "Marked field",
             "Of a span in the layout `form`: the field of the row whose text is marked, as it is in the "
             "table. The HTML shows it.",
+            names="judging.form.fields",
             when=OF_FORMS,
         ),
     ] = ""
@@ -1488,7 +1495,8 @@ class GradeRule:
     """A grade that several answers give together."""
 
     when: Annotated[
-        tuple[str, ...], Key("If all of", "Conditions that must all hold, as in `judging.question.after`.")
+        tuple[str, ...],
+        Key("If all of", "Conditions that must all hold, as in `judging.question.after`.", names=CONDITION),
     ]
     grade: Annotated[int, Key("Grade", "The grade of the judgment, 0 to 999.")]
 
@@ -1513,6 +1521,7 @@ class QrelsSet(_Titled):
             "The one-of or yes-no question whose answers are the grades. For an any-of question, the "
             "qrels have a line for each choice, as subtopics: grade 1 if it is chosen, otherwise 0. If "
             "left out: the grade of the judgment, or only the rules, if there are some.",
+            names="judging.question",
         ),
     ] = ""
     grades: Annotated[
@@ -1537,6 +1546,7 @@ class QrelsSet(_Titled):
             "Only units with any of",
             "Conditions, as in `judging.question.after`. A unit that meets none of them has the grade "
             "`otherwise`.",
+            names=CONDITION,
         ),
     ] = ()
     otherwise: Annotated[
@@ -1733,6 +1743,7 @@ class ScoringRules:
             "Labels for reports",
             "The labels by which reports give means and rankings. Without the key, or if the topics have "
             "none of these labels, reports cover every label.",
+            names="topics.labels",
             is_rare=True,
         ),
     ] = ()
@@ -1807,6 +1818,7 @@ class InteractionRules:
             "Reported measure",
             "The measure whose change the report on the interaction shows; one of `scoring.measures`. If "
             "left out: the first of them.",
+            names="scoring.measures",
         ),
     ] = ""
     run_kind: Annotated[
@@ -1814,6 +1826,7 @@ class InteractionRules:
         Key(
             "Kind of the runs that follow",
             "The kind of the runs that follow. A team submits them only after a session.",
+            names="runs.kind",
         ),
     ] = "post-interaction"
 

@@ -34,7 +34,15 @@
   const send = (place) => {
     for (const field of unsent) if (place.contains(field) || !field.isConnected) unsent.delete(field);
   };
-  const isUnsent = (place) => [...unsent].some((field) => place.contains(field));
+  let held = null; // by the mouse; the click would be lost
+  document.addEventListener("pointerdown", (event) => {
+    held = event.target.closest("#fields *");
+  });
+  for (const name of ["pointerup", "pointercancel", "change"])
+    document.addEventListener(name, () => {
+      held = null;
+    });
+  const isUnsent = (place) => [...unsent, held].some((field) => place.contains(field));
   const isKept = (target) => {
     if (target.id === "fields") isOld = isUnsent(target);
     if (target.id === "revision") return isUnsent(document.getElementById("result")); // or the text would overwrite

@@ -3,57 +3,23 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString
 
-from assay.protocols.schema import Protocol
 from assay.structure import Key, keys, table_in
 from tracks.drafts.changes import Change
-from tracks.drafts.schema import Spec, parent_of, spec_of, steps_of, tables_at, value_at, without_numbers
+from tracks.drafts.named import name_of, named_by
+from tracks.drafts.schema import Section, Spec, parent_of, spec_of, steps_of, tables_at, value_at
+from tracks.drafts.wording import in_form_words
 
 Control = Literal["select", "checkbox", "number", "text", "lines", "choices", "map", "table", "tables"]
 LONG = 70  # characters of a text that gets several lines
 CODE = re.compile("`([^`]+)`")
 SENTENCES = ("title", "help")
-NAMING = ("label", "title", "key")  # what a table of a list is called by
-
-
-class Section(NamedTuple):
-    """A part of the form: the keys at its top, and those below them that another section has."""
-
-    name: str
-    title: str
-    keys: tuple[str, ...]
-    without: tuple[str, ...] = ()
-
-
-_NAMED = (
-    Section("name", "Name and source", ("title", "slug", "source", "unit")),
-    Section("topics", "Topics", ("topics",)),
-    Section("runs", "Runs", ("runs",)),
-    Section("pool", "Pool", ("pool", "instances")),
-    Section("judging", "Judging", ("judging",), ("judging.question",)),
-    Section("questions", "Questions", ("judging.question",)),
-    Section("qrels", "Qrels", ("qrels",)),
-    Section("measures", "Measures", ("scoring",)),
-    Section("agreement", "Agreement", ("agreement",)),
-)
-_REST = tuple(key for key in keys(Protocol) if not any(key in each.keys for each in _NAMED))
-SECTIONS = {each.name: each for each in (*_NAMED, Section("more", "More", _REST))}
-
-
-def section_of(path: str) -> Section:
-    """The section of a key; the first one for what no section has."""
-    key = without_numbers(path)
-    owners = [
-        (len(top), each)
-        for each in SECTIONS.values()
-        for top in each.keys
-        if key == top or key.startswith(f"{top}.")
-    ]
-    return max(owners, default=(0, SECTIONS["name"]), key=lambda pair: pair[0])[1]
+LONG_OPTION = 26  # characters that a select shows in half a line
 
 
 def id_of(path: str) -> str:
@@ -102,6 +68,13 @@ class Item(Table):
     def id(self) -> str:
         return id_of(self.path)
 
+    @property
+    def acts(self) -> Sequence[tuple[str, str, str]]:
+        """What its buttons do: each with its name and icon."""
+        up, down = ("up", "Move up", "chevron-up"), ("down", "Move down", "chevron-down")
+        moves = [up] * (not self.is_first) + [down] * (not self.is_last)
+        return [*moves, ("remove", "Remove", "x-lg")]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Field(Table):
@@ -121,6 +94,7 @@ class Field(Table):
     is_optional: bool = False
     is_long: bool = False
     is_more: bool = False
+    is_idle: bool = False
     is_changed: bool = False
     old: str = ""
     errors: Sequence[str] = ()
@@ -133,7 +107,8 @@ class Field(Table):
     def is_wide(self) -> bool:
         """Return whether it takes the whole line: sentences, and what has several lines."""
         is_sentence = self.control == "text" and self.path.rpartition(".")[2] in SENTENCES
-        return self.is_long or is_sentence or self.control in ("map", "choices")
+        is_cut = any(len(option.words) > LONG_OPTION for option in self.options)
+        return self.is_long or is_sentence or is_cut or self.control in ("map", "choices")
 
     @property
     def key(self) -> str:
@@ -172,22 +147,23 @@ class Form:
     def field(self, path: str) -> Field:
         """The field of a key, with those below it."""
         spec, value = spec_of(path), value_at(self.data, path)
-        inner = table_in(spec.hint)
+        inner, fits = table_in(spec.hint), self._fits(path, spec.key)
         made = Field(
             path=path,
             label=spec.key.label,
-            help=SafeString(CODE.sub(r"<code>\1</code>", escape(spec.key.plain_help))),
+            help=SafeString(CODE.sub(r"<code>\1</code>", escape(in_form_words(spec.key.plain_help, path)))),
             control=control_of(spec),
             is_set=value is not None,
             is_required=spec.is_required,
             is_optional=spec.is_optional,
             is_long=spec.key.is_long or (isinstance(value, str) and (len(value) > LONG or "\n" in value)),
-            is_more=value is None
-            and not spec.is_required
-            and (spec.key.is_rare or not self._fits(path, spec.key)),
+            is_more=value is None and not spec.is_required and (spec.key.is_rare or not fits),
+            is_idle=value is not None and not fits,
             errors=self.errors.get(path, ()),
         )
         if made.control == "tables":
+            if made.is_idle:
+                return made
             n = len(tables_at(self.data, path))
             items = [self._item(f"{path}[{place}]", inner, place, n) for place in range(1, n + 1)]
             return replace(made, items=items)
@@ -196,14 +172,15 @@ class Form:
             return replace(
                 made, fields=[self.field(f"{path}.{name}") for name in keys(inner)] if is_there else ()
             )
-        return self._compared(_filled(made, spec, value), value)
+        named = named_by(path, self.data) if spec.key.names else spec.key.values
+        return self._compared(_filled(made, spec, value, named), value, named)
 
     def _item(self, path: str, kind: type, place: int, n: int) -> Item:
         table = value_at(self.data, path)
         words = table if isinstance(table, dict) else {}
-        name = next((str(words[key]) for key in NAMING if words.get(key)), str(place))
+        name = name_of(words) or str(place)
         fields = [self.field(f"{path}.{key}") for key in keys(kind)]
-        if has_name := set(NAMING[:2]) & set(keys(kind)):  # the key follows from the label
+        if has_name := {"label", "title"} & set(keys(kind)):  # the key follows from the label
             is_new = not any(words.get(key) for key in ("key", *has_name))
             fields = [
                 replace(each, is_more=is_new or not each.errors) if each.path == f"{path}.key" else each
@@ -221,12 +198,12 @@ class Form:
         value = spec_of(place).default if value is None else value
         return any(each in accepted for each in (value if isinstance(value, (list, tuple)) else [value]))
 
-    def _compared(self, made: Field, value: Any) -> Field:
+    def _compared(self, made: Field, value: Any, named: Mapping[str, str]) -> Field:
         """A field with the value at the beginning; that of a table of a list is in the table with the same key."""
         if self.base is None or not (path := self._path_in_base(made.path)):
             return made
         old = value_at(self.base, path)
-        return replace(made, is_changed=True, old=in_words(old)) if old != value else made
+        return replace(made, is_changed=True, old=in_words(old, named)) if old != value else made
 
     def _path_in_base(self, path: str) -> str:
         """The path of a key in the text at the beginning; empty if its table is new."""
@@ -254,22 +231,21 @@ def control_of(spec: Spec) -> Control:
     if table_in(spec.hint) is not None:
         return "tables" if origin is tuple else "table"
     if origin is tuple:
-        return "choices" if spec.key.values else "lines"
+        return "choices" if spec.key.values or spec.key.names else "lines"
     if origin is not None:
         return "select" if origin is Literal else "map"
     controls: dict[type, Control] = {bool: "checkbox", int: "number", float: "number"}
-    return controls.get(spec.hint, "text")
+    return "select" if spec.key.names else controls.get(spec.hint, "text")
 
 
-def _filled(made: Field, spec: Spec, value: Any) -> Field:
-    """A field with its value."""
+def _filled(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -> Field:
+    """A field with its value. `named`: the words that it may have, and what they mean."""
     if made.control == "select":
-        return replace(made, options=_options(made, spec, value))
+        return replace(made, options=_options(made, spec, value, named))
     if made.control == "choices":
-        chosen = value if isinstance(value, list) else []
-        return replace(
-            made, options=[Option(each, words, each in chosen) for each, words in spec.key.values.items()]
-        )
+        chosen = list(map(str, value)) if isinstance(value, list) else []
+        options = {**named, **{each: each for each in chosen if each not in named}}
+        return replace(made, options=[Option(*each, each[0] in chosen) for each in options.items()])
     if made.control == "checkbox":
         return replace(made, is_checked=bool(spec.default) if value is None else value is True)
     if made.control == "map":
@@ -281,26 +257,24 @@ def _filled(made: Field, spec: Spec, value: Any) -> Field:
     return replace(made, text="" if value is None else str(value))
 
 
-def _options(made: Field, spec: Spec, value: Any) -> list[Option]:
-    listed = [str(each) for each in get_args(spec.hint)]
-    words = {each: spec.key.values.get(each, each) for each in listed}
-    options = [Option(each, words[each], each == value) for each in listed]
-    if value is not None and value not in listed:
-        options = [Option(str(value), str(value), is_chosen=True), *options]
-    if not made.is_required:
-        usual = words.get(str(spec.default))
-        options = [Option("", f"{usual} (default)" if usual else "Not set", value is None), *options]
-    return (
-        options if made.is_set or not made.is_required else [Option("", "Choose", is_chosen=True), *options]
-    )
+def _options(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -> list[Option]:
+    words = {str(each): named.get(each, str(each)) for each in get_args(spec.hint)} or named
+    if not (made.is_required or spec.default):
+        words = {"": "Not set", **words}
+    now = str((spec.default or "") if value is None else value)
+    if now not in words:
+        words = {now: now or "Choose", **words}
+    return [Option(*each, each[0] == now) for each in words.items()]
 
 
-def in_words(value: Any) -> str:
-    """A value in one line."""
+def in_words(value: Any, named: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A value in one line. `named`: what words mean."""
     if value is None:
         return "not set"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
         return ", ".join(f"{key}: {in_words(each)}" for key, each in value.items())
-    return ", ".join(map(in_words, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(in_words(each, named) for each in value)
+    return named.get(str(value), str(value))

@@ -8,7 +8,7 @@ from django.http import QueryDict
 
 from tracks.drafts.changes import Change
 from tracks.drafts.fields import control_of
-from tracks.drafts.schema import Spec, parent_of, spec_of, value_at
+from tracks.drafts.schema import Spec, is_key, parent_of, spec_of, value_at
 
 WHOLE, DECIMAL = re.compile(r"[+-]?\d{1,15}"), re.compile(r"[+-]?\d{1,15}\.\d{1,15}")
 
@@ -27,14 +27,6 @@ def changes_in(given: QueryDict, data: Mapping[str, Any]) -> Iterator[Change]:
                 yield Change(path, "set", "") if is_text else Change(path, "unset")
         elif value != now and not (now is None and value == default) and not _is_same(value, now):
             yield Change(path, "set", value)
-
-
-def is_key(path: str) -> bool:
-    """Return whether the schema has a key with this path."""
-    try:
-        return bool(spec_of(path))
-    except (KeyError, IndexError):
-        return False
 
 
 def operations_in(operation: str, path: str) -> list[Change]:

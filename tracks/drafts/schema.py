@@ -29,6 +29,42 @@ class Spec(NamedTuple):
     is_optional: bool
 
 
+class Section(NamedTuple):
+    """A part of the form: the keys at its top, and those below them that another section has."""
+
+    name: str
+    title: str
+    keys: tuple[str, ...]
+    without: tuple[str, ...] = ()
+
+
+_NAMED = (
+    Section("name", "Name and source", ("title", "slug", "source", "unit")),
+    Section("topics", "Topics", ("topics",)),
+    Section("runs", "Runs", ("runs",)),
+    Section("pool", "Pool", ("pool", "instances")),
+    Section("judging", "Judging", ("judging",), ("judging.question",)),
+    Section("questions", "Questions", ("judging.question",)),
+    Section("qrels", "Qrels", ("qrels",)),
+    Section("measures", "Measures", ("scoring",)),
+    Section("agreement", "Agreement", ("agreement",)),
+)
+_REST = tuple(key for key in keys(Protocol) if not any(key in each.keys for each in _NAMED))
+SECTIONS = {each.name: each for each in (*_NAMED, Section("more", "More", _REST))}
+
+
+def section_of(path: str) -> Section:
+    """The section of a key; the first one for what no section has."""
+    key = without_numbers(path)
+    owners = [
+        (len(top), each)
+        for each in SECTIONS.values()
+        for top in each.keys
+        if key == top or key.startswith(f"{top}.")
+    ]
+    return max(owners, default=(0, SECTIONS["name"]), key=lambda pair: pair[0])[1]
+
+
 def steps_of(path: str) -> list[tuple[str, int | None]]:
     """The keys of a path, each with the number of the table in its list.
 
@@ -50,6 +86,14 @@ def without_numbers(path: str) -> str:
 def spec_of(path: str) -> Spec:
     """The key with a path in the schema; KeyError if it has none."""
     return _spec(without_numbers(path))
+
+
+def is_key(path: str) -> bool:
+    """Return whether the schema has a key with this path."""
+    try:
+        return bool(spec_of(path))
+    except (KeyError, IndexError):
+        return False
 
 
 @cache

@@ -4,20 +4,31 @@ import difflib
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
 from accounts.models import User
+from assay.errors import plural
 from assay.protocols.description import facts
 from assay.protocols.loader import read_checked
 from assay.protocols.schema import UNITS
 from tracks.drafts.checks import Checked, Problem, check
-from tracks.drafts.fields import SECTIONS, Field, Form, Section, Table, id_of, in_words, section_of
+from tracks.drafts.fields import Field, Form, Table, id_of, in_words
 from tracks.drafts.lines import lines_of
-from tracks.drafts.schema import spec_of, steps_of, tables_at, value_at
+from tracks.drafts.named import name_of
+from tracks.drafts.schema import (
+    SECTIONS,
+    Section,
+    parent_of,
+    section_of,
+    spec_of,
+    steps_of,
+    value_at,
+)
+from tracks.drafts.wording import in_form_words
 from tracks.models import ProtocolDraft, StoredProtocol
 from tracks.protocols.selectors import protocols, unit_of
 
@@ -74,12 +85,17 @@ class Tab(NamedTuple):
 
 
 class Error(NamedTuple):
-    """An error with the place at which the form shows it."""
+    """An error with the field at which the form shows it, if one has it; `words` has the names of both."""
 
     problem: Problem
     section: Section
-    target: str
+    field: str
+    message: str
     words: str
+
+    @property
+    def target(self) -> str:
+        return id_of(self.field) if self.field else "loose"
 
 
 class Code(NamedTuple):
@@ -131,9 +147,18 @@ class EditPage:
         return Table(self.fields)
 
     @property
-    def shape(self) -> Mapping[str, bool]:
-        """The keys of the form, and whether each is closed because it does not apply. Keys of tables open by errors."""
-        return {each.path: each.is_more for each in self.notes if each.key != "key"}
+    def has_keys(self) -> bool:
+        """Return whether the TOML is in sight, so that its keys mean something."""
+        return self.is_text or self.view == "toml"
+
+    @property
+    def shape(self) -> Mapping[str, object]:
+        """The keys of the form: which are closed, and what they may have. Keys of tables open by errors."""
+        return {
+            each.path: (each.is_more, each.is_idle, [option.value for option in each.options])
+            for each in self.notes
+            if each.key != "key"
+        }
 
     @property
     def notes(self) -> Sequence[Field]:
@@ -151,12 +176,14 @@ def edit_page(draft: ProtocolDraft, section: str, view: str) -> EditPage:
     text = draft.good if checked.syntax else draft.text
     problems = [*_to_solve(checked.errors), *_taken(draft, checked)]
     base = tomllib.loads(draft.base_text)
-    form = Form(tomllib.loads(text), base if draft.base else None, _by_key(problems))
+    data = tomllib.loads(text)
+    known = {path for each in SECTIONS.values() for path in _paths(Form(data).section(each))}
+    errors = [_error(each, known, data) for each in problems]
+    errors.sort(key=lambda each: each.problem.is_missing)
+    form = Form(data, base if draft.base else None, _by_field(errors))
     chosen = SECTIONS.get(section, SECTIONS["name"])
     fields = form.section(chosen)
-    known = {each.path for each in _flat(fields)}
-    errors = sorted((_error(each, form) for each in problems), key=lambda each: each.problem.is_missing)
-    here = [each for each in errors if each.section == chosen and each.problem.key not in known]
+    here = [each for each in errors if each.section == chosen and not each.field]
     place = list(SECTIONS).index(chosen.name) + 1
     return EditPage(
         draft=draft,
@@ -178,6 +205,16 @@ def edit_page(draft: ProtocolDraft, section: str, view: str) -> EditPage:
         differences=list(differences(base, form.data)),
         diff="".join(_diff(draft)),
     )
+
+
+def place_of_first_error(draft: ProtocolDraft) -> str:
+    """The address of the first error of a draft; empty if it has none."""
+    error = next(iter(edit_page(draft, "", "").errors), None)
+    return f"{draft.get_absolute_url()}?section={error.section.name}#{error.target}" if error else ""
+
+
+def _paths(fields: Sequence[Field]) -> list[str]:
+    return [each.path for each in _flat(fields)]
 
 
 def _flat(fields: Sequence[Field]) -> Iterator[Field]:
@@ -204,28 +241,39 @@ def _taken(draft: ProtocolDraft, checked: Checked) -> list[Problem]:
     return [Problem("slug", 1, f"there is already a protocol {slug}; choose another name")]
 
 
-def _by_key(problems: Sequence[Problem]) -> Mapping[str, Sequence[str]]:
-    by_key: defaultdict[str, list[str]] = defaultdict(list)
-    for problem in problems:
-        if not problem.is_missing:
-            by_key[problem.key].append(problem.message)
-    return by_key
+def _by_field(errors: Sequence[Error]) -> Mapping[str, Sequence[str]]:
+    by_field: defaultdict[str, list[str]] = defaultdict(list)
+    for error in errors:
+        if not error.problem.is_missing:
+            by_field[error.field].append(error.message)
+    return by_field
 
 
-def _error(problem: Problem, form: Form) -> Error:
-    """An error with the names of its table and field: `Judging, Medium, Grade: two grades have the same value, 3`."""
-    section = section_of(problem.key)
+def _error(problem: Problem, known: Container[str], data: Mapping[str, Any]) -> Error:
+    """An error in the words of the form: `Judging, Medium, Grade: two grades have the same value, 3`."""
+    section, field, inner = section_of(problem.key), problem.key, []
+    while field and field not in known:
+        table = field.rpartition("[")[0] if field.endswith("]") else parent_of(field)
+        inner.append(_name(field, data))
+        field = table
+    message = ": ".join([*reversed(inner), in_form_words(problem.message, problem.key)])
     names, path = [section.title], ""
-    for key, n in steps_of(problem.key):
+    for key, n in steps_of(field):
         path = f"{path}.{key}".lstrip(".")
         if n is not None:
-            table = (tables_at(form.data, path)[n - 1 : n] or [{}])[0]
-            names.append(str(table.get("label") or table.get("title") or table.get("key") or f"{key} {n}"))
             path = f"{path}[{n}]"
-    if problem.key in {each.path for each in _flat(form.section(section))} and not problem.key.endswith("]"):
-        names.append(spec_of(problem.key).key.label)
-    words = ", ".join(names) if problem.is_missing else f"{', '.join(names)}: {problem.message}"
-    return Error(problem, section, id_of(problem.key) if problem.key else "toml", words)
+            names.append(_name(path, data))
+    names += [spec_of(field).key.label] if field else []
+    words = ", ".join(dict.fromkeys(names))
+    return Error(problem, section, field, message, words if problem.is_missing else f"{words}: {message}")
+
+
+def _name(path: str, data: Mapping[str, Any]) -> str:
+    """What the form calls a table of a list, a line of one, or an entry."""
+    (key, n), value = steps_of(path)[-1], value_at(data, path)
+    if n is None:
+        return key
+    return (name_of(value) or f"{key} {n}") if isinstance(value, dict) else f"line {n}"
 
 
 def _tab(section: Section, form: Form, errors: Sequence[Error]) -> Tab:
@@ -243,19 +291,19 @@ def _tab(section: Section, form: Form, errors: Sequence[Error]) -> Tab:
 
 def _summary(section: Section, form: Form) -> str:
     """The content of a section in a word."""
-    data = form.data
-    counts = {
-        "topics": (len(value_at(data, "topics.labels") or ()), "label"),
-        "runs": (len(tables_at(data, "runs.kind")), "kind"),
-        "judging": (len(tables_at(data, "judging.grade")), "grade"),
-        "questions": (len(tables_at(data, "judging.question")), "question"),
-        "measures": (len(value_at(data, "scoring.measures") or ()), "measure"),
+    counted = {
+        "topics": ("topics.labels", "label"),
+        "runs": ("runs.kind", "kind"),
+        "judging": ("judging.grade", "grade"),
+        "questions": ("judging.question", "question"),
+        "measures": ("scoring.measures", "measure"),
     }
-    if section.name in counts:
-        n, noun = counts[section.name]
-        return f"{n} {noun}{'' if n == 1 else 's'}" if n else "none"
-    words = {"pool": "pool.strategy", "qrels": "qrels.aggregate"}
-    return str(value_at(data, words[section.name]) or "") if section.name in words else ""
+    if section.name not in counted:
+        return ""
+    path, noun = counted[section.name]
+    value = value_at(form.data, path)
+    n = len(value) if isinstance(value, (list, dict)) else 0
+    return plural(n, noun) if n else "none"
 
 
 def _facts(checked: Checked, draft: ProtocolDraft) -> list[tuple[str, list[tuple[str, bool]]]]:

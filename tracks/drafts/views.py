@@ -15,7 +15,8 @@ from tracks.drafts import selectors, services
 from tracks.drafts.changes import Change
 from tracks.drafts.fields import Form
 from tracks.drafts.forms import StartForm
-from tracks.drafts.given import changes_in, is_key, operations_in
+from tracks.drafts.given import changes_in, operations_in
+from tracks.drafts.schema import is_key
 from tracks.models import ProtocolDraft
 from web.confirmation import Confirmation, confirmation_page
 from web.pages import context_of, number_in, read_and_post
@@ -42,7 +43,9 @@ def draft(request: AuthenticatedRequest, draft_id: int) -> HttpResponse:
     if request.GET.get("format") == "toml":
         return HttpResponse(edited.text, content_type="application/toml; charset=utf-8")
     page = _page(request, edited)
-    return render(request, "tracks/drafts/edit.html", context_of(page) | {"top": page.top})
+    return render(
+        request, "tracks/drafts/edit.html", context_of(page) | {"top": page.top, "has_keys": page.has_keys}
+    )
 
 
 @require_POST
@@ -86,10 +89,8 @@ def add_protocol(request: AuthenticatedRequest, draft_id: int) -> HttpResponse:
         )
     except Refused as refusal:
         return _refused(request, edited, refusal)
-    if errors := selectors.edit_page(edited, "", "").errors:
-        return _gone(
-            request, f"{edited.get_absolute_url()}?section={errors[0].section.name}#{errors[0].target}"
-        )
+    if address := selectors.place_of_first_error(edited):
+        return _gone(request, address)
     stored = services.add(draft=edited)
     messages.success(request, f"Added the protocol {stored}. Create a track with it.")
     return _gone(request, reverse("tracks:protocol", args=[stored.slug]))
@@ -151,6 +152,7 @@ def _answer(request: HttpRequest, edited: ProtocolDraft, *, has_form: bool) -> H
         return redirect(f"{edited.get_absolute_url()}?section={page.section.name}&view={view}")
     context = context_of(page) | {
         "top": page.top,
+        "has_keys": page.has_keys,
         "notes": page.notes,
         "keys": [each for each in page.keys if each.path not in request.POST],
         "has_form": has_form,

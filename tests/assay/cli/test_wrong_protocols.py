@@ -124,7 +124,7 @@ WRONG = {
     "negative grade": (
         "value = 0",
         "value = -2",
-        "line 40: judging.grade[3].value: -2 is below 0; make the choice a [[judging.non_answer]]",
+        "line 40: judging.grade[3].value: -2 is below 0; describe the choice as one of [[judging.non_answer]]",
     ),
     "one value twice": (
         "value = 1",

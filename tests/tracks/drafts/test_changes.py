@@ -11,9 +11,9 @@ from assay import structure
 from assay.protocols.loader import shipped_slugs, shipped_text
 from assay.protocols.schema import Protocol
 from tracks.drafts.changes import CannotChange, Change, changed
-from tracks.drafts.fields import SECTIONS, Form
+from tracks.drafts.fields import Form
 from tracks.drafts.lines import lines_of, text_of
-from tracks.drafts.schema import order, without_numbers
+from tracks.drafts.schema import SECTIONS, order, without_numbers
 
 TEXT = shipped_text("trec-adhoc")
 
@@ -96,10 +96,11 @@ def test_each_key_of_the_schema_has_a_field_in_tables_too() -> None:
 
 
 def with_all_tables(kind: type) -> dict[str, Any]:
-    """Data with each table that a file may have, and one table in each list."""
+    """Data with each table that a file may have, and one table in each list; questions are of a kind with choices."""
     tables = {key: (structure.table_in(hint), hint) for key, (_, hint) in structure.keys(kind).items()}
     made = {key: (with_all_tables(inner), hint) for key, (inner, hint) in tables.items() if inner}
-    return {key: [table] if get_origin(hint) is tuple else table for key, (table, hint) in made.items()}
+    data = {key: [table] if get_origin(hint) is tuple else table for key, (table, hint) in made.items()}
+    return data | ({"kind": "one-of"} if "kind" in tables and "choice" in tables else {})
 
 
 def paths(fields: object) -> Iterator[str]:

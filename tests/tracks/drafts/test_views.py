@@ -15,8 +15,8 @@ from django.urls import reverse
 from accounts.models import User
 from assay.protocols.loader import shipped_slugs
 from tests.helpers.factories import make_organizer, make_protocol, make_user
-from tracks.drafts.fields import SECTIONS
 from tracks.drafts.forms import MAX_BYTES
+from tracks.drafts.schema import SECTIONS
 from tracks.drafts.selectors import differences
 from tracks.models import ProtocolDraft
 

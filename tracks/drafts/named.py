@@ -1,0 +1,46 @@
+"""The things of a draft that a key names, such as the grades after which a question is asked."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.protocols.questions import CLOSED
+from assay.protocols.schema import CONDITION, PREFERENCES, YES_AND_NO
+from tracks.drafts.schema import spec_of, steps_of, tables_at, value_at
+
+PREFERRED = [{"key": each.key, "label": each.label} for each in PREFERENCES]
+
+
+def named_by(path: str, data: Mapping[str, Any]) -> dict[str, str]:
+    """The words that a key may have, each with what the form calls it."""
+    place = spec_of(path).key.names
+    if place == CONDITION:
+        return dict(_conditions(path, data))
+    value = value_at(data, place)
+    tables = [each for each in tables_at(data, place) if each]
+    if tables:
+        return {key: name_of(each) for each in tables if (key := str(each.get("key", "")))}
+    return {str(each): str(each) for each in value} if isinstance(value, (list, dict)) else {}
+
+
+def name_of(table: Mapping[str, Any]) -> str:
+    """What the form calls a table of a list; empty if nothing names it yet."""
+    return next((str(table[key]) for key in ("label", "title", "key") if table.get(key)), "")
+
+
+def _conditions(path: str, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The conditions that a key may have: grades, choices of questions before its own, and values of labels."""
+    is_of_pairs = value_at(data, "judging.layout") == "pair"
+    for grade in PREFERRED if is_of_pairs else tables_at(data, "judging.grade"):
+        if key := str(grade.get("key", "")):
+            yield key, name_of(grade)
+    n = next((n for key, n in steps_of(path) if key == "question"), None)
+    for question in tables_at(data, "judging.question")[: None if n is None else n - 1]:
+        if (kind := str(question.get("kind", "one-of"))) in CLOSED and not question.get("choices_from"):
+            choices = tables_at(question, "choice")
+            own = [{"key": each.key, "label": each.label} for each in YES_AND_NO]
+            for choice in own if kind == "yes-no" else choices:
+                yield f"{question.get('key')}:{choice.get('key')}", f"{name_of(question)} {name_of(choice)}"
+    labels = value_at(data, "topics.labels")
+    for label, values in labels.items() if isinstance(labels, dict) else ():
+        for each in values if isinstance(values, list) else ():
+            yield f"topic.{label}:{each}", f"Topic, {label}: {each}"

@@ -1,0 +1,103 @@
+"""Messages and help of the loader in the words of the form: labels in place of keys, meanings in place of values.
+
+A key has a dot or an underscore, or is followed by its value, as in `frame = true` and `max, 5`. A value is in
+quotation marks or has a hyphen, or follows the name of its key, as in `the kind span`.
+"""
+
+import re
+from collections import ChainMap
+from collections.abc import Mapping
+from functools import cache, lru_cache
+
+from tracks.drafts.schema import (
+    is_key,
+    order,
+    parent_of,
+    section_of,
+    spec_of,
+    without_numbers,
+)
+
+PHRASES = {
+    "leave the key out": "leave it empty",
+    "it is a key of": "it is for",
+    "missing; this key is required": "to fill in",
+    "If left out:": "If it is empty:",
+    "Left out:": "If it is empty:",
+    "Without the key,": "If it is empty,",
+}
+SWITCH = {"true": "yes", "false": "no"}
+KEY = r"[a-z_]+(?:(?:\[\d+\])?\.[a-z_]+)*"
+KEYS = re.compile(
+    rf"`?\b({KEY})( = | is (?=['\"]))('[^']*'|\"[^\"]*\"|[\w-]+)`?"
+    rf"|\[\[?({KEY})\]\]?|\b({KEY})(?=, -?\d)|`?\b([a-z]+_[a-z_]+|{KEY}\.[a-z_]+)`?"
+)
+VALUE = r"['`]?[a-z][\w-]*['`]?(?![.\w])"
+
+
+@lru_cache(maxsize=2048)
+def in_form_words(text: str, path: str) -> str:
+    """Return a message or help about a key with the words of the form in place of those of files."""
+    for phrase, replacement in PHRASES.items():
+        text = text.replace(phrase, replacement)
+    place = without_numbers(path)
+    text = _values().sub(lambda match: _value_in_words(match, place), text)
+    return KEYS.sub(lambda match: _key_in_words(match, place), text)
+
+
+@cache
+def _meanings() -> Mapping[str, Mapping[str, str]]:
+    """What the values of lists mean, by the last word of their keys without an s."""
+    meanings: dict[str, dict[str, str]] = {}
+    for path in order():
+        if values := spec_of(path).key.values:
+            meanings.setdefault(path.rpartition(".")[2].removesuffix("s"), {}).update(values)
+    return meanings
+
+
+@cache
+def _values() -> re.Pattern[str]:
+    nouns = "|".join(_meanings())
+    return re.compile(
+        rf"\b({nouns}|[Uu]se|on|of)s? ({VALUE}(?:(?:, | and | or ){VALUE})*)"
+        r"|(?<!= )(?<! is )(['`])([\w-]+)\3|\b([a-z]+-[\w-]+)"
+    )
+
+
+def _value_in_words(match: re.Match[str], place: str) -> str:
+    noun, listed, mark, quoted, hyphenated = match.groups()
+    own = spec_of(place).key.values if is_key(place) else {}
+    is_free = mark == "`" or (is_key(place) and spec_of(place).hint in (str, tuple[str, ...]))
+    beside = own or ({} if is_free else _values_in(place))
+    if noun:
+        meanings = _meanings().get(noun, beside)
+        words = re.sub(r"['`]?([\w-]+)['`]?", lambda each: _quoted(each, each[1], meanings), listed)
+        return f"{match[0].removesuffix(listed)}{words}"
+    if hyphenated:
+        return _quoted(match, hyphenated, ChainMap(_values_in(place), *_meanings().values()))
+    return _quoted(match, quoted, beside or SWITCH)
+
+
+@cache
+def _values_in(place: str) -> Mapping[str, str]:
+    """What the values of a key mean, of those beside it, and of those in it."""
+    places = [place, *(key for key in order() if parent_of(key) in (place, parent_of(place)))]
+    return ChainMap(*(dict(spec_of(key).key.values) for key in places if is_key(key)))
+
+
+def _quoted(match: re.Match[str], value: str, meanings: Mapping[str, str]) -> str:
+    return f"“{meanings[value].rstrip('.')}”" if value in meanings else match[0]
+
+
+def _key_in_words(match: re.Match[str], place: str) -> str:
+    name, link, value, *others = match.groups()
+    name = name or next(filter(None, others))
+    paths = (f"{table}.{name}".lstrip(".") for table in (place, parent_of(place), ""))
+    path = next(filter(is_key, paths), "")
+    if not path:
+        return match[0]
+    spec, section = spec_of(path), section_of(path)
+    label = f"“{spec.key.label}”{'' if section == section_of(place) else f' in {section.title}'}"
+    bare = (value or "").strip("'\"")
+    meaning = ChainMap({**spec.key.values}, SWITCH).get(bare, "")
+    return f"{label}{link}{f'“{meaning}”' if meaning else value}" if link else label
