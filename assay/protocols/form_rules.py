@@ -191,7 +191,8 @@ def _of_limits(question: Question, place: str) -> Iterator[str]:
     """Complaints about keys that the kind of a question does not have, or that cannot be met."""
     for key, accepted in LIMITS.items():
         if getattr(question, key) not in (None, "") and question.kind not in accepted:
-            yield f"{place}.{key}: has no effect on the kind {question.kind}; it is a key of the kind {' and '.join(accepted)}"
+            kinds = " and ".join(accepted)
+            yield f"{place}.{key}: has no effect on the kind {question.kind}; it is a key of the kind {kinds}"
     if question.min is not None and question.max is not None and question.min > question.max:
         yield f"{place}.min: {question.min:g} is above max, {question.max:g}"
     if question.max_characters is not None and not 1 <= question.max_characters <= MAX_CHARACTERS:

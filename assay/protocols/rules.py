@@ -373,8 +373,8 @@ def _of_grades(judging: JudgingRules) -> Iterator[str]:
             yield f"{place}: two grades have the same value, {value}"
         if value < 0:
             yield (
-                f"{place}: {value} is below 0; describe the choice as one of [[judging.non_answer]]. Qrels may have negative "
-                "grades: pooled, without a grade"
+                f"{place}: {value} is below 0; describe the choice as one of [[judging.non_answer]]. Qrels may have "
+                "negative grades: pooled, without a grade"
             )
         if value > HIGHEST_GRADE:
             yield f"{place}: {value} is above {HIGHEST_GRADE}"

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from accounts.models import User
 from assay.answers import NUGGET
+from assay.errors import plural
 from assay.protocols.schema import FormRules, JudgingRules, Protocol
 from assessment.joining.selectors import Preview
 from assessment.judging.keys import keys_of
@@ -39,6 +40,12 @@ def sample_values(form: FormRules) -> dict[str, str]:
     return {**{name: f"value of {name}" for name in form.fields}, "topic": "1", "docno": "sample-1"}
 
 
+def sample_facts(rules: JudgingRules) -> list[str]:
+    """The hint of the preview at the questions, which the page shows after a grade."""
+    n = len(rules.questions)
+    return [f"Choose a grade to see {plural(n, 'question')}"] if n and rules.has_grades else []
+
+
 def sample_preview(protocol: Protocol, user: User) -> Preview:
     """The judging page of the protocol with a made-up unit."""
     rules = protocol.judging
@@ -50,9 +57,10 @@ def sample_preview(protocol: Protocol, user: User) -> Preview:
 def _task(protocol: Protocol, user: User) -> Task:
     batch, rules = sample_batch(protocol), protocol.judging
     labels = {name: values[0] if values else "word" for name, values in protocol.topics.labels.items()}
-    topic = Topic(track=batch.pool.track, code="1", title=TITLE, body=BODY, narrative=BODY, labels=labels)
-    topic.scenario = topic.criteria = topic.split = ""
-    topic.subtopics = [{"number": str(n), "text": f"Sample subtopic {n}"} for n in (1, 2)]
+    topic = Topic(track=batch.pool.track, code="1", title=TITLE, body=BODY, labels=labels)
+    topic.narrative = topic.scenario = topic.criteria = topic.split = ""
+    numbers = (1, 2) if rules.asks_about_subtopics else ()
+    topic.subtopics = [{"number": str(n), "text": f"Sample subtopic {n}"} for n in numbers]
     collection = Collection(slug="sample", name="Sample")
     document = Document(
         collection=collection, docno="sample-1", kind=Document.Kind.DOCUMENT, title=TITLE, body=TEXT

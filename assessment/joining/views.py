@@ -28,7 +28,7 @@ from accounts.models import User
 from assessment.batches.selectors import batch_or_404, batches_to_join
 from assessment.joining import selectors, services
 from assessment.joining.forms import ExcludeForm, LinkForm, StartForm
-from assessment.joining.sample import sample_batch, sample_preview, sample_values
+from assessment.joining.sample import sample_batch, sample_facts, sample_preview, sample_values
 from assessment.judging.services import accept_next
 from assessment.judging.views import template_of
 from assessment.models import Batch
@@ -68,7 +68,7 @@ def shown_preview(
         raise Http404
     context = context_of(preview.page) | {
         "preview": preview,
-        "facts": selectors.facts_of(batch) if batch.pk else [],
+        "facts": selectors.facts_of(batch) if batch.pk else sample_facts(batch.pool.protocol.parsed.judging),
         "back": back,
         "proof": "",
         "user": reader,

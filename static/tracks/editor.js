@@ -24,7 +24,9 @@
   const note = (field) => {
     if (field.closest?.("#form, #result, [name=op]")) unsent.add(field);
   };
-  for (const name of ["input", "change"]) document.addEventListener(name, (event) => note(event.target));
+  // Before htmx sends it
+  for (const name of ["input", "change"])
+    document.addEventListener(name, (event) => note(event.target), true);
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (!button) return;
@@ -36,9 +38,9 @@
   };
   let held = null; // by the mouse; the click would be lost
   document.addEventListener("pointerdown", (event) => {
-    held = event.target.closest("#fields *");
+    held = event.target.closest("#fields :is(button, label, summary, input)");
   });
-  for (const name of ["pointerup", "pointercancel", "change"])
+  for (const name of ["pointerup", "pointercancel"])
     document.addEventListener(name, () => {
       held = null;
     });

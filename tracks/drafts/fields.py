@@ -70,7 +70,7 @@ class Item(Table):
 
     @property
     def acts(self) -> Sequence[tuple[str, str, str]]:
-        """What its buttons do: each with its name and icon."""
+        """The acts of its buttons, each with its name and icon."""
         up, down = ("up", "Move up", "chevron-up"), ("down", "Move down", "chevron-down")
         moves = [up] * (not self.is_first) + [down] * (not self.is_last)
         return [*moves, ("remove", "Remove", "x-lg")]
@@ -78,13 +78,14 @@ class Item(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class Field(Table):
-    """A field of the form. `old`: the value at the beginning, in words, if it is another one."""
+    """A field of the form. `usual`: the value if it is empty; `old`: that at the beginning, if it is another one."""
 
     path: str
     label: str
     help: str
     control: Control
     text: str = ""
+    usual: str = ""
     is_checked: bool = False
     options: Sequence[Option] = ()
     rows: Sequence[Row] = ()
@@ -109,6 +110,10 @@ class Field(Table):
         is_sentence = self.control == "text" and self.path.rpartition(".")[2] in SENTENCES
         is_cut = any(len(option.words) > LONG_OPTION for option in self.options)
         return self.is_long or is_sentence or is_cut or self.control in ("map", "choices")
+
+    @property
+    def n_lines(self) -> int:
+        return min(max(self.text.count("\n") + 1, 2), 10)
 
     @property
     def key(self) -> str:
@@ -153,6 +158,7 @@ class Form:
             label=spec.key.label,
             help=SafeString(CODE.sub(r"<code>\1</code>", escape(in_form_words(spec.key.plain_help, path)))),
             control=control_of(spec),
+            usual="" if spec.default is None else str(spec.default),
             is_set=value is not None,
             is_required=spec.is_required,
             is_optional=spec.is_optional,

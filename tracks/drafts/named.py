@@ -23,7 +23,7 @@ def named_by(path: str, data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def name_of(table: Mapping[str, Any]) -> str:
-    """What the form calls a table of a list; empty if nothing names it yet."""
+    """The name of a table of a list in the form; empty if it has none yet."""
     return next((str(table[key]) for key in ("label", "title", "key") if table.get(key)), "")
 
 

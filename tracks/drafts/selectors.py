@@ -15,13 +15,15 @@ from assay.errors import plural
 from assay.protocols.description import facts
 from assay.protocols.loader import read_checked
 from assay.protocols.schema import UNITS
+from assay.structure import keys, table_in
 from tracks.drafts.checks import Checked, Problem, check
-from tracks.drafts.fields import Field, Form, Table, id_of, in_words
+from tracks.drafts.fields import Field, Form, Table, control_of, id_of, in_words
 from tracks.drafts.lines import lines_of
 from tracks.drafts.named import name_of
 from tracks.drafts.schema import (
     SECTIONS,
     Section,
+    is_key,
     parent_of,
     section_of,
     spec_of,
@@ -155,7 +157,7 @@ class EditPage:
     def shape(self) -> Mapping[str, object]:
         """The keys of the form: which are closed, and what they may have. Keys of tables open by errors."""
         return {
-            each.path: (each.is_more, each.is_idle, [option.value for option in each.options])
+            each.path: (each.is_more, each.is_idle, [option[:2] for option in each.options])
             for each in self.notes
             if each.key != "key"
         }
@@ -227,10 +229,19 @@ def _flat(fields: Sequence[Field]) -> Iterator[Field]:
 
 
 def _to_solve(problems: Sequence[Problem]) -> list[Problem]:
-    """Problems without the keys that follow from labels which are still to be filled in."""
+    """Problems without those of keys that follow from labels; of a missing table, those of the keys that it needs."""
+    problems = [part for each in problems for part in _parts(each)]
     missing = {each.key for each in problems if each.is_missing}
     following = {f"{key.rpartition('.')[0]}.key" for key in missing if key.endswith((".label", ".title"))}
+    following |= {"slug"} & missing if "title" in missing else set()
     return [each for each in problems if not each.is_missing or each.key not in following]
+
+
+def _parts(problem: Problem) -> list[Problem]:
+    if not problem.is_missing or not is_key(problem.key) or control_of(spec_of(problem.key)) != "table":
+        return [problem]
+    paths = (f"{problem.key}.{name}" for name in keys(table_in(spec_of(problem.key).hint)))
+    return [problem._replace(key=path) for path in paths if spec_of(path).is_required]
 
 
 def _taken(draft: ProtocolDraft, checked: Checked) -> list[Problem]:
@@ -269,7 +280,7 @@ def _error(problem: Problem, known: Container[str], data: Mapping[str, Any]) -> 
 
 
 def _name(path: str, data: Mapping[str, Any]) -> str:
-    """What the form calls a table of a list, a line of one, or an entry."""
+    """The name of a table of a list, of a line of one, or of an entry."""
     (key, n), value = steps_of(path)[-1], value_at(data, path)
     if n is None:
         return key

@@ -1,5 +1,6 @@
 """Write a protocol in the browser: a draft of its TOML, which only its owner sees, saved at each change."""
 
+import re
 import tomllib
 from collections.abc import Sequence
 from itertools import count
@@ -150,7 +151,7 @@ def _save(draft: ProtocolDraft, revision: int, text: str) -> ProtocolDraft:
 
 
 def _named(text: str, change: Change, base: str) -> list[Change]:
-    """The slug that follows from the title, or the key that follows from the label of something new."""
+    """The slug that follows from the title, or the key that follows from a label, if it is new and nothing names it."""
     table, _, field = change.path.rpartition(".")
     if change.op != "set" or not isinstance(change.value, str) or field not in ("label", "title"):
         return []
@@ -166,6 +167,7 @@ def _named(text: str, change: Change, base: str) -> list[Change]:
     name, key = table.rpartition("[")[0], value_at(data, f"{table}.key")
     kept = {each.get("key") for each in tables_at(of_base, name)}
     others = {each.get("key") for each in tables_at(data, name)} - {key}
-    follows = not key or (key not in kept and key == slugify(label)[:MAX_KIND].strip("-"))
+    is_new = key not in kept and key == slugify(label)[:MAX_KIND].strip("-")
+    follows = not key or (is_new and len(re.findall(rf"[\"':]{re.escape(key)}[\"':]", text)) < 2)
     made = made[:MAX_KIND].strip("-")
     return [Change(f"{table}.key", "set", made)] if follows and made and made not in others else []

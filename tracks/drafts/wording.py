@@ -21,6 +21,8 @@ from tracks.drafts.schema import (
 PHRASES = {
     "leave the key out": "leave it empty",
     "it is a key of": "it is for",
+    "is not the key of a grade": "is not a grade",
+    ", or question:choice": "",
     "missing; this key is required": "to fill in",
     "If left out:": "If it is empty:",
     "Left out:": "If it is empty:",
@@ -32,7 +34,7 @@ KEYS = re.compile(
     rf"`?\b({KEY})( = | is (?=['\"]))('[^']*'|\"[^\"]*\"|[\w-]+)`?"
     rf"|\[\[?({KEY})\]\]?|\b({KEY})(?=, -?\d)|`?\b([a-z]+_[a-z_]+|{KEY}\.[a-z_]+)`?"
 )
-VALUE = r"['`]?[a-z][\w-]*['`]?(?![.\w])"
+VALUE = r"['`]?[a-z][\w-]*['`]?(?!\w|\.\w)"
 
 
 @lru_cache(maxsize=2048)
@@ -47,7 +49,7 @@ def in_form_words(text: str, path: str) -> str:
 
 @cache
 def _meanings() -> Mapping[str, Mapping[str, str]]:
-    """What the values of lists mean, by the last word of their keys without an s."""
+    """The meanings of the values of lists, by the last word of their keys without an s."""
     meanings: dict[str, dict[str, str]] = {}
     for path in order():
         if values := spec_of(path).key.values:
@@ -60,27 +62,26 @@ def _values() -> re.Pattern[str]:
     nouns = "|".join(_meanings())
     return re.compile(
         rf"\b({nouns}|[Uu]se|on|of)s? ({VALUE}(?:(?:, | and | or ){VALUE})*)"
-        r"|(?<!= )(?<! is )(['`])([\w-]+)\3|\b([a-z]+-[\w-]+)"
+        r"|(?<!= )(?<! is )(['`])([\w-]+)\3|\b(?<!['\"])([a-z]+-[\w-]+)"
     )
 
 
 def _value_in_words(match: re.Match[str], place: str) -> str:
     noun, listed, mark, quoted, hyphenated = match.groups()
-    own = spec_of(place).key.values if is_key(place) else {}
-    is_free = mark == "`" or (is_key(place) and spec_of(place).hint in (str, tuple[str, ...]))
-    beside = own or ({} if is_free else _values_in(place))
+    is_own = mark == "`" or (is_key(place) and spec_of(place).hint in (str, tuple[str, ...]))
+    known = spec_of(place).key.values if is_own else _values_in(place)
     if noun:
-        meanings = _meanings().get(noun, beside)
+        meanings = _meanings().get(noun, known)
         words = re.sub(r"['`]?([\w-]+)['`]?", lambda each: _quoted(each, each[1], meanings), listed)
         return f"{match[0].removesuffix(listed)}{words}"
     if hyphenated:
-        return _quoted(match, hyphenated, ChainMap(_values_in(place), *_meanings().values()))
-    return _quoted(match, quoted, beside or SWITCH)
+        return _quoted(match, hyphenated, ChainMap(*map(dict, (_values_in(place), *_meanings().values()))))
+    return _quoted(match, quoted, {**SWITCH, **known})
 
 
 @cache
 def _values_in(place: str) -> Mapping[str, str]:
-    """What the values of a key mean, of those beside it, and of those in it."""
+    """The meanings of the values of a key, of the others in its table, and of those in it."""
     places = [place, *(key for key in order() if parent_of(key) in (place, parent_of(place)))]
     return ChainMap(*(dict(spec_of(key).key.values) for key in places if is_key(key)))
 

