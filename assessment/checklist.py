@@ -26,6 +26,7 @@ from tracks.models import Topic
 from web.pages import counted, hours
 
 PLANS = {Batch.Kind.TRAINING: "assessment:new_training", Batch.Kind.DUAL: "assessment:new_dual"}
+SKIPS = {Batch.Kind.TRAINING: "training", Batch.Kind.DUAL: "dual"}
 KINDS = {
     Batch.Kind.TRAINING: "Training",
     Batch.Kind.MAIN: "Main judging",
@@ -164,9 +165,10 @@ def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Poin
     """The batches of a kind. A draft next to another batch is no step, but something to look at."""
     drafts = [batch for batch in batches if batch.status == Batch.Status.DRAFT]
     opened = [batch for batch in batches if batch.status == Batch.Status.OPEN]
-    is_main = kind == Batch.Kind.MAIN
+    is_main, is_recommended = kind == Batch.Kind.MAIN, _is_stated(campaign, kind)
     # A known-item task needs no judgments. What assessors have been asked to do is always asked for
-    is_optional = (not is_main or campaign.protocol.pool.strategy == "known-item") and not opened
+    is_known = campaign.protocol.pool.strategy == "known-item"
+    is_optional = (is_known or not (is_main or is_recommended)) and not opened
     state = f"{counted(len(batches), 'batch,batches')}, {len(opened)} open" if batches else "no batch"
     problems = [*_gaps(campaign, opened), *_untouched(campaign, batches)] if is_main else []
     has_begun = len(drafts) < len(batches)
@@ -185,6 +187,7 @@ def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Poin
         is_pressing=bool(opened),
         has_begun=has_begun,
         look=(lambda: _unjudged(campaign)) if is_main and has_begun else tuple,
+        skip=SKIPS[kind] if is_recommended and not is_known else "",
     )
     if opened:
         return _under_way(campaign, opened, point)
@@ -193,16 +196,35 @@ def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Poin
     return _to_create(campaign, kind, point)
 
 
+def _statuses(campaign: Campaign, kind: Batch.Kind) -> set[str]:
+    """The statuses of the batches of a kind."""
+    return {batch.status for batch in campaign.rows(batches_of) if batch.kind == kind}
+
+
+def _is_stated(campaign: Campaign, kind: Batch.Kind) -> bool:
+    """Return whether the protocol states a training or second judgments, and the track can still have them."""
+    judging = campaign.protocol.judging
+    if kind == Batch.Kind.TRAINING:
+        return judging.training_topics > 0 and _statuses(campaign, Batch.Kind.MAIN) <= {Batch.Status.DRAFT}
+    return kind == Batch.Kind.DUAL and judging.has_dual and campaign.numbers["n_people"] > 1
+
+
 def _to_create(campaign: Campaign, kind: Batch.Kind, point: Point) -> Point:
-    """A kind without a batch. The main judging waits for the training."""
+    """A kind without a batch. The main judging waits for the training, and second judgments wait for the main ones."""
     ready = [pool for pool in campaign.rows(pools_of) if pool.status == Pool.Status.READY]
-    is_training = any(
-        batch.kind == Batch.Kind.TRAINING and batch.status == Batch.Status.OPEN
-        for batch in campaign.rows(batches_of)
-    )
     if not ready:
         return point._replace(is_possible=False)
     address = reverse(PLANS[kind], args=[ready[0].pk]) if kind in PLANS else point.address
+    if kind == Batch.Kind.TRAINING:
+        n = counted(campaign.protocol.judging.training_topics, "topic")
+        detail = f"the protocol states {n}, which assessors judge and discuss before the main judging."
+        return point._replace(address=address, action="Plan a training round", detail=detail)
+    if kind == Batch.Kind.DUAL:
+        detail = "the protocol states second judgments. Without them nobody knows how well assessors agree."
+        is_judged = _statuses(campaign, Batch.Kind.MAIN) == {Batch.Status.CLOSED}
+        action = "Plan a dual batch"
+        return point._replace(address=address, action=action, detail=detail, is_possible=is_judged)
+    is_training = Batch.Status.OPEN in _statuses(campaign, Batch.Kind.TRAINING)
     if kind == Batch.Kind.MAIN:
         address = campaign.address("assessment:new_batch")
     return point._replace(

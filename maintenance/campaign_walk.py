@@ -59,11 +59,11 @@ class Organizer:
     def follow(self, name: str) -> None:
         self._click(self.page.get_by_role("link", name=name, exact=True), name)
 
-    def next(self, name: str) -> None:
-        """Take the next step of the campaign, which says what it does."""
+    def next(self, name: str, button: str = "") -> None:
+        """Take the next step of the campaign, which says what it does, or press another of its buttons."""
         step = self.page.locator(".next, .next-line")
         expect(step).to_contain_text(name, timeout=20_000)
-        self._click(step.locator(".btn"), f"Next: {name}")
+        self._click(step.locator(".btn", has_text=button), f"Next: {button or name}")
 
     def open_menu(self, name: str) -> None:
         self._click(self.page.locator(".menu > summary", has_text=name), name)
@@ -154,14 +154,15 @@ def set_up(organizer: Organizer, files: Files, others: Others) -> None:
     organizer.type(text=files.people)
     organizer.press("Check the list")
     organizer.press(f"Add {files.n_people} people, with {files.n_people} new accounts")
+    organizer.next("Check for leaks", button="Skip all 4")
     organizer.next("Open for runs")
-    organizer.check("Open for runs with")  # remarks left: no deadline, no data to download
+    organizer.check("Open for runs with")  # remark left: nobody has used their link yet
     organizer.press("Open for runs", "**/answers-2020/")
 
 
 def train(organizer: Organizer, others: Others) -> None:
     """A training round, and its discussion with an agreed grade."""
-    organizer.follow("Plan a training round")
+    organizer.next("Plan a training round")
     organizer.press("Create and open the batch", BATCH)
     others.judge()
     organizer.look()
@@ -181,12 +182,12 @@ def judge(organizer: Organizer, others: Others) -> None:
     organizer.press("Create and open the batch", BATCH)
     others.judge()
     organizer.look()
-    organizer.open_menu("More")
-    organizer.follow("Plan a dual batch")
+    organizer.next("Close “Batch 2”")
+    organizer.next("Plan a dual batch")
     organizer.press("Create and open the batch", BATCH)
     others.judge()
     organizer.look()
-    organizer.next("Close 2 finished batches")
+    organizer.next("Close “Second judgments”")
     organizer.follow("Agreement")
     organizer.follow("Show disagreements")
     organizer.follow("Make an adjudication batch")

@@ -27,7 +27,7 @@ def teams_of(track: Any) -> QuerySet[Team]:
     return teams.only("name").order_by("name")
 
 
-@points(Phase.SET_UP, 100)
+@points(Phase.SET_UP, 70)
 def teams(campaign: Campaign) -> Iterator[Point]:
     if not campaign.protocol.takes_runs:
         return

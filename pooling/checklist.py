@@ -129,6 +129,7 @@ def _close(campaign: Campaign, *, is_open: bool) -> Point:
         is_optional=bool(campaign.rows(pools_of)),
         is_possible=is_open and bool(campaign.rows(runs_of)),
         waits=f"Runs close by themselves {on}." if ends and campaign.rows(runs_of) else "",
+        is_early=is_open,
     )
 
 

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_noop
 from tracks import history
 from tracks.agreements import views as agreements
 from tracks.candidates import views as candidates
+from tracks.checklist import views as checklist
 from tracks.choosing import views as choosing
 from tracks.deadlines import views as deadlines
 from tracks.downloads import views as downloads
@@ -109,6 +110,7 @@ urlpatterns = [
     path("tracks/<slug:slug>/close/", tracks.close_track, name="close_track"),
     path("tracks/<slug:slug>/draft/", tracks.back_to_draft, name="back_to_draft"),
     path("tracks/<slug:slug>/delete/", tracks.delete_track, name="delete_track"),
+    path("tracks/<slug:slug>/skip/", checklist.skip, name="skip"),
     path("protocols/", protocols.protocols, name="protocols"),
     path("protocol/new/", drafts.new_protocol, name="new_protocol"),
     path("protocol/drafts/<int:draft_id>/", drafts.draft, name="draft"),
@@ -126,7 +128,7 @@ register(
         "tracks:track",
         Section.HOME,
         1,
-        "open_track close_track back_to_draft delete_track",
+        "open_track close_track back_to_draft delete_track skip",
         tab=1,
         tab_label=gettext_noop("Overview"),
     ),

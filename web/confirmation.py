@@ -16,13 +16,17 @@ from web.pages import counted
 
 
 class Check(NamedTuple):
-    """A line under *Ready?*. `look` is a remark with a link to the page that solves it; `stop` blocks."""
+    """A line under *Ready?*. `look` is a remark with a link to the page that solves it; `stop` blocks.
+
+    `skip` is the key of the point of the checklist that it repeats: no remark if that was skipped.
+    """
 
     state: Literal["ok", "look", "stop"]
     label: str
     detail: str = ""
     address: str = ""
     link: str = ""
+    skip: str = ""
 
 
 @dataclass(frozen=True)

@@ -1403,6 +1403,11 @@ class JudgingRules:
     ] = None
 
     @property
+    def has_dual(self) -> bool:
+        """Return whether second judgments of some topics are stated."""
+        return bool(self.dual_share or self.dual_topics)
+
+    @property
     def judges_pairs(self) -> bool:
         """True if a unit is a pair of documents, one of which is preferred."""
         return self.layout == "pair"

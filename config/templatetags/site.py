@@ -150,7 +150,8 @@ def next_step(context: template.Context, track: Track) -> dict[str, object]:
     """The next step of a track as a line, for its organizers; without a link on the page where it leads."""
     step = _step_of(context, track)
     is_here = step is not None and step.leads_to(context["request"].resolver_match)
-    return {"step": step, "is_here": is_here, "csrf_token": context.get("csrf_token")}
+    back, token = context["request"].get_full_path(), context.get("csrf_token")
+    return {"step": step, "is_here": is_here, "track": track, "back": back, "csrf_token": token}
 
 
 def _step_of(context: template.Context, track: Track) -> Next | None:
@@ -171,7 +172,7 @@ def main_style(context: template.Context, address: str) -> str:
 def main_link(context: template.Context, words: str, address: str) -> SafeString:
     """The main button of a page of a track that leads to another page, in the words of the step if that does too."""
     step = _step_of(context, context["track"])
-    text = step.text if step and step.is_at(address) else words
+    text = step.button if step and step.is_at(address) else words
     return format_html('<a class="btn {}" href="{}">{}</a>', main_style(context, address), address, text)
 
 

@@ -37,7 +37,10 @@ def _name() -> forms.CharField:
 
 
 class FreezeForm(StyledForm):
-    """The pool whose judgments become qrels, and the kinds of judgments that count."""
+    """The pool whose judgments become qrels, and the kinds of judgments that count.
+
+    A button of the preview gives `without`: a grade and the topics without it, which are left out for that reason.
+    """
 
     pool = forms.ModelChoiceField(queryset=Pool.objects.none(), empty_label=None)
     machine = forms.ModelChoiceField(
@@ -62,7 +65,7 @@ class FreezeForm(StyledForm):
     left_out = forms.CharField(
         required=False,
         label="Topics to leave out",
-        max_length=5_000,
+        max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="One on a line, with the reason: <code>A.12 can be read in two ways</code>. The judgments stay. "
         "Everybody who sees the version reads the reason.",
@@ -71,7 +74,11 @@ class FreezeForm(StyledForm):
     def __init__(self, data: Mapping[str, Any], *, track: Track) -> None:
         self.pools = Pool.objects.filter(track=track, status=Pool.Status.READY).defer("statistics", "recount")
         newest = self.pools.order_by("-pk").values_list("pk", flat=True).first()
-        super().__init__({"pool": newest, **{name: data[name] for name in data}})
+        values = {"pool": newest, **{name: data[name] for name in data}}
+        level, *topics = data.get("without", "").split() or [""]
+        lines = [f"{topic} no unit of grade {level} or higher" for topic in topics]
+        values["left_out"] = "\n".join(filter(None, [values.get("left_out", "").strip(), *lines]))
+        super().__init__(values)
         cast(forms.ModelChoiceField[Pool], self.fields["pool"]).queryset = self.pools
         machines = Machine.objects.filter(assessor__track=track)
         cast(forms.ModelChoiceField[Machine], self.fields["machine"]).queryset = machines

@@ -18,7 +18,7 @@ from assay.protocols.qrels import is_of_subtopics, kind_of
 from assay.protocols.schema import Grade, Protocol, QrelsRules, QuestionChoice
 from assay.tables import natural
 from assessment.judgments.stamps import while_unchanged
-from assessment.models import Batch, Task
+from assessment.models import Batch, Judgment, Task
 from pooling.models import Pool, Run
 from pooling.pools.selectors import chain
 from scoring.errors import QrelsRefused
@@ -248,6 +248,7 @@ class FreezePage:
     preview: FreezePreview | None
     refusal: str
     can_score: bool
+    lacks_dual: bool  # the protocol states second judgments, and there are none
     tab: str = "qrels_list"
 
 
@@ -261,7 +262,11 @@ def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:
             refusal = refused.message
     rules = track.protocol.parsed.qrels
     can_score = track.protocol.parsed.takes_runs and runs_to_score(track).exists()
-    return FreezePage(track, rules, grade_rule(track.protocol.parsed), preview, refusal, can_score)
+    dual = Judgment.objects.filter(track=track, batch__kind=Batch.Kind.DUAL, is_current=True)
+    lacks_dual = track.protocol.parsed.judging.has_dual and not dual.exists()
+    return FreezePage(
+        track, rules, grade_rule(track.protocol.parsed), preview, refusal, can_score, lacks_dual
+    )
 
 
 def freeze_preview(

@@ -58,6 +58,8 @@ class Point(NamedTuple):
         needed_by: the phase after whose beginning the point is no longer asked for; by default the one after its own.
         is_pressing: whether it is asked for although a later phase has begun.
         has_begun: whether its phase has begun, although it is not done.
+        skip: a key. The point is recommended: organizers can skip it, and the track stores the key.
+        is_early: its action can be taken although the point waits.
         look: returns problems without an action that take queries; only the home asks for them.
     """
 
@@ -76,7 +78,10 @@ class Point(NamedTuple):
     is_pressing: bool = False
     has_begun: bool = False
     look: Callable[[], Iterable[Problem]] = tuple
+    skip: str = ""
+    is_early: bool = False
     is_next: bool = False  # set by the checklist
+    is_skipped: bool = False  # set by the checklist
 
 
 class Campaign:

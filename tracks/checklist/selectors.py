@@ -21,13 +21,28 @@ class Kind(StrEnum):
 
 
 class Next(NamedTuple):
-    """The next step of a campaign. `text` names it; only a step that somebody takes has an address."""
+    """The next step of a campaign. `text` names it; only a step that somebody takes has an address.
+
+    A recommended point can be skipped, alone or with the other `skips`. While the campaign waits, `early` is a point
+    that can be done before its time.
+    """
 
     kind: Kind
     text: str
     detail: str = ""
     address: str = ""
     is_form: bool = False
+    skips: tuple[Point, ...] = ()
+    early: Point | None = None
+
+    @property
+    def button(self) -> str:
+        """Its words on a button. The ellipsis says that the page behind it asks before anything is done."""
+        return self.text if self.is_form or self.text.startswith("See ") else f"{self.text}…"
+
+    @property
+    def skip_keys(self) -> str:
+        return " ".join(point.skip for point in self.skips)
 
     @property
     def label(self) -> str:
@@ -110,7 +125,7 @@ def checklist(track: Track) -> Checklist:
     phases: list[PhasePoints] = []
     begun: Phase | None = None  # the last phase that has
     for phase in reversed(PHASES):
-        points = [_asked_for(point, phase, begun) for point in points_of(campaign, phase)]
+        points = [_asked_for(point, phase, begun, track) for point in points_of(campaign, phase)]
         required = [point for point in points if not point.is_optional]
         phases.insert(0, PhasePoints(phase, points, sum(point.is_done for point in required), len(required)))
         begun = begun or (phase if phases[0].has_begun else None)
@@ -125,8 +140,10 @@ def next_of(track: Track) -> Next:
     return checklist(track).next
 
 
-def _asked_for(point: Point, phase: Phase, begun: Phase | None) -> Point:
-    """The point, optional if a campaign has gone on without it."""
+def _asked_for(point: Point, phase: Phase, begun: Phase | None, track: Track) -> Point:
+    """The point, optional if it was skipped, or if a campaign has gone on without it."""
+    if not (point.is_done or point.is_pressing) and point.skip in track.skipped:
+        return point._replace(is_optional=True, is_skipped=True, state="skipped", problems=(), look=tuple)
     needed_by = PHASES.index(point.needed_by) if point.needed_by else PHASES.index(phase) + 1
     if point.is_done or point.is_pressing or begun is None or PHASES.index(begun) < needed_by:
         return point
@@ -145,14 +162,31 @@ def _next(phases: list[PhasePoints]) -> Next:
     ]
     for point in required:
         if point.is_possible and not point.waits:
-            return Next(Kind.DO, point.action, point.detail, point.address, point.is_form)
+            return _to_do(point, next(phase for phase in phases if point in phase.points))
     if not required:
         return _last(phases[-1])
     waiting = [point for point in required if point.waits]
     if not waiting:
         return Next(Kind.WAIT, required[0].state)
     text, *others = dict.fromkeys(point.waits for point in waiting)
-    return Next(Kind.WAIT, text, " ".join([*others, waiting[0].detail]).strip())
+    early = next((point for point in waiting if point.is_early), None)
+    return Next(Kind.WAIT, text, " ".join([*others, waiting[0].detail]).strip(), early=early)
+
+
+def _to_do(point: Point, phase: PhasePoints) -> Next:
+    """The step to do a point. A recommended one can be skipped with the others that its phase recommends."""
+    skips: tuple[Point, ...] = ()
+    detail = point.detail
+    if point.skip:
+        others = [
+            each
+            for each in phase.points
+            if each.skip and each != point and each.is_possible and not (each.is_done or each.is_optional)
+        ]
+        skips = (point, *others)
+        names = ", ".join(each.label for each in others)
+        detail = f"Recommended: {detail}{f' Also recommended: {names}.' if others else ''}"
+    return Next(Kind.DO, point.action, detail, point.address, point.is_form, skips)
 
 
 def _last(results: PhasePoints) -> Next:

@@ -152,15 +152,21 @@ def choice(campaign: Campaign) -> Iterator[Point]:
     yield Point("Choice of topics", state, address, False, action="Choose among candidates", is_optional=True)
 
 
-@points(Phase.SET_UP, 60)
+@points(Phase.SET_UP, 110)
 def leaks(campaign: Campaign) -> Iterator[Point]:
     """The result of the latest check for leaks in the collection of the topics."""
     track, address = campaign.track, campaign.address("tracks:leaks")
-    if track.collection is None:
+    if track.collection is None or not campaign.protocol.takes_runs:
         return
     if not campaign.rows(latest_checks):
         yield Point(
-            "Leaked topics", "not checked", address, False, action="Check for leaks", is_optional=True
+            "Leaked topics",
+            "not checked",
+            address,
+            False,
+            action="Check for leaks",
+            detail="posts of the collection could give a topic away.",
+            skip="leaks",
         )
         return
     [check] = campaign.rows(latest_checks)
@@ -185,7 +191,7 @@ def leaks(campaign: Campaign) -> Iterator[Point]:
     )
 
 
-@points(Phase.SET_UP, 70)
+@points(Phase.SET_UP, 120)
 def data(campaign: Campaign) -> Iterator[Point]:
     """The documents that teams download. A lab may give them out elsewhere, so nobody has to."""
     if campaign.track.collection is None or not campaign.protocol.takes_runs:
@@ -207,12 +213,13 @@ def data(campaign: Campaign) -> Iterator[Point]:
         campaign.address("tracks:downloads"),
         n_released > 0,
         tuple(problems),
-        action="Export the collection",
-        is_optional=True,
+        action="Release the documents" if n_offered else "Export the collection",
+        detail="teams download the documents from the site.",
+        skip="data",
     )
 
 
-@points(Phase.SET_UP, 80)
+@points(Phase.SET_UP, 130)
 def guidelines(campaign: Campaign) -> Iterator[Point]:
     current = campaign.track.guidelines
     has_draft = campaign.numbers["has_draft"]
@@ -221,11 +228,14 @@ def guidelines(campaign: Campaign) -> Iterator[Point]:
         str(current or ("a draft that is not published" if has_draft else "none yet")),
         campaign.address("tracks:guidelines" if current else "tracks:edit_guidelines"),
         current is not None,
-        is_optional=True,
+        action="Write guidelines",
+        detail="assessors and teams read in them what a grade means.",
+        needed_by=Phase.JUDGING,
+        skip="guidelines",
     )
 
 
-@points(Phase.SET_UP, 90)
+@points(Phase.SET_UP, 60)
 def assessors(campaign: Campaign) -> Iterator[Point]:
     n, judges = campaign.numbers["n_people"], campaign.protocol.judging.judges
     few = (Problem(f"The protocol asks for {judges} assessors for each topic."),) if 0 < n < judges else ()
@@ -241,13 +251,21 @@ def assessors(campaign: Campaign) -> Iterator[Point]:
     )
 
 
-@points(Phase.SET_UP, 110)
+@points(Phase.SET_UP, 140)
 def deadlines(campaign: Campaign) -> Iterator[Point]:
     if not campaign.protocol.takes_runs:
         return
     closes = campaign.numbers["closes"]
     state = "set" if closes else "none"
-    yield Point("Deadlines", state, campaign.address("tracks:deadlines"), closes, is_optional=True)
+    yield Point(
+        "Deadlines",
+        state,
+        campaign.address("tracks:deadlines"),
+        closes,
+        action="Set dates",
+        detail="runs close by themselves, and teams see until when they can submit.",
+        skip="deadlines",
+    )
 
 
 @points(Phase.RUNS, 10)

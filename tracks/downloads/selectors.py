@@ -176,11 +176,12 @@ def check_of_opening(track: Track) -> Iterator[Check]:
     address = reverse("tracks:downloads", args=[track.slug])
     if not released.exists():
         detail = "The downloads have no file or link of the collection."
-        yield Check("look", "Teams cannot download the documents", detail, address, "Export the collection")
+        label = "Teams cannot download the documents"
+        yield Check("look", label, detail, address, "Export the collection", "data")
     elif not released.exclude(released_at=None).exists():
         if released.count() == 1:
             address = f"{reverse('tracks:edit_download', args=[track.slug, released.get().key])}?release=now"
-        yield Check("look", "The documents are not released", "", address, "Release them")
+        yield Check("look", "The documents are not released", "", address, "Release them", "data")
     else:
         yield Check("ok", "The documents are in the downloads")
 

@@ -93,7 +93,7 @@ def edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     draft = selectors.draft_of(track)
     page = {
         "track": track,
-        "heading": "Edit the guidelines",
+        "heading": "Edit the guidelines" if track.guidelines else "Write guidelines",
         "crumbs": [("Guidelines", reverse("tracks:guidelines", args=[track.slug]))],
         "draft": draft,
         "is_starter": bool(draft.text) and not (draft.pk or track.guidelines),

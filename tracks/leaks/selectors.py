@@ -98,7 +98,7 @@ def check_of_opening(track: Track) -> Iterator[Check]:
     check = latest_check(track) if track.collection_id else None
     if track.collection_id and check is None:
         detail = "Topics could be in the collection."
-        yield Check("look", "Leaks are not checked", detail, address, "Check for leaks")
+        yield Check("look", "Leaks are not checked", detail, address, "Check for leaks", "leaks")
     elif check is not None and check.n_forbidden and check.reason:
         yield Check("ok", f"{counted(check.n_forbidden, 'leak')}, accepted", check.reason)
     elif check is not None and not check.n_forbidden:

@@ -3,6 +3,7 @@
 import tomllib
 from functools import lru_cache
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.urls import reverse
 from django.utils.translation import gettext_noop
@@ -150,6 +151,13 @@ class Track(models.Model):
         editable=False,
         related_name="derived_tracks",
         help_text="The track from whose topics the formulas of the topics come.",
+    )
+    skipped = ArrayField(
+        models.CharField(max_length=20),
+        default=list,
+        blank=True,
+        editable=False,
+        help_text="The recommended points of the checklist that the organizers do without.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

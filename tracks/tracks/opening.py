@@ -19,7 +19,10 @@ ORDER = ("ok", "look", "stop")
 
 def opening_page(track: Track) -> Confirmation:
     """The question before a track is opened: the public view, what is fixed then, and what is missing."""
-    checks = [*_own_checks(track), *readiness(track)]
+    checks = [
+        check._replace(state="ok", detail="Skipped.", address="") if check.skip in track.skipped else check
+        for check in (*_own_checks(track), *readiness(track))
+    ]
     checks += refusals(partial(services.check_opening, track))
     is_draft = track.status == Track.Status.DRAFT
     fixed = ["Topics", f"Protocol {track.protocol.slug}", "Collection", f"Address /tracks/{track.slug}/"]
@@ -78,7 +81,7 @@ def _own_checks(track: Track) -> Iterator[Check]:
         yield Check("ok", f"Runs close {closing}")
     else:
         detail = "The track stays open until you close it by hand."
-        yield Check("look", "No deadline", detail, address("tracks:deadlines"), "Set a deadline")
+        yield Check("look", "No deadline", detail, address("tracks:deadlines"), "Set a deadline", "deadlines")
 
 
 def _closing(track: Track) -> str:

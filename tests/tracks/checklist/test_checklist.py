@@ -14,7 +14,7 @@ from django.urls import Resolver404, resolve, reverse
 from lxml import html
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.models import User
+from accounts.models import Event, User
 from assessment.batches import services as batch_services
 from assessment.batches.progress import BatchProgress, progress_of_each
 from assessment.checklist import progress_of
@@ -157,6 +157,86 @@ def test_next_step_leads_through_a_campaign(scene: Scene) -> None:
     assert all(phase.is_done for phase in checklist(track).phases)
 
 
+def test_recommended_points_are_next_until_an_organizer_skips_them(client: Client) -> None:
+    track, organizer = make_track(status=Track.Status.DRAFT, skipped=[]), make_organizer()
+    client.force_login(organizer)
+    make_topic(track)
+    make_assessor(track, "ann")
+    track.teams.create(name="T")
+    home, address = track.get_absolute_url(), f"{track.get_absolute_url()}skip/"
+
+    before, elsewhere = following(track), client.get(f"{home}topics/").content.decode()
+    client.post(address, {"points": "leaks"})
+    after = following(track)
+    answer = client.post(address, {"points": after.skip_keys, "next": f"{home}topics/"}, follow=True)
+
+    assert before[:2] == (Kind.DO, "Check for leaks")
+    assert before.detail.endswith("Also recommended: Data, Guidelines, Deadlines.")
+    assert re.search(r'value="leaks data guidelines deadlines">\s*Skip all 4<', elsewhere)
+    assert (after.text, after.skip_keys) == ("Export the collection", "data guidelines deadlines")
+    assert answer.redirect_chain == [(f"{home}topics/", 302)]
+    assert "Skipped: Data, Guidelines, Deadlines." in answer.content.decode()
+    assert following(track).text == "Open for runs"
+    assert checklist(track).phases[0].is_done
+    assert "Teams cannot download the documents" not in client.get(home).content.decode()
+    assert "remark" not in client.get(f"{home}open/").content.decode()
+    assert Event.objects.filter(action="checklist.skipped", track_id=track.pk, by=organizer).count() == 2
+
+
+def test_skipped_point_is_asked_for_again_when_that_is_undone(client: Client) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    client.force_login(make_organizer(track))
+    make_topic(track)
+    make_assessor(track, "ann")
+    track.teams.create(name="T")
+    address = f"{track.get_absolute_url()}skip/"
+
+    home = client.get(track.get_absolute_url()).content.decode()
+    client.post(address, {"points": "deadlines", "action": "resume"})
+    wrong, none = client.post(address, {"points": "opening"}), client.post(address)
+
+    assert re.search(r'value="deadlines"\s+aria-label="Undo: ask for Deadlines again">Undo<', home)
+    assert following(track)[:2] == (Kind.DO, "Set dates")
+    assert (wrong.status_code, none.status_code) == (409, 409)
+    assert "“opening” cannot be skipped" in wrong.content.decode()
+    client.force_login(make_user("visitor"))
+    assert client.post(address, {"points": "deadlines"}).status_code == 403
+
+
+def test_training_and_second_judgments_that_the_protocol_states_are_steps(scene: Scene) -> None:
+    track = scene.track
+    Track.objects.update(skipped=["guidelines"])
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=track)
+
+    training = following(track)
+    Track.objects.update(skipped=["guidelines", "training"])
+    assert following(track).text == "Create and open the batch"
+    main = scene.judged(*NINE)
+    assert following(track).text == f"Close “{main}”"
+    batch_services.close(batch=main)
+    second = following(track)
+    freezing = page_of(scene.organizer, reverse("scoring:freeze", args=[track.slug]))
+    batch_services.close(batch=scene.batch({scene.bob: ["A.1"]}, kind=Batch.Kind.DUAL))
+
+    assert (training.text, training.skip_keys) == ("Plan a training round", "training")
+    assert (second.text, second.skip_keys) == ("Plan a dual batch", "dual")
+    assert "Plan a dual batch" in page_of(scene.organizer, second.address)
+    assert "No unit was judged twice" in freezing
+    assert following(track).text == "Freeze and score"
+
+
+def test_track_that_closes_by_itself_can_be_closed_earlier_from_its_home(scene: Scene) -> None:
+    make_deadline(scene.track, closes_at=86_400)
+    Pool.objects.update(track=make_track("other"))
+    scene.submit(scene.ours, "good", "10 é 9")
+
+    step, home = following(scene.track), page_of(scene.organizer, scene.track.get_absolute_url())
+
+    assert (step.kind, step.detail[:24]) == (Kind.WAIT, "")
+    assert re.search(r'class="btn btn-lg btn-plain" href="/tracks/arq/close/">Close for runs…<', home)
+
+
 def test_page_where_the_next_step_leads_has_its_words_on_the_filled_button(scene: Scene) -> None:
     """Or in its heading, if the page has several buttons one after the other."""
     track = make_track("new", status=Track.Status.DRAFT)
@@ -171,6 +251,15 @@ def test_page_where_the_next_step_leads_has_its_words_on_the_filled_button(scene
     look()
     make_topic(track)
     look()
+    make_assessor(track, "ann")
+    track.teams.create(name="T")
+    for skipped in (
+        ["leaks", "data", "guidelines"],
+        ["leaks", "data", "deadlines"],
+        ["data", "guidelines", "deadlines"],
+    ):
+        Track.objects.filter(pk=track.pk).update(skipped=skipped)
+        look()
     track = scene.track
     scene.submit(scene.ours, "good", "10 é 9")
     track_services.close(track=track)
@@ -339,7 +428,7 @@ def test_finished_batches_are_closed_at_once_and_others_stay_open(scene: Scene) 
     response = client.post(step.address, follow=True)
     again = client.post(step.address)
 
-    assert step[1:] == ("Close 2 finished batches", "Everything in them is judged.", step.address, True)
+    assert step[1:5] == ("Close 2 finished batches", "Everything in them is judged.", step.address, True)
     assert "are closed. All judgments are kept." in response.content.decode()
     states = dict(Batch.objects.values_list("pk", "status"))
     assert [states[batch.pk] for batch in (main, training, other)] == ["closed", "closed", "open"]
@@ -417,7 +506,7 @@ def test_archive_from_before_the_newest_qrels_is_outdated(scene: Scene) -> None:
 
 
 def test_documents_that_teams_cannot_download_are_named() -> None:
-    track = make_track(collection=make_collection(status=Collection.Status.READY))
+    track = make_track(collection=make_collection(status=Collection.Status.READY), skipped=[])
 
     [problem] = points(track)["Data"].problems
 
@@ -454,7 +543,7 @@ def test_no_page_links_to_itself_as_the_next_step() -> None:
     assert re.search(
         r'aria-label="Next step">\s*<span class="over">Next</span>\s*<span>Add people</span>', there
     )
-    assert f'href="{address}">Add people</a>' in elsewhere
+    assert f'href="{address}">Add people…</a>' in elsewhere
 
 
 @pytest.mark.parametrize("n_judged", [2, 3])
@@ -547,6 +636,8 @@ def test_topic_without_a_relevant_unit_is_named_before_qrels_are_frozen_and_scor
     step = following(scene.track)
 
     page = client.get(step.address).content.decode()
+    [without] = re.findall(r'name="without"\s+value="(2 [^"]*)">Leave these out<', page)
+    preview = client.get(step.address, {"without": without, "left_out": "A.1 unclear"}).content.decode()
     fields = dict(re.findall(r'type="hidden" name="(digest)" value="(\w+)"', page))
     data = {"pool": scene.pool.pk, "accepts_losses": "on", "score": "1", **fields}
     response = client.post(step.address, data)
@@ -554,6 +645,8 @@ def test_topic_without_a_relevant_unit_is_named_before_qrels_are_frozen_and_scor
     assert step.text == "Freeze and score"
     assert "1 topic without a unit of grade 1 or higher" in page
     assert re.search(r"2 topics without a unit of grade 2 or higher[^<]* A\.2, A\.10\s", page)
+    reason = "no unit of grade 2 or higher"
+    assert f">\nA.1 unclear\nA.2 {reason}\nA.10 {reason}</textarea>" in preview
     board = scene.track.leaderboards.get()
     assert response["Location"] == board.get_absolute_url()
 

@@ -246,7 +246,7 @@ def test_reader_sees_their_own_time_and_saving_keeps_the_instants(
 
     page.goto(f"{live_server.url}/tracks/lab/deadlines/")
     expect(page.get_by_text("your time: 2036-05-02 17:29 Asia/")).to_be_visible()
-    page.click("text=Save dates")
+    page.click("text=Set dates")
     expect(page.get_by_text("Dates saved.")).to_be_visible()
     assert list(Deadline.objects.order_by("pk").values()) == before
 

@@ -98,7 +98,7 @@ def test_closing_asks_only_before_an_announced_deadline(client: Client) -> None:
 
 
 def test_opening_says_what_is_public_fixed_and_missing_and_wants_the_remarks_accepted(client: Client) -> None:
-    track = make_track(status=Track.Status.DRAFT, description="Find **answers**.")
+    track = make_track(status=Track.Status.DRAFT, description="Find **answers**.", skipped=[])
     make_topic(track, "A.1")
     address = reverse("tracks:open_track", args=[track.slug])
     client.force_login(make_organizer())
