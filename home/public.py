@@ -1,16 +1,18 @@
 """The page of a track for everybody who does not organize it: visitors, teams and assessors."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, cast
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q
+from django.db.models import Max, Q
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.access import AnyUser
+from accounts.audit.selectors import events
 from accounts.models import User
 from assay.papers.tables import escape
 from assay.protocols.description import facts
@@ -87,6 +89,15 @@ class PublicPage:
         )
 
     @property
+    def coming(self) -> str:
+        """The sentence about what comes next while the track is closed and has no results; empty otherwise."""
+        if self.track.status != Track.Status.CLOSED or self.result is not None:
+            return ""
+        if self.listed.track.is_judged:  # type: ignore[attr-defined]
+            return gettext_noop("Assessors judge now. The results follow when the organizers release them.")
+        return gettext_noop("No more runs are accepted. The results follow when the organizers release them.")
+
+    @property
     def is_visitor(self) -> bool:
         """Return whether the reader has no place in the track yet."""
         return not self.teams and self.work is None
@@ -109,7 +120,8 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
     (listed,) = listed_tracks(user, Track.objects.filter(pk=track.pk))
     lead, rest = after_first_paragraph(plain_html(track.description))
     result, organizers = _result(user, Q(track=track)), _organizers(track)
-    dates = timeline(listed.track, timezone.now(), has_results=result is not None)
+    happened = _happened(listed, result)
+    dates = timeline(listed.track, timezone.now(), has_results=result is not None, happened=happened)
     others = Q(track__collection=track.collection_id) & ~Q(track=track)
     return PublicPage(
         track=track,
@@ -176,6 +188,21 @@ def _offered_qrels(result: Summary | None) -> list[Offer]:
     audiences = Download.Audience
     audience = audiences.EVERYONE if board.release == Leaderboard.Release.PUBLIC else audiences.TEAMS
     return [Offer("", description, None, audience.label, "Qrels", qrels.get_absolute_url())]
+
+
+def _happened(listed: ListedTrack, result: Summary | None) -> dict[str, datetime]:
+    """The instants at which the track was closed by hand, its judging ended, and its results were released."""
+    track, moments = listed.track, dict[str, datetime | None]()
+    if track.status == Track.Status.CLOSED:
+        if not track.is_closed_by_deadline:
+            closed = events(track.pk).filter(action="track.closed").first()
+            moments[gettext("Runs closed")] = closed.at if closed else None
+        if not track.is_judged:  # type: ignore[attr-defined]
+            main = Batch.objects.filter(pool__track=track, kind=Batch.Kind.MAIN, status=Batch.Status.CLOSED)
+            moments[gettext("Judged")] = main.aggregate(at=Max("closed_at"))["at"]
+    if result is not None:
+        moments[gettext("Results released")] = result.board.released_at
+    return {title: moment for title, moment in moments.items() if moment}
 
 
 def _organizers(track: Track) -> list[str]:

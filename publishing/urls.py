@@ -29,6 +29,7 @@ urlpatterns = [
     path("comparison/<slug:name>.<board:kind>", papers.comparison_file, name="comparison_file"),
     path("tracks/<slug:slug>/archives/", archives.archives, name="archives"),
     path("archives/<int:archive_id>/file/", archives.archive_file, name="archive_file"),
+    path("archives/<int:archive_id>/offer/", archives.offer, name="offer_archive"),
     path("archives/<int:archive_id>/delete/", archives.delete, name="delete_archive"),
     path("archives/load/", archives.load, name="load_archive"),
     path("archives/fetch/", archives.fetch, name="fetch_collection"),

@@ -6,6 +6,7 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import User
 from accounts.selectors import orcids_of
+from jobs.models import Job
 from publishing.models import Archive, LoadedArchive
 from tracks.models import Track
 
@@ -24,7 +25,8 @@ class ArchivesPage:
 
 def archives_page(track: Track) -> ArchivesPage:
     archives = track.archives.select_related("job", "created_by")
-    is_building = archives.filter(status=Archive.Status.BUILDING).exists()
+    unfinished = Q(status=Archive.Status.BUILDING) | Q(job__state__in=Job.UNFINISHED)
+    is_building = archives.filter(unfinished).exists()
     return ArchivesPage(track, archives, is_building)
 
 

@@ -21,7 +21,8 @@ from jobs.files import storage
 from publishing.archives import exchange, fetching, gathering, loading
 from publishing.errors import ArchiveRefused, LoadRefused
 from publishing.models import ARCHIVE, Archive, LoadedArchive
-from tracks.models import StoredProtocol, Track
+from tracks.downloads import services as downloads
+from tracks.models import Download, StoredProtocol, Track
 from tracks.tracks import services as track_services
 from web.pages import counted
 from web.statements import analyze
@@ -125,6 +126,23 @@ def _written(archive: Archive, file: BinaryIO, progress: jobs.Progress) -> dict[
         "qrels": len(index.qrels),
         "leaderboards": len(index.leaderboards),
     }
+
+
+def offer(*, archive: Archive, by: User) -> Download:
+    """Attach a copy of an archive to the downloads of its track. It is not released yet.
+
+    Raises:
+        DownloadRefused: It is attached already.
+    """
+    with archive.file.open() as file:
+        return downloads.attach_file(
+            track=archive.track,
+            kind=Download.Kind.OTHER,
+            file=file,
+            name=str(archive),
+            description=f"Archive of {archive.track}, {archive.created_at:%Y-%m-%d}."[:1000],
+            by=by,
+        )
 
 
 @transaction.atomic

@@ -9,6 +9,7 @@ from django.urls import reverse
 from accounts.access import (
     AuthenticatedRequest,
     creator_required,
+    organizer_action,
     organizer_form,
     organizer_page,
     organizer_required,
@@ -32,14 +33,31 @@ def archives(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     latest = track.archives.first()
     # the values of the latest archive, since they rarely change
     initial = {name: getattr(latest, name) for name in ("authors", "license", "url", "doi")} if latest else {}
-    initial = initial or {"authors": selectors.identified_authors(track)}
+    initial = initial or {
+        "authors": selectors.identified_authors(track),
+        "license": track.collection.license if track.collection else "",
+    }
     data = request.POST if request.method == "POST" else None  # all values may be empty
     form = ArchiveForm(data, instance=Archive(track=track), initial=initial)
     if request.method == "POST" and form.is_valid():
         services.request(track=track, by=request.user, **form.cleaned_data)
         return redirect("publishing:archives", track.slug)
-    page = context_of(selectors.archives_page(track)) | {"form": form}
-    return render(request, "publishing/archives/archives.html", page)
+    page = selectors.archives_page(track)
+    if request.headers.get("HX-Request") and not page.is_building:
+        # the page that waited for it: all of it changes, also the next step and the number of jobs
+        if latest is not None and latest.status == Archive.Status.READY:
+            messages.success(request, f"{latest} is ready.")
+        return HttpResponse(headers={"HX-Refresh": "true"})
+    return render(request, "publishing/archives/archives.html", context_of(page) | {"form": form})
+
+
+@organizer_action
+def offer(request: AuthenticatedRequest, archive_id: int) -> HttpResponse:
+    """Attach an archive to the downloads of its track, not released yet. Organizers only."""
+    ready = selectors.archives().filter(status=Archive.Status.READY)
+    row = services.offer(archive=get_object_or_404(ready, pk=archive_id), by=request.user)
+    messages.success(request, f"{row.name} is attached to the downloads. Release it when others may have it.")
+    return redirect("tracks:edit_download", row.track.slug, row.pk)
 
 
 @organizer_page

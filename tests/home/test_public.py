@@ -9,11 +9,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
+from assessment.batches import services as batch_services
 from participation.models import Announcement
-from tests.helpers.factories import make_deadline, make_role, make_track
+from scoring.leaderboards import services as leaderboard_services
+from tests.helpers.factories import make_collection, make_deadline, make_role, make_track
 from tests.scoring.conftest import Scene, _alone, scene, scored
 from tracks.agreements import services as agreements
 from tracks.models import Download, Milestone, Track
+from tracks.tracks import services as track_services
 
 __all__ = ["_alone", "scene", "scored"]  # fixtures
 pytestmark = pytest.mark.django_db
@@ -79,6 +82,41 @@ def test_page_leaves_out_what_the_track_does_not_have() -> None:
     for heading in ("Dates", "How to take part", "Data", "Results", "Announcements", "About this track"):
         assert f">{heading}</h2>" not in page
     assert primary(page) == []
+
+
+def test_track_that_was_closed_early_says_what_happened_and_what_comes(scored: Scene) -> None:
+    make_deadline(scored.track, closes_at=3 * DAY)
+    Milestone.objects.create(track=scored.track, title="Judging", starts_on="2136-09-01")
+    batch = scored.judged(*["high"] * 9)
+    track_services.close(track=scored.track)
+    judging = text_at(PAGE)
+    batch_services.close(batch=batch)
+    judged = text_at(PAGE)
+    board = scored.leaderboard(scored.qrels())
+    leaderboard_services.release(leaderboard=board, level="public", by=scored.organizer)
+
+    page = text_at(PAGE)
+
+    dates = [re.findall(r"<b><bdi>([^<]*)</bdi>", each) for each in (judging, judged, page)]
+    assert dates[0] == ["Runs closed", "Judging"]
+    assert dates[1] == ["Runs closed", "Judged", "Judging"]
+    assert dates[2] == ["Runs closed", "Judged", "Results released", "Judging"]
+    assert '<div class="form-text">planned</div>' in page
+    assert "Assessors judge now." in judging
+    assert "No more runs are accepted." in judged
+    assert "The results follow" not in page
+
+
+def test_documents_without_a_description_have_the_counts_of_the_collection(scene: Scene) -> None:
+    scene.track.collection = make_collection(counts={"answers": 9})
+    scene.track.save()
+    offer(scene.track, "documents.jsonl.gz", kind="collection")
+    offer(scene.track, "notes.pdf")
+
+    page = text_at(PAGE)
+
+    assert "<bdi>9 answers</bdi>" in page
+    assert "<bdi>Other files</bdi>" in page
 
 
 def test_description_is_markdown(scene: Scene) -> None:
@@ -194,6 +232,7 @@ def test_organizer_previews_the_page_of_a_draft_as_a_visitor(scored: Scene) -> N
     assert "This is what visitors see once the track is open." in page
     assert "teams.zip" not in page
     assert "For teams" not in page
+    assert "no organizer has entered one" in page
     assert ">Results</h2>" not in page
     assert Client().get(PREVIEW).status_code == 404
     assert "This is what visitors see" not in text_at(PAGE, scored.organizer)

@@ -1,15 +1,18 @@
 """The deadlines and milestones of a track in the order of time, for pages that show them as a line."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from enum import StrEnum
+from types import MappingProxyType
 
 from django.utils.translation import gettext, gettext_noop
 
 from assay.protocols.schema import RunRules
 from tracks.models import Deadline, Milestone, Track
 from web import times
+
+NOTHING: Mapping[str, datetime] = MappingProxyType({})
 
 
 class Place(StrEnum):
@@ -38,16 +41,22 @@ class Date:
     place: Place = Place.COMING
 
 
-def timeline(track: Track, now: datetime, *, has_results: bool = False) -> list[Date]:
-    """The dates of a track, earliest first. Two queries at most.
+def timeline(
+    track: Track, now: datetime, *, has_results: bool = False, happened: Mapping[str, datetime] = NOTHING
+) -> list[Date]:
+    """The dates of a track with what `happened`, earliest first. Two queries at most.
 
-    The first one that is not over comes next, unless the results are released: then nobody waits for a date.
+    The first one that is not over comes next, unless the results are released: then nobody waits for a date, and
+    those to come are plans of the organizers.
     """
     rules = track.protocol.parsed.runs
     deadlines = [each for each in track.deadlines.all() if not is_void(each, track, now)]
     dates = [*_of_deadlines(deadlines, rules), *map(_of_milestone, track.milestones.all())]
+    dates += [Date(title, f"{moment:%Y-%m-%d}", moment, moment) for title, moment in happened.items()]
     dates.sort(key=lambda date: (date.moment, date.title))
-    coming = None if has_results else next((date for date in dates if date.ends > now), None)
+    if has_results:
+        return [_placed(date, None, now, gettext("planned")) for date in dates]
+    coming = next((date for date in dates if date.ends > now), None)
     return [_placed(date, coming, now) for date in dates]
 
 
@@ -58,11 +67,11 @@ def is_void(deadline: Deadline, track: Track, now: datetime) -> bool:
     return is_early and not (phase and phase.after_closing)
 
 
-def _placed(date: Date, coming: Date | None, now: datetime) -> Date:
+def _placed(date: Date, coming: Date | None, now: datetime, note: str = "") -> Date:
     if date.ends <= now:
         return replace(date, place=Place.PAST)
     if date is not coming:
-        return date
+        return replace(date, note=date.note or note)
     left = times.time_left((date.moment - now).total_seconds()) if date.is_exact else ""
     return replace(date, place=Place.NOW, left=left)
 

@@ -9,9 +9,10 @@ from django.db.models import QuerySet
 from django.http import Http404
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.access import AnyUser, oversees
+from corpus.collections.selectors import in_words
 from jobs.models import Job
 from tracks.agreements.selectors import has_accepted
 from tracks.downloads.contents import Item, is_private, original_name, originals, sample_runs, topic_files
@@ -126,10 +127,17 @@ def offers(user: AnyUser, track: Track) -> list[Offer]:
         if kind in kinds
     ]
     attached = [
-        Offer(row.name, row.description, row.n_bytes, row.get_audience_display(), row.name, row.url)
+        Offer(row.name, _about(row, track), row.n_bytes, row.get_audience_display(), row.name, row.url)
         for row in _attached(user, track)[:SHOWN_OFFERS]
     ]
     return [*made, *attached] if attached or track.topics.exists() else []
+
+
+def _about(row: Download, track: Track) -> str:
+    """The description of an attached part; without one, what the collection has, or its kind."""
+    if row.kind == Download.Kind.COLLECTION and track.collection is not None:
+        return row.description or ", ".join(in_words(track.collection.counts))
+    return row.description or gettext(row.get_kind_display())
 
 
 def item_named(user: AnyUser, track: Track, name: str) -> Item | None:
