@@ -103,6 +103,7 @@ MATRIX = """
 account                                 L000000000
 publishing:archives                       L333330043
 publishing:delete_archive                         L333330343
+publishing:offer_archive                          5555555555
 publishing:archive_file                           L333330043
 publishing:load_archive                           L333330300
 publishing:fetch_collection                       L333330300
@@ -370,6 +371,7 @@ tracks:candidate                        L333330043
 tracks:candidate_sample                 L444440044
 tracks:candidates                       L333330043
 tracks:close_track                      L333330343
+tracks:skip                             5555555555
 tracks:decide                           L444440344
 tracks:import_candidates                L333330343
 tracks:accept_leaks                     5555555555

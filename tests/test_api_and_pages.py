@@ -246,6 +246,8 @@ participation:start_session: a person holds a session in a browser
 participation:end_session: a person holds a session in a browser
 participation:practice_session: a person holds a session in a browser
 tracks:edit_site_page: a text about the site, which its administrator writes once
+tracks:skip: the API names no next step that a program could skip
+publishing:offer_archive: a program attaches the archive as it attaches other files
 pooling:read_start: it fills fields of the form; a program knows the tag that it sends
 """
 
