@@ -138,7 +138,7 @@ def offer(*, archive: Archive, by: User) -> Download:
         return downloads.attach_file(
             track=archive.track,
             kind=Download.Kind.OTHER,
-            file=file,
+            file=cast("BinaryIO", file),
             name=str(archive),
             description=f"Archive of {archive.track}, {archive.created_at:%Y-%m-%d}."[:1000],
             by=by,
