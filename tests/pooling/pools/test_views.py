@@ -149,6 +149,15 @@ def test_link_of_the_preview_fills_in_the_form(scene: Scene, organizer: Client) 
     assert text.index('name="depth_primary"') < text.index('name="seed"')
 
 
+def test_form_proposes_the_same_seed_when_it_is_loaded_again(scene: Scene, organizer: Client) -> None:
+    first, second = (
+        re.findall(r'name="seed" value="(\d+)"', page(organizer, "new_pool", scene.track.slug))
+        for _ in range(2)
+    )
+
+    assert first == second != []
+
+
 @pytest.mark.parametrize(
     ("value", "words"), [("false", "The protocol states"), ("true", "The usual depth is")]
 )
