@@ -3,25 +3,23 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import Count, Exists, F, JSONField, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, JSONField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.urls import reverse
 
 from assessment.batches.other_batches import SETTLED_IN_TRACK
 from assessment.batches.progress import (
     BatchProgress,
-    Median,
+    Rates,
     progress_from,
-    rates_from,
-    timed,
+    rates_of_track,
     track_progress,
-    with_means,
 )
 from assessment.models import Batch, BatchEntry, Judgment, TopicAssignment
 from assessment.nuggets.selectors import nugget_counts
 from pooling.checklist import pools_of
 from pooling.models import Pool, PoolEntry
-from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, n_of, named, numbers, points
+from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, named, numbers, points
 from tracks.models import Topic
 from web.pages import counted, hours
 
@@ -43,10 +41,9 @@ CHANGES_QRELS = Q(batch__kind__in=(Batch.Kind.MAIN, Batch.Kind.ADJUDICATION)) & 
 
 @numbers
 def _numbers() -> dict[str, Any]:
-    judged = Judgment.objects.filter(OF_PEOPLE, is_current=True)
-    newest = judged.filter(CHANGES_QRELS, track=OuterRef("pk")).order_by("-created_at")
+    judged = Judgment.objects.filter(CHANGES_QRELS, is_current=True, track=OuterRef("pk"))
+    newest = judged.order_by("-created_at")
     return {
-        "n_judged": n_of(judged),
         "judged_at": Subquery(newest.values("created_at")[:1]),
         "settled": RawSQL(SETTLED_IN_TRACK, [], output_field=JSONField()),  # noqa: S611 - of constants
     }
@@ -71,9 +68,11 @@ def assignments_of(track: Any) -> QuerySet[TopicAssignment]:
 
 @listed
 def _judged(track: Any) -> QuerySet[Any, Any]:
-    """The number of judgments in open batches, by batch, topic and assessor."""
-    judgments = Judgment.objects.filter(UNDER_WAY, track=track, is_current=True).order_by()
-    return judgments.values("batch", "topic", "assessor").annotate(n=Count("task", distinct=True))
+    """The numbers of judged units and of judgments of people, by batch, topic and assessor."""
+    of_people = Batch.objects.exclude(kind=Batch.Kind.MACHINE).filter(pool__track=OuterRef(track))
+    judgments = Judgment.objects.filter(batch__in=of_people.values("pk"), is_current=True).order_by()
+    units = judgments.values("batch", "topic", "assessor").annotate(n=Count("task", distinct=True))
+    return units.annotate(n_judgments=Count("*"))
 
 
 @listed
@@ -93,12 +92,9 @@ def _selected(track: Any) -> QuerySet[Any, Any]:
     return selected.order_by().values("batch", "entry__topic").annotate(n=Count("pk"))
 
 
-@listed
-def _means(track: Any) -> QuerySet[Any, Any]:
-    """The mean seconds of each assessor, if people judge."""
-    opened = Batch.objects.filter(pool__track=OuterRef(track), status=Batch.Status.OPEN)
-    median = timed().filter(track=OuterRef(track)).values("track").annotate(median=Median("seconds"))
-    return with_means(timed().filter(Exists(opened), track=track), Subquery(median.values("median")))
+def n_judged(campaign: Campaign) -> int:
+    """The number of current judgments of people."""
+    return sum(row["n_judgments"] for row in campaign.rows(_judged))
 
 
 def progress_of(campaign: Campaign) -> dict[int, BatchProgress]:
@@ -120,6 +116,11 @@ def progress_of(campaign: Campaign) -> dict[int, BatchProgress]:
     sizes |= {(row["batch"], row["entry__topic"]): row["n"] for row in campaign.rows(_selected)}
     settled = {int(pk): n for pk, n in campaign.numbers["settled"].items()}
     return progress_from(batches, campaign.rows(assignments_of), campaign.rows(_judged), sizes, settled)
+
+
+def _rates(campaign: Campaign) -> Rates | None:
+    """The speed of the assessors. Its own query, because it may be kept for a minute."""
+    return rates_of_track(campaign.track.pk)
 
 
 def progress_of_all(campaign: Campaign) -> list[BatchProgress]:
@@ -151,7 +152,7 @@ def nuggets(campaign: Campaign) -> Iterator[Point]:
 @points(Phase.JUDGING, 10)
 def judging(campaign: Campaign) -> Iterator[Point]:
     """A point for each kind of batch, and one for the agreement."""
-    batches, n = campaign.rows(batches_of), campaign.numbers["n_judged"]
+    batches, n = campaign.rows(batches_of), n_judged(campaign)
     for kind, label in KINDS.items():
         point = _batches(campaign, kind, [batch for batch in batches if batch.kind == kind])
         yield point._replace(label=label)
@@ -273,7 +274,7 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
     # The sentence is that of all open batches, whatever their kind: the next step names it once
     under_way = [each for each in progress.values() if each.batch.status == Batch.Status.OPEN]
     judged, total = sum(each.judged for each in under_way), sum(each.total for each in under_way)
-    rates = rates_from(campaign.rows(_means))
+    rates = campaign.once(_rates)
     left = sum(each.total_hours(rates) for each in under_way)
     time_left = f", about {hours(left)}" if left else ""
     by_batch = [f"{each.batch} {each.judged:,} of {each.total:,}" for each in reversed(under_way)]

@@ -8,7 +8,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 from django.urls import reverse
 
-from assessment.checklist import CHANGES_QRELS, batches_of, is_judging
+from assessment.checklist import CHANGES_QRELS, batches_of, is_judging, n_judged
 from assessment.models import Batch, Judgment
 from pooling.checklist import closing_of, deadlines_of, runs_of
 from scoring.leaderboards.releases import missing_runs, reasons_to_wait
@@ -96,7 +96,7 @@ def qrels(campaign: Campaign) -> Iterator[Point]:
     if not (campaign.protocol.judging.has_grades or campaign.protocol.qrels.sets):
         return
     newest, problems = next(iter(campaign.rows(qrels_of)), None), []
-    n_judged, judged_at = campaign.numbers["n_judged"], campaign.numbers["judged_at"]
+    judged_at = campaign.numbers["judged_at"]
     is_known = campaign.protocol.pool.strategy == "known-item"
     freeze = campaign.address("scoring:freeze")
     scored = campaign.protocol.runs.scored_keys
@@ -115,7 +115,7 @@ def qrels(campaign: Campaign) -> Iterator[Point]:
         tuple(problems),
         action=action,
         detail="No batch is open. Qrels are the judgments that runs are scored against.",
-        is_possible=is_known or (n_judged > 0 and not is_judging(campaign)),
+        is_possible=is_known or (n_judged(campaign) > 0 and not is_judging(campaign)),
     )
 
 

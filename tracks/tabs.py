@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.urls import ResolverMatch, reverse
+from django.urls import ResolverMatch
 
 from accounts.access import AnyUser
 from tracks.assessors.selectors import is_assessor
-from tracks.checklist.points import Campaign, numbers
+from tracks.checklist.points import Campaign, address_in, numbers
 from tracks.models import Track
 
 MOST_TABS = 6
@@ -82,7 +82,7 @@ class Page(NamedTuple):
     is_for: Callable[[Visitor], bool] = lambda visitor: True
 
     def address_in(self, track: Track) -> str:
-        return self.address(track) if self.address else reverse(self.view, args=[track.slug])
+        return self.address(track) if self.address else address_in(self.view, track.slug)
 
 
 class Item(NamedTuple):

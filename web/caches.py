@@ -101,6 +101,19 @@ def remembered(key: Sequence[object], stamp: Callable[[], str], compute: Callabl
     return value
 
 
+def kept_for_a_minute(
+    key: Sequence[object], compute: Callable[[], Any], is_worth_it: Callable[[Any], bool]
+) -> Any:
+    """A JSON value that readers may get a minute late. It is kept only if it is worth it, such as one of many rows."""
+    name = f"minute:{sha256_of(json.dumps([*key, _START]).encode())}"
+    value = cache.get(name)
+    if value is None:
+        value = compute()
+        if is_worth_it(value):
+            cache.set(name, value, 60)
+    return value
+
+
 class CacheAway(Exception):
     """Nothing can count attempts now."""
 

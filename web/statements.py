@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Model
+from django.db.models import DateTimeField, Model
 from django.db.models.base import ModelState
 from psycopg2 import sql
 
@@ -126,10 +126,22 @@ class Table(Generic[M]):
         values = list(row[: len(self.fields)])
         for place, convert in self._converters:
             values[place] = convert(values[place], None, connection)
+        return self._instance(zip(self.names, values, strict=True))
+
+    def read_all(self, rows: Iterable[dict[str, Any]]) -> list[M]:
+        """The objects of rows that came as JSON, by the names of the columns. Further values become attributes."""
+        instances = [self._instance(row) for row in rows]
+        for field in self.fields:
+            if isinstance(field, DateTimeField):
+                for instance in instances:
+                    vars(instance)[field.attname] = field.to_python(vars(instance)[field.attname])
+        return instances
+
+    def _instance(self, values: Any) -> M:
         instance = self.model.__new__(self.model)  # `from_db` would assign each field, and send two signals
         instance._state = ModelState()
         instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
-        instance.__dict__.update(zip(self.names, values, strict=True))
+        instance.__dict__.update(values)
         return instance
 
     def insert(self, instance: M) -> M:

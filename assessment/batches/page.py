@@ -11,7 +11,7 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Valu
 from accounts.models import User
 from assay.protocols.questions import NONE_OF_THEM, asked, questions_for
 from assay.protocols.schema import Grade, JudgingRules
-from assessment.batches.progress import BatchProgress, Median, Rates, Share, progress_of, rates_of
+from assessment.batches.progress import BatchProgress, Rates, Share, progress_of, rates_of, with_times
 from assessment.batches.selectors import pooled_topics
 from assessment.models import Batch, Judgment, JudgmentImport, Task
 from pooling.pools.entries import ShownDocument, shown_documents
@@ -107,7 +107,7 @@ class BatchPage:
 
 def batch_page(batch: Batch) -> BatchPage:
     """The progress by assessor and topic, the number of judgments by choice, and what needs attention."""
-    progress, rules = progress_of(batch), batch.pool.protocol.parsed.judging
+    [progress], rules = with_times([progress_of(batch)]), batch.pool.protocol.parsed.judging
     rates = rates_of([batch]).get(batch.pk)
     hours = progress.hours_left(rates)
     by_assessor = _by_assessor(progress, hours)
@@ -151,12 +151,6 @@ def batch_page(batch: Batch) -> BatchPage:
 
 
 def _by_assessor(progress: BatchProgress, hours: Mapping[User, float]) -> list[ByAssessor]:
-    medians = dict(
-        Judgment.objects.filter(batch=progress.batch, is_current=True)
-        .order_by()
-        .values_list("assessor")
-        .annotate(median=Median("seconds"))
-    )
     shares_by_assessor: dict[User, list[Share]] = {}
     for share in progress.shares:
         shares_by_assessor.setdefault(share.assignment.assessor, []).append(share)
@@ -166,7 +160,7 @@ def _by_assessor(progress: BatchProgress, hours: Mapping[User, float]) -> list[B
             n_topics=sum(not share.assignment.is_withdrawn for share in shares),
             judged=sum(share.judged for share in shares),
             total=sum(share.total for share in shares),
-            median_seconds=medians.get(assessor.pk),
+            median_seconds=progress.medians.get(assessor.pk),
             last_at=max((share.last_at for share in shares if share.last_at), default=None),
             hours_left=hours.get(assessor),
         )

@@ -6,22 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import (
-    Aggregate,
-    Avg,
-    Case,
-    Count,
-    Expression,
-    F,
-    FloatField,
-    Max,
-    Q,
-    QuerySet,
-    Subquery,
-    Value,
-    When,
-)
-from django.db.models.functions import Cast, Least
+from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
@@ -29,24 +14,43 @@ from assessment.batches.other_batches import COUNTING, settled_by_plan, settled_
 from assessment.batches.selectors import batches_for_organizer, sizes_by_topic
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from tracks.models import Track
+from web.caches import kept_for_a_minute
+from web.statements import Statement
 
 MOST_MEDIANS = 5  # a judgment counts as at most so many medians: people leave pages open
 LEAST_TIMED = 20  # units whose time is known, before they are a speed
 SECONDS_PER_HOUR = 3600
+MANY = 10_000  # judgments whose times are measured once a minute
 
-
-class Median(Aggregate):
-    """The middle value, as PostgreSQL computes it."""
-
-    name = "Median"
-    function = "PERCENTILE_CONT"
-    template = "%(function)s(0.5) WITHIN GROUP (ORDER BY %(expressions)s)"
-    output_field = FloatField()
+# The current judgments of people, and their hidden checks: without these, the limit would reveal them on the desk
+_MEANS = Statement(f"""
+WITH timed AS (
+    SELECT judgment.track_id, judgment.assessor_id, judgment.seconds
+    FROM assessment_judgment judgment JOIN assessment_batch batch ON batch.id = judgment.batch_id
+    WHERE judgment.track_id = ANY(%(tracks)s) AND (judgment.is_current OR judgment.is_check)
+        AND judgment.seconds IS NOT NULL AND batch.kind <> 'machine'
+), median AS (
+    SELECT track_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS seconds FROM timed GROUP BY track_id
+)
+SELECT track_id, timed.assessor_id, count(*), avg(least(timed.seconds, {MOST_MEDIANS} * median.seconds))
+FROM timed JOIN median USING (track_id) GROUP BY track_id, timed.assessor_id
+""")  # noqa: S608 - of constants
+# Of each batch, of its assessors, and of their topics
+_TIMES = Statement("""
+SELECT batch_id, topic_id, assessor_id, count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds),
+    max(created_at)::text
+FROM assessment_judgment
+WHERE batch_id = ANY(%(batches)s) AND is_current
+GROUP BY GROUPING SETS ((batch_id), (batch_id, assessor_id), (batch_id, topic_id, assessor_id))
+""")
 
 
 @dataclass
 class Share:
-    """One assessor's part of one topic of a batch: how many entries they have judged, of how many."""
+    """One assessor's part of one topic of a batch: how many entries they have judged, of how many.
+
+    Only `with_times` sets the median and the time of the latest judgment.
+    """
 
     assignment: TopicAssignment
     judged: int = 0
@@ -79,43 +83,34 @@ def rates_of(batches: Collection[Batch]) -> dict[int, Rates]:
     """The rates for each batch, by its id; none for batches of machines, and before `LEAST_TIMED` units are timed.
 
     A track has the same rates on every page. They are of people's current judgments, and of their hidden checks; long
-    ones count as five medians. Two queries for any number of batches and tracks.
+    ones count as five medians. One query for any number of batches and tracks. Those of many judgments may be a minute
+    old.
     """
     judged = [batch for batch in batches if batch.kind != Batch.Kind.MACHINE]
-    tracks = {batch.pool.track_id for batch in judged}
-    medians = dict(timed().filter(track__in=tracks).values_list("track").annotate(median=Median("seconds")))
-    if not medians:
+    of_tracks = _rates({batch.pool.track_id for batch in judged})
+    return {batch.pk: of_tracks[batch.pool.track_id] for batch in judged if batch.pool.track_id in of_tracks}
+
+
+def rates_of_track(track_id: int) -> Rates | None:
+    """The rates for the batches of a track."""
+    return _rates({track_id}).get(track_id)
+
+
+def _rates(tracks: Collection[int]) -> dict[int, Rates]:
+    if not tracks:
         return {}
-    most = [When(track=pk, then=Value(median)) for pk, median in medians.items()]
-    means = with_means(timed().filter(track__in=medians), Case(*most, output_field=FloatField()))
-    of_tracks = {pk: rates_from([row for row in means if row["track"] == pk]) for pk in medians}
-    rates = {batch.pk: of_tracks.get(batch.pool.track_id) for batch in judged}
-    return {pk: of_track for pk, of_track in rates.items() if of_track}
-
-
-def timed() -> QuerySet[Judgment]:
-    """The judgments of people whose time is known."""
-    counted = Q(is_current=True) | Q(
-        is_check=True
-    )  # without the checks, the limit would reveal them on the desk
-    timed = Judgment.objects.filter(counted, seconds__isnull=False).order_by()
-    return timed.exclude(batch__kind=Batch.Kind.MACHINE)
-
-
-def with_means(timed: QuerySet[Judgment], median: Expression | Subquery) -> QuerySet[Any, Any]:
-    """The number of timed judgments and their mean seconds, by track and assessor; `median` is that of the track."""
-    mean = Avg(Least(Cast(F("seconds"), FloatField()), MOST_MEDIANS * median))
-    return timed.values("track", "assessor").annotate(n=Count("pk"), mean=mean)
-
-
-def rates_from(means: Iterable[Mapping[str, Any]]) -> Rates | None:
-    """The rates of a track by the means of its assessors; None before `LEAST_TIMED` units are timed."""
-    means = list(means)
-    n = sum(row["n"] for row in means)
-    if n < LEAST_TIMED:
-        return None
-    by_assessor = {row["assessor"]: row["mean"] for row in means if row["n"] >= LEAST_TIMED}
-    return Rates(by_assessor, sum(row["n"] * row["mean"] for row in means) / n)
+    asked = sorted(tracks)
+    rows = kept_for_a_minute(
+        ["means", *asked], lambda: _MEANS.rows(tracks=asked), lambda rows: sum(n for *_, n, _ in rows) >= MANY
+    )
+    rates = {}
+    for track in asked:
+        means = [(assessor, n, mean) for of_track, assessor, n, mean in rows if of_track == track]
+        n_timed = sum(n for _, n, _ in means)
+        if n_timed >= LEAST_TIMED:
+            by_assessor = {assessor: mean for assessor, n, mean in means if n >= LEAST_TIMED}
+            rates[track] = Rates(by_assessor, sum(n * mean for _, n, mean in means) / n_timed)
+    return rates
 
 
 @dataclass
@@ -133,6 +128,7 @@ class BatchProgress:
     untaken: dict[int, int] = field(default_factory=dict)
     elsewhere: set[int] = field(default_factory=set)  # topics that somebody has in another batch of the pool
     median_seconds: float | None = None
+    medians: dict[int, float | None] = field(default_factory=dict)  # of seconds, by assessor
 
     @property
     def judged(self) -> int:
@@ -196,6 +192,31 @@ def progress_of_each(batches: Collection[Batch] | QuerySet[Batch]) -> dict[int, 
     return {each.batch.pk: each for each in progress}
 
 
+def with_times(progress: list[BatchProgress]) -> list[BatchProgress]:
+    """Progress with medians and latest judgments. Those of many judgments may be a minute old. One query."""
+    asked = sorted(each.batch.pk for each in progress)
+    rows = kept_for_a_minute(
+        ["times", *asked],
+        lambda: _TIMES.rows(batches=asked),
+        lambda rows: sum(row[3] for row in rows) >= MANY,
+    )
+    times = {(batch, topic, assessor): (median, last) for batch, topic, assessor, _, median, last in rows}
+    for each in progress:
+        pk = each.batch.pk
+        each.median_seconds = times.get((pk, None, None), (None,))[0]
+        each.medians = {
+            assessor: median
+            for (batch, topic, assessor), (median, _) in times.items()
+            if (batch, topic) == (pk, None) and assessor is not None
+        }
+        for share in each.shares:
+            key = pk, share.assignment.topic_id, share.assignment.assessor_id
+            if key in times:
+                share.median_seconds, last = times[key]
+                share.last_at = datetime.fromisoformat(last)
+    return progress
+
+
 def planned_progress(progress: BatchProgress, assignments: Sequence[TopicAssignment]) -> BatchProgress:
     """The progress of a batch as it would be with other assignments, each with an id of its own."""
     batch, before = progress.batch, {_key_of(share.assignment): share for share in progress.shares}
@@ -219,8 +240,7 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
     batches_by_id = {batch.pk: batch for batch in batches}
     # Each assignment with the current judgments made for it
     judgments = Judgment.objects.filter(batch__in=batches_by_id, is_current=True).order_by()
-    measured = {"n": Count("task", distinct=True), "median": Median("seconds"), "last": Max("created_at")}
-    judged = judgments.values("batch", "topic", "assessor").annotate(**measured)
+    judged = judgments.values("batch", "topic", "assessor").annotate(n=Count("task", distinct=True))
     # Also those of other main batches of the same pools
     pools = {batch.pool_id for batch in batches_by_id.values() if batch.kind == Batch.Kind.MAIN}
     of_pools = Q(batch__kind=Batch.Kind.MAIN, batch__pool__in=pools, is_withdrawn=False)
@@ -239,10 +259,8 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
     settled = {pk: len(entries) for pk, entries in settled_entries(ids).items()}
     in_order = assignments.order_by("topic", "seat", "is_withdrawn", "assessor__username")
     progress = progress_from(batches_by_id, in_order, judged, sizes, settled)
-    for batch_id, median in judgments.values_list("batch").annotate(median=Median("seconds")):
-        progress[batch_id].median_seconds = median
-    done = (Task.Status.SUBMITTED, Task.Status.SKIPPED)
-    tasks = Task.objects.filter(batch__in=progress).exclude(status__in=done).order_by()
+    unfinished = (Task.Status.ACCEPTED, Task.Status.EXPIRED)
+    tasks = Task.objects.filter(batch__in=progress, status__in=unfinished).order_by()
     overdue = Q(status=Task.Status.EXPIRED) | Q(expires_at__lte=timezone.now())
     counts = tasks.values_list("batch").annotate(
         n_open=Count("pk", filter=~overdue), n_overdue=Count("pk", filter=overdue)
@@ -263,12 +281,12 @@ def progress_from(
 
     Args:
         assignments: those of the batches, and of other main batches of their pools; each with its `pool`, in order.
-        judged: the number `n` of current judgments, by batch, topic and assessor; `median` and `last` if needed.
+        judged: the number `n` of units with a current judgment, by batch, topic and assessor.
         sizes: the number of entries, by batch and topic.
         settled: the number of entries that other batches have settled, by assignment.
     """
     progress = {pk: BatchProgress(batch) for pk, batch in batches.items()}
-    rows = {(row["batch"], row["topic"], row["assessor"]): row for row in judged}
+    n_judged = {(row["batch"], row["topic"], row["assessor"]): row["n"] for row in judged}
     for assignment in assignments:
         for other in progress.values():
             is_other = other.batch.pk != assignment.batch_id and other.batch.pool_id == assignment.pool  # type: ignore[attr-defined]
@@ -276,11 +294,8 @@ def progress_from(
                 other.elsewhere.add(assignment.topic_id)
         if assignment.batch_id not in progress:
             continue
-        share = Share(assignment)
-        row = rows.get((assignment.batch_id, assignment.topic_id, assignment.assessor_id))
-        if row is not None:
-            share.judged, share.median_seconds, share.last_at = row["n"], row.get("median"), row.get("last")
-        progress[assignment.batch_id].shares.append(share)
+        key = assignment.batch_id, assignment.topic_id, assignment.assessor_id
+        progress[assignment.batch_id].shares.append(Share(assignment, n_judged.get(key, 0)))
     for batch_progress in progress.values():
         _set_totals(batch_progress, sizes, settled)
     return progress

@@ -198,7 +198,7 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
     ids = [each.batch.pk for each in current.batches]
     # All current judgments, in one query. The times of a unit are on the judgment of its first member.
     judgments = Judgment.objects.filter(batch__in=ids, is_current=True).order_by()
-    rows = judgments.values_list("assessor__username", "topic__code", "choice", "grade").annotate(
+    rows = judgments.values_list("assessor", "topic", "choice", "grade").annotate(
         n=Count("pk"), seconds=ArrayAgg("seconds", filter=Q(seconds__isnull=False)), last_at=Max("created_at")
     )
     groups = [_Group(*row) for row in rows]
@@ -263,8 +263,8 @@ def _plot(track: Track, across: str, values: Sequence[tuple[str, int]]) -> plots
 class _Group(NamedTuple):
     """The current judgments of an assessor for a topic with one choice."""
 
-    assessor: str
-    topic: str
+    assessor_id: int
+    topic_id: int
     choice: str
     grade: int | None
     n: int
@@ -297,9 +297,15 @@ def _assessor_rows(
 
     by_name: defaultdict[str, list[_Group]] = defaultdict(list)
     chosen: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    names = {
+        share.assignment.assessor_id: named(share.assignment.assessor.username)
+        for batch in current.batches
+        for share in batch.shares
+    }
     for group in groups:
-        by_name[named(group.assessor)].append(group)
-        chosen[named(group.assessor)][group.choice] += group.n
+        if name := names.get(group.assessor_id):
+            by_name[name].append(group)
+            chosen[name][group.choice] += group.n
     work: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     hours: defaultdict[str, float] = defaultdict(float)
     for batch in current.batches:
@@ -331,40 +337,42 @@ def _people(names: Collection[str], guests: frozenset[str]) -> list[str]:
 
 
 def _topic_rows(current: BoardScope, groups: Iterable[_Group], track: Track) -> list[TopicRow]:
-    by_code: defaultdict[str, list[_Group]] = defaultdict(list)
+    by_topic: defaultdict[int, list[_Group]] = defaultdict(list)
     for group in groups:
-        by_code[group.topic].append(group)
+        by_topic[group.topic_id].append(group)
     # Units with a relevant member, once for each of their judges
     relevant = Judgment.objects.filter(
         batch__in=[each.batch.pk for each in current.batches],
         is_current=True,
         grade__gte=track.protocol.parsed.agreement.binary_from,
     )
-    n_of_topics = relevant.order_by().values_list("topic__code").annotate(n=Count("task", distinct=True))
-    n_relevant: dict[str, int] = dict(n_of_topics)
-    work: dict[str, list[int]] = {}
-    names: defaultdict[str, set[str]] = defaultdict(set)
+    n_of_topics = relevant.order_by().values_list("topic").annotate(n=Count("task", distinct=True))
+    n_relevant: dict[int, int] = dict(n_of_topics)
+    work: dict[int, list[int]] = {}
+    codes: dict[int, str] = {}
+    names: defaultdict[int, set[str]] = defaultdict(set)
     guests = _guests(current)
     for batch in current.batches:
         for share in batch.shares:
-            code = share.assignment.topic.code
-            counts = work.setdefault(code, [0, 0])
+            topic_id = share.assignment.topic_id
+            codes[topic_id] = share.assignment.topic.code
+            counts = work.setdefault(topic_id, [0, 0])
             counts[0] += share.judged
             counts[1] += share.total
             if not share.assignment.is_withdrawn:
-                names[code].add(share.assignment.assessor.username)
+                names[topic_id].add(share.assignment.assessor.username)
     return [
         TopicRow(
-            code=code,
-            assessors=sorted(names[code]),
-            people=_people(names[code], guests),
+            code=codes[pk],
+            assessors=sorted(names[pk]),
+            people=_people(names[pk], guests),
             judged=judged,
             total=total,
-            times=Times.of(_seconds(by_code[code])),
-            n_relevant=n_relevant.get(code, 0),
-            n_without_grade=sum(group.n for group in by_code[code] if group.grade is None),
+            times=Times.of(_seconds(by_topic[pk])),
+            n_relevant=n_relevant.get(pk, 0),
+            n_without_grade=sum(group.n for group in by_topic[pk] if group.grade is None),
         )
-        for code, (judged, total) in sorted(work.items(), key=lambda item: natural(item[0]))
+        for pk, (judged, total) in sorted(work.items(), key=lambda item: natural(codes[item[0]]))
     ]
 
 

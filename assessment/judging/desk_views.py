@@ -15,7 +15,7 @@ from accounts.access import (
     organizer_required,
     user_page,
 )
-from assessment.batches.progress import track_progress
+from assessment.batches.progress import track_progress, with_times
 from assessment.batches.selectors import batches_for, batches_of, batches_to_join, pools_to_plan
 from assessment.judging import selectors
 from assessment.judging.forms import ExampleForm, KeysForm
@@ -107,7 +107,7 @@ def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = track_or_404(request.user, slug)
     if request.user.oversees(track.pk):
         pools = pools_to_plan().filter(track=track)
-        context = {"track": track, "batches": track_progress(track), "pools": pools}
+        context = {"track": track, "batches": with_times(track_progress(track)), "pools": pools}
         return render(request, "assessment/batches/judging.html", context)
     if not is_assessor(request.user, track):
         raise PermissionDenied

@@ -10,19 +10,29 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from django.db.models import Avg, Count, Q, QuerySet, Sum
+from django.db.models import Aggregate, Avg, Count, FloatField, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 from django.utils.translation import gettext
 
 from accounts.models import User
 from assay import plots
 from assay.protocols.schema import JudgingRules
-from assessment.batches.progress import Median
 from assessment.batches.selectors import batches_of
 from assessment.judgments.selectors import COUNTED_FOR_ASSESSORS
 from assessment.models import Batch, Judgment, Task
 
 SHOWN_DAYS = 30
+
+
+class Median(Aggregate):
+    """The middle value, as PostgreSQL computes it."""
+
+    name = "Median"
+    function = "PERCENTILE_CONT"
+    template = "%(function)s(0.5) WITHIN GROUP (ORDER BY %(expressions)s)"
+    output_field = FloatField()
+
+
 TIMES = {"judged": Count("pk"), "mean": Avg("seconds"), "median": Median("seconds"), "total": Sum("seconds")}
 
 

@@ -24,8 +24,8 @@ class Judgment(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     task = models.ForeignKey(Task, models.PROTECT, related_name="judgments")
-    batch = models.ForeignKey(Batch, models.PROTECT, related_name="judgments")
-    track = models.ForeignKey(Track, models.PROTECT, related_name="judgments")
+    batch = models.ForeignKey(Batch, models.PROTECT, db_index=False, related_name="judgments")
+    track = models.ForeignKey(Track, models.PROTECT, db_index=False, related_name="judgments")
     topic = models.ForeignKey(Topic, models.PROTECT, related_name="judgments")
     docno = models.TextField(db_collation="C")
     assessor = models.ForeignKey(User, models.PROTECT, related_name="judgments")
@@ -77,6 +77,10 @@ class Judgment(models.Model):
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["assessor", "batch", "id"], name="judgment_own"),
+            models.Index(
+                fields=["batch", "topic", "assessor", "is_current", "task"], name="judgment_progress"
+            ),
+            models.Index(fields=["track", "created_at"], name="judgment_newest"),
             models.Index(fields=["topic", "docno"], condition=Q(is_current=True), name="judgment_unit"),
         ]
         constraints = [

@@ -69,7 +69,9 @@ class Task(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["expires_at"], condition=Q(status="accepted"), name="task_overdue"),
+            models.Index(
+                fields=["expires_at"], condition=Q(status__in=["accepted", "expired"]), name="task_unfinished"
+            ),
             models.Index(
                 fields=["batch", "skipped_at"], condition=Q(skipped_at__isnull=False), name="task_skipped"
             ),

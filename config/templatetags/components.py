@@ -1,7 +1,7 @@
 """Tags for the components that pages share: tables, empty pages, downloads. Others are included by their path."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -63,6 +63,7 @@ def menu(content: str, label: str, symbol: str = "") -> SafeString:
 
 
 @register.simple_tag
+@cache
 def icon(name: str) -> SafeString:
     """An icon next to words, one of `server.assets.ICONS`: `{% icon "download" %}`. Screen readers skip it."""
     return format_html(

@@ -1,10 +1,12 @@
 """The people of a track: roles, invitations, agreement, and when they were last there; and the members of a team."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.conf import settings
+from django.core.paginator import Page
 from django.urls import reverse
 
 from accounts.models import User
@@ -16,7 +18,7 @@ from tracks.agreements.selectors import acceptances_of
 from tracks.models import AgreementAcceptance, Assessor, Organizer, Track
 from tracks.tracks.selectors import says_if_ready
 from web.confirmation import Check
-from web.pages import counted
+from web.pages import counted, page_of
 
 NAMED = 5  # people in a sentence
 
@@ -52,6 +54,12 @@ class Person:
         return "Assessors" if self.assessor is not None else "Members of teams"
 
     @property
+    def text(self) -> str:
+        """The words that a search reads."""
+        user, teams = self.user, [membership.team.name for membership in self.memberships]
+        return " ".join([user.username, user.get_full_name(), user.email, *teams]).casefold()
+
+    @property
     def has_password(self) -> bool:
         return self.user.has_usable_password()
 
@@ -66,8 +74,9 @@ class PeoplePage:
     """Everyone with a role in a track, its teams, and what is open."""
 
     track: Track
-    people: list[Person]
-    by_role: list[tuple[str, list[Person]]]
+    people: Page[Person]  # by role, then by user name
+    n_of_role: dict[str, int]
+    search: str
     teams: list[Team]
     requests: list[OpenRequest]
     links: list[SharedLink]
@@ -76,18 +85,26 @@ class PeoplePage:
     tab: str = "people"
 
 
-def people_page(track: Track, site: str, user: User) -> PeoplePage:
-    """The page for a user; chairs see no links, which let somebody in. Seven queries."""
+def people_page(
+    track: Track, site: str, user: User, *, search: str = "", number: str | None = None
+) -> PeoplePage:
+    """The page for a user; chairs see no links, which let somebody in. Seven queries.
+
+    `search` are words in names, e-mail addresses and teams, `number` is that of a hundred people.
+    """
     may_change = user.is_administrator or user.organizes(track.pk)
     links = shared_links(invitations_of(track), site) if may_change else []
     first_logins = {link.invitation.user_id: link for link in links}
-    people = people_of(track)
-    for person in people:
+    people = sorted(people_of(track), key=lambda person: ROLES.index(person.role))
+    words = search.casefold().split()
+    shown = page_of([person for person in people if all(word in person.text for word in words)], number)
+    for person in shown:
         person.invitation = first_logins.get(person.user.pk)
     return PeoplePage(
         track=track,
-        people=people,
-        by_role=[(role, own) for role in ROLES if (own := [each for each in people if each.role == role])],
+        people=shown,
+        n_of_role=dict(Counter(person.role for person in people)),
+        search=search,
         teams=list(track.teams.order_by("name")),
         requests=open_requests_with_teams(track),
         links=links,

@@ -74,7 +74,8 @@ def _page(
     form: RoleInvitationForm | None = None,
     organizer_form: OrganizerForm | None = None,
 ) -> HttpResponse:
-    page = selectors.people_page(track, site_of(request), request.user)
+    search, number = request.GET.get("q", ""), request.GET.get("page")
+    page = selectors.people_page(track, site_of(request), request.user, search=search, number=number)
     groups = GroupsForm(track=track) if track.protocol.parsed.judging.groups else None
     forms = {
         "form": form or RoleInvitationForm(track=track),

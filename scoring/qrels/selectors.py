@@ -19,7 +19,7 @@ from assay.protocols.schema import Grade, Protocol, QrelsRules, QuestionChoice
 from assay.tables import natural
 from assessment.judgments.stamps import while_unchanged
 from assessment.models import Batch, Judgment, Task
-from pooling.models import Pool, Run
+from pooling.models import Pool, PoolEntry, Run
 from pooling.pools.selectors import chain
 from scoring.errors import QrelsRefused
 from scoring.models import Leaderboard, Qrels, QrelsEntry
@@ -34,10 +34,13 @@ SHORT_NAMED = 20  # units with too few judgments
 
 def qrels_for(user: AnyUser) -> QuerySet[Qrels]:
     """Versions of qrels that the user may see."""
-    versions = Qrels.objects.select_related("track__protocol", "protocol", "pool", "created_by")
-    versions = versions.defer("pool__statistics")
     shown = leaderboards_for(user).order_by().values("qrels")
-    return versions.filter(Q(pk__in=shown) | Q(track__in=overseen_by(user)))
+    return _versions().filter(Q(pk__in=shown) | Q(track__in=overseen_by(user)))
+
+
+def _versions() -> QuerySet[Qrels]:
+    versions = Qrels.objects.select_related("track__protocol", "protocol", "pool", "created_by")
+    return versions.defer("pool__statistics")
 
 
 def qrels_of(user: AnyUser, track: Track) -> QuerySet[Qrels]:
@@ -52,7 +55,12 @@ def archived_qrels_of(user: AnyUser, track: Track) -> QuerySet[Qrels]:
 
 
 def _listed(user: AnyUser, track: Track) -> QuerySet[Qrels]:
-    return qrels_for(user).filter(track=track).defer("report", "pool__statistics")
+    return _seen_by(user, track.pk).filter(track=track).defer("report", "pool__statistics")
+
+
+def _seen_by(user: AnyUser, track_id: int) -> QuerySet[Qrels]:
+    """The versions of one track that the user may see. Those who see everything of it need no long query."""
+    return _versions() if oversees(user, track_id) else qrels_for(user)
 
 
 def group_versions(qrels: Qrels) -> QuerySet[Qrels]:
@@ -201,7 +209,7 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
 
 def correction_of(user: AnyUser, qrels: Qrels) -> Qrels | None:
     """The version that corrects a version, if the user may see it. One query."""
-    return qrels_for(user).filter(supersedes=qrels).first()
+    return _seen_by(user, qrels.track_id).filter(supersedes=qrels).first()
 
 
 @dataclass(frozen=True)
@@ -325,9 +333,10 @@ def short_units(pool: Pool) -> list[str]:
     """The judged units of a pool and of those that it tops up with fewer judgments than a main batch asked for."""
     asked = Coalesce("batch__judges", pool.protocol.parsed.judging.judges)
     of_main = Task.objects.filter(batch__pool__in=chain(pool), batch__kind=Batch.Kind.MAIN, is_check=False)
-    counts = of_main.filter(status=Task.Status.SUBMITTED).values("batch", "entry").annotate(n=Count("pk"))
-    few = counts.filter(n__lt=asked).order_by("entry__topic__natural_code", "entry__position", "batch")
-    named = few.values_list("entry__topic__code", "entry__docno")
+    submitted = of_main.filter(status=Task.Status.SUBMITTED).order_by()
+    few = submitted.values("batch", "entry").annotate(n=Count("pk")).filter(n__lt=asked)
+    entries = PoolEntry.objects.filter(pk__in=few.values("entry")).order_by("topic__natural_code", "position")
+    named = entries.values_list("topic__code", "docno")
     return list(dict.fromkeys(f"{topic} {docno}" for topic, docno in named))
 
 

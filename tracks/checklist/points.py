@@ -6,7 +6,7 @@ and derives the next step.
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from django.db import connection
@@ -84,6 +84,12 @@ class Point(NamedTuple):
     is_skipped: bool = False  # set by the checklist
 
 
+@lru_cache(maxsize=10_000)
+def address_in(view: str, slug: str) -> str:
+    """The address of a page of a track. The navigation and the checklist need fifty of them for each page."""
+    return reverse(view, args=[slug])
+
+
 class Campaign:
     """A track whose points are asked for. One query reads all that the apps register with `numbers` and `listed`."""
 
@@ -93,7 +99,7 @@ class Campaign:
         self._known: dict[Callable[..., Any], Any] = {}
 
     def address(self, name: str) -> str:
-        return reverse(name, args=[self.track.slug])
+        return address_in(name, self.track.slug)
 
     @cached_property
     def numbers(self) -> dict[str, Any]:
@@ -105,9 +111,8 @@ class Campaign:
     def rows(self, query: Query) -> list[Any]:
         """The rows of a registered query: objects, or dictionaries if it asks for `values`."""
         if query not in self._known:
-            table, annotated = _table_of(query)
-            values = self.numbers[_name_of(query)]
-            self._known[query] = [_read(table, annotated, row) for row in values] if table else values
+            table, values = _table_of(query)[0], self.numbers[_name_of(query)]
+            self._known[query] = table.read_all(values) if table else values
         rows: list[Any] = self._known[query]
         return rows
 
@@ -160,12 +165,6 @@ def _table_of(query: Query) -> tuple[Table[Any] | None, list[str]]:
     only, is_rest = rows.query.deferred_loading
     names = [] if is_rest else [rows.model._meta.pk.name, *only]
     return Table(rows.model, "", only=names), list(rows.query.annotations)
-
-
-def _read(table: Table[Any], annotated: list[str], row: dict[str, Any]) -> Any:
-    instance = table.read([field.to_python(row[field.attname]) for field in table.fields])
-    vars(instance).update({name: row[name] for name in annotated})
-    return instance
 
 
 @cache

@@ -5,6 +5,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -15,7 +16,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from assessment.batches import page as batch_selectors
 from assessment.batches import services as batch_services
-from assessment.batches.progress import rates_of, track_progress
+from assessment.batches.progress import rates_of, track_progress, with_times
 from assessment.judgments import services as judgment_services
 from assessment.models import Batch, Task
 from assessment.planning import services as assignment_services
@@ -40,7 +41,7 @@ def test_progress_counts_by_assessor_and_topic(scene: Scene) -> None:
         judgment_services.submit(task=task, choice="low", request_id=uuid4(), seconds=seconds)
         task = accept(scene.batch, scene.ada)
 
-    [progress] = track_progress(scene.track)
+    [progress] = with_times(track_progress(scene.track))
 
     assert (progress.judged, progress.total, progress.n_topics, progress.median_seconds) == (2, 6, 2, 20.0)
     assert [(share.assignment.topic.code, share.judged, share.total) for share in progress.shares] == [
@@ -266,7 +267,7 @@ def test_machines_have_no_estimate(scene: Scene) -> None:
         assert "min left" not in text
 
 
-def test_rates_of_several_tracks_take_two_queries(
+def test_rates_of_several_tracks_take_one_query(
     scene: Scene, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     judge_in(make_large_batch(scene), scene.ada, *[60] * 20)
@@ -274,8 +275,30 @@ def test_rates_of_several_tracks_take_two_queries(
     other = make_batch(make_pool(track, {make_topic(track, "1"): 1}), {}, is_open=False)
     batches = list(Batch.objects.select_related("pool__track", "pool__protocol"))
 
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(1):
         rates = rates_of(batches)
 
     assert other.pk not in rates
     assert rates[scene.batch.pk].others == 60
+
+
+def test_times_of_many_judgments_are_kept_for_a_minute_but_counts_are_not(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assessment.batches.progress.MANY", 20)
+    batch = make_large_batch(scene)
+    judge_in(batch, scene.ada, *[60] * 20)
+
+    def shown() -> tuple[int, float | None, float]:
+        progress = next(each for each in with_times(track_progress(scene.track)) if each.batch == batch)
+        return progress.judged, progress.median_seconds, rates_of([batch])[batch.pk].others
+
+    before = shown()
+    judge_in(batch, scene.ada, *[10] * 5)
+    soon = shown()
+    cache.clear()
+    later = shown()
+
+    assert before == (20, 60, 60)
+    assert soon == (25, 60, 60)
+    assert later == (25, 60, 50)

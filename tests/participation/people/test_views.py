@@ -324,3 +324,22 @@ def test_member_of_a_team_gets_a_role_in_the_track_only_with_a_reason(scene: Sce
         "She left the team's university.",
         "She organizes from now on.",
     ]
+
+
+def test_people_come_a_hundred_at_a_time_and_are_found_on_every_page(scene: Scene) -> None:
+    users = User.objects.bulk_create(User(username=f"judge-{n:03}") for n in range(120))
+    Assessor.objects.bulk_create(Assessor(track=scene.track, user=user) for user in users)
+    client = as_user(scene.organizer)
+
+    def names(query: str) -> list[str]:
+        html = client.get(f"/tracks/arq/people/{query}").content.decode()
+        return re.findall(r"<bdi>(judge-\d+)</bdi>", html)
+
+    first, second, matches = names(""), names("?page=2"), names("?q=JUDGE-119")
+
+    assert names("?page=all") == first + second == [user.username for user in users]
+    assert len(first) < 100
+    assert matches == ["judge-119"]
+    assert (
+        "Nobody has these words" in client.get("/tracks/arq/people/?q=nobody-of-that-name").content.decode()
+    )

@@ -1,0 +1,22 @@
+"""The loader of the templates of pages, which leaves out the space that only readers of a template need."""
+
+import re
+
+from django.template import Origin
+from django.template.loaders import filesystem
+
+# A line of tags that show nothing. Other tags may be between words.
+TAGS = "if|elif|else|endif|for|empty|endfor|with|endwith|load|comment|endcomment"
+SILENT = re.compile(rf"^((?:\{{% (?:{TAGS})\b(?:(?!%\}}).)*%\}})+)\n", re.MULTILINE)
+INDENTATION = re.compile(r"\n\s+")
+PREFORMATTED = re.compile("<pre|<textarea")
+
+
+class Loader(filesystem.Loader):
+    """Reads templates without indentation and empty lines: pages are a tenth smaller when they are compressed."""
+
+    def get_contents(self, origin: Origin) -> str:
+        text: str = super().get_contents(origin)
+        if not origin.name.endswith(".html") or PREFORMATTED.search(text):
+            return text
+        return SILENT.sub(r"\1", INDENTATION.sub("\n", text))
