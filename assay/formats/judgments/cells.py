@@ -26,7 +26,7 @@ class Wrong(NamedTuple):
     message: str
 
 
-class Refused(ValueError):
+class BadCell(ValueError):
     """A cell that cannot be used."""
 
 
@@ -41,23 +41,23 @@ def row_of(cells: Mapping[str, str], form: str, line: int = 0) -> JudgmentRow | 
     try:
         topic, docno, assessor = (_word(cells, name) for name in ("topic", "docno", "assessor"))
         if not (topic and docno and assessor):
-            raise Refused("expected a topic, a docno and an assessor")
+            raise BadCell("expected a topic, a docno and an assessor")
         if len(topic.split()) > 1 or len(docno.split()) > 1:
-            raise Refused(f"topic {topic!r} and docno {docno!r} must not contain white space")
+            raise BadCell(f"topic {topic!r} and docno {docno!r} must not contain white space")
         has_words = form == "assay-csv" and "choice" not in cells
         choice, grade = _answer(cells, is_turkle=is_turkle, has_words=has_words)
         others = {attribute: read(cells, name) for attribute, name, read in _readers(tuple(cells))}
         if is_turkle or not others.get("source"):
             others["source"] = TURKLE if is_turkle else ASSAY
         return JudgmentRow(topic, docno, assessor, line, choice, grade, cells.get("comment", ""), **others)
-    except Refused as refused:
+    except BadCell as refused:
         return Wrong(str(refused))
 
 
 def check_cell(name: str, text: str, form: str) -> None:
-    """Raise `Refused` if a cell of a field that no other cell depends on cannot be used."""
+    """Raise `BadCell` if a cell of a field that no other cell depends on cannot be used."""
     if "\0" in text:
-        raise Refused(f"{name} contains a NUL character")
+        raise BadCell(f"{name} contains a NUL character")
     if name in READERS:
         READERS[name]({name: original(text) if form == "assay-csv" else text}, name)
 
@@ -75,10 +75,10 @@ def _answer(cells: Mapping[str, str], *, is_turkle: bool, has_words: bool) -> tu
         return _word(cells, "choice"), int(float(text))
     if is_turkle:
         if not text:
-            raise Refused("the row has no answer")
+            raise BadCell("the row has no answer")
         return text, None
     if text and not (has_words and text[0].isalpha()):
-        raise Refused(f"grade {text!r} is not a whole number; leave it empty for a non-answer")
+        raise BadCell(f"grade {text!r} is not a whole number; leave it empty for a non-answer")
     return _word(cells, "choice") or sys.intern(text), None
 
 
@@ -87,14 +87,14 @@ def _count(cells: Mapping[str, str], name: str) -> int | None:
     if not text:
         return None
     if not COUNT.fullmatch(text):
-        raise Refused(f"{name} {text!r} is not a number")
+        raise BadCell(f"{name} {text!r} is not a number")
     return round(float(text))
 
 
 def _truth(cells: Mapping[str, str], name: str, *, default: bool) -> bool:
     text = cells.get(name, "").strip().casefold()
     if text and text not in TRUE | FALSE:
-        raise Refused(f"{name} {text!r} is neither True nor False")
+        raise BadCell(f"{name} {text!r} is neither True nor False")
     return text in TRUE if text else default
 
 
@@ -105,7 +105,7 @@ def _answers(cells: Mapping[str, str]) -> dict[str, Any]:
     except (ValueError, RecursionError):
         answers = None
     if not isinstance(answers, dict):
-        raise Refused(f'answers {text[:40]!r} is not an object of JSON such as {{"question": "answer"}}')
+        raise BadCell(f'answers {text[:40]!r} is not an object of JSON such as {{"question": "answer"}}')
     named = {name: cell for name, cell in cells.items() if name.startswith(ANSWER_TO)}
     return answers | {name.removeprefix(ANSWER_TO): cell.strip() for name, cell in named.items()}
 
@@ -121,7 +121,7 @@ def _time(cells: Mapping[str, str], name: str) -> datetime | None:
         time = datetime.fromisoformat(text)
     except ValueError:
         accepted = "2026-11-20T10:30:37+00:00 or Fri Nov 20 10:30:37 UTC 2026"
-        raise Refused(f"{name} {text!r} is not a time such as {accepted}") from None
+        raise BadCell(f"{name} {text!r} is not a time such as {accepted}") from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.formats.compression import read_file
-from assay.formats.judgments.cells import ANSWER_TO, Refused, Wrong, check_cell, row_of
+from assay.formats.judgments.cells import ANSWER_TO, BadCell, Wrong, check_cell, row_of
 from assay.formats.judgments.graded import graded, has_names
 from assay.formats.judgments.reader import (
     LONGEST_CELL,
@@ -88,7 +88,7 @@ class JudgmentColumns:
         if stream.columns:
             try:
                 self._parts.append(self._table(file, stream, rules))
-            except (Refused, JudgmentsError, csv.Error):
+            except (BadCell, JudgmentsError, csv.Error):
                 stream = open_judgments(file, path, judge=judge, columns=columns)
             else:
                 return
@@ -132,7 +132,7 @@ class JudgmentColumns:
             cells = dict.fromkeys(NEEDED, "-") | dict(zip(fields, texts, strict=True))
             row = row_of(cells, stream.form)
             if isinstance(row, Wrong):
-                raise Refused(row.message)
+                raise BadCell(row.message)
             is_named = has_names(stream)
             self.answers += graded([row], rules, stream.name, is_named=is_named) if row.is_current else [row]
             return len(self.answers) - 1
@@ -158,19 +158,19 @@ def _names(name: str, known: dict[str, int], form: str) -> _Codes:
     def number_of(text: str) -> int:
         word = (original(text) if form == "assay-csv" else text).strip()
         if "\0" in word or not word or (name != "assessor" and len(word.split()) > 1):
-            raise Refused(f"{name} {word!r}")
+            raise BadCell(f"{name} {word!r}")
         return known.setdefault(word, len(known))
 
     return _Codes(number_of)
 
 
 def _blocks(file: BinaryIO, places: Mapping[str, str]) -> Iterator[dict[str, tuple[str, ...]]]:
-    """The columns of many rows at a time, by field. Raises `Refused` for a row of another width."""
+    """The columns of many rows at a time, by field. Raises `BadCell` for a row of another width."""
     with long_cells(LONGEST_CELL), closing(lines_in(file)) as lines:
         sheet = read_sheet(lines)
         at = {name: sheet.header.index(column) for name, column in places.items()}
         while rows := list(islice(sheet.cells, ROWS)):
             if set(map(len, rows)) != {len(sheet.header)}:
-                raise Refused("the rows have different widths")
+                raise BadCell("the rows have different widths")
             columns = list(zip(*rows, strict=True))
             yield {name: columns[place] for name, place in at.items()}
