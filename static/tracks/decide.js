@@ -1,7 +1,7 @@
 // Decisions on one candidate after the other, without leaving the page. Without this script, the form is a plain one.
 //
 // The page has the next candidate in `template#ahead`. It is typeset while the current one is read, and shown at once if the
-// answer to the submission has the same HTML: the server says what comes next. Keys are those of actions.js. The script sets
+// answer to the submission has the same HTML: the server says what comes next. Keys are those of keys.js. The script sets
 // `data-choosing="ready"` on the html element when the page takes keys and clicks.
 (() => {
   "use strict";
