@@ -18,6 +18,10 @@ from server import paths
 HEADING = re.compile(r"^--\n-- Name: .*\n--\n", re.MULTILINE)
 LEFT_OUT = re.compile(r"^(--.*|SET .*|\\.*|)\n", re.MULTILINE)  # comments, and what the session sets
 
+# a restored database has ARRAY[('a'::character varying)::text] for (ARRAY['a'::character varying])::text[]
+CAST = re.compile(r"\(ARRAY\[([^\]]*)\]\)::text\[\]")
+WORD = re.compile(r"('[^']*'::character varying)")
+
 
 def statements() -> list[str]:
     """The statements that make the schema, by `pg_dump`, with that which comes with a table as one statement each."""
@@ -38,6 +42,7 @@ def statements() -> list[str]:
 
 def _sorted(statement: str) -> str:
     text = LEFT_OUT.sub("", f"{statement}\n").rstrip()
+    text = CAST.sub(lambda match: "ARRAY[" + WORD.sub(r"(\1)::text", match[1]) + "]", text)
     if not text.startswith("CREATE TABLE "):
         return text
     first, *columns, last = text.split("\n")
