@@ -281,7 +281,7 @@ def hour(var: Path, *, minutes: int = 60, assessors: int = 8, pause: float = 1, 
         for seed, reader in enumerate(readers):
             work.start(walk(reader, seed), 4 * pause)
         parts = list(campaign.first.values())
-        print("|".join(["minute", *parts, "all", "requests", "judgments", "leaderboards"]))
+        print("|".join(["minute", *parts, "all", "requests", "of assessors"]))
         totals = []
         for minute in range(minutes + 1):
             sizes = campaign.memory()
