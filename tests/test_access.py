@@ -175,7 +175,7 @@ assessment:nuggets                      L444444444
 assessment:nugget_list                  L444444444
 assessment:nuggets_file                 L333334443
 assessment:open                         5555555555
-assessment:own_judgments                L444044444
+assessment:own_judgments                L444040044
 assessment:own_statistics               L000000000
 assessment:plan                         L333330043
 assessment:remove_gold                  5555555555

@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, guests_welcome, organizer_page, user_page
-from assessment.batches.selectors import batch_or_404, batches_of
+from assessment.batches.selectors import batch_or_404, batches_for
 from assessment.judgments import selectors, services, statistics
 from assessment.judgments.exports import lines_of
 from assessment.judgments.forms import ExportForm, OwnFilterForm
@@ -38,8 +38,8 @@ def export(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
 @require_safe
 @guests_welcome
 def own_judgments(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
-    """The assessor's own judgments of a batch, newest first. Assessors of the batch."""
-    batch = get_object_or_404(batches_of(request.user), pk=batch_id)
+    """The reader's own judgments of a batch, newest first. Assessors of the batch, and who oversees it."""
+    batch = get_object_or_404(batches_for(request.user), pk=batch_id)
     topics = selectors.own_topics(batch, request.user)
     form = OwnFilterForm(request.GET, topics=topics, choices=batch.pool.protocol.parsed.judging.choices)
     status = 200 if form.is_valid() else 400
