@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
 PAGE_SIZE = 50
@@ -28,7 +29,8 @@ class Pages(CursorPagination):
     def get_paginated_response_schema(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         """A page in OpenAPI 3.1; REST framework writes 3.0, in which null has another notation."""
         address = {"type": ["string", "null"], "format": "uri", "description": "Of another page, or null."}
-        fields = {"next": address, "previous": address, "results": schema}
+        total = {"type": "integer", "description": "The number of rows in all pages."}
+        fields = {"total": total, "next": address, "previous": address, "results": schema}
         return {"type": "object", "properties": fields, "required": list(fields)}
 
     def get_ordering(self, request: Request, queryset: QuerySet[Any], view: APIView) -> tuple[str, ...]:
@@ -56,6 +58,20 @@ class Pages(CursorPagination):
             ValidationError: The cursor is not one of ours.
         """
         try:
-            return super().paginate_queryset(queryset, request, view)
+            page: list[Any] | None = super().paginate_queryset(queryset, request, view)
+            is_whole = page is not None and self.cursor is None and not self.has_next
+            self.total = len(page or ()) if is_whole else queryset.order_by().count()
+            return page
         except (NotFound, ValueError, TypeError, OverflowError, DataError) as error:
             raise ValidationError({"cursor": "This is not a cursor of this list."}) from error
+
+    def get_paginated_response(self, data: Any) -> Response:
+        """Answer with a page; `total` counts the rows of all pages."""
+        return Response(page_of(data, self.total, self.get_next_link(), self.get_previous_link()))
+
+
+def page_of(
+    rows: Any, total: int, next_page: str | None = None, previous: str | None = None
+) -> dict[str, Any]:
+    """The content of an answer with a page of a list, or with a whole list."""
+    return {"total": total, "next": next_page, "previous": previous, "results": rows}

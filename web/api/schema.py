@@ -11,6 +11,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.permissions import SAFE_METHODS
 
 from web.api.idempotency import HEADER
+from web.api.pagination import Pages
 from web.api.permissions import (
     Administrator,
     Creator,
@@ -43,10 +44,17 @@ PROBLEMS = {
 SUCCESSES = {
     "200": "What was asked for.",
     "201": "It was created. `Location` has its address.",
-    "202": "A job does the work. `Location` has its address: ask there until its state is `done` or `failed`.",
+    "202": "A job does the work. `Location` has its address: ask there until its `status` is `done` or `failed`.",
     "204": "It was done. There is nothing to send.",
 }
 _TEXT = {"type": "string"}
+RATE_LIMIT = {
+    "RateLimit-Policy": {
+        "description": "Requests per window: `q` in `w` seconds, of the user or of the address.",
+        "schema": _TEXT,
+    },
+    "RateLimit": {"description": "`r` requests are left for `t` seconds.", "schema": _TEXT},
+}
 HEADERS = {
     "ETag": {
         "ETag": {"description": "Of this content, for `If-None-Match` and `If-Match`.", "schema": _TEXT},
@@ -81,7 +89,18 @@ class Schema(AutoSchema):
         return self._is_paged() or is_list_serializer(serializer)
 
     def _get_paginator(self) -> Any:
-        return super()._get_paginator() if self._is_paged() else None  # type: ignore[no-untyped-call]
+        return Pages()  # a whole list looks like a page
+
+    def _get_pagination_parameters(self) -> list[Any]:
+        return super()._get_pagination_parameters() if self._is_paged() else []  # type: ignore[no-untyped-call]
+
+    def _map_basic_serializer(self, serializer: Any, direction: Any) -> dict[str, Any]:
+        """Describe an object. Every property of an answer is there, unless its serializer names it as `optional`."""
+        schema: dict[str, Any] = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]
+        if direction == "response" and "properties" in schema:
+            optional = getattr(serializer, "optional", ())
+            schema["required"] = [name for name in schema["properties"] if name not in optional]
+        return schema
 
     def _is_paged(self) -> bool:
         return self.view.is_list and self.method == "GET"
@@ -144,10 +163,13 @@ class Schema(AutoSchema):
             codes.add(412)
         if self.view.stores_files and self.method not in SAFE_METHODS:
             codes.add(507)
+        for body in bodies.values():
+            body["headers"] = RATE_LIMIT | body.get("headers", {})
         for code in map(str, sorted(codes)):
             answer = OpenApiResponse(ProblemSerializer, PROBLEMS[int(code)])
             body = self._get_response_for_code(answer, code, [CONTENT_TYPE], direction)  # type: ignore[no-untyped-call]
-            bodies[code] = body | ({"headers": HEADERS[code]} if code in HEADERS else {})
+            limit = {} if code == "401" else RATE_LIMIT
+            bodies[code] = body | ({"headers": limit | HEADERS.get(code, {})})
         return bodies
 
 

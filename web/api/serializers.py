@@ -165,6 +165,8 @@ class JobAddress(Address):
 class ErrorSerializer(serializers.Serializer[Any]):
     """One thing that is wrong: in a line of a file, or in a field of the request."""
 
+    optional = ("line", "field", "accepted", "n")
+
     line = serializers.IntegerField(
         required=False, allow_null=True, help_text="Of the file; null if it is about the whole file."
     )
@@ -177,6 +179,8 @@ class ErrorSerializer(serializers.Serializer[Any]):
 
 class ProblemSerializer(serializers.Serializer[Any]):
     """An error, by RFC 9457."""
+
+    optional = ("errors",)
 
     type = serializers.CharField(help_text="The section of the documentation about this status.")
     title = serializers.CharField(help_text="The kind of problem, in a few words.")

@@ -1,7 +1,8 @@
 """Limits of requests per minute for a person, an address and wrong tokens, over all web processes."""
 
 import time
-from typing import TYPE_CHECKING
+from math import ceil
+from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
@@ -12,21 +13,23 @@ from rest_framework.throttling import BaseThrottle
 
 from web.throttling import count, key_of, network_of
 
-if TYPE_CHECKING:  # the settings of rest_framework import this module before its views
-    from rest_framework.views import APIView
-
 WINDOW = 60  # seconds
 WRONG_TOKENS = 20  # per minute and address
 
 
 class RequestThrottle(BaseThrottle):
-    """Limits the requests of a user, or of the address of a visitor, per minute."""
+    """Limits the requests of a user, or of the address of a visitor, per minute, and says what is left."""
 
-    def allow_request(self, request: Request, view: "APIView") -> bool:
+    def allow_request(self, request: Request, view: Any) -> bool:
         if request.user.is_authenticated:
-            return count(f"user:{request.user.pk}", WINDOW) <= settings.API_REQUESTS_PER_MINUTE
-        n = count(f"address:{network_of(request._request)}", WINDOW)
-        return n <= settings.API_VISITOR_REQUESTS_PER_MINUTE
+            policy, limit = "user", settings.API_REQUESTS_PER_MINUTE
+            n = count(f"user:{request.user.pk}", WINDOW)
+        else:
+            policy, limit = "address", settings.API_VISITOR_REQUESTS_PER_MINUTE
+            n = count(f"address:{network_of(request._request)}", WINDOW)
+        remaining = f'"{policy}";r={max(0, limit - n)};t={ceil(_until_next())}'
+        view.rate_limit = {"RateLimit-Policy": f'"{policy}";q={limit};w={WINDOW}', "RateLimit": remaining}
+        return n <= limit
 
     def wait(self) -> float:
         return _until_next()

@@ -6,6 +6,7 @@ Decision: ADR 29.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -22,7 +23,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer, ListSerializer
 from rest_framework.viewsets import GenericViewSet
 
-from web.api.conditional import FOREVER, RELEASED, with_etag
+from web.api.conditional import FOREVER, RELEASED, compressed, with_etag
 from web.api.filters import (
     KINDS,
     Filter,
@@ -35,7 +36,7 @@ from web.api.filters import (
     wrong_values,
 )
 from web.api.idempotency import idempotent
-from web.api.pagination import Pages
+from web.api.pagination import Pages, page_of
 from web.api.permissions import LoggedIn
 from web.api.problems import TooLarge
 from web.api.serializers import MOST_NAMED
@@ -94,14 +95,15 @@ def _endpoint(
 
     Args:
         address, name: as of `path`; several methods can share an address.
-        gives: the serializer of what the method returns, `Serializer(many=True)` for a list, or None for an answer
-            without content. With `ordering`, the method returns a query set, and the answer is a page of it. Or
+        gives: the serializer of what the method returns, `Serializer(many=True)` for a list in one page, or None for an
+            answer without content. With `ordering`, the method returns a query set, and the answer is a page of it. Or
             responses as in `extend_schema`: the first is for what the method returns, 204 for None.
         takes: the serializer of the content of the request, for `validated`. `request` describes it, if that differs.
         who: may call it, if not those of the view set.
         in_track: lets in tokens of one track where the address names none: the column of a list with the id of the
             track, or `EVERYWHERE` if there is nothing to leave out. `ELSEWHERE` refuses them in spite of the address.
-        status: of success; without it 200, or 204 if nothing is given. With 201, `url` of the answer is its location.
+        status: of success; without it 200, or 204 if nothing is given. With 201, `url` of the answer
+            is its location, or the address of the request.
         parameters: what the address may have after `?`.
         filters, orders, searches: of a list with `ordering`; the columns of orders are never null, and words are
             searched in the fields of `searches`.
@@ -167,12 +169,13 @@ def _answering(handler: Callable[..., Any], endpoint: Endpoint) -> Callable[...,
         context = view.get_serializer_context()
         if isinstance(gives, ListSerializer):
             of_one: Any = type(gives.child)
-            if not view.is_list:
-                return Response(of_one(result, many=True, context=context).data)
+            if "is_list" not in endpoint.initial:
+                rows = of_one(result, many=True, context=context).data
+                return Response(page_of(rows, len(rows)), status=endpoint.status)
             return view.listed(result, of_one)
         data = gives(result, context=context).data
         if endpoint.status == 201:
-            return created(data, data["url"])
+            return created(data, data.get("url", request.path))
         return Response(data, status=endpoint.status)
 
     return answering
@@ -204,6 +207,7 @@ class Endpoints(GenericViewSet[Any]):
     secrets: ClassVar[tuple[str, ...]] = ()
     is_list: ClassVar[bool] = False
     pagination_class: Any = None
+    rate_limit: Mapping[str, str] = MappingProxyType({})  # headers of the answer
 
     @classmethod
     def urls(cls) -> list[URLPattern]:
@@ -248,6 +252,14 @@ class Endpoints(GenericViewSet[Any]):
         if wrong := self.wrong_parameters(request):
             raise ValidationError(wrong)
 
+    def handle_exception(self, exc: Exception) -> Response:
+        """Name the fields of the request in the errors of a form or a service, where they have other names."""
+        takes: Any = self.endpoint and self.endpoint.takes
+        if takes and isinstance(exc, ValidationError) and isinstance(exc.detail, dict):
+            names = {field.source: name for name, field in takes._declared_fields.items()}
+            exc.detail = {names.get(source, source): each for source, each in exc.detail.items()}
+        return super().handle_exception(exc)
+
     def wrong_parameters(self, request: Request) -> dict[str, Any]:
         """Problems with what follows `?` in the address, by parameter."""
         accepted, unknown = (
@@ -279,9 +291,13 @@ class Endpoints(GenericViewSet[Any]):
         if response.get("Cache-Control") not in (FOREVER, RELEASED):
             add_never_cache_headers(response)
         patch_vary_headers(response, ["Authorization", "Cookie"])
+        for name, value in self.rate_limit.items():
+            response[name] = value
         is_read = request.method in SAFE_METHODS and response.status_code == 200
-        if is_read and isinstance(response, Response) and isinstance(request, Request):
-            with_etag(request, response)
+        if isinstance(response, Response) and isinstance(request, Request):
+            if is_read:
+                with_etag(request, response)
+            response.add_post_render_callback(partial(compressed, request._request))
         return response
 
     def validated(self, request: Request) -> dict[str, Any]:

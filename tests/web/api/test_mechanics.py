@@ -1,13 +1,18 @@
 """Mechanics of all endpoints: problems, pages, ETags and repeated requests."""
 
 import base64
+import gzip
 import hashlib
+import json
+import re
 import uuid
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.db import connections
 from django.test import Client
+from django.urls import reverse
 
 from jobs.models import Job
 from tests.helpers.api import api, call
@@ -98,7 +103,7 @@ def test_unchanged_content_is_not_sent_again() -> None:
     other = call(client, "GET", "job", job.pk, headers={"If-None-Match": first["ETag"]})
 
     assert (same.status_code, same.content) == (304, b"")
-    assert (other.status_code, other.json()["state"]) == (200, "done")
+    assert (other.status_code, other.json()["status"]) == (200, "done")
     assert "no-store" in first["Cache-Control"]
 
 
@@ -190,7 +195,7 @@ def test_list_is_searched_for_each_word() -> None:
         return [row["title"] for row in call_list(client, query).json()["results"]]
 
     assert titles("search=OWLS") == ["Build a pool of owls", "Import Owls"]
-    assert titles("search=owls+build&state=queued") == ["Build a pool of owls"]
+    assert titles("search=owls+build&status=queued") == ["Build a pool of owls"]
     assert titles("search=100%25") == []
     refused = call_list(client, "search=" + "+".join("abcdefghijk"))
     assert refused.json()["errors"][0]["message"] == "More than 10 words."
@@ -280,3 +285,52 @@ def test_body_that_is_too_large_is_refused_in_words_of_ours(settings: Any) -> No
     assert "The form has more than 100 fields." in fields.content.decode()
     assert [response.status_code for response in programs] == [413, 413]
     assert "MB" in programs[1].json()["detail"]
+
+
+def test_page_has_the_number_of_all_rows_that_match() -> None:
+    for title in ("owl", "owl", "owl", "cat"):
+        make_job(title=title)
+    client = api(make_organizer())
+
+    first = call_list(client, "search=owl&page_size=2").json()
+    second = client.get(first["next"]).json()
+
+    assert [len(page["results"]) for page in (first, second)] == [2, 1]
+    assert [first["total"], second["total"], call_list(client, "").json()["total"]] == [3, 3, 4]
+
+
+def test_json_is_compressed_for_a_program_that_asks_and_its_etag_still_counts() -> None:
+    organizer = make_organizer()
+    track = make_track(description="owls " * 100)
+    client, address = api(organizer), reverse("api:track", args=[track.slug])
+
+    plain = client.get(address)
+    small = client.get(address, headers={"Accept-Encoding": "gzip"})
+    etag = small["ETag"]
+    same = client.get(address, headers={"If-None-Match": etag})
+    changed = client.patch(
+        address, {"name": "X"}, content_type="application/json", headers={"If-Match": etag}
+    )
+    late = client.patch(address, {"name": "Y"}, content_type="application/json", headers={"If-Match": etag})
+
+    assert (small["Content-Encoding"], small["ETag"]) == ("gzip", f"W/{plain['ETag']}")
+    assert json.loads(gzip.decompress(small.content)) == plain.json()
+    digest = base64.b64encode(hashlib.sha256(small.content).digest()).decode()
+    assert small["Repr-Digest"] == f"sha-256=:{digest}:"
+    assert len(small.content) < len(plain.content)
+    assert (same.status_code, changed.status_code, late.status_code) == (304, 200, 412)
+
+
+def test_answers_say_how_many_requests_are_left(settings: Any) -> None:
+    cache.clear()
+    settings.API_REQUESTS_PER_MINUTE, settings.API_VISITOR_REQUESTS_PER_MINUTE = 2, 60
+    client = api(make_organizer())
+
+    answers = [client.get("/api/v1/jobs/") for _ in range(3)]
+    visitor = Client().get("/api/v1/tracks/")
+
+    assert {answer["RateLimit-Policy"] for answer in answers} == {'"user";q=2;w=60'}
+    left = [re.fullmatch(r'"user";r=(\d);t=\d+', answer["RateLimit"]) for answer in answers]
+    assert [match and match[1] for match in left] == ["1", "0", "0"]
+    assert answers[2].status_code == 429
+    assert visitor["RateLimit-Policy"] == '"address";q=60;w=60'
