@@ -32,8 +32,9 @@ class PersonSerializer(serializers.ModelSerializer[User]):
     class Meta:
         model = User
         fields = [
-            "username", "name", "email", "is_administrator", "is_active", "date_joined", "last_login",
+            "username", "name", "email", "is_administrator", "is_active", "created_at", "last_login_at",
         ]  # fmt: skip
+        extra_kwargs = {"created_at": {"source": "date_joined"}, "last_login_at": {"source": "last_login"}}
 
 
 class TokenSerializer(serializers.ModelSerializer[Token]):
@@ -54,26 +55,26 @@ class TokenSerializer(serializers.ModelSerializer[Token]):
 class KnownTokenSerializer(TokenSerializer):
     """A token, without its text."""
 
-    shown = serializers.CharField(help_text="The first characters, to recognize it.")
+    prefix = serializers.CharField(source="shown", help_text="The first characters, to recognize it.")
 
     class Meta:
         model = Token
         fields = [
-            "id", *TokenSerializer.Meta.fields, "shown", "created_at", "revoked_at", "last_used_at",
+            "id", *TokenSerializer.Meta.fields, "prefix", "created_at", "revoked_at", "last_used_at",
         ]  # fmt: skip
 
 
 class CreatedTokenSerializer(KnownTokenSerializer):
     """A new token with its text."""
 
-    text = serializers.CharField(
+    token = serializers.CharField(
         allow_null=True,
         help_text="Shown once, and stored nowhere: null if the request was repeated with its `Idempotency-Key`.",
     )
 
     class Meta:
         model = Token
-        fields = [*KnownTokenSerializer.Meta.fields, "text"]
+        fields = [*KnownTokenSerializer.Meta.fields, "token"]
 
 
 class NewTokenSerializer(Strict):
@@ -102,7 +103,7 @@ class NewOwnTokenSerializer(NewTokenSerializer):
 def created_token(new: NewToken) -> dict[str, Any]:
     """The fields that show a new token once."""
     token = selectors.tokens_of(new.token.user).get(pk=new.token.pk)
-    return {**KnownTokenSerializer(token).data, "text": new.text}
+    return {**KnownTokenSerializer(token).data, "token": new.text}
 
 
 class RoleInTrackSerializer(serializers.Serializer[Role]):
@@ -125,7 +126,7 @@ class MeSerializer(serializers.Serializer[Any]):
     token = TokenSerializer(allow_null=True, help_text="The token of the request; null for a session.")
 
 
-class NewLanguageSerializer(Strict):
+class MeChangeSerializer(Strict):
     """The language of the pages and e-mails of the user of the request."""
 
     language = serializers.ChoiceField(settings.LANGUAGES, allow_blank=True)
@@ -134,7 +135,7 @@ class NewLanguageSerializer(Strict):
 class EventSerializer(serializers.ModelSerializer[Event]):
     """A change that a person or a program made."""
 
-    by = serializers.CharField(
+    created_by = serializers.CharField(
         source="by.username",
         default=None,
         allow_null=True,
@@ -146,7 +147,8 @@ class EventSerializer(serializers.ModelSerializer[Event]):
 
     class Meta:
         model = Event
-        fields = ["id", "at", "by", "via", "action", "subject", "track", "details"]
+        fields = ["id", "created_at", "created_by", "via", "action", "subject", "track", "details"]
+        extra_kwargs = {"created_at": {"source": "at"}}
 
 
 TOKENS = ("tokens/", "tokens")
@@ -178,8 +180,8 @@ class Accounts(Endpoints):
         """Read whose token this is, what it may do, and when it ends."""
         return _me(request)
 
-    @patch("me/", "me", MeSerializer, takes=NewLanguageSerializer, who=[LoggedIn])
-    def set_language(self, request: Request) -> Any:
+    @patch("me/", "me", MeSerializer, takes=MeChangeSerializer, who=[LoggedIn])
+    def update_me(self, request: Request) -> Any:
         """Set the language of your pages and e-mails; an empty one is that of the browser."""
         services.set_language(user=person_of(request), language=self.validated(request)["language"])
         return _me(request)
@@ -195,7 +197,7 @@ class Accounts(Endpoints):
         takes=NewOwnTokenSerializer,
         status=201,
         who=[LoggedIn],
-        secrets=("text",),
+        secrets=("token",),
     )
     def create_token(self, request: Request) -> Any:
         """Create a token of yours. It can do no more than the token of the request, and does not outlive it."""
@@ -226,13 +228,13 @@ class Accounts(Endpoints):
         ordering=("-pk",),
         filters=[Filter("track", "track_slug"), Filter("action")],
         parameters=[
-            parameter("by", "A user name, or `nobody` for commands and workers."),
+            parameter("created_by", "A user name, or `nobody` for commands and workers."),
         ],
         who=[LoggedIn],
     )
     def list_events(self, request: Request) -> Any:
         """Read the audit log, newest first: administrators all of it, others that of the tracks that they oversee."""
-        return filtered(events_for(person_of(request)), person=request.query_params.get("by", ""))
+        return filtered(events_for(person_of(request)), person=request.query_params.get("created_by", ""))
 
     @get(
         "people/",
@@ -243,7 +245,7 @@ class Accounts(Endpoints):
             Filter("is_administrator", "is_staff", kind="true or false"),
             Filter("is_active", kind="true or false"),
         ],
-        orders=["username", "date_joined"],
+        orders=["username"],
         searches=("username", "first_name", "last_name", "email"),
     )
     def list_people(self, request: Request) -> Any:

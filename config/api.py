@@ -5,12 +5,15 @@
 
 import json
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import include, path, re_path
 from django.utils import translation
 from django.utils.module_loading import import_string
 from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import condition, require_safe
 from drf_spectacular.generators import SchemaGenerator
 
@@ -27,7 +30,15 @@ def _description() -> tuple[bytes, str]:
     return content, etag_of(content)
 
 
+def with_examples(result: Any, **_more: Any) -> Any:
+    """Give the content of each request its example."""
+    for name, example in json.loads(Path(__file__).with_name("api_examples.json").read_bytes()).items():
+        result["components"]["schemas"][name]["examples"] = [example]
+    return result
+
+
 @require_safe
+@gzip_page
 @condition(etag_func=lambda _request: _description()[1])
 def describe(_request: HttpRequest) -> HttpResponse:
     """The description of the API in OpenAPI 3.1. Everyone."""

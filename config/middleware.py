@@ -27,7 +27,8 @@ from web.translation import EVERYBODY, readers_of
 
 CORS_REQUEST = "Authorization, Content-Type, Content-Disposition, Idempotency-Key, If-Match, If-None-Match"
 CORS_RESPONSE = (
-    "Content-Disposition, ETag, Idempotency-Replayed, Location, Repr-Digest, Retry-After, X-Request-ID"
+    "Content-Disposition, ETag, Idempotency-Replayed, Location, RateLimit, RateLimit-Policy, Repr-Digest, "
+    "Retry-After, X-Request-ID"
 )
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")

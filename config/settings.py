@@ -289,6 +289,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "What the pages of the site do, for programs: each form and each file, except those that only a "
     "person needs. Read the reference of the API first: it names them.",
     "VERSION": VERSION,
+    "SERVERS": [{"url": SITE_URL or "/"}],
     "OAS_VERSION": "3.1.0",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_AUTHENTICATION": [],
@@ -298,7 +299,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "PREPROCESSING_HOOKS": ["web.api.schema.in_order"],
     # Enumerations stay where they are used: many fields are named `status` or `kind`
-    "POSTPROCESSING_HOOKS": ["web.api.schema.without_blank_defaults"],
+    "POSTPROCESSING_HOOKS": ["web.api.schema.without_blank_defaults", "config.api.with_examples"],
     "SORT_OPERATIONS": False,
 }
 

@@ -19,18 +19,20 @@ class JobSerializer(serializers.ModelSerializer[Job]):
     """Long work and its state."""
 
     url = Address("api:job", help_text="The address of this job in the API.")
-    total = serializers.IntegerField(
-        allow_null=True, help_text="How much there is to do, in units of the job; null: not known."
-    )
     created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True)
     result = serializers.DictField(help_text="What came out, when the job is done: numbers and ids.")
 
     class Meta:
         model = Job
         fields = [
-            "id", "url", "kind", "title", "subject", "state", "done", "total", "message", "result", "error",
+            "id", "url", "kind", "title", "subject", "status", "n_done", "n_total", "message", "result", "error",
             "created_at", "started_at", "finished_at", "created_by",
         ]  # fmt: skip
+        extra_kwargs = {
+            "status": {"source": "state"},
+            "n_done": {"source": "done"},
+            "n_total": {"source": "total", "help_text": "In units of the job; null: not known."},
+        }
 
 
 class Jobs(Endpoints):
@@ -41,7 +43,7 @@ class Jobs(Endpoints):
         "jobs",
         JobSerializer,
         ordering=("-pk",),
-        filters=[Filter("state", values=Job.State.values), Filter("kind")],
+        filters=[Filter("status", "state", values=Job.State.values), Filter("kind")],
         searches=("title", "subject"),
         orders=["created_at"],
     )
@@ -54,9 +56,9 @@ class Jobs(Endpoints):
 
     @get("jobs/<int:job_id>/", "job", JobSerializer)
     def get_job(self, request: Request, job_id: int) -> Any:
-        """Read the state of a job.
+        """Read the status of a job.
 
-        Repeat this with the `ETag` until `state` is `done` or `failed`. A failed job has the reason in `error`.
+        Repeat this with the `ETag` until `status` is `done` or `failed`. A failed job has the reason in `error`.
         """
         return get_object_or_404(selectors.jobs_for(user_of(request)), pk=job_id)
 

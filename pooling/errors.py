@@ -27,7 +27,7 @@ class RunRefused(Refused):
         self.checked, self.others = checked, others
         errors = self.report.errors
         n = sum(error.n for error in errors)
-        super().__init__(f"{checked.report.name} has {counted(n, 'error')}. The first: {errors[0]}")
+        super().__init__(f"{checked.report.file_name} has {counted(n, 'error')}. The first: {errors[0]}")
         self.lines = [
             f"{error} Accepted: {error.accepted}" if error.accepted else str(error) for error in errors
         ]

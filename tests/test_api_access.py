@@ -138,11 +138,11 @@ GET batches                              10000001000 0333
 GET batches_of_track                     13333301043 0333
 POST batches_of_track                    13333301343 3330
 GET batch                                14440401044 0333
-POST edit_batch                          13333301343 3330
+PATCH batch                              13333301343 3330
 POST open_batch                          13333301343 3330
 POST close_batch                         13333301343 3330
 GET assignments                          13333301043 0333
-POST assignments                         13333301343 3330
+POST assign_topics                       13333301343 3330
 POST share_topics                        13333301343 3330
 POST submissions                         14440441444 3343
 POST next_task                           14440441444 3343
@@ -190,7 +190,7 @@ GET compare_collections                  13333301003 0333
 GET evaluation                           44444401044 0333
 POST runs                                13003301333 3033
 GET owed_runs                            13333301043 0033
-POST owed_runs                           13333301343 3033
+POST remind_teams                        13333301343 3033
 POST teams                               13333301343 3330
 POST withdraw_run                        14044401344 3033
 GET people_of_track                      13333301040 0333
@@ -249,7 +249,7 @@ GET published_runs                       00000001000 0333
 GET published_runs_file                  44444441444 4333
 POST publish_runs                        13333301343 3330
 POST withdraw_published_runs             13333301343 3330
-POST record_consent                      14044401340 3030
+PUT consent                              14044401340 3030
 GET project_imports                      13333301300 0333
 POST project_imports                     13333301300 3330
 GET project_import                       13333301340 0333
@@ -275,7 +275,7 @@ PATCH webhook                            13333301343 3330
 DELETE webhook                           13333301343 3330
 POST test_webhook                        13333301343 3330
 POST renew_webhook_secret                13333301343 3330
-POST send_again                          13333301343 3330
+POST resend_delivery                     13333301343 3330
 GET deliveries                           13333301043 0333
 GET fetches                              13333301043 0333
 POST cluster_formulas                    13333301330 3330
@@ -294,7 +294,7 @@ GET events                               10000001000 0333
 GET checks                               13333301043 0333
 PUT checks                               13333301343 3330
 GET known_grades                         13333301043 0333
-POST known_grades                        13333301343 3330
+POST import_known_grades                 13333301343 3330
 POST add_agreed_grades                   13333301343 3330
 DELETE known_grade                       13333301343 3330
 GET nuggets                              14444441444 4333
@@ -342,11 +342,11 @@ GET leaderboard_classes                  44444401044 0333
 GET leaderboard_interaction              44444441444 4333
 GET report                               13333301043 0333
 GET candidates                           13333301043 0333
-POST candidates                          13333301343 3330
+POST import_candidates                   13333301343 3330
 GET candidate_samples                    10000001000 0333
-POST draw_candidates                     13333301343 3330
+POST candidate_samples                   13333301343 3330
 GET leaks                                13333341443 4333
-POST leaks                               13333301343 3330
+POST check_leaks                         13333301343 3330
 POST accept_leaks                        13333301343 3330
 PUT choosers                             13333301343 3330
 GET candidate_file                       13333301043 0333
@@ -355,7 +355,7 @@ POST decide                              14444401344 3300
 POST undo_decision                       14444401344 3300
 POST settle                              14444401344 3300
 POST make_topics                         13333301343 3330
-POST new_topic                           13333301343 3330
+POST topics                              13333301343 3330
 POST derive_topics                       13333301343 3330
 POST supersede_qrels                     13333301343 3330
 DELETE topic                             13333301343 3330
@@ -501,7 +501,7 @@ def build_called() -> Visited:
         "webhook_id": webhook.pk,
         "delivery_key": webhook.deliveries.create(event="webhook.tested").key,
         "nugget_id": 1,
-        "form": "nuggetizer",
+        "to": "nuggetizer",
         "table": "topics",
         "name": "units",
     }

@@ -208,8 +208,8 @@ def test_lists_are_filtered_and_ordered(scene: Scene, addresses: dict[str, str])
     assert asked("runs", slug, field="tag", team="Theirs") == ["poor"]
     assert asked("runs", slug, field="tag", order="-tag") == ["poor", "good"]
     assert asked("runs", slug, field="tag", team="Ours", status="withdrawn") == []
-    assert asked("jobs", field="kind", state="queued", kind="tests.work") == ["tests.work"]
-    assert asked("jobs", field="kind", state="done", kind="tests.work") == []
+    assert asked("jobs", field="kind", status="queued", kind="tests.work") == ["tests.work"]
+    assert asked("jobs", field="kind", status="done", kind="tests.work") == []
     topics = asked("judgments", batch_id, field="topic", grade="3", is_current="true")
     assert topics == ["A.1"]
     assert asked("judgments", batch_id, field="grade", topic="A.2") == []

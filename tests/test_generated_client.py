@@ -152,9 +152,9 @@ def test_generated_client_has_every_operation_and_runs_a_campaign(
         files=[olga.file("documents.jsonl")],
     )
     work()
-    assert olga.call("get_job", job.id).state == "done"
+    assert olga.call("get_job", job.id).status == "done"
     text = samples.path("protocol.toml").read_text()
-    protocol = olga.call("add_protocol", model="ProtocolTextRequest", text=text)
+    protocol = olga.call("create_protocol", model="ProtocolTextRequest", text=text)
     olga.call(
         "create_track",
         model="NewTrackRequest",
@@ -165,13 +165,15 @@ def test_generated_client_has_every_operation_and_runs_a_campaign(
     )
     topics = olga.call("import_topics", "math", model="TopicFileRequest", file=olga.file("topics.jsonl"))
     olga.call(
-        "add_people",
+        "create_people",
         "math",
         model="NewPeopleRequest",
         people=[olga.model("NewPersonRequest")(**each) for each in PEOPLE],
     )
     olga.call("open_track", "math")
-    machine = olga.call("add_machine", "math", model="NewMachineRequest", name="Llama judge", version="3.1")
+    machine = olga.call(
+        "create_machine", "math", model="NewMachineRequest", name="Llama judge", version="3.1"
+    )
     for row in manifest():
         team = {"Abacus": pat, "Lemma": lee, "Organizers": olga}[row["team"]]
         more = {"pooled_as": row["pooled_as"]} if row["pooled_as"] else {}
@@ -182,26 +184,26 @@ def test_generated_client_has_every_operation_and_runs_a_campaign(
         for query in ({"is_manual": True}, {"team": "Abacus", "page_size": 1})
     ]
     olga.call("close_track", "math")
-    pool = olga.call("request_pool", "math", model="PoolRequestRequest", name="Pool", seed=7)
+    pool = olga.call("create_pool", "math", model="NewPoolRequest", name="Pool", seed=7)
     work()
     batch = olga.call("create_batch", "math", model="NewBatchRequest", pool=pool.id, name="Round 1").id
     olga.call("share_topics", batch, model="ShareRequest", assessors=["ines"])
     olga.call("open_batch", batch)
     wanted = judgments()
     while task := ines.call("take_next_task", batch):
-        judged = wanted[task.unit.topic, task.unit.document]
+        judged = wanted[task.unit.topic, task.unit.docno]
         submission = {key: judged[key] for key in ("choice", "comment")}
         ines.call("submit_judgment", task.id, model="SubmissionRequest", **submission)
     olga.call("close_batch", batch)
-    digest = olga.call("preview_qrels", "math", model="ChosenRequest", pool=pool.id).digest
-    qrels = olga.call("freeze_qrels", "math", model="FreezeRequest", pool=pool.id, digest=digest)
+    sha256 = olga.call("preview_qrels", "math", model="ChosenRequest", pool=pool.id).sha256
+    qrels = olga.call("freeze_qrels", "math", model="FreezeRequest", pool=pool.id, sha256=sha256)
     board = olga.call("score_runs", qrels.id, model="ScoringRequest", seed=11)
     work()
     olga.call(
         "release_leaderboard",
         board.id,
         model="ReleaseRequest",
-        level=olga.model("ReleaseRequestLevel").PARTICIPANTS,
+        released_to=olga.model("ReleaseRequestReleasedTo").PARTICIPANTS,
     )
 
     assert (topics.n_topics, machine.name, listed[0], len(listed[1])) == (5, "Llama judge", [], 1)

@@ -93,10 +93,10 @@ def by_api(site: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Files:
     job = olga.run("import_collection", "slug=api-posts", "name=Posts", "--file", f"files={documents}")
     work()
     assert olga.assay("watch", f"jobs/{job['id']}") == 0
-    olga.run("add_protocol", "--file", f"text={protocol}")
+    olga.run("create_protocol", "--file", f"text={protocol}")
     olga.run("create_track", "slug=api", "name=Math", "protocol=math-example", "collection=api-posts")
     olga.run("import_topics", "slug=api", "--file", f"file={topics}")
-    olga.run("add_people", "slug=api", f"people={json.dumps(PEOPLE)}")
+    olga.run("create_people", "slug=api", f"people={json.dumps(PEOPLE)}")
     olga.run("open_track", "slug=api")
     for row in manifest():
         person = {"Abacus": pat, "Lemma": lee, "Organizers": olga}[row["team"]]
@@ -125,7 +125,7 @@ def by_api(site: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Files:
         "submitted",
     ]
     olga.run("close_track", "slug=api")
-    pool = olga.run("request_pool", "slug=api", "name=Pool", f"seed={POOL_SEED}")
+    pool = olga.run("create_pool", "slug=api", "name=Pool", f"seed={POOL_SEED}")
     work()
     assert olga.assay("watch", pool["url"]) == 0
     created = olga.run("create_batch", "slug=api", f"pool={pool['id']}", "name=Round 1")
@@ -135,13 +135,13 @@ def by_api(site: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Files:
     judge(ines, batch.partition("=")[2])
     olga.run("close_batch", batch)
     preview = olga.run("preview_qrels", "slug=api", f"pool={pool['id']}")
-    digest = f"digest={preview['digest']}"
-    qrels = olga.run("freeze_qrels", "slug=api", f"pool={pool['id']}", digest)
+    sha256 = f"sha256={preview['sha256']}"
+    qrels = olga.run("freeze_qrels", "slug=api", f"pool={pool['id']}", sha256)
     board = olga.run("score_runs", f"qrels_id={qrels['id']}", f"seed={SCORE_SEED}")
     work()
     assert olga.assay("watch", board["url"]) == 0
     assert pat.assay("results", "api") == 1, "not released"
-    olga.run("release_leaderboard", f"board_id={board['id']}", "level=participants")
+    olga.run("release_leaderboard", f"board_id={board['id']}", "released_to=participants")
     run = Run.objects.get(track__slug="api", tag="abacus", status="submitted")
     assert pat.assay("watch", f"runs/{run.pk}") == 0, "scored, and released to its team"
     with redirect_stdout(StringIO()) as printed:
@@ -161,9 +161,9 @@ def by_api(site: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Files:
 
 def take_away(organizer: Program, target: Path) -> None:
     """Make the archive of the track, and check it without the site."""
-    archive = organizer.run("request_archive", "slug=api", "has_names=false")
+    archive = organizer.run("create_archive", "slug=api", "has_names=false")
     work()
-    words = ["get_archive_file", f"archive_id={archive['id']}", "--output", target]
+    words = ["download_archive", f"archive_id={archive['id']}", "--output", target]
     assert organizer.assay("site", *words) == 0
     assert organizer.assay("archive", "verify", target) == 0
 
@@ -189,7 +189,7 @@ def judge(assessor: Program, batch: str) -> None:
     wanted = judgments()
     with Server(assessor.site, assessor.token) as server:
         while task := server.post(f"batches/{batch}/next/", is_repeatable=True):
-            row = wanted[task["unit"]["topic"], task["unit"]["document"]]
+            row = wanted[task["unit"]["topic"], task["unit"]["docno"]]
             choice = {"choice": row["choice"], "comment": row["comment"]}
             server.post(f"tasks/{task['id']}/judgments/", choice, is_repeatable=True)
 

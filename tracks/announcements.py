@@ -57,7 +57,7 @@ def store(*, webhook: Webhook, event: str, subject: object) -> Delivery:
     content = {
         "id": str(delivery.key),
         "event": event,
-        "at": timezone.now().isoformat(timespec="seconds"),
+        "created_at": timezone.now().isoformat(timespec="seconds"),
         "track": webhook.track.slug,
         "url": _address(subject) or _address(webhook.track),
     }

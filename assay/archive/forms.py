@@ -11,7 +11,7 @@ from typing import Any, get_args
 from assay.archive.contents import Contents
 from assay.archive.files import BadArchive
 from assay.archive.records import AnalysisRecord, LeaderboardRecord, QrelsRecord, RunRecord
-from assay.formats.reports import Report
+from assay.formats.reports import Report, with_present_names
 from assay.statistics.intervals import Method
 from assay.structure import WrongStructure, structured
 
@@ -167,7 +167,7 @@ RESULTS: Mapping[str, type[_Result]] = {
 
 def check_run_report(run: RunRecord) -> None:
     """Raise BadArchive if the report of a run is not of its form."""
-    _made(Report, run.report, f"The report of the run {run.tag}")
+    _made(Report, with_present_names(run.report), f"The report of the run {run.tag}")
 
 
 def check_qrels_report(contents: Contents, qrels: QrelsRecord) -> None:

@@ -29,7 +29,7 @@ def ask(program: Program, question: Mapping[str, Any], rules: JudgingRules) -> t
     start = monotonic()
     try:
         line = program.ask(json.dumps(question, ensure_ascii=False).encode() + b"\n")
-        answer = read_answer(line, topic=question["topic"], docno=question["document"], rules=rules)
+        answer = read_answer(line, topic=question["topic"], docno=question["docno"], rules=rules)
     except ProgramFailed as error:
         return str(error)
     except BadAnswer as error:
@@ -97,10 +97,10 @@ def judge_batch(arguments: argparse.Namespace, program: Program) -> Totals:
         )
     with Server(arguments.server, token) as server:
         batch = server.get(f"batches/{arguments.batch}/")
-        left = batch["total"] - batch["judged"]
+        left = batch["n_units"] - batch["n_judged"]
         n_judged, n_failed = tally(_judged(server, arguments, program), left, is_quiet=arguments.quiet)
         after = server.get(f"batches/{arguments.batch}/")
-    return Totals(n_judged, batch["judged"], after["total"] - after["judged"], n_failed)
+    return Totals(n_judged, batch["n_judged"], after["n_units"] - after["n_judged"], n_failed)
 
 
 def _judged(server: Server, arguments: argparse.Namespace, program: Program) -> Iterator[tuple[str, str]]:
@@ -138,19 +138,19 @@ def _judge_task(post: Callable[..., Any], program: Program, task: Mapping[str, A
         answer, took = result
         seconds += took if answer.seconds is None else answer.seconds
         choice = {"choice": answer.choice.key, "comment": answer.comment}
-        choices.append({"document": question["document"], **choice, "answers": dict(answer.answers)})
+        choices.append({"docno": question["docno"], **choice, "answers": dict(answer.answers)})
     content: dict[str, Any] = {"request_id": str(uuid4()), "seconds": round(seconds)}
     if unit["members"]:
         content["members"] = choices
     else:
-        content |= {key: value for key, value in choices[0].items() if key != "document"}
+        content |= {key: value for key, value in choices[0].items() if key != "docno"}
     post(f"tasks/{task['id']}/judgments/", content)
     return ""
 
 
 def rules_of(unit: Mapping[str, Any]) -> JudgingRules:
     """The rules by which the answers to a unit are checked."""
-    takes_others = unit.get("takes_other_answers", False)  # of a frame
+    takes_others = unit.get("has_other_answers", False)  # of a frame
     return JudgingRules(
         layout="form" if takes_others else "topic-document",
         form=FormRules(fields=(), html="", frame=True) if takes_others else None,

@@ -9,6 +9,8 @@ from assay.errors import plural
 FIRST_LINES = 5  # lines that a complaint shows
 DISTINCT = 25  # complaints of one code; further ones are counted together
 
+EARLIER_NAMES = {"name": "file_name", "size": "n_bytes", "form": "format"}  # of fields of a report
+
 Severity = Literal["error", "warning"]
 
 
@@ -62,10 +64,10 @@ class Complaint:
 class Report:
     """The result of the check of one file."""
 
-    name: str
-    size: int
+    file_name: str
+    n_bytes: int
     sha256: str
-    form: str = ""
+    format: str = ""
     tag: str = ""
     kind: str = ""  # the kind of run that the file itself declares, in the forms that do
     n_lines: int = 0  # with a ranked document
@@ -105,13 +107,18 @@ class Report:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """The report that `as_json` returned."""
+        """The report that `as_json` returned, also in an earlier version of Assay."""
 
         def complaint(content: Mapping[str, Any]) -> Complaint:
             return Complaint(**{**content, "lines": tuple(Line(**line) for line in content["lines"])})
 
         complaints = {key: tuple(map(complaint, data[key])) for key in ("errors", "warnings")}
-        return cls(**{**data, **complaints})
+        return cls(**{**with_present_names(data), **complaints})
+
+
+def with_present_names(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a stored report, also of an earlier version of Assay, under the names of today."""
+    return {EARLIER_NAMES.get(key, key): value for key, value in data.items()}
 
 
 @dataclass(slots=True)
@@ -207,7 +214,7 @@ def print_report(report: Report, path: str, file: TextIO | None = None) -> None:
     """Print a report, by default on standard output."""
     verdict = "accepted" if report.is_acceptable else "refused"
     counts = f"{plural(len(report.errors), 'error')}, {plural(len(report.warnings), 'warning')}"
-    words = (report.form, report.tag and f"tag {report.tag}", report.kind and f"{report.kind} run")
+    words = (report.format, report.tag and f"tag {report.tag}", report.kind and f"{report.kind} run")
     form_and_tag = "".join(f"{word}, " for word in words if word)
     size = f"{plural(report.n_lines, 'line')}, {plural(report.n_topics, 'topic')}"
     lines = [f"{path}: {verdict}, {counts} ({form_and_tag}{size})"]

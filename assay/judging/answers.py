@@ -13,7 +13,7 @@ from assay.protocols.questions import WrongAnswer, check_answers, questions_for
 from assay.protocols.schema import Grade, JudgingRules, NonAnswer
 from assay.structure import is_number
 
-REQUIRED = ("topic", "document", "grade")
+REQUIRED = ("topic", "docno", "grade")
 OPTIONAL = ("comment", "seconds", "answers")
 SHOWN = 80  # characters of an answer
 MAX_SECONDS = 10**6
@@ -48,7 +48,7 @@ def read_answer(line: bytes, *, topic: str, docno: str, rules: JudgingRules) -> 
 
     >>> from assay.protocols.loader import load_protocol
     >>> rules = load_protocol("arqmath-2020-task1").judging
-    >>> read_answer(b'{"topic": "A.1", "document": "7", "grade": 2}', topic="A.1", docno="7", rules=rules).grade
+    >>> read_answer(b'{"topic": "A.1", "docno": "7", "grade": 2}', topic="A.1", docno="7", rules=rules).grade
     2
     """
     try:
@@ -62,7 +62,7 @@ def read_answer(line: bytes, *, topic: str, docno: str, rules: JudgingRules) -> 
     if missing or unknown:
         wrong = f"{missing[0]} is missing" if missing else f"{unknown[0]} is not known"
         raise BadAnswer(f"{wrong}; expected {', '.join(REQUIRED)}, and optionally {', '.join(OPTIONAL)}")
-    asked, answered = (topic, docno), (row["topic"], str(row["document"]))
+    asked, answered = (topic, docno), (row["topic"], str(row["docno"]))
     if asked != answered:
         raise BadAnswer(
             f"the answer is for document {answered[1]} of topic {answered[0]}, expected {docno} of {topic}",

@@ -177,7 +177,7 @@ def question(
         rules = on_sides(rules, *sides)
         texts = [(docno, documents[docno]) for docno in sides]
         own["pair"] = [
-            {"document": docno, "title": shown(text.title), "text": shown(text.body)} for docno, text in texts
+            {"docno": docno, "title": shown(text.title), "text": shown(text.body)} for docno, text in texts
         ]
     elif unit.row is not None:
         own["row"] = dict(unit.row)
@@ -188,7 +188,7 @@ def question(
         "narrative": shown(topic.narrative),
         "scenario": shown(clean_text(topic.scenario)),
         "criteria": shown(clean_text(topic.criteria)),
-        "document": unit.docno,
+        "docno": unit.docno,
         "document_title": shown(document.title),
         "text": shown(document.body),
         **own,
@@ -224,5 +224,5 @@ def choices_of(rules: JudgingRules, questions: Iterable[Question], docno: str) -
             | {"choices": [{name: getattr(choice, name) for name in described} for choice in each.choices]}
             for each in questions
         ],
-        "takes_other_answers": rules.form is not None and rules.form.frame,
+        "has_other_answers": rules.form is not None and rules.form.frame,
     }

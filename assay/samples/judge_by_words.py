@@ -16,7 +16,7 @@ def main() -> None:
         share = len(topic & words(unit["text"])) / max(1, len(topic))
         grades = sorted(grade["grade"] for grade in unit["grades"])
         grade = grades[min(int(share * 2 * len(grades)), len(grades) - 1)]
-        answer = {"topic": unit["topic"], "document": unit["document"], "grade": grade}
+        answer = {"topic": unit["topic"], "docno": unit["docno"], "grade": grade}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 

@@ -210,7 +210,7 @@ class Discussions(Endpoints):
     tag = "Agreement"
 
     @get("batches/<int:batch_id>/discussion/", "discussion", DiscussedSerializer(many=True))
-    def get_discussion(self, request: Request, batch_id: int) -> Any:
+    def list_discussion(self, request: Request, batch_id: int) -> Any:
         """Read the answers of a training round: organizers, and its assessors while it is shared with them."""
         user = person_of(request)
         batch = get_object_or_404(discussions.discussions_for(user), pk=batch_id)
@@ -230,7 +230,7 @@ class Discussions(Endpoints):
     @post(
         "batches/<int:batch_id>/discussion/outcome/", "set_outcome", takes=OutcomeSerializer, who=[Organizer]
     )
-    def set_outcome(self, request: Request, batch_id: int) -> None:
+    def record_outcome(self, request: Request, batch_id: int) -> None:
         """Store the agreed grade of a unit and why, instead of an earlier outcome."""
         batch = batch_or_404(batch_id)
         services.note(batch=batch, by=person_of(request), **self.validated(request))

@@ -8,7 +8,9 @@ from rest_framework.request import Request
 
 from assessment.board import exports, selectors
 from assessment.judging import services as task_services
+from assessment.judgments.statistics import ChoiceShare
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.permissions import Organizer
 from web.api.serializers import Strict
 from web.api.views import Endpoints, get, get_file, parameter, post
@@ -17,78 +19,38 @@ from web.downloads import download
 BATCH = parameter("batch", "The id of a batch; without it, all batches of people.", kind="whole number")
 
 
-class PaceSerializer(serializers.Serializer[selectors.Pace]):
-    """The pace of the last seven days, nights and pauses included."""
-
-    n = serializers.IntegerField(help_text="Units judged in the window.")
-    hours = serializers.FloatField(help_text="The length of the window.")
-    per_hour = serializers.FloatField()
-    per_day = serializers.FloatField()
-    left = serializers.IntegerField(help_text="Units that are left.")
-    finish = serializers.DateTimeField(
-        allow_null=True, help_text="When the rest is judged at this pace; null if that cannot be said."
-    )
-
-
-class TimesSerializer(serializers.Serializer[selectors.Times]):
-    """Seconds per unit, of the units whose time is known."""
-
-    n = serializers.IntegerField()
-    mean = serializers.FloatField(allow_null=True)
-    median = serializers.FloatField(allow_null=True)
-
-
-class ChoiceShareSerializer(serializers.Serializer[Any]):
-    """A choice, and the number of judgments with it."""
-
-    choice = serializers.CharField(source="label")
-    n = serializers.IntegerField()
-
-
-class BoardAssessorSerializer(serializers.Serializer[selectors.AssessorRow]):
-    """The work of an assessor."""
-
-    assessor = serializers.CharField(source="name")
-    judged = serializers.IntegerField()
-    total = serializers.IntegerField()
-    times = TimesSerializer()
-    hours_left = serializers.FloatField(
-        allow_null=True,
-        help_text="Estimated time for the units that are left; null before 20 units of the track are timed.",
-    )
-    choices = ChoiceShareSerializer(source="mix", many=True)
-    last_at = serializers.DateTimeField(allow_null=True)
-
-
-class BoardTopicSerializer(serializers.Serializer[selectors.TopicRow]):
-    """The judging of a topic."""
-
-    topic = serializers.CharField(source="code")
-    assessors = serializers.ListField(child=serializers.CharField())
-    judged = serializers.IntegerField()
-    total = serializers.IntegerField()
-    times = TimesSerializer()
-    n_relevant = serializers.IntegerField()
-    n_without_grade = serializers.IntegerField(help_text="Non-answers.")
-
-
-class BoardSerializer(serializers.Serializer[selectors.BoardPage]):
-    """The progress of judging: totals, pace, and the work by assessor and topic."""
-
-    judged = serializers.IntegerField()
-    total = serializers.IntegerField()
-    n_open = serializers.IntegerField(help_text="Tasks that somebody has open.")
-    n_overdue = serializers.IntegerField(help_text="Of these, beyond their time.")
-    n_skipped = serializers.IntegerField()
-    n_unsettled = serializers.IntegerField(help_text="Non-answers that count and are not being adjudicated.")
-    pace = PaceSerializer()
-    times = TimesSerializer()
-    hours_left = serializers.FloatField(
-        allow_null=True,
-        help_text="Estimated hours for all units that are left, of one person; null before 20 units are timed.",
-    )
-    assessors = BoardAssessorSerializer(many=True)
-    topics = BoardTopicSerializer(many=True)
+PaceSerializer = answer(
+    selectors.Pace,
+    "Pace",
+    "n hours per_hour per_day n_left=left ends_at=finish",
+    n="Units judged in the window.",
+    hours="The length of the window.",
+    n_left="Units that are left.",
+    ends_at="When the rest is judged at this pace; null if that cannot be said.",
+)
+TimesSerializer = answer(selectors.Times, "Times", "n mean median")
+ChoiceShareSerializer = answer(ChoiceShare, "ChoiceShare", "choice=label n")
+BoardAssessorSerializer = answer(
+    selectors.AssessorRow,
+    "BoardAssessor",
+    "assessor=name n_judged=judged n_units=total times hours_left choices=mix last_judged_at=last_at",
+    hours_left="Estimated time for the units that are left; null before 20 units of the track are timed.",
+)
+BoardTopicSerializer = answer(
+    selectors.TopicRow,
+    "BoardTopic",
+    "topic=code assessors n_judged=judged n_units=total times n_relevant n_without_grade",
+    n_without_grade="Non-answers.",
+)
+BoardSerializer = answer(
+    selectors.BoardPage,
+    "Board",
+    "n_judged=judged n_units=total n_open n_overdue n_skipped n_unsettled pace times hours_left assessors topics",
+    n_open="Tasks that somebody has open.",
+    n_overdue="Of these, beyond their time.",
+    n_unsettled="Non-answers that count and are not being adjudicated.",
+    hours_left="Estimated hours for all units that are left, of one person; null before 20 units are timed.",
+)
 
 
 class ReturnSerializer(Strict):

@@ -71,9 +71,6 @@ class CountSerializer(serializers.Serializer[Any]):
     n = serializers.IntegerField()
 
 
-KNOWN_GRADES = ("tracks/<slug:slug>/known-grades/", "known_grades")
-
-
 class Checks(Endpoints):
     tag = "Hidden checks"
     permission_classes = [Organizer]
@@ -84,7 +81,7 @@ class Checks(Endpoints):
         return batch_or_404(batch_id)
 
     @put("batches/<int:batch_id>/checks/", "checks", ChecksSerializer, takes=NewChecksSerializer)
-    def set_checks(self, request: Request, batch_id: int) -> Any:
+    def update_checks(self, request: Request, batch_id: int) -> Any:
         """Set how many hidden checks a batch has. In an open batch, the rest is planned again."""
         batch = batch_or_404(batch_id)
         return services.configure(batch=batch, **self.validated(request))
@@ -95,7 +92,8 @@ class Checks(Endpoints):
         return download(*results.results_file(track_of(request, slug)))
 
     @get(
-        *KNOWN_GRADES,
+        "tracks/<slug:slug>/known-grades/",
+        "known_grades",
         GoldSerializer,
         ordering=("pk",),
         filters=[Filter("topic", "topic__code"), Filter("grade", kind="whole number")],
@@ -104,7 +102,13 @@ class Checks(Endpoints):
         """List the units with known grades of a track."""
         return GoldUnit.objects.filter(track=track_of(request, slug)).select_related("topic")
 
-    @post(*KNOWN_GRADES, CountSerializer, takes=GoldFileSerializer, parsers=[MultiPartParser])
+    @post(
+        "tracks/<slug:slug>/known-grades/import/",
+        "import_known_grades",
+        CountSerializer,
+        takes=GoldFileSerializer,
+        parsers=[MultiPartParser],
+    )
     def import_known_grades(self, request: Request, slug: str) -> Any:
         """Import a file of known grades, which replace earlier ones of the same units."""
         track = track_of(request, slug)
@@ -117,14 +121,14 @@ class Checks(Endpoints):
         }
 
     @post("tracks/<slug:slug>/known-grades/agreed/", "add_agreed_grades", CountSerializer)
-    def add_agreed_grades(self, request: Request, slug: str) -> Any:
+    def adopt_agreed_grades(self, request: Request, slug: str) -> Any:
         """Take the agreed grades of all closed training rounds as known grades."""
         track = track_of(request, slug)
         notes = selectors.agreed_notes(track)
         return {"n": services.add_agreed(track=track, notes=notes, by=person_of(request))}
 
     @delete("tracks/<slug:slug>/known-grades/<int:unit_id>/", "known_grade")
-    def remove_known_grade(self, request: Request, slug: str, unit_id: int) -> None:
+    def delete_known_grade(self, request: Request, slug: str, unit_id: int) -> None:
         """Forget a known grade. Answers are kept, but not compared with it any more."""
         track = track_of(request, slug)
         unit = get_object_or_404(GoldUnit, track=track, pk=unit_id)

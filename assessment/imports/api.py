@@ -39,9 +39,10 @@ class JudgmentImportSerializer(serializers.ModelSerializer[JudgmentImport]):
     class Meta:
         model = JudgmentImport
         fields = [
-            "id", "url", "track", "name", "size", "sha256", "pool", "batch", "kind", "mapping", "report", "is_ready",
-            "job", "n_imported", "imported_at", "created_at",
+            "id", "url", "track", "file_name", "n_bytes", "sha256", "pool", "batch", "kind", "mapping", "report",
+            "is_ready", "job", "n_imported", "imported_at", "created_at",
         ]  # fmt: skip
+        extra_kwargs = {"file_name": {"source": "name"}, "n_bytes": {"source": "size"}}
 
 
 class NewImportSerializer(Strict):
@@ -63,7 +64,7 @@ def words() -> serializers.DictField:
     return serializers.DictField(child=serializers.CharField(max_length=300), required=False)
 
 
-class MeaningsSerializer(Strict):
+class JudgmentImportChangeSerializer(Strict):
     """The meanings of the words of the file, and the batch of judgments for which it names none."""
 
     columns = words()
@@ -100,7 +101,7 @@ class Imports(Endpoints):
     @post(
         *JUDGMENT_IMPORTS, takes=NewImportSerializer, status=201, parsers=[MultiPartParser], stores_files=True
     )
-    def start_judgment_import(self, request: Request, slug: str) -> Any:
+    def create_judgment_import(self, request: Request, slug: str) -> Any:
         """Upload a file of judgments and check it. Nothing is imported yet. A large file is checked by a job."""
         track, data = track_of(request, slug), self.validated(request)
         form = StartForm(data, MultiValueDict({"upload": [data.pop("file")]}), track=track)
@@ -117,9 +118,9 @@ class Imports(Endpoints):
         "judgment-imports/<int:import_id>/",
         "judgment_import",
         JudgmentImportSerializer,
-        takes=MeaningsSerializer,
+        takes=JudgmentImportChangeSerializer,
     )
-    def map_judgment_import(self, request: Request, import_id: int) -> Any:
+    def update_judgment_import(self, request: Request, import_id: int) -> Any:
         """Say what words of the file mean here, and check it again. What is left out stays."""
         source = selectors.import_or_404(import_id)
         require_match(request, JudgmentImportSerializer(source).data)
@@ -133,8 +134,8 @@ class Imports(Endpoints):
         services.remap(source=source, mapping=source.mapping | words, pool=pool, **place)
         return selectors.import_or_404(import_id)
 
-    @delete("judgment-imports/<int:import_id>/", "judgment_import", takes=MeaningsSerializer)
-    def discard_judgment_import(self, request: Request, import_id: int) -> None:
+    @delete("judgment-imports/<int:import_id>/", "judgment_import", takes=JudgmentImportChangeSerializer)
+    def delete_judgment_import(self, request: Request, import_id: int) -> None:
         """Delete a file that was not imported."""
         source = selectors.import_or_404(import_id)
         require_match(request, JudgmentImportSerializer(source).data)

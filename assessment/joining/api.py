@@ -29,7 +29,7 @@ class BatchPreviewSerializer(serializers.Serializer[Any]):
 
     batch = serializers.IntegerField(source="batch.pk")
     n_units = serializers.IntegerField()
-    judges = serializers.IntegerField(source="batch.n_judges", help_text=f"{PER_UNIT}, of a main batch.")
+    n_judges = serializers.IntegerField(source="batch.n_judges", help_text=f"{PER_UNIT}, of a main batch.")
     minutes_allotted = serializers.IntegerField(source="batch.minutes_allotted", help_text="For a task.")
     unit = UnitSerializer()
 
@@ -41,7 +41,7 @@ class BatchLinkSerializer(serializers.Serializer[Any]):
         source="address",
         help_text="A secret. Empty if there is none, or if the secret key of the site was replaced.",
     )
-    asks_name = serializers.BooleanField(source="link.asks_name", default=False)
+    is_name_asked = serializers.BooleanField(source="link.asks_name", default=False)
     max_uses = serializers.IntegerField(source="link.invitation.max_uses", default=0)
     n_uses = serializers.IntegerField(source="link.invitation.n_uses", default=0)
     expires_at = serializers.DateTimeField(source="link.invitation.expires_at", default=None, allow_null=True)
@@ -53,8 +53,10 @@ class WorkerSerializer(serializers.Serializer[Any]):
     username = serializers.CharField(source="user.username")
     name = serializers.CharField(help_text="What they gave, if the link asks for a name.")
     code = serializers.CharField(help_text="Their completion code.")
-    began_at = serializers.DateTimeField()
-    last_at = serializers.DateTimeField(allow_null=True, help_text="The latest judgment.")
+    started_at = serializers.DateTimeField(source="began_at")
+    last_judged_at = serializers.DateTimeField(
+        source="last_at", allow_null=True, help_text="The latest judgment."
+    )
     n_judged = serializers.IntegerField()
     is_excluded = serializers.BooleanField()
 
@@ -66,7 +68,7 @@ class NewLinkSerializer(Strict):
         default=MAX_USES, min_value=1, max_value=MAX_USES, help_text="The number of people."
     )
     days = serializers.IntegerField(default=MAX_DAYS, min_value=1, max_value=MAX_DAYS)
-    asks_name = serializers.BooleanField(default=False)
+    is_name_asked = serializers.BooleanField(source="asks_name", default=False)
 
 
 class ExclusionSerializer(Strict):
@@ -80,14 +82,14 @@ class Links(Endpoints):
     permission_classes = [Organizer]
 
     @get("batches/<int:batch_id>/link/", "batch_link", BatchLinkSerializer)
-    def get_link(self, request: Request, batch_id: int) -> Any:
+    def get_batch_link(self, request: Request, batch_id: int) -> Any:
         """Read the link with which people without an account judge a batch."""
         return selectors.link_page(batch_or_404(batch_id), site_of(request._request))
 
     @post(
         "batches/<int:batch_id>/link/", "batch_link", BatchLinkSerializer, takes=NewLinkSerializer, status=201
     )
-    def create_link(self, request: Request, batch_id: int) -> Any:
+    def create_batch_link(self, request: Request, batch_id: int) -> Any:
         """Make the link of a batch that is open to join: everyone who has it can read the units of the batch."""
         batch, data = batch_or_404(batch_id), self.validated(request)
         asks_name = data.pop("asks_name")
@@ -96,7 +98,7 @@ class Links(Endpoints):
         return Response(BatchLinkSerializer(page).data, status=201)
 
     @post("batches/<int:batch_id>/link/revoke/", "revoke_link")
-    def revoke_link(self, request: Request, batch_id: int) -> None:
+    def revoke_batch_link(self, request: Request, batch_id: int) -> None:
         """End the link of a batch, and the work of everyone who came by it. Their judgments are kept and count."""
         link = selectors.link_in_force(batch_or_404(batch_id))
         if link is None:
@@ -142,7 +144,7 @@ class Joining(Endpoints):
         parameters=[parameter("texts", "Plain without it.", values=TEXTS)],
         read_scopes=(Scope.READ, Scope.JUDGE),
     )
-    def preview_batch(self, request: Request, batch_id: int) -> Any:
+    def get_batch_preview(self, request: Request, batch_id: int) -> Any:
         """See the first unit of a batch. Nothing is taken or stored.
 
         Organizers see it of every batch, assessors of those that they may join.

@@ -32,7 +32,7 @@ TEXTS = ("plain", "html")
 class MemberSerializer(serializers.Serializer[Any]):
     """A document in the unit, which gets its own choice."""
 
-    document = serializers.CharField()
+    docno = serializers.CharField()
     latex = serializers.CharField()
     text = serializers.CharField()
 
@@ -94,7 +94,7 @@ class QuestionSerializer(serializers.Serializer[Any]):
 class ThreadPostSerializer(serializers.Serializer[Any]):
     """A post of the thread of a citation."""
 
-    document = serializers.CharField()
+    docno = serializers.CharField()
     author = serializers.CharField()
     published_at = serializers.DateTimeField(allow_null=True)
     text = serializers.CharField(help_text="With `texts=html`, the cited words are in `<mark>`.")
@@ -122,7 +122,7 @@ class GeneratedSerializer(serializers.Serializer[Any]):
 class PairedSerializer(serializers.Serializer[Any]):
     """A document of a pair."""
 
-    document = serializers.CharField()
+    docno = serializers.CharField()
     title = serializers.CharField()
     text = serializers.CharField()
 
@@ -136,7 +136,7 @@ class UnitSerializer(serializers.Serializer[Any]):
     narrative = serializers.CharField()
     scenario = serializers.CharField(help_text="Who asks, and what for.")
     criteria = serializers.CharField(help_text="What makes a document relevant.")
-    document = serializers.CharField()
+    docno = serializers.CharField()
     document_title = serializers.CharField()
     text = serializers.CharField()
     latex = serializers.CharField(help_text="Of the formula, if the unit is a formula.")
@@ -155,7 +155,7 @@ class UnitSerializer(serializers.Serializer[Any]):
     grades = GradeSerializer(many=True)
     non_answers = NonAnswerSerializer(many=True)
     questions = QuestionSerializer(many=True, help_text="Those that can be asked of this document.")
-    takes_other_answers = serializers.BooleanField(
+    has_other_answers = serializers.BooleanField(
         help_text="Whether answers may have other names than the questions, as those of a frame."
     )
 
@@ -191,7 +191,7 @@ class ChoiceSerializer(Strict):
 class MemberChoiceSerializer(ChoiceSerializer):
     """A choice for a document in the unit."""
 
-    document = serializers.CharField(max_length=1_000)
+    docno = serializers.CharField(max_length=1_000)
 
 
 class SubmissionSerializer(ChoiceSerializer):
@@ -226,9 +226,7 @@ class UnitSubmissionSerializer(SubmissionSerializer):
     """A judgment of a unit of a batch."""
 
     topic = serializers.CharField(max_length=200, help_text="The code of the topic.")
-    document = serializers.CharField(
-        max_length=1_000, help_text="As in the `unit` of a task, and in the pool."
-    )
+    docno = serializers.CharField(max_length=1_000, help_text="As in the `unit` of a task, and in the pool.")
 
 
 class SubmissionsSerializer(Strict):
@@ -253,7 +251,7 @@ def _submit(task: Task, data: dict[str, Any]) -> list[Any]:
         raise serializers.ValidationError(wrong)
     if "members" in data:
         answers = {
-            row["document"]: Answer(
+            row["docno"]: Answer(
                 row["choice"], row["comment"], row.get("shown") or 0, row.get("answers") or {}
             )
             for row in data["members"]
@@ -289,11 +287,10 @@ class Tasks(Endpoints):
         wrong: Any = {index: each for index, row in enumerate(given) if (each := _wrong_kind(batch, row))}
         if wrong:
             raise serializers.ValidationError({"judgments": wrong})
-        units = [Unit(row["topic"], row["document"]) for row in given]
-        stored = submit_many(
+        units = [Unit(row["topic"], row["docno"]) for row in given]
+        return submit_many(
             batch=batch, assessor=user, units=units, submit=lambda task, index: _submit(task, given[index])
         )
-        return Response(JudgmentSerializer(stored, many=True).data, status=201)
 
     def task(self, request: Request, task_id: int) -> Task:
         return get_object_or_404(selectors.tasks_of(person_of(request)), pk=task_id)
@@ -322,7 +319,7 @@ class Tasks(Endpoints):
         return self.answer(request, self.task(request, task_id))
 
     @get(*TASK_JUDGMENTS, JudgmentSerializer, ordering=("-pk",), filters=[Filter("choice")])
-    def list_judgments_of_task(self, request: Request, task_id: int) -> Any:
+    def list_task_judgments(self, request: Request, task_id: int) -> Any:
         """List your judgments of a task, newest first, with those that you revised."""
         task = self.task(request, task_id)
         return task.judgments.select_related("topic", "assessor")
@@ -339,8 +336,7 @@ class Tasks(Endpoints):
 
         A first submission is always kept, also when the time of the task has run out or the batch is closed.
         """
-        stored = _submit(self.task(request, task_id), self.validated(request))
-        return Response(JudgmentSerializer(stored, many=True).data, status=201)
+        return _submit(self.task(request, task_id), self.validated(request))
 
     @post("tasks/<int:task_id>/skip/", "skip_task", TaskSerializer, takes=SkipSerializer)
     def skip_task(self, request: Request, task_id: int) -> Any:

@@ -95,7 +95,7 @@ class ShownCitation(NamedTuple):
             "thread_title": shown(self.headline),
             "posts": [
                 {
-                    "document": post.docno,
+                    "docno": post.docno,
                     "author": post.author,
                     "published_at": post.published_at,
                     "text": shown(str(post.body)),

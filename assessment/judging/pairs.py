@@ -26,7 +26,7 @@ class Side(NamedTuple):
         shown = str if is_html else plain
         document = self.document
         return {
-            "document": self.docno,
+            "docno": self.docno,
             "title": shown(document.title) if document else "",
             "text": shown(str(document.body)) if document else "",
         }

@@ -50,7 +50,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
         "narrative": shown(topic.narrative),
         "scenario": shown(clean_text(topic.scenario)),
         "criteria": shown(clean_text(topic.criteria)),
-        "document": task.entry.docno,
+        "docno": task.entry.docno,
         "row": row,
         "document_title": shown(document.title) if document else "",
         "text": text,
@@ -58,7 +58,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
         "citation": citation and citation.as_unit(is_html=is_html),
         "generated": generated and generated.as_json(),
         "members": [
-            {"document": each.docno, "latex": each.latex, "text": shown(str(each.body))} for each in members
+            {"docno": each.docno, "latex": each.latex, "text": shown(str(each.body))} for each in members
         ],
         "pair": [side.as_unit(is_html=is_html) for side in pair],
         "guidelines": track.guidelines.text if track.guidelines else "",

@@ -38,7 +38,6 @@ class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
     batch = serializers.IntegerField(source="batch_id")
     task = serializers.IntegerField(source="task_id")
     topic = serializers.CharField(source="topic.code")
-    document = serializers.CharField(source="docno")
     assessor = serializers.CharField(source="assessor.username")
     grade = serializers.IntegerField(allow_null=True, help_text="Null for a non-answer.")
     answers = AnswersField(help_text=ANSWERS)
@@ -47,7 +46,7 @@ class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
     class Meta:
         model = Judgment
         fields = [
-            "id", "batch", "task", "topic", "document", "assessor", "choice", "grade", "comment", "answers",
+            "id", "batch", "task", "topic", "docno", "assessor", "choice", "grade", "comment", "answers",
             "seconds", "judged_at",
         ]  # fmt: skip
 
@@ -128,7 +127,7 @@ class Judgments(Endpoints):
             ),
         ],
     )
-    def export_judgments(self, request: Request, slug: str) -> Any:
+    def download_judgments(self, request: Request, slug: str) -> Any:
         """Download all judgments of a track, with those that were replaced.
 
         Code names are the same in every export. Keep the judgments of a machine from people who still have to judge the

@@ -59,7 +59,7 @@ class NewMachineSerializer(Strict):
     )
 
 
-class AddedMachineSerializer(MachineSerializer):
+class CreatedMachineSerializer(MachineSerializer):
     """A new machine with its first token."""
 
     token = CreatedTokenSerializer(
@@ -92,8 +92,8 @@ class Machines(Endpoints):
         track = track_of(request, slug)
         return selectors.machines().filter(assessor__track=track)
 
-    @post(*MACHINES, AddedMachineSerializer, takes=NewMachineSerializer, status=201, secrets=("token",))
-    def add_machine(self, request: Request, slug: str) -> Any:
+    @post(*MACHINES, CreatedMachineSerializer, takes=NewMachineSerializer, status=201, secrets=("token",))
+    def create_machine(self, request: Request, slug: str) -> Any:
         """Add a machine to a track. The answer has the token of its program."""
         user = person_of(request)
         track = track_of(request, slug)
@@ -133,7 +133,7 @@ class Machines(Endpoints):
         machine = get_object_or_404(selectors.machines(), pk=machine_id)
         return tokens_of(machine.assessor.user)
 
-    @post(*MACHINE_TOKENS, CreatedTokenSerializer, takes=NewTokenSerializer, status=201, secrets=("text",))
+    @post(*MACHINE_TOKENS, CreatedTokenSerializer, takes=NewTokenSerializer, status=201, secrets=("token",))
     def create_machine_token(self, request: Request, machine_id: int) -> Any:
         """Create another token of a machine, for example before the first one ends."""
         machine = get_object_or_404(selectors.machines(), pk=machine_id)

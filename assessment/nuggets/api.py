@@ -95,11 +95,12 @@ class NuggetVersionSerializer(serializers.ModelSerializer[NuggetVersion]):
 
     topic = serializers.CharField(source="topic.code")
     nuggets = serializers.ListField(child=serializers.DictField())
-    frozen_by = serializers.CharField(source="frozen_by.username")
+    created_by = serializers.CharField(source="frozen_by.username")
 
     class Meta:
         model = NuggetVersion
-        fields = ["topic", "version", "sha256", "nuggets", "frozen_by", "frozen_at"]
+        fields = ["topic", "version", "sha256", "nuggets", "created_by", "created_at"]
+        extra_kwargs = {"created_at": {"source": "frozen_at"}}
 
 
 class NuggetFileSerializer(Strict):
@@ -159,8 +160,8 @@ class Nuggets(Endpoints):
         """List the nuggets of a track. Assessors of the track, and organizers."""
         return selectors.nuggets_of(selectors.track_or_404(person_of(request), slug))
 
-    @post("tracks/<slug:slug>/nuggets/", "nuggets", NuggetSerializer, takes=NewNuggetSerializer)
-    def add_nugget(self, request: Request, slug: str) -> Any:
+    @post("tracks/<slug:slug>/nuggets/", "nuggets", NuggetSerializer, takes=NewNuggetSerializer, status=201)
+    def create_nugget(self, request: Request, slug: str) -> Any:
         """Add a nugget to the list of a topic."""
         user = person_of(request)
         track, data = selectors.track_or_404(user, slug), self.validated(request)
@@ -171,6 +172,7 @@ class Nuggets(Endpoints):
         "merge_nuggets",
         NuggetSerializer,
         takes=MergedNuggetSerializer,
+        status=201,
         write_scopes=WRITING,
     )
     def merge_nuggets(self, request: Request, slug: str) -> Any:
@@ -180,7 +182,7 @@ class Nuggets(Endpoints):
         return services.merge(topic=_topic(track, data.pop("topic")), by=user, **data)
 
     @patch(*NUGGET, NuggetSerializer, takes=NuggetChangeSerializer, write_scopes=WRITING)
-    def change_nugget(self, request: Request, nugget_id: int) -> Any:
+    def update_nugget(self, request: Request, nugget_id: int) -> Any:
         """Change a nugget of a list. A frozen version keeps what it has."""
         user = person_of(request)
         nugget = _nugget(user, nugget_id)
@@ -189,7 +191,7 @@ class Nuggets(Endpoints):
         return services.change(nugget=nugget, shown=nugget.key, by=user, **values | self.validated(request))
 
     @delete(*NUGGET)
-    def remove_nugget(self, request: Request, nugget_id: int) -> None:
+    def delete_nugget(self, request: Request, nugget_id: int) -> None:
         """Take a nugget from its list. It can be restored."""
         user = person_of(request)
         services.remove(nugget=_nugget(user, nugget_id), by=user)
@@ -217,8 +219,8 @@ class NuggetLists(Endpoints):
         """List the frozen lists of a track, newest first."""
         return selectors.versions_of(selectors.track_or_404(person_of(request), slug))
 
-    @post(*NUGGET_VERSIONS, takes=TopicToFreezeSerializer)
-    def freeze_nuggets(self, request: Request, slug: str) -> Any:
+    @post(*NUGGET_VERSIONS, takes=TopicToFreezeSerializer, status=201)
+    def create_nugget_version(self, request: Request, slug: str) -> Any:
         """Freeze the list of a topic as its next version."""
         user = person_of(request)
         track = selectors.track_or_404(user, slug)
@@ -253,7 +255,7 @@ class NuggetLists(Endpoints):
         SegmentsSerializer,
         takes=ChosenSegmentsSerializer,
     )
-    def choose_nugget_segments(self, request: Request, slug: str) -> Any:
+    def update_nugget_segments(self, request: Request, slug: str) -> Any:
         """Choose the track whose relevant documents are next to the lists."""
         user = person_of(request)
         track, data = selectors.track_or_404(user, slug), self.validated(request)
@@ -263,14 +265,14 @@ class NuggetLists(Endpoints):
         )
 
     @get_file(
-        "tracks/<slug:slug>/nuggets/files/<slug:form>/",
+        "tracks/<slug:slug>/nuggets/files/<slug:to>/",
         "nuggets_file",
         "application/octet-stream",
         "application/jsonl",
     )
-    def download_nuggets(self, request: Request, slug: str, form: str) -> Any:
+    def download_nuggets(self, request: Request, slug: str, to: str) -> Any:
         """Download the latest frozen lists: `nuggetizer`, `nugget-bank` or `ragtime`."""
-        return download(*selectors.frozen_file(selectors.track_or_404(person_of(request), slug), form))
+        return download(*selectors.frozen_file(selectors.track_or_404(person_of(request), slug), to))
 
 
 urlpatterns = Nuggets.urls() + NuggetLists.urls()

@@ -17,10 +17,11 @@ from assessment.planning import services as assignments
 from assessment.planning.rules import Change
 from assessment.planning.selectors import judges_of
 from tracks.tracks.api import track_of
+from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.permissions import LoggedIn, Organizer
 from web.api.serializers import Address, Strict, named
-from web.api.views import Endpoints, delete, get, post
+from web.api.views import Endpoints, delete, get, patch, post
 
 FILTERS = [
     Filter("status", values=Batch.Status.values),
@@ -40,12 +41,12 @@ class BatchSerializer(serializers.ModelSerializer[Batch]):
     pool = serializers.IntegerField(source="pool_id")
     kind = serializers.CharField(help_text="training, main, dual, adjudication or machine.")
     status = serializers.CharField(help_text="draft, open or closed.")
-    judges = serializers.IntegerField(source="n_judges", help_text=f"{PER_UNIT}, of a main batch.")
+    n_judges = serializers.IntegerField(help_text=f"{PER_UNIT}, of a main batch.")
 
     class Meta:
         model = Batch
         fields = [
-            "id", "url", "track", "pool", "name", "kind", "status", "minutes_allotted", "judges", "is_shared",
+            "id", "url", "track", "pool", "name", "kind", "status", "minutes_allotted", "n_judges", "is_shared",
             "created_at", "closed_at",
         ]  # fmt: skip
 
@@ -53,11 +54,11 @@ class BatchSerializer(serializers.ModelSerializer[Batch]):
 class BatchDetailSerializer(BatchSerializer):
     """A batch with its progress in units: for organizers that of all assessors, for others their own."""
 
-    judged = serializers.IntegerField(read_only=True, help_text="Units that are judged.")
-    total = serializers.IntegerField(read_only=True, help_text="Units to judge.")
+    n_judged = serializers.IntegerField(read_only=True, help_text="Units that are judged.")
+    n_units = serializers.IntegerField(read_only=True, help_text="Units to judge.")
 
     class Meta(BatchSerializer.Meta):
-        fields = [*BatchSerializer.Meta.fields, "judged", "total"]
+        fields = [*BatchSerializer.Meta.fields, "n_judged", "n_units"]
 
 
 class NewBatchSerializer(Strict):
@@ -71,7 +72,8 @@ class NewBatchSerializer(Strict):
     minutes_allotted = serializers.IntegerField(
         min_value=1, max_value=2**31 - 1, default=120, help_text="The time for a task."
     )
-    judges = serializers.IntegerField(
+    n_judges = serializers.IntegerField(
+        source="judges",
         min_value=1,
         max_value=MOST_JUDGES,
         allow_null=True,
@@ -81,12 +83,13 @@ class NewBatchSerializer(Strict):
     is_shared = serializers.BooleanField(default=False, help_text=JOINED)
 
 
-class EditBatchSerializer(Strict):
-    """The fields of a batch that can change."""
+class BatchChangeSerializer(Strict):
+    """The fields of a batch that can change. A field that is left out stays."""
 
-    name = serializers.CharField(max_length=100)
-    minutes_allotted = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
-    judges = serializers.IntegerField(
+    name = serializers.CharField(max_length=100, required=False)
+    minutes_allotted = serializers.IntegerField(min_value=1, max_value=2**31 - 1, required=False)
+    n_judges = serializers.IntegerField(
+        source="judges",
         min_value=1,
         max_value=MOST_JUDGES,
         required=False,
@@ -143,6 +146,11 @@ class Batches(Endpoints):
     tag = "Batches"
     permission_classes = [Organizer]
 
+    def with_counts(self, user: User, batch_id: int) -> Batch:
+        batch = get_object_or_404(batches_for(user), pk=batch_id)
+        vars(batch).update(zip(("n_judged", "n_units"), batch_counts(batch, user), strict=True))
+        return batch
+
     def answer(self, batch: Batch) -> Response:
         return Response(BatchSerializer(batch_or_404(batch.pk)).data)
 
@@ -164,7 +172,7 @@ class Batches(Endpoints):
         return batches_for(person_of(request))
 
     @get(*BATCHES_OF_TRACK, ordering=("-pk",), filters=FILTERS, orders=["created_at", "name"])
-    def list_batches_of_track(self, request: Request, slug: str) -> Any:
+    def list_track_batches(self, request: Request, slug: str) -> Any:
         """List the batches of a track, newest first."""
         track = track_of(request, slug)
         return selectors.batches_for_organizer().filter(pool__track=track)
@@ -180,22 +188,19 @@ class Batches(Endpoints):
     @get("batches/<int:batch_id>/", "batch", BatchDetailSerializer, who=[LoggedIn])
     def get_batch(self, request: Request, batch_id: int) -> Any:
         """Read a batch and its progress."""
-        user = person_of(request)
-        batch = get_object_or_404(batches_for(user), pk=batch_id)
-        judged, total = batch_counts(batch, user)
-        vars(batch).update(judged=judged, total=total)
-        return batch
+        return self.with_counts(person_of(request), batch_id)
 
     @delete("batches/<int:batch_id>/", "batch", who=[Organizer])
     def delete_batch(self, request: Request, batch_id: int) -> None:
         """Delete a batch that was never opened, with its assignments."""
         services.delete(batch=batch_or_404(batch_id), by=person_of(request))
 
-    @post("batches/<int:batch_id>/edit/", "edit_batch", BatchSerializer, takes=EditBatchSerializer)
-    def edit_batch(self, request: Request, batch_id: int) -> Any:
+    @patch("batches/<int:batch_id>/", "batch", BatchSerializer, takes=BatchChangeSerializer)
+    def update_batch(self, request: Request, batch_id: int) -> Any:
         """Change the name of a batch, the time for a task, the people per unit, and whether it is open to join."""
+        require_match(request, BatchDetailSerializer(self.with_counts(person_of(request), batch_id)).data)
         batch = batch_or_404(batch_id)
-        kept = {"judges": batch.judges, "is_shared": batch.is_shared}
+        kept = {name: getattr(batch, name) for name in ("name", "minutes_allotted", "judges", "is_shared")}
         return self.answer(services.edit(batch=batch, **kept | self.validated(request)))
 
     @post("batches/<int:batch_id>/open/", "open_batch", BatchSerializer)
@@ -220,8 +225,8 @@ class Batches(Endpoints):
         batch = batch_or_404(batch_id)
         return batch.topic_assignments.select_related("topic", "assessor")
 
-    @post("batches/<int:batch_id>/assignments/", "assignments", takes=ChangesSerializer)
-    def change_assignments(self, request: Request, batch_id: int) -> None:
+    @post("batches/<int:batch_id>/assign/", "assign_topics", takes=ChangesSerializer)
+    def assign_topics(self, request: Request, batch_id: int) -> None:
         """Assign topics, and take topics back: all of it, or nothing.
 
         A topic that is taken from one assessor and assigned to another in one request is moved: the other judges what

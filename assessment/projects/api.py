@@ -32,8 +32,10 @@ class ProjectImportSerializer(serializers.ModelSerializer[ProjectImport]):
     class Meta:
         model = ProjectImport
         fields = [
-            "id", "url", "name", "size", "sha256", "mapping", "report", "is_ready", "job", "imported_at", "created_at",
+            "id", "url", "file_name", "n_bytes", "sha256", "mapping", "report", "is_ready", "job", "imported_at",
+            "created_at",
         ]  # fmt: skip
+        extra_kwargs = {"file_name": {"source": "name"}, "n_bytes": {"source": "size"}}
 
 
 class NewProjectsSerializer(Strict):
@@ -45,7 +47,7 @@ class NewProjectsSerializer(Strict):
     )
 
 
-class NamesSerializer(Strict):
+class ProjectImportChangeSerializer(Strict):
     """The titles and short names of tracks by folder of the upload, and the accounts by worker."""
 
     titles = serializers.DictField(child=serializers.CharField(max_length=NAME), required=False)
@@ -75,7 +77,7 @@ class Projects(Endpoints):
         parsers=[MultiPartParser],
         stores_files=True,
     )
-    def start_project_import(self, request: Request) -> Any:
+    def create_project_import(self, request: Request) -> Any:
         """Upload projects of Turkle and check them. Nothing is imported yet. A large file is checked by a job."""
         source = services.start(uploads=[self.validated(request)["file"]], by=person_of(request))
         return _import(request, source.pk)
@@ -86,17 +88,20 @@ class Projects(Endpoints):
         return _import(request, upload_id)
 
     @patch(
-        "project-imports/<int:upload_id>/", "project_import", ProjectImportSerializer, takes=NamesSerializer
+        "project-imports/<int:upload_id>/",
+        "project_import",
+        ProjectImportSerializer,
+        takes=ProjectImportChangeSerializer,
     )
-    def name_project_import(self, request: Request, upload_id: int) -> Any:
+    def update_project_import(self, request: Request, upload_id: int) -> Any:
         """Set titles, short names and accounts, and check the upload again. What is left out stays."""
         source = _import(request, upload_id)
         require_match(request, ProjectImportSerializer(source).data)
         services.remap(source=source, mapping=source.mapping | self.validated(request))
         return _import(request, upload_id)
 
-    @delete("project-imports/<int:upload_id>/", "project_import", takes=NamesSerializer)
-    def discard_project_import(self, request: Request, upload_id: int) -> None:
+    @delete("project-imports/<int:upload_id>/", "project_import", takes=ProjectImportChangeSerializer)
+    def delete_project_import(self, request: Request, upload_id: int) -> None:
         """Delete an upload that was not imported."""
         source = _import(request, upload_id)
         require_match(request, ProjectImportSerializer(source).data)

@@ -45,8 +45,8 @@ class DualTopicSerializer(serializers.Serializer[DualTopic]):
     topic = serializers.CharField(source="topic.code")
     judged_by = Names(read_only=True, help_text="Who has it in a main batch.")
     second = Names(read_only=True, help_text="Who has it in another dual batch.")
-    judged = serializers.IntegerField(help_text="Units that are judged.")
-    total = serializers.IntegerField()
+    n_judged = serializers.IntegerField(source="judged", help_text="Units that are judged.")
+    n_units = serializers.IntegerField(source="total")
     n_relevant = serializers.IntegerField()
     able = Names(read_only=True, help_text="Who can judge it a second time.")
     proposed = serializers.CharField(
@@ -143,12 +143,6 @@ class AdjudicationSerializer(Strict):
     minutes_allotted = MINUTES
 
 
-class AdjudicationBatchesSerializer(serializers.Serializer[Any]):
-    """The batches, one for each pool with disagreements."""
-
-    results = BatchSerializer(many=True)
-
-
 DUAL_BATCHES = ("pools/<int:pool_id>/dual-batches/", "dual_batches")
 
 
@@ -200,8 +194,9 @@ class Planning(Endpoints):
     @post(
         "tracks/<slug:slug>/adjudication-batches/",
         "adjudication_batches",
-        AdjudicationBatchesSerializer,
+        BatchSerializer(many=True),
         takes=AdjudicationSerializer,
+        status=201,
     )
     def create_adjudication_batches(self, request: Request, slug: str) -> Any:
         """Create a draft for each pool with disagreements, with these units only. Open it to give out its tasks.
@@ -214,7 +209,7 @@ class Planning(Endpoints):
         difference = Difference(*(data.pop(name) for name in Difference._fields))
         protocol = track.protocol.parsed
         named(rules_for(protocol, scale_of(protocol, difference.scale)), difference.rule, "rule")
-        batches = services.create_adjudications(
+        return services.create_adjudications(
             track=track,
             of_round=round_of(track, data.pop("round")),
             difference=difference,
@@ -222,7 +217,6 @@ class Planning(Endpoints):
             by=user,
             **data,
         )
-        return {"results": batches}
 
 
 urlpatterns = Planning.urls()

@@ -105,7 +105,7 @@ class OptionsSerializer(Strict):
     )
 
 
-class BuildRequestSerializer(OptionsSerializer, SourceSerializer):
+class NewBuildSerializer(OptionsSerializer, SourceSerializer):
     """A source, the dates at which it is cut, and what is made of it."""
 
 
@@ -117,7 +117,7 @@ class Builds(Endpoints):
         "collections/build/",
         "build_collection",
         BuildSerializer,
-        takes=BuildRequestSerializer,
+        takes=NewBuildSerializer,
         status=202,
         parsers=[MultiPartParser, JSONParser],
         stores_files=True,
@@ -142,7 +142,7 @@ class Builds(Endpoints):
         takes=OptionsSerializer,
         status=202,
     )
-    def change_build(self, request: Request, slug: str) -> Any:
+    def rebuild_collection(self, request: Request, slug: str) -> Any:
         """Start a failed build of the same source again with other options."""
         build = get_object_or_404(selectors.builds_for(person_of(request)), collection__slug=slug)
         form = OptionsForm(self.validated(request))
@@ -157,7 +157,7 @@ class Builds(Endpoints):
         services.delete(build=build, by=person_of(request))
 
     @get_file(
-        "collections/<slug:slug>/build/<str:name>",
+        "collections/<slug:slug>/build/files/<str:name>/",
         "build_file",
         "application/octet-stream",
         "application/zip",
@@ -165,7 +165,7 @@ class Builds(Endpoints):
         "text/tab-separated-values",
         "application/jsonl",
     )
-    def get_build_file(self, request: Request, slug: str, name: str) -> Any:
+    def download_build_file(self, request: Request, slug: str, name: str) -> Any:
         """A file of a build."""
         build = get_object_or_404(selectors.builds_for(person_of(request)), collection__slug=slug)
         file = get_object_or_404(build.files, name=name)

@@ -11,6 +11,7 @@ from accounts.access import user_of
 from corpus.collections.selectors import collections_for
 from corpus.models import Document
 from corpus.threads import selectors
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.views import Endpoints, get
 
@@ -25,47 +26,33 @@ class HeadSerializer(serializers.ModelSerializer[Document]):
         fields = ["docno", "kind", "title", "score", "tags"]
 
 
-class CommentSerializer(serializers.Serializer[Any]):
-    code = serializers.CharField()
-    text = serializers.CharField(help_text="HTML, sanitized.")
-    score = serializers.IntegerField()
-    author = serializers.CharField(help_text="Empty if it is not known.")
-    published_at = serializers.DateTimeField(allow_null=True)
-
-
-class PostSerializer(serializers.Serializer[Any]):
-    """A question, answer or other document of a thread, with its comments."""
-
-    docno = serializers.CharField()
-    kind = serializers.ChoiceField(Document.Kind.choices)
-    title = serializers.CharField(help_text="HTML, sanitized.")
-    body = serializers.CharField(help_text="HTML, sanitized.")
-    tags = serializers.ListField(child=serializers.CharField())
-    score = serializers.IntegerField(allow_null=True)
-    is_accepted = serializers.BooleanField()
-    author = serializers.CharField(help_text="Empty if it is not known.")
-    reputation = serializers.IntegerField(
-        allow_null=True, help_text="Of the author, in the dump that was imported."
-    )
-    published_at = serializers.DateTimeField(allow_null=True)
-    comments = CommentSerializer(many=True, source="all_comments")
-
-
-class NeighborSerializer(serializers.Serializer[Any]):
-    docno = serializers.CharField()
-    title = serializers.CharField(help_text="HTML, sanitized.")
-    score = serializers.IntegerField(allow_null=True)
-    is_outgoing = serializers.BooleanField(help_text="Whether the link is in this thread.")
-
-
-class ThreadSerializer(serializers.Serializer[Any]):
-    """A question with its answers, best first, and the threads linked with it."""
-
-    docno = serializers.CharField()
-    question = PostSerializer(allow_null=True)
-    answers = PostSerializer(many=True)
-    duplicates = NeighborSerializer(many=True)
-    related = NeighborSerializer(many=True)
+SANITIZED = "HTML, sanitized."
+UNKNOWN = "Empty if it is not known."
+CommentSerializer = answer(
+    selectors.RenderedComment,
+    "Comment",
+    "code text score author published_at",
+    text=SANITIZED,
+    author=UNKNOWN,
+)
+PostSerializer = answer(
+    selectors.Post,
+    "Post",
+    "docno kind title body tags score is_accepted author reputation published_at comments=all_comments",
+    kind=serializers.ChoiceField(Document.Kind.choices),
+    title=SANITIZED,
+    body=SANITIZED,
+    author=UNKNOWN,
+    reputation="Of the author, in the dump that was imported.",
+)
+NeighborSerializer = answer(
+    selectors.Neighbor,
+    "Neighbor",
+    "docno title score is_outgoing",
+    title=SANITIZED,
+    is_outgoing="Whether the link is in this thread.",
+)
+ThreadSerializer = answer(selectors.Thread, "Thread", "docno question answers duplicates related")
 
 
 class DocumentSerializer(serializers.ModelSerializer[Document]):

@@ -55,6 +55,8 @@ class RenderedText(NamedTuple):
 
 
 class RenderedComment(NamedTuple):
+    """A comment on a post."""
+
     code: str
     text: SafeString
     score: int

@@ -169,9 +169,7 @@ def _submit_many(batch: Any, person: Any, peers: dict[str, float]) -> None:
 
     topic = TopicAssignment.objects.get(batch=batch, assessor=person).topic
     left = PoolEntry.objects.filter(pool=batch.pool, topic=topic).exclude(tasks__assessor=person)
-    units = [
-        {"topic": topic.code, "document": docno} for docno in left.values_list("docno", flat=True)[:MOST]
-    ]
+    units = [{"topic": topic.code, "docno": docno} for docno in left.values_list("docno", flat=True)[:MOST]]
     if not units:
         return
     client = Client(SERVER_NAME="localhost")

@@ -81,12 +81,14 @@ class AnnouncementMailSerializer(serializers.ModelSerializer[AnnouncementMail]):
     """An e-mail of an announcement."""
 
     username = serializers.CharField(source="user.username")
-    state = serializers.CharField(help_text="In words, such as `sent`, `waiting` or `given up`.")
+    status = serializers.CharField(
+        source="state", help_text="In words, such as `sent`, `waiting` or `given up`."
+    )
     sent_at = serializers.DateTimeField(source="letter.sent_at", default=None, allow_null=True)
 
     class Meta:
         model = AnnouncementMail
-        fields = ["username", "state", "sent_at"]
+        fields = ["username", "status", "sent_at"]
 
 
 def _organized(request: Request, announcement_id: int) -> Announcement:
@@ -106,7 +108,7 @@ class Announcements(Endpoints):
         return selectors.announcements_for(user_of(request), track_of(request, slug))
 
     @post(*ANNOUNCEMENTS, takes=NewAnnouncementSerializer, status=201)
-    def publish_announcement(self, request: Request, slug: str) -> Any:
+    def create_announcement(self, request: Request, slug: str) -> Any:
         """Show an announcement to groups of a track, and perhaps send it by e-mail."""
         data, site = self.validated(request), site_of(request._request)
         return services.publish(track=track_of(request, slug), by=person_of(request), site=site, **data)
@@ -125,7 +127,7 @@ class Announcements(Endpoints):
         takes=AnnouncementChangeSerializer,
     )
     @transaction.atomic
-    def change_announcement(self, request: Request, announcement_id: int) -> Any:
+    def update_announcement(self, request: Request, announcement_id: int) -> Any:
         """Change an announcement. It is only sent again if you ask for that."""
         track_services.lock(_organized(request, announcement_id).track_id)
         announcement = _organized(request, announcement_id)

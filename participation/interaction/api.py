@@ -28,8 +28,8 @@ class SessionSerializer(serializers.Serializer[Any]):
     team = serializers.CharField(source="nomination.team.name")
     topic = serializers.CharField(source="nomination.topic.code")
     id = serializers.IntegerField(source="nomination.pk")
-    place = serializers.IntegerField(source="nomination.place", help_text="The team's preference, from 1.")
-    state = serializers.ChoiceField(list(selectors.SessionState))
+    rank = serializers.IntegerField(source="nomination.place", help_text="The team's preference, from 1.")
+    status = serializers.ChoiceField(list(selectors.SessionState), source="state")
     opens_at = serializers.DateTimeField(
         source="nomination.opens_at", allow_null=True, help_text="The session starts from this time on."
     )
@@ -106,14 +106,14 @@ class Interaction(Endpoints):
         SessionSerializer(many=True),
         takes=TopicsSerializer,
     )
-    def nominate_topics(self, request: Request, team_id: int) -> Any:
+    def update_nominations(self, request: Request, team_id: int) -> Any:
         """Rank the topics that a team nominates for sessions. Those who submit for the team, and organizers."""
         user, team = person_of(request), team_of(person_of(request), team_id)
         services.nominate(team=team, codes=self.validated(request)["topics"], by=user)
         return self._sessions(request, team)
 
     @put("teams/<int:team_id>/system/", "system", SystemSerializer, takes=NewSystemSerializer)
-    def declare_system(self, request: Request, team_id: int) -> Any:
+    def update_system(self, request: Request, team_id: int) -> Any:
         """Declare the page of a team's system that sessions show. Those who submit for the team, and organizers."""
         user, team = person_of(request), team_of(person_of(request), team_id)
         address = self.validated(request)["address"]

@@ -47,16 +47,10 @@ class RoleSerializer(serializers.Serializer[Person]):
         help_text="Whether they have chosen one; until then they need their invitation."
     )
     has_agreed = serializers.BooleanField(help_text="To the data agreement in force.")
-    last_seen = serializers.DateTimeField(allow_null=True)
+    last_seen_at = serializers.DateTimeField(source="last_seen", allow_null=True)
 
     def get_is_assessor(self, person: Person) -> bool:
         return person.is_judging
-
-
-class RolesSerializer(serializers.Serializer[Any]):
-    """Everyone with a role in a track, by user name."""
-
-    results = RoleSerializer(many=True)
 
 
 class NewPersonSerializer(Strict):
@@ -87,11 +81,11 @@ class PeopleListSerializer(Strict):
 
 
 class NewPeopleSerializer(PeopleListSerializer):
-    is_mailing = serializers.BooleanField(
+    is_mailed = serializers.BooleanField(
         default=False, help_text="Send everyone an e-mail, to new accounts with the link for the first login."
     )
 
-    def validate_is_mailing(self, value: bool) -> bool:
+    def validate_is_mailed(self, value: bool) -> bool:
         if value and not settings.SENDS_MAIL:
             raise serializers.ValidationError("This site sends no e-mail. Read the links of the invitations.")
         return value
@@ -161,29 +155,33 @@ class CloneSerializer(Strict):
 
     name = serializers.CharField(max_length=200)
     slug = serializers.SlugField(max_length=100, help_text="For the address, such as arqmath-2021.")
-    assessors = serializers.BooleanField(default=False, help_text="With its assessors and their groups.")
-    teams = serializers.BooleanField(default=False, help_text="With its teams and their members.")
+    has_assessors = serializers.BooleanField(
+        source="assessors", default=False, help_text="With its assessors and their groups."
+    )
+    has_teams = serializers.BooleanField(
+        source="teams", default=False, help_text="With its teams and their members."
+    )
 
 
 class People(Endpoints):
     tag = "People"
     permission_classes = [OfPeople]
 
-    @get("tracks/<slug:slug>/people/", "people_of_track", RolesSerializer)
-    def list_people_of_track(self, request: Request, slug: str) -> Any:
+    @get("tracks/<slug:slug>/people/", "people_of_track", RoleSerializer(many=True))
+    def list_track_people(self, request: Request, slug: str) -> Any:
         """List everyone with a role in a track, by user name."""
-        return {"results": selectors.people_of(track_of(request, slug))}
+        return selectors.people_of(track_of(request, slug))
 
     @post(
         "tracks/<slug:slug>/people/", "people_of_track", PlanSerializer, takes=NewPeopleSerializer, status=201
     )
-    def add_people(self, request: Request, slug: str) -> Any:
+    def create_people(self, request: Request, slug: str) -> Any:
         """Add people to a track: accounts, teams, assessors and invitations, all or nothing.
 
         Somebody without an account gets one, and an invitation with the link for their first login.
         """
         track, data = track_of(request, slug), self.validated(request)
-        sender = Sender(person_of(request), site_of(request._request), data["is_mailing"])
+        sender = Sender(person_of(request), site_of(request._request), data["is_mailed"])
         done = services.add(track=track, people=of_program(data["people"]), sender=sender)
         return created(PlanSerializer(done).data, reverse("api:people_of_track", args=[track.slug]))
 
@@ -198,14 +196,14 @@ class People(Endpoints):
         OrganizerSerializer,
         takes=NewRoleSerializer,
     )
-    def appoint_organizer(self, request: Request, slug: str, username: str) -> Any:
+    def update_organizer(self, request: Request, slug: str, username: str) -> Any:
         """Make a person an organizer or a chair of a track, or change between the two."""
         track, data = track_of(request, slug), self.validated(request)
         user = get_object_or_404(people_named([username]))
         return organizers.appoint(track=track, user=user, by=person_of(request), **data)
 
     @delete("tracks/<slug:slug>/organizers/<str:username>/", "organizer")
-    def dismiss_organizer(self, request: Request, slug: str, username: str) -> None:
+    def delete_organizer(self, request: Request, slug: str, username: str) -> None:
         """Take the role from an organizer or chair. A track keeps at least one organizer."""
         track = track_of(request, slug)
         row = get_object_or_404(track.organizers.select_related("user"), user__username=username)

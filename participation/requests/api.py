@@ -26,7 +26,7 @@ class JoinRequestSerializer(serializers.ModelSerializer[JoinRequest]):
     url = Address("api:join_request", help_text="The address of this request in the API.")
     track = serializers.CharField(source="track.slug")
     username = serializers.CharField(source="user.username", default="", help_text="Empty: a visitor asked.")
-    state = serializers.CharField(help_text="open, accepted or refused.")
+    status = serializers.CharField(source="state", help_text="open, accepted or refused.")
     invitation = serializers.IntegerField(
         source="invitation_id", allow_null=True, help_text="Of a visitor who was accepted."
     )
@@ -34,7 +34,7 @@ class JoinRequestSerializer(serializers.ModelSerializer[JoinRequest]):
     class Meta:
         model = JoinRequest
         fields = [
-            "id", "url", "track", "username", "name", "email", "organization", "team_name", "message", "state",
+            "id", "url", "track", "username", "name", "email", "organization", "team_name", "message", "status",
             "reason", "invitation", "created_at", "decided_at",
         ]  # fmt: skip
 
@@ -88,7 +88,7 @@ class Requests(Endpoints):
         JoinRequestSerializer,
         write_scopes=(Scope.RUNS, Scope.MANAGE),
         ordering=("-pk",),
-        filters=[Filter("state", values=JoinRequest.State.values)],
+        filters=[Filter("status", "state", values=JoinRequest.State.values)],
     )
     def list_join_requests(self, request: Request, slug: str) -> Any:
         """List the requests to join a track, newest first: organizers all, managers of a team those that name it."""
@@ -101,7 +101,7 @@ class Requests(Endpoints):
         takes=NewJoinRequestSerializer,
         write_scopes=(Scope.RUNS, Scope.MANAGE),
     )
-    def ask_to_join(self, request: Request, slug: str) -> Any:
+    def create_join_request(self, request: Request, slug: str) -> Any:
         """Ask to join a track. If you have an open request, it stays as it is, and is the answer.
 
         Nothing is the answer (204) if an open request of somebody else has your address.

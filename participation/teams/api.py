@@ -94,7 +94,7 @@ def _member(request: Request, team_id: int, username: str) -> tuple[Team, User]:
     return team, get_object_or_404(team.members, username=username)
 
 
-class TeamMemberSerializer(Strict):
+class TeamMemberChangeSerializer(Strict):
     """The rights of a member. A field that is left out stays."""
 
     may_submit = serializers.BooleanField(required=False)
@@ -143,7 +143,7 @@ class Teams(Endpoints):
 
     @patch("teams/<int:team_id>/", "team", TeamSerializer, takes=TeamChangeSerializer)
     @transaction.atomic
-    def change_team(self, request: Request, team_id: int) -> Any:
+    def update_team(self, request: Request, team_id: int) -> Any:
         """Change the name, organization or documents of a team: those who manage it. The rest: organizers only."""
         track_services.lock(_managed(request, team_id).track_id)
         data = self.validated(request)
@@ -172,8 +172,8 @@ class Teams(Endpoints):
         user = person_of(request)
         services.end_membership(team=_team(request, team_id), user=user, by=user)
 
-    @patch(*TEAM_MEMBER, TeamSerializer, takes=TeamMemberSerializer)
-    def change_member(self, request: Request, team_id: int, username: str) -> Any:
+    @patch(*TEAM_MEMBER, TeamSerializer, takes=TeamMemberChangeSerializer)
+    def update_team_member(self, request: Request, team_id: int, username: str) -> Any:
         """Let a member submit runs or not, or make them the contact person. Those who manage the team."""
         team, member = _member(request, team_id, username)
         data = self.validated(request)
@@ -185,7 +185,7 @@ class Teams(Endpoints):
         return selectors.with_members(Team.objects.filter(pk=team.pk)).get()
 
     @delete(*TEAM_MEMBER)
-    def remove_member(self, request: Request, team_id: int, username: str) -> None:
+    def delete_team_member(self, request: Request, team_id: int, username: str) -> None:
         """Remove a member. Their runs stay with the team. Those who manage the team."""
         team, member = _member(request, team_id, username)
         services.end_membership(team=team, user=member, by=person_of(request))

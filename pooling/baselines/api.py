@@ -41,7 +41,7 @@ class MadeRunSerializer(Strict):
     )
 
 
-class BaselineRequestSerializer(MadeRunSerializer):
+class NewBaselineSerializer(MadeRunSerializer):
     """The baseline to make."""
 
     method = serializers.ChoiceField([*TEXT, *FORMULAS, *LINKED])
@@ -53,8 +53,11 @@ class BaselineRequestSerializer(MadeRunSerializer):
     links = serializers.FileField(
         required=False, help_text="For linked posts: a table of question, linked question and kind of link."
     )
-    related = serializers.BooleanField(
-        required=False, default=False, help_text="For linked posts: follow links to related questions too."
+    has_related = serializers.BooleanField(
+        source="related",
+        required=False,
+        default=False,
+        help_text="For linked posts: follow links to related questions too.",
     )
     pool = serializers.IntegerField(
         required=False,
@@ -64,7 +67,7 @@ class BaselineRequestSerializer(MadeRunSerializer):
     )
 
 
-class FusionRequestSerializer(MadeRunSerializer):
+class NewFusionSerializer(MadeRunSerializer):
     """The runs to fuse, and how."""
 
     runs = serializers.ListField(
@@ -91,11 +94,11 @@ class Baselines(Endpoints):
         "tracks/<slug:slug>/baselines/",
         "baselines",
         JobSerializer,
-        takes=BaselineRequestSerializer,
+        takes=NewBaselineSerializer,
         status=202,
         parsers=[MultiPartParser, JSONParser],
     )
-    def make_baseline(self, request: Request, slug: str) -> Response:
+    def create_baseline(self, request: Request, slug: str) -> Response:
         """Make a baseline of a track in a job, which submits it as a run."""
         data = self.validated(request)
         files = MultiValueDict({"links": [data.pop("links")]} if data.get("links") else {})
@@ -111,10 +114,10 @@ class Baselines(Endpoints):
         "tracks/<slug:slug>/fusions/",
         "fusions",
         JobSerializer,
-        takes=FusionRequestSerializer,
+        takes=NewFusionSerializer,
         status=202,
     )
-    def fuse_runs(self, request: Request, slug: str) -> Response:
+    def create_fusion(self, request: Request, slug: str) -> Response:
         """Fuse submitted runs of a track in a job, which submits the result as a run."""
         data = self.validated(request)
         data["weights"] = ",".join(map(repr, data["weights"]))

@@ -14,6 +14,7 @@ from pooling.models import Pool
 from pooling.pools import entries, exports, previews, selectors, services
 from pooling.pools.forms import PreviewForm
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.serializers import Address, JobAddress, Strict, require_valid
@@ -36,9 +37,10 @@ class PoolSerializer(serializers.ModelSerializer[Pool]):
     class Meta:
         model = Pool
         fields = [
-            "id", "url", "track", "name", "status", "protocol", "protocol_digest", "seed", "depth",
+            "id", "url", "track", "name", "status", "protocol", "protocol_sha256", "seed", "depth",
             "max_runs_per_team", "order", "tops_up", "sha256", "job", "created_at",
         ]  # fmt: skip
+        extra_kwargs = {"protocol_sha256": {"source": "protocol_digest"}}
 
 
 class PoolDetailSerializer(PoolSerializer):
@@ -52,7 +54,7 @@ class PoolDetailSerializer(PoolSerializer):
         fields = [*PoolSerializer.Meta.fields, "record"]
 
 
-class PoolRequestSerializer(Strict):
+class NewPoolSerializer(Strict):
     """The settings of a pool. A setting that is left out is as the protocol states."""
 
     name = serializers.CharField(max_length=100)
@@ -74,7 +76,7 @@ class PoolRequestSerializer(Strict):
     )
 
 
-class PoolPreviewRequestSerializer(Strict):
+class NewPoolPreviewSerializer(Strict):
     """The runs that count in a preview, and the pool that it tops up."""
 
     max_runs_per_team = serializers.IntegerField(required=False, allow_null=True, default=None, min_value=1)
@@ -83,25 +85,20 @@ class PoolPreviewRequestSerializer(Strict):
     )
 
 
-class DepthSerializer(serializers.Serializer[previews.DepthRow]):
-    """The size of a pool at a depth, in all and by topic."""
-
-    depth = serializers.IntegerField()
-    kinds = serializers.DictField(
-        child=serializers.IntegerField(), help_text="The depth of each kind of run."
-    )
-    n = serializers.IntegerField()
-    least = serializers.IntegerField()
-    most = serializers.IntegerField()
-    mean = serializers.FloatField()
-    hours = serializers.FloatField(help_text="Of judging, by all judges.")
+DepthSerializer = answer(
+    previews.DepthRow,
+    "Depth",
+    "depth kinds n least most mean hours",
+    kinds="The depth of each kind of run.",
+    hours="Of judging, by all judges.",
+)
 
 
 class PoolPreviewSerializer(serializers.Serializer[previews.PreviewPage]):
     """The preview of a pool."""
 
     n_runs = serializers.IntegerField()
-    state = serializers.CharField(
+    status = serializers.CharField(
         source="job.state",
         default=None,
         allow_null=True,
@@ -165,8 +162,8 @@ class Pools(Endpoints):
         track = track_of(request, slug)
         return selectors.pools().filter(track=track).defer("statistics")
 
-    @post("tracks/<slug:slug>/pools/", "pools", PoolSerializer, takes=PoolRequestSerializer, status=202)
-    def request_pool(self, request: Request, slug: str) -> Any:
+    @post("tracks/<slug:slug>/pools/", "pools", PoolSerializer, takes=NewPoolSerializer, status=202)
+    def create_pool(self, request: Request, slug: str) -> Any:
         """Build a pool from the runs that are submitted now."""
         track = track_of(request, slug)
         data = self.validated(request)
@@ -198,8 +195,8 @@ class Pools(Endpoints):
         require_valid(form)
         return previews.preview_page(track, query=form.query, arguments=form.arguments)
 
-    @post(*PREVIEW_POOL, JobSerializer, takes=PoolPreviewRequestSerializer, status=202)
-    def preview_pool(self, request: Request, slug: str) -> Any:
+    @post(*PREVIEW_POOL, JobSerializer, takes=NewPoolPreviewSerializer, status=202)
+    def create_pool_preview(self, request: Request, slug: str) -> Any:
         """Compute a preview of a pool of the submitted runs, in a job. It is the same job until something changes."""
         track = track_of(request, slug)
         data = self.validated(request)
@@ -216,7 +213,7 @@ class Pools(Endpoints):
         return accepted(JobSerializer(job).data, job.pk)
 
     @post("tracks/<slug:slug>/pools/visual-ids/", "make_visual_ids", JobSerializer, status=202)
-    def make_visual_ids(self, request: Request, slug: str) -> Any:
+    def create_visual_ids(self, request: Request, slug: str) -> Any:
         """Make visual ids for the formulas of the submitted runs, in a job: a preview of their pool needs them."""
         job = services.request_ids(track=track_of(request, slug), by=person_of(request))
         return accepted(JobSerializer(job).data, job.pk)

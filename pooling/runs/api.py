@@ -18,7 +18,7 @@ from rest_framework.response import Response
 
 from accounts.access import person_of
 from assay.formats.declaration import STATEMENTS, Declaration
-from assay.formats.reports import Report
+from assay.formats.reports import Complaint, Line, Report
 from assay.protocols.schema import RunQuestion
 from participation.models import Team
 from participation.teams import selectors as team_selectors
@@ -30,6 +30,7 @@ from pooling.runs.views import file_of
 from tracks.models import Track
 from tracks.tracks import services as track_services
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.parsers import FileParser
@@ -89,16 +90,14 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         ]  # fmt: skip
 
 
-class PooledSerializer(serializers.Serializer[Any]):
-    pool = serializers.CharField()
-    depth = serializers.IntegerField(allow_null=True, help_text="Null: every rank.")
+PooledSerializer = answer(selectors.PooledTo, "Pooled", "pool depth", depth="Null: every rank.")
 
 
 class ChangeSerializer(serializers.Serializer[Any]):
     kind = serializers.CharField()
     text = serializers.CharField(help_text="The reason, or the earlier description.")
-    by = serializers.CharField(source="by.username")
-    at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField(source="at")
+    created_by = serializers.CharField(source="by.username")
 
 
 class RunDetailSerializer(RunSerializer):
@@ -114,46 +113,26 @@ class RunDetailSerializer(RunSerializer):
         fields = [*RunSerializer.Meta.fields, "is_accepting_runs", "pools", "changes"]
 
 
-class LineSerializer(serializers.Serializer[Any]):
-    number = serializers.IntegerField()
-    text = serializers.CharField()
-    note = serializers.CharField()
-
-
-class ComplaintSerializer(serializers.Serializer[Any]):
-    """An error of a file, on `n` lines."""
-
-    code = serializers.CharField()
-    severity = serializers.ChoiceField(["error", "warning"])
-    message = serializers.CharField()
-    accepted = serializers.CharField(help_text="What is accepted instead.")
-    n = serializers.IntegerField()
-    lines = LineSerializer(many=True, help_text="The first of these lines.")
-    is_repairable = serializers.BooleanField()
-
-
-class ReportSerializer(serializers.Serializer[Report]):
-    """The result of the check of a file."""
-
-    is_acceptable = serializers.BooleanField()
-    name = serializers.CharField()
-    size = serializers.IntegerField(help_text="In bytes.")
-    sha256 = serializers.CharField()
-    form = serializers.CharField(help_text="The run format that was detected.")
-    tag = serializers.CharField(help_text="The tag in the file.")
-    kind = serializers.CharField(help_text="The kind of run that the file declares; empty in most formats.")
-    n_lines = serializers.IntegerField()
-    n_topics = serializers.IntegerField()
-    topic_lines = serializers.DictField(child=serializers.IntegerField(), help_text="Lines of each topic.")
-    seconds = serializers.DictField(
-        child=serializers.FloatField(), help_text="Of each topic, if the protocol asks for them."
-    )
-    metadata = serializers.DictField(
-        child=serializers.CharField(allow_blank=True),
-        help_text="What the file says about itself: a header of ir_metadata, by path, or attributes of XML.",
-    )
-    errors = ComplaintSerializer(many=True)  # type: ignore[assignment]  # a field, not those of the serializer
-    warnings = ComplaintSerializer(many=True)
+LineSerializer = answer(Line, "Line", "number text note")
+ComplaintSerializer = answer(
+    Complaint,
+    "Complaint",
+    "code severity message accepted n lines is_repairable",
+    accepted="What is accepted instead.",
+    lines="The first of these lines.",
+)
+ReportSerializer = answer(
+    Report,
+    "Report",
+    "is_acceptable file_name n_bytes sha256 format tag kind n_lines n_topics topic_lines seconds metadata errors "
+    "warnings",
+    format="The run format that was detected.",
+    tag="The tag in the file.",
+    kind="The kind of run that the file declares; empty in most formats.",
+    topic_lines="Lines of each topic.",
+    seconds="Of each topic, if the protocol asks for them.",
+    metadata="What the file says about itself: a header of ir_metadata, by path, or attributes of XML.",
+)
 
 
 REPLACES = "The tag of a submitted run of the team. It is withdrawn when this one is stored."
@@ -255,7 +234,7 @@ def _detail(request: Request, run: Run) -> Any:
     return data | more
 
 
-class DescriptionSerializer(Strict):
+class RunChangeSerializer(Strict):
     """The fields of a run that a team may change."""
 
     description = serializers.CharField(allow_blank=True, max_length=10_000)
@@ -282,12 +261,13 @@ class WithdrawalSerializer(Strict):
     )
 
 
-class OwedRunsSerializer(serializers.Serializer[selectors.OwedRuns]):
-    """Runs of a kind that a team lacks."""
-
-    kind = serializers.CharField(help_text="As in submissions of runs.")
-    name = serializers.CharField()
-    n = serializers.IntegerField(help_text="The number of runs that are missing.")
+OwedRunsSerializer = answer(
+    selectors.OwedRuns,
+    "OwedRuns",
+    "kind name n",
+    kind="As in submissions of runs.",
+    n="The number of runs that are missing.",
+)
 
 
 class OwingSerializer(serializers.Serializer[selectors.Owing]):
@@ -410,7 +390,7 @@ class Runs(Endpoints):
         """List the teams that lack runs or documents that the protocol asks of each team."""
         return selectors.owing_teams(_track(request, slug))
 
-    @post("tracks/<slug:slug>/owed-runs/", "owed_runs", OwingSerializer(many=True), who=[Organizer])
+    @post("tracks/<slug:slug>/owed-runs/remind/", "remind_teams", OwingSerializer(many=True), who=[Organizer])
     def remind_teams(self, request: Request, slug: str) -> Any:
         """Write to the members of the teams that lack something, if they want e-mails about runs; these teams."""
         return services.remind(track=_track(request, slug), by=person_of(request))
@@ -423,9 +403,9 @@ class Runs(Endpoints):
         """
         return Response(_detail(request, self.run(request, run_id)))
 
-    @patch("runs/<int:run_id>/", "run", RunDetailSerializer, takes=DescriptionSerializer)
+    @patch("runs/<int:run_id>/", "run", RunDetailSerializer, takes=RunChangeSerializer)
     @transaction.atomic
-    def describe_run(self, request: Request, run_id: int) -> Any:
+    def update_run(self, request: Request, run_id: int) -> Any:
         """Change the description of a run.
 
         Its team until the deadline, and organizers. The earlier description is kept in `changes`.
@@ -445,7 +425,7 @@ class Runs(Endpoints):
         return page.report
 
     @get_file("runs/<int:run_id>/file/", "run_file", parameters=[HEADER])
-    def get_run_file(self, request: Request, run_id: int) -> Any:
+    def download_run(self, request: Request, run_id: int) -> Any:
         """Download a run as it was uploaded, or its lines below a header that says how it was made."""
         return file_of(request, self.run(request, run_id))
 

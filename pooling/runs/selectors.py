@@ -417,7 +417,7 @@ def withdrawal_page(user: User, run: Run) -> WithdrawalPage:
 
 def _has_lines(run: Run) -> bool:
     forms = forms_of(run.track.protocol.parsed)
-    return run.report.get("form") in {each.name for each in forms if isinstance(each, LineForm)}
+    return Report.from_json(run.report).format in {each.name for each in forms if isinstance(each, LineForm)}
 
 
 def file_with_header(run: Run) -> Iterator[bytes]:

@@ -261,7 +261,7 @@ def submit(
         data = {
             "team": team.pk,
             "by": by.username,
-            "file": refusal.checked.report.name,
+            "file": refusal.checked.report.file_name,
             "errors": refusal.lines[:MAX_ERRORS],
             "n_more": max(0, len(refusal.lines) - MAX_ERRORS),
         }

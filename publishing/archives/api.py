@@ -35,16 +35,18 @@ class ArchiveSerializer(serializers.ModelSerializer[Archive]):
     class Meta:
         model = Archive
         fields = [
-            "id", "url", "track", "form", "status", "has_names", "has_comments", "authors", "license", "doi", "size",
-            "sha256", "counts", "job", "created_at",
+            "id", "url", "track", "format", "status", "has_names", "has_comments", "authors", "license", "doi",
+            "n_bytes", "sha256", "counts", "job", "created_at",
         ]  # fmt: skip
+        extra_kwargs = {"format": {"source": "form"}, "n_bytes": {"source": "size"}}
 
 
 class NewArchiveSerializer(Strict):
     """The content of an archive, and its citation."""
 
-    form = serializers.ChoiceField(
+    format = serializers.ChoiceField(
         forms(),
+        source="form",
         default=ARCHIVE,
         help_text="`archive`: everything of the track. The others have documents, topics and the newest qrels.",
     )
@@ -119,7 +121,10 @@ class LoadedSerializer(serializers.ModelSerializer[LoadedArchive]):
 
     class Meta:
         model = LoadedArchive
-        fields = ["id", "url", "name", "size", "sha256", "status", "track", "findings", "created_at"]
+        fields = [
+            "id", "url", "file_name", "n_bytes", "sha256", "status", "track", "findings", "created_at",
+        ]  # fmt: skip
+        extra_kwargs = {"file_name": {"source": "name"}, "n_bytes": {"source": "size"}}
 
 
 def _queued(loaded: LoadedArchive) -> Response:
@@ -139,7 +144,7 @@ class Archives(Endpoints):
         return selectors.archives().filter(track=track_of(request, slug))
 
     @post(*ARCHIVES, takes=NewArchiveSerializer, status=202)
-    def request_archive(self, request: Request, slug: str) -> Any:
+    def create_archive(self, request: Request, slug: str) -> Any:
         """Make an archive of a track."""
         track, data = track_of(request, slug), self.validated(request)
         form = ArchiveForm(data, instance=Archive(track=track))
@@ -158,7 +163,7 @@ class Archives(Endpoints):
         services.delete(archive=get_object_or_404(selectors.archives(), pk=archive_id))
 
     @get_file("archives/<int:archive_id>/file/", "archive_file", "application/zip")
-    def get_archive_file(self, request: Request, archive_id: int) -> Any:
+    def download_archive(self, request: Request, archive_id: int) -> Any:
         """Download an archive that is ready."""
         ready = selectors.archives().filter(status=Archive.Status.READY)
         archive = get_object_or_404(ready, pk=archive_id)

@@ -35,7 +35,12 @@ class TeamDocumentSerializer(serializers.ModelSerializer[TeamDocument]):
 
     class Meta:
         model = TeamDocument
-        fields = ["id", "url", "team", "word", "title", "is_public", "name", "size", "sha256", "uploaded_at"]
+        fields = [
+            "id", "url", "team", "word", "title", "is_public", "file_name", "n_bytes", "sha256", "created_at",
+        ]  # fmt: skip
+        extra_kwargs = {
+            "file_name": {"source": "name"}, "n_bytes": {"source": "size"}, "created_at": {"source": "uploaded_at"},
+        }  # fmt: skip
 
 
 class DocumentChangeSerializer(Strict):
@@ -76,7 +81,7 @@ class Documents(Endpoints):
         """List the documents that you may get: organizers all, members those of their teams, and public ones."""
         return selectors.documents_for(user_of(request)).filter(team__track=track_of(request, slug))
 
-    @get_file("tracks/<slug:slug>/documents.zip", "team_documents_zip", "application/zip", who=[Organizer])
+    @get_file("tracks/<slug:slug>/documents/file/", "team_documents_zip", "application/zip", who=[Organizer])
     def download_team_documents(self, request: Request, slug: str) -> Any:
         """Download all documents of a track."""
         track = track_of(request, slug)
@@ -92,7 +97,7 @@ class Documents(Endpoints):
         status=201,
         stores_files=True,
     )
-    def upload_team_document(self, request: Request, team_id: int) -> Any:
+    def create_team_document(self, request: Request, team_id: int) -> Any:
         """Upload a document of a team. Members who may submit, and organizers."""
         user = person_of(request)
         team = get_object_or_404(selectors.uploading_teams(user), pk=team_id)
@@ -117,7 +122,7 @@ class Documents(Endpoints):
         TeamDocumentSerializer,
         takes=DocumentChangeSerializer,
     )
-    def change_team_document(self, request: Request, document_id: int) -> Any:
+    def update_team_document(self, request: Request, document_id: int) -> Any:
         """Change the title of a document, and whether it is public. Members who may submit, and organizers."""
         document = self.editable(request, document_id)
         require_match(request, TeamDocumentSerializer(document).data)
@@ -125,7 +130,7 @@ class Documents(Endpoints):
         return services.change(document=document, **(kept | self.validated(request)))
 
     @delete("documents/<int:document_id>/", "team_document")
-    def remove_team_document(self, request: Request, document_id: int) -> None:
+    def delete_team_document(self, request: Request, document_id: int) -> None:
         """Delete a document with its file. Members who may submit, and organizers."""
         services.remove(document=self.editable(request, document_id))
 

@@ -16,7 +16,7 @@ from publishing.published_runs.views import archive_of
 from tracks.tracks.api import track_of
 from web.api.permissions import Everyone, LoggedIn, Organizer
 from web.api.serializers import JobAddress, Strict
-from web.api.views import Endpoints, accepted, get, get_file, post
+from web.api.views import Endpoints, accepted, get, get_file, post, put
 from web.models import Scope
 
 
@@ -67,7 +67,8 @@ class NewConsentSerializer(Strict):
 class RecordedConsentSerializer(serializers.ModelSerializer[Consent]):
     class Meta:
         model = Consent
-        fields = ["team", "is_given", "at"]
+        fields = ["team", "is_given", "created_at"]
+        extra_kwargs = {"created_at": {"source": "at"}}
 
 
 class Publications(Endpoints):
@@ -80,7 +81,7 @@ class Publications(Endpoints):
         return selectors.publication_page(user_of(request), track_of(request, slug))
 
     @get_file("tracks/<slug:slug>/published-runs/file/", "published_runs_file", "application/gzip")
-    def get_published_runs_file(self, request: Request, slug: str) -> Any:
+    def download_published_runs(self, request: Request, slug: str) -> Any:
         """Download the archive of the published runs."""
         return archive_of(request, track_of(request, slug))
 
@@ -101,16 +102,16 @@ class Publications(Endpoints):
         """Withdraw the published archive. Its record stays, its file is deleted."""
         services.withdraw(track=track_of(request, slug), by=person_of(request))
 
-    @post(
+    @put(
         "teams/<int:team_id>/consent/",
-        "record_consent",
+        "consent",
         RecordedConsentSerializer,
         takes=NewConsentSerializer,
         who=[LoggedIn],
         write_scopes=(Scope.RUNS, Scope.MANAGE),
         tag="Teams",
     )
-    def record_consent(self, request: Request, team_id: int) -> Any:
+    def update_consent(self, request: Request, team_id: int) -> Any:
         """Record whether a team agrees to the publication of its runs. Members who may submit, and organizers."""
         user = person_of(request)
         team = get_object_or_404(teams_for(user), pk=team_id)

@@ -74,7 +74,7 @@ class Analyses(Endpoints):
         return selectors.analyses_for(user).filter(leaderboard=board)
 
     @post(*ANALYSES, takes=NewAnalysisSerializer, status=202)
-    def request_analysis(self, request: Request, board_id: int) -> Any:
+    def create_analysis(self, request: Request, board_id: int) -> Any:
         """Compute an analysis of a leaderboard, in a job."""
         user = person_of(request)
         board = board_or_404(user, board_id)

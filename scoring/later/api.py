@@ -65,8 +65,8 @@ class LaterRuns(Endpoints):
         """List runs of other tracks' teams that were scored here: organizers see all, others those of their teams."""
         return selectors.later_runs_for(person_of(request), self.board(request, board_id))
 
-    @post(*LATER_RUNS, takes=NewLaterRunSerializer, parsers=[MultiPartParser])
-    def score_later_run(self, request: Request, board_id: int) -> Any:
+    @post(*LATER_RUNS, takes=NewLaterRunSerializer, status=201, parsers=[MultiPartParser])
+    def create_later_run(self, request: Request, board_id: int) -> Any:
         """Score a run of a team of another track. The leaderboard and its track stay as they are.
 
         A run with the tag of an earlier one of the team replaces it.

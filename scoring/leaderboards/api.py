@@ -23,6 +23,7 @@ from scoring.qrels.selectors import qrels_for
 from scoring.selectors import board_or_404, leaderboards_for
 from tracks.tracks.api import track_of
 from web import times
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Address, Strict, check_zone, instant
@@ -44,8 +45,8 @@ class LeaderboardSerializer(serializers.ModelSerializer[Leaderboard]):
         help_text="The machine whose grades score the runs; empty for those of people.",
     )
     status = serializers.CharField(help_text="scoring, ready or failed.")
-    release = serializers.CharField(
-        help_text="Who sees it: hidden (organizers only), participants or public."
+    released_to = serializers.CharField(
+        source="release", help_text="Who sees it: hidden (organizers only), participants or public."
     )
     measures = serializers.ListField(child=serializers.CharField())
     average = serializers.CharField(help_text="Over which topics means are taken: judged or common.")
@@ -53,19 +54,18 @@ class LeaderboardSerializer(serializers.ModelSerializer[Leaderboard]):
     class Meta:
         model = Leaderboard
         fields = [
-            "id", "url", "track", "qrels", "version", "machine", "status", "release", "released_at", "measures",
+            "id", "url", "track", "qrels", "version", "machine", "status", "released_to", "released_at", "measures",
             "average", "seed", "created_at",
         ]  # fmt: skip
 
 
-class CellSerializer(serializers.Serializer[Cell]):
-    """The mean of a measure. Runs that share a letter of `tier` do not differ significantly."""
-
-    value = serializers.FloatField()
-    text = serializers.CharField(help_text="As trec_eval prints it.")
-    low = serializers.CharField(help_text="Of the 95 % interval; empty if there is none.")
-    high = serializers.CharField()
-    tier = serializers.CharField()
+CellSerializer = answer(
+    Cell,
+    "Cell",
+    "value text low high tier",
+    text="As trec_eval prints it.",
+    low="Of the 95 % interval; empty if there is none.",
+)
 
 
 class RowSerializer(serializers.Serializer[BoardRow]):
@@ -108,7 +108,7 @@ class LeaderboardDetailSerializer(LeaderboardSerializer):
 class ReleaseSerializer(Strict):
     """The people who may see a leaderboard."""
 
-    level = serializers.ChoiceField(Leaderboard.Release.values)
+    released_to = serializers.ChoiceField(Leaderboard.Release.values, source="level")
     reason = serializers.CharField(
         max_length=500,
         required=False,
@@ -135,12 +135,12 @@ class ScheduleSerializer(ReleaseSerializer):
 class ScheduledReleaseSerializer(serializers.ModelSerializer[ScheduledRelease]):
     """The release of a leaderboard at a set time."""
 
-    level = serializers.CharField(help_text="participants or public.")
+    released_to = serializers.CharField(source="level", help_text="participants or public.")
     problem = serializers.CharField(help_text="Why it was refused at that time; empty otherwise.")
 
     class Meta:
         model = ScheduledRelease
-        fields = ["level", "release_at", "zone", "reason", "problem"]
+        fields = ["released_to", "release_at", "zone", "reason", "problem"]
 
 
 class EvaluationSerializer(serializers.Serializer[Evaluation]):
@@ -188,7 +188,7 @@ class Leaderboards(Endpoints):
         ordering=("-pk",),
         filters=[
             Filter("status", values=Leaderboard.Status.values),
-            Filter("release", values=Leaderboard.Release.values),
+            Filter("released_to", "release", values=Leaderboard.Release.values),
             Filter("qrels", "qrels_id", kind="whole number"),
         ],
         orders=["created_at"],
@@ -294,7 +294,7 @@ class Leaderboards(Endpoints):
         return get_object_or_404(ScheduledRelease, leaderboard=board)
 
     @put(*SCHEDULED_RELEASE, ScheduledReleaseSerializer, takes=ScheduleSerializer, who=[Organizer])
-    def schedule_release(self, request: Request, board_id: int) -> Any:
+    def update_scheduled_release(self, request: Request, board_id: int) -> Any:
         """Release a leaderboard at a set time, instead of a time that was set before."""
         user = person_of(request)
         board = board_or_404(user, board_id)
@@ -303,7 +303,7 @@ class Leaderboards(Endpoints):
         return schedules.schedule(leaderboard=board, by=user, **data)
 
     @delete(*SCHEDULED_RELEASE, who=[Organizer])
-    def cancel_scheduled_release(self, request: Request, board_id: int) -> None:
+    def delete_scheduled_release(self, request: Request, board_id: int) -> None:
         """Release a leaderboard at no set time."""
         user = person_of(request)
         schedules.cancel(leaderboard=board_or_404(user, board_id), by=user)

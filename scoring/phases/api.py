@@ -39,7 +39,7 @@ class PhaseSerializer(serializers.Serializer[Any]):
     max_per_day = serializers.IntegerField(
         allow_null=True, help_text="Runs of a team in a day, in the time zone of the track; null: no limit."
     )
-    after_closing = serializers.BooleanField(help_text="Whether its runs are accepted after the closing.")
+    is_after_closing = serializers.BooleanField(help_text="Whether its runs are accepted after the closing.")
     is_scoring = serializers.BooleanField(help_text="Whether its runs are scored when they are submitted.")
     measures = serializers.ListField(child=serializers.CharField(), help_text="Of its board.")
     qrels = serializers.IntegerField(
@@ -87,7 +87,7 @@ def _shown(
         "topics": list(topics.filter(**of_split).values_list("code", flat=True)),
         "scores": phase.scores,
         "max_per_day": phase.max_per_day,
-        "after_closing": phase.after_closing,
+        "is_after_closing": phase.after_closing,
         "is_scoring": board is not None,
         "measures": board.measures if board else [],
         "qrels": board.qrels.version if board and sees_qrels else None,
@@ -137,7 +137,7 @@ class Phases(Endpoints):
         takes=PhaseQrelsSerializer,
         who=[Organizer],
     )
-    def score_phase(self, request: Request, slug: str, key: str) -> Any:
+    def update_phase_qrels(self, request: Request, slug: str, key: str) -> Any:
         """Choose the qrels that score the runs of a phase, and score those that it has."""
         track, data = track_of(request, slug), self.validated(request)
         phase, qrels = _found(track, key), get_object_or_404(Qrels, track=track, version=data["version"])

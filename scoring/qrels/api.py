@@ -24,6 +24,7 @@ from tracks.models import Track
 from tracks.topics.api import TopicSerializer
 from tracks.tracks.api import track_of
 from tracks.tracks.selectors import tracks_organized_by
+from web.api.answers import answer
 from web.api.conditional import FOREVER
 from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
@@ -55,12 +56,9 @@ class QrelsSerializer(serializers.ModelSerializer[Qrels]):
         ]  # fmt: skip
 
 
-class TopicCountsSerializer(serializers.Serializer[selectors.TopicCounts]):
-    """The number of units of a topic with each grade, in the order of `grades`."""
-
-    topic = serializers.CharField()
-    n = serializers.IntegerField()
-    counts = serializers.ListField(child=serializers.IntegerField())
+TopicCountsSerializer = answer(
+    selectors.TopicCounts, "TopicCounts", "topic n counts", counts="In the order of `grades`."
+)
 
 
 class QrelsDetailSerializer(serializers.Serializer[selectors.QrelsPage]):
@@ -104,7 +102,7 @@ class FreezeSerializer(ChosenSerializer):
     """A version to freeze."""
 
     name = serializers.CharField(max_length=100, required=False, allow_blank=True, default="")
-    digest = serializers.CharField(
+    sha256 = serializers.CharField(
         max_length=64,
         required=False,
         allow_blank=True,
@@ -131,7 +129,7 @@ class OfferSerializer(Strict):
 class PreviewSerializer(serializers.Serializer[Any]):
     """The content of a version if it were frozen now."""
 
-    digest = serializers.CharField()
+    sha256 = serializers.CharField(source="digest")
     n_judged = serializers.IntegerField()
     n_topics = serializers.IntegerField()
     report = serializers.DictField(help_text="Dropped topics, unjudged units, non-answers.")
@@ -216,7 +214,7 @@ class QrelsVersions(Endpoints):
         user = person_of(request)
         track = track_of(request, slug)
         data = self.validated(request)
-        named = {"name": data["name"], "digest": data["digest"]}
+        named = {"name": data["name"], "digest": data["sha256"]}
         version = services.freeze_judgments(by=user, **_chosen(track, data), **named)
         services.rescore(qrels=version, by=user)
         return version
@@ -296,7 +294,7 @@ class QrelsVersions(Endpoints):
             parameter("seed", "Of the random choice of test topics; 1 without it.", kind="whole number"),
         ],
     )
-    def export_qrels(self, request: Request, qrels_id: int) -> Any:
+    def download_qrels_export(self, request: Request, qrels_id: int) -> Any:
         """Download a version in another format, optionally split by topic, as a zip with README and checksums."""
         version = get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id)
         form = ExportForm(request.query_params, qrels=version)
@@ -342,7 +340,7 @@ class QrelsVersions(Endpoints):
         ordering=("code",),
         filters=[Filter("split")],
     )
-    def list_complete_topics(self, request: Request, qrels_id: int) -> Any:
+    def list_qrels_topics(self, request: Request, qrels_id: int) -> Any:
         """List the topics of the qrels' track with all parts, also those that participants did not see."""
         version = get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id)
         return version.track.topics.all()

@@ -68,7 +68,7 @@ def test_token_is_limited_to_a_track_of_its_user_on_the_page_by_a_program_and_by
     assert "read in arq only" in " ".join(page.text.split())
     assert (made.status_code, made.json()["track"], refused.status_code) == (201, "arq", 409)
     assert refused.json()["detail"].startswith("There is no track other in which olga has a role")
-    for each in (page.context["new"].text, made.json()["text"], text.getvalue().strip()):
+    for each in (page.context["new"].text, made.json()["token"], text.getvalue().strip()):
         program = Client(headers={"Authorization": f"Bearer {each}"})
         assert call(program, "GET", "me").json()["token"]["track"] == "arq"
         assert call(program, "GET", "track", "other").status_code == 403
@@ -187,7 +187,7 @@ def test_program_creates_a_narrower_token_lists_and_revokes_it() -> None:
     asked = {"name": "worker", "scopes": ["read"], "days": 7}
 
     answer = call(client, "POST", "tokens", data=asked)
-    worker = Client(headers={"Authorization": f"Bearer {answer.json()['text']}"})
+    worker = Client(headers={"Authorization": f"Bearer {answer.json()['token']}"})
     works = call(worker, "GET", "jobs").status_code
     wider = call(client, "POST", "tokens", data={**asked, "name": "wide", "scopes": ["runs"]})
     longer = call(client, "POST", "tokens", data={**asked, "name": "long", "days": 31})
@@ -199,7 +199,7 @@ def test_program_creates_a_narrower_token_lists_and_revokes_it() -> None:
 
     assert (answer.status_code, works, by_worker, of_another) == (201, 200, 403, 404)
     assert [token["name"] for token in listed] == ["worker", "token 0"]
-    assert answer.json()["text"] not in str(listed)
+    assert answer.json()["token"] not in str(listed)
     for refused in (wider, longer):
         assert refused.status_code == 409
         assert "creates tokens with its own scopes (read, manage)" in refused.json()["detail"]
@@ -214,8 +214,8 @@ def test_text_of_a_token_is_not_kept_for_a_repeated_request() -> None:
     first, again = (call(client, "POST", "tokens", data=asked, HTTP_IDEMPOTENCY_KEY="a") for _ in range(2))
 
     assert again["Idempotency-Replayed"] == "true"
-    assert again.json() == {**first.json(), "text": None}
-    assert first.json()["text"] not in str(KeptAnswer.objects.values_list().get())
+    assert again.json() == {**first.json(), "token": None}
+    assert first.json()["token"] not in str(KeptAnswer.objects.values_list().get())
 
 
 def test_command_prints_a_token_once_and_refuses_an_unknown_user() -> None:

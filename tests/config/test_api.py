@@ -95,7 +95,7 @@ def test_parameters_state_the_values_that_they_take(schema: dict[str, Any]) -> N
     }
 
     assert described["get_task", "texts"]["enum"] == ["html", "plain"]
-    assert described["list_jobs", "state"]["enum"] == ["done", "failed", "queued", "running"]
+    assert described["list_jobs", "status"]["enum"] == ["done", "failed", "queued", "running"]
     assert described["get_board", "batch"]["type"] == "integer"
     assert described["list_runs", "order"]["enum"] == ["-submitted_at", "-tag", "submitted_at", "tag"]
 

@@ -671,4 +671,4 @@ def test_canceled_job_stores_nothing_more_and_can_be_restarted(
     assert not went_on
     assert "olga canceled this job. You can restart it." in page
     assert (refused.status_code, canceled.status_code, again.status_code) == (403, 200, 409)
-    assert (canceled.json()["state"], by_page.state) == ("failed", "queued")
+    assert (canceled.json()["status"], by_page.state) == ("failed", "queued")

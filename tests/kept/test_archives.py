@@ -11,6 +11,7 @@ from django.test import Client
 
 from assay.archive.contents import Reader
 from assay.digests import sha256_of
+from assay.formats.reports import EARLIER_NAMES
 from jobs import services as jobs
 from publishing.models import LoadedArchive
 from tests.helpers import kept
@@ -42,7 +43,8 @@ def differences(old: Any, new: Any, where: str = "") -> Iterator[str]:
         return
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in old:
-            yield from differences(old[key], new.get(key), f"{where}.{key}")
+            name = EARLIER_NAMES.get(key, key) if where.endswith(".report") else key
+            yield from differences(old[key], new.get(key, new.get(name)), f"{where}.{key}")
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for n, pair in enumerate(zip(old, new, strict=True)):
             yield from differences(*pair, f"{where}[{n}]")

@@ -47,11 +47,11 @@ def test_organizer_creates_plans_opens_and_closes_a_batch(scene: Scene, organize
 
     refused = call(organizer, "POST", "open_batch", batch_id)
     unknown = call(
-        organizer, "POST", "assignments", batch_id, data={"changes": [{"topic": "A.1", "assessor": "zoe"}]}
+        organizer, "POST", "assign_topics", batch_id, data={"changes": [{"topic": "A.1", "assessor": "zoe"}]}
     )
-    ask(organizer, "POST", "assignments", batch_id, data={"changes": [{"topic": "A.1", "assessor": "ada"}]})
+    ask(organizer, "POST", "assign_topics", batch_id, data={"changes": [{"topic": "A.1", "assessor": "ada"}]})
     ask(organizer, "POST", "share_topics", batch_id, data={"assessors": ["bob"]})
-    ask(organizer, "POST", "edit_batch", batch_id, data={"name": "First round", "minutes_allotted": 60})
+    ask(organizer, "PATCH", "batch", batch_id, data={"name": "First round", "minutes_allotted": 60})
     opened = ask(organizer, "POST", "open_batch", batch_id)
     rows = ask(organizer, "GET", "assignments", batch_id)["results"]
     detail = ask(organizer, "GET", "batch", batch_id)
@@ -65,7 +65,7 @@ def test_organizer_creates_plans_opens_and_closes_a_batch(scene: Scene, organize
         ("A.2", "bob"),
     }
     assert (opened["status"], opened["name"], closed["status"]) == ("open", "First round", "closed")
-    assert (detail["judged"], detail["total"]) == (0, 9)
+    assert (detail["n_judged"], detail["n_units"]) == (0, 9)
 
 
 def test_assessor_judges_revises_skips_and_undoes(scene: Scene, batch: Batch) -> None:
@@ -73,14 +73,16 @@ def test_assessor_judges_revises_skips_and_undoes(scene: Scene, batch: Batch) ->
     task = ask(ada, "POST", "next_task", batch.pk)
     again = ask(ada, "POST", "next_task", batch.pk)
     first = {"choice": "high", "comment": "Proves it.", "seconds": 7, "request_id": str(uuid4())}
-    [stored] = ask(ada, "POST", "task_judgments", task["id"], data=first)
-    [repeated] = ask(ada, "POST", "task_judgments", task["id"], data=first)
+    [stored] = ask(ada, "POST", "task_judgments", task["id"], data=first)["results"]
+    [repeated] = ask(ada, "POST", "task_judgments", task["id"], data=first)["results"]
     blind = call(ada, "POST", "task_judgments", task["id"], data={"choice": "low", "shown": 0})
-    [revised] = ask(ada, "POST", "task_judgments", task["id"], data={"choice": "low", "shown": stored["id"]})
+    [revised] = ask(ada, "POST", "task_judgments", task["id"], data={"choice": "low", "shown": stored["id"]})[
+        "results"
+    ]
     wrong = call(ada, "POST", "task_judgments", task["id"], data={"choice": "great"})
 
     assert again["id"] == task["id"]
-    assert task["unit"]["document"] == "10"
+    assert task["unit"]["docno"] == "10"
     assert [grade["key"] for grade in task["unit"]["grades"]] == ["high", "medium", "low", "not-relevant"]
     assert (stored["grade"], stored["id"], revised["grade"]) == (3, repeated["id"], 1)
     assert (blind.status_code, blind.json()["code"]) == (409, "judged-elsewhere")
@@ -96,7 +98,7 @@ def test_assessor_judges_revises_skips_and_undoes(scene: Scene, batch: Batch) ->
         ask(ada, "POST", "task_judgments", task["id"], data={"choice": "medium"})
     assert ask(ada, "POST", "next_task", batch.pk) is None
     own = ask(ada, "GET", "own_judgments", batch.pk)["results"]
-    assert {row["document"]: row["grade"] for row in own} == {"10": 2, "9": 2, "é": 2}
+    assert {row["docno"]: row["grade"] for row in own} == {"10": 2, "9": 2, "é": 2}
     assert not {"is_check", "is_current", "seat"} & set(own[0])  # they would reveal hidden checks
 
 
@@ -114,10 +116,10 @@ def test_machine_judges_and_gets_its_own_qrels(scene: Scene, organizer: Client, 
     slug, content = scene.track.slug, {"name": "Llama judge", "version": "3.1", "description": "A prompt."}
     machine = ask(organizer, "POST", "machines", slug, data=content)
     own = ask(organizer, "POST", "start_machine", machine["id"], data={"pool": scene.pool.pk})
-    program = Client(headers={"Authorization": f"Bearer {machine['token']['text']}"})
+    program = Client(headers={"Authorization": f"Bearer {machine['token']['token']}"})
     second = ask(organizer, "POST", "machine_tokens", machine["id"], data={"name": "second", "days": 7})
     ask(organizer, "POST", "revoke_machine_token", machine["id"], second["id"])
-    other = Client(headers={"Authorization": f"Bearer {second['text']}"})
+    other = Client(headers={"Authorization": f"Bearer {second['token']}"})
     scene.judge(batch, scene.ada, "high", "low", "low")
     for choice in ("high", "medium", "low"):
         task = ask(program, "POST", "next_task", own["id"])
@@ -126,9 +128,9 @@ def test_machine_judges_and_gets_its_own_qrels(scene: Scene, organizer: Client, 
     agreement = ask(organizer, "GET", "agreement", slug)
     chosen = {"pool": scene.pool.pk, "machine": machine["id"]}
     preview = ask(organizer, "POST", "preview_qrels", slug, data=chosen)
-    version = ask(organizer, "POST", "freeze_qrels", slug, data=chosen | {"digest": preview["digest"]})
+    version = ask(organizer, "POST", "freeze_qrels", slug, data=chosen | {"sha256": preview["sha256"]})
     people = ask(organizer, "POST", "freeze_qrels", slug, data={"pool": scene.pool.pk})
-    changed = call(organizer, "POST", "freeze_qrels", slug, data=chosen | {"digest": "0" * 64})
+    changed = call(organizer, "POST", "freeze_qrels", slug, data=chosen | {"sha256": "0" * 64})
 
     tokens = ask(organizer, "GET", "machine_tokens", machine["id"])["results"]
     assert [(each["name"], bool(each["revoked_at"])) for each in tokens] == [
@@ -175,14 +177,14 @@ def test_leaderboard_is_scored_read_and_released(scored: Scene) -> None:
     before = call(member, "GET", "leaderboard", board_id)
     scored.track.status = "closed"
     scored.track.save()
-    released = ask(organizer, "POST", "release_leaderboard", board_id, data={"level": "participants"})
+    released = ask(organizer, "POST", "release_leaderboard", board_id, data={"released_to": "participants"})
     board = ask(member, "GET", "leaderboard", board_id)
     evaluations = ask(member, "GET", "evaluations", board_id)["results"]
     others = ask(organizer, "GET", "evaluations", board_id)["results"]
 
     assert (answer.status_code, before.status_code) == (202, 404)
     assert (
-        released["release"],
+        released["released_to"],
         [row["id"] for row in ask(member, "GET", "leaderboards", slug)["results"]],
     ) == (
         "participants",
@@ -288,7 +290,7 @@ def test_leaderboard_is_analyzed_and_released_at_a_set_time(scored: Scene) -> No
     result = ask(organizer, "GET", "analysis", listed["id"])["result"]
     assert (answer.status_code, empty, result["analysis"]) == (202, {}, "topics")
     assert (other.status_code, other.json()["errors"][0]["field"]) == (400, "versions")
-    terms = {"level": "public", "release_at": "2099-05-01T23:59", "zone": "AoE"}
+    terms = {"released_to": "public", "release_at": "2099-05-01T23:59", "zone": "AoE"}
     past = call(
         organizer, "PUT", "scheduled_release", board.pk, data=terms | {"release_at": "2020-01-01T00:00"}
     )
@@ -306,8 +308,8 @@ def test_batch_gets_checks_a_board_and_returned_non_answers(scene: Scene, organi
 
     scene.judge(batch, scene.bob, "system-failure", "low")
     too_early = call(organizer, "PUT", "checks", batch.pk, data=settings)
-    unknown = upload(organizer, "known_grades", slug, content=b"A.1 0 nowhere 3\n")
-    stored = upload(organizer, "known_grades", slug, content=b"A.1 0 10 3\n")
+    unknown = upload(organizer, "import_known_grades", slug, content=b"A.1 0 nowhere 3\n")
+    stored = upload(organizer, "import_known_grades", slug, content=b"A.1 0 10 3\n")
     ask(organizer, "PUT", "checks", batch.pk, data=settings)
 
     assert (too_early.status_code, too_early.json()["code"]) == (409, "no-gold")
@@ -317,16 +319,16 @@ def test_batch_gets_checks_a_board_and_returned_non_answers(scene: Scene, organi
     ask(organizer, "DELETE", "known_grade", slug, unit["id"])
     assert ask(organizer, "GET", "known_grades", slug)["results"] == []
     board = ask(organizer, "GET", "board", slug)
-    assert (board["judged"], board["n_unsettled"]) == (2, 1)
+    assert (board["n_judged"], board["n_unsettled"]) == (2, 1)
     [judgment] = [
         row for row in ask(organizer, "GET", "judgments", batch.pk)["results"] if row["grade"] is None
     ]
     without = call(organizer, "POST", "return_non_answer", judgment["id"], data={})
     ask(organizer, "POST", "return_non_answer", judgment["id"], data={"reason": "It can be read."})
     assert without.status_code == 400
-    assert ask(organizer, "GET", "board", slug)["judged"] == 1
+    assert ask(organizer, "GET", "board", slug)["n_judged"] == 1
     event = ask(organizer, "GET", "events")["results"][0]
-    assert (event["action"], event["by"], event["via"]) == ("judgment.returned", "olga", "api")
+    assert (event["action"], event["created_by"], event["via"]) == ("judgment.returned", "olga", "api")
 
 
 def test_training_round_is_discussed_through_the_api(scene: Scene, organizer: Client) -> None:
@@ -342,7 +344,7 @@ def test_training_round_is_discussed_through_the_api(scene: Scene, organizer: Cl
     wrong = call(organizer, "POST", "set_outcome", batch.pk, data=outcome | {"grade": 7})
 
     assert (hidden.status_code, wrong.status_code, wrong.json()["code"]) == (404, 409, "unknown-grade")
-    first = ask(api(scene.ada), "GET", "discussion", batch.pk)[0]
+    first = ask(api(scene.ada), "GET", "discussion", batch.pk)["results"][0]
     assert (first["docno"], first["agreed_grade"], first["text"]) == ("10", 3, "It proves it.")
     assert sorted(answer["grade"] for answer in first["answers"]) == [2, 3]
     assert ask(organizer, "POST", "add_agreed_grades", scene.track.slug) == {"n": 1}
@@ -358,8 +360,8 @@ def test_pool_is_previewed_and_assessors_and_members_leave(scored: Scene) -> Non
         reverse("api:preview_pool", args=[slug]), {"max_runs_per_team": 1, "rate": 36}
     ).json()
 
-    assert (before["state"], before["depths"], answer.status_code) == (None, [], 202)
-    assert (after["state"], after["n_runs"]) == ("done", 2)
+    assert (before["status"], before["depths"], answer.status_code) == (None, [], 202)
+    assert (after["status"], after["n_runs"]) == ("done", 2)
     assert [row["hours"] for row in after["depths"]] == [row["n"] / 100 for row in after["depths"]]
     refused = call(api(scored.stranger), "PATCH", "team_member", team, "mia", data={"is_contact": True})
     ask(organizer, "PATCH", "team_member", team, "mia", data={"is_contact": True, "may_submit": False})

@@ -247,7 +247,7 @@ def test_guidelines_are_drafted_and_published_for_the_assessors() -> None:
 def test_track_is_cloned_with_its_assessors() -> None:
     make_assessor(make_track("arq"), "ada")
     client = api(make_organizer())
-    names = {"name": "ARQ 2", "slug": "arq-2", "assessors": True}
+    names = {"name": "ARQ 2", "slug": "arq-2", "has_assessors": True}
 
     made = call(client, "POST", "clone_track", "arq", data=names)
     again = call(client, "POST", "clone_track", "arq", data=names)

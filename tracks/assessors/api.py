@@ -58,8 +58,8 @@ class Assessors(Endpoints):
         track = track_of(request, slug)
         return selectors.people_judging(track)
 
-    @post(*ASSESSORS, takes=NewAssessorSerializer)
-    def add_assessor(self, request: Request, slug: str) -> Any:
+    @post(*ASSESSORS, takes=NewAssessorSerializer, status=201)
+    def create_assessor(self, request: Request, slug: str) -> Any:
         """Let a person judge for a track. Repeated, it changes nothing."""
         track = track_of(request, slug)
         data = self.validated(request)
@@ -74,7 +74,7 @@ class Assessors(Endpoints):
         AssessorSerializer(many=True),
         takes=GroupsSerializer,
     )
-    def set_groups(self, request: Request, slug: str) -> Any:
+    def update_assessor_groups(self, request: Request, slug: str) -> Any:
         """Move assessors to groups of the protocol: all of them, or nobody."""
         track = track_of(request, slug)
         groups = self.validated(request)["groups"]
@@ -84,7 +84,7 @@ class Assessors(Endpoints):
         return selectors.people_judging(track).order_by("pk")
 
     @delete("tracks/<slug:slug>/assessors/<str:username>/", "assessor")
-    def remove_assessor(self, request: Request, slug: str, username: str) -> None:
+    def delete_assessor(self, request: Request, slug: str, username: str) -> None:
         """Remove an assessor. Open tasks return to the queue; judgments stay."""
         track = track_of(request, slug)
         assessor = get_object_or_404(selectors.people_judging(track), user__username=username)

@@ -25,16 +25,20 @@ from web.api.views import Endpoints, accepted, get, parameter, post
 class CandidateSerializer(serializers.ModelSerializer[Candidate]):
     """A question that may become a topic."""
 
-    id = serializers.CharField(source="docno", help_text="The docno of the question.")
     title = serializers.CharField(help_text="HTML, sanitized.")
     body = serializers.CharField(help_text="HTML, sanitized.")
 
     class Meta:
         model = Candidate
         fields = [
-            *("id", "date", "title", "body", "tags", "score", "answers", "formulas"),
+            *("docno", "published_at", "title", "body", "tags", "score", "n_answers", "n_formulas"),
             *("duplicates", "related", "reputation", "length"),
         ]
+        extra_kwargs = {
+            "published_at": {"source": "date"},
+            "n_answers": {"source": "answers"},
+            "n_formulas": {"source": "formulas"},
+        }
 
 
 class CandidateFileSerializer(Strict):
@@ -105,20 +109,16 @@ def people_of(track: Track, names: list[str]) -> list[User]:
     return [named(allowed, name, "people") for name in names]
 
 
-CANDIDATES = ("tracks/<slug:slug>/candidates/", "candidates")
-
-
 class Candidates(Endpoints):
     tag = "Topics"
     permission_classes = [Organizer]
 
     @get(
-        *CANDIDATES,
+        "tracks/<slug:slug>/candidates/",
+        "candidates",
         CandidateSerializer,
         ordering=("docno",),
         parameters=[parameter("where", "Only candidates that meet these conditions, such as `score=5..`.")],
-        parsers=[MultiPartParser, JSONParser],
-        stores_files=True,
     )
     def list_candidates(self, request: Request, slug: str) -> Any:
         """List the candidates for the topics of a track."""
@@ -129,7 +129,15 @@ class Candidates(Endpoints):
             raise serializers.ValidationError({"where": str(error)}) from None
         return selectors.meeting(track.candidates.all(), conditions)
 
-    @post(*CANDIDATES, JobSerializer, takes=CandidateFileSerializer, status=202)
+    @post(
+        "tracks/<slug:slug>/candidates/import/",
+        "import_candidates",
+        JobSerializer,
+        takes=CandidateFileSerializer,
+        status=202,
+        parsers=[MultiPartParser, JSONParser],
+        stores_files=True,
+    )
     def import_candidates(self, request: Request, slug: str) -> Any:
         """Import the candidates of a file in a job. They replace those of an earlier file."""
         track, data = track_of(request, slug), self.validated(request)
@@ -154,12 +162,13 @@ class Candidates(Endpoints):
         return selectors.samples_for(person_of(request)).filter(track__slug=slug)
 
     @post(
-        "tracks/<slug:slug>/candidate-samples/draw/",
-        "draw_candidates",
+        "tracks/<slug:slug>/candidate-samples/",
+        "candidate_samples",
         SampleSerializer,
         takes=NewSampleSerializer,
+        status=201,
     )
-    def draw_candidates(self, request: Request, slug: str) -> Any:
+    def create_candidate_sample(self, request: Request, slug: str) -> Any:
         """Draw a sample of candidates by quotas. Quotas that cannot be met are refused with the counts."""
         track, data = track_of(request, slug), self.validated(request)
         words = selectors.label_words(track)

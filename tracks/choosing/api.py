@@ -30,23 +30,24 @@ DECIDING = (Scope.JUDGE, Scope.MANAGE)
 class DecisionSerializer(serializers.ModelSerializer[CandidateDecision]):
     """The decision of one person on a candidate, or its settlement."""
 
-    candidate = serializers.CharField(source="candidate.docno")
-    by = serializers.CharField(source="by.username")
+    docno = serializers.CharField(source="candidate.docno")
+    created_by = serializers.CharField(source="by.username")
     place = serializers.CharField(source="get_seat_display")
     labels = serializers.DictField()
 
     class Meta:
         model = CandidateDecision
         fields = [
-            *("candidate", "place", "by", "is_accepted", "reason", "labels"),
-            *("changed_after_seeing", "is_current", "created_at"),
+            *("docno", "place", "created_by", "is_accepted", "reason", "labels"),
+            *("is_changed_after_seeing", "is_current", "created_at"),
         ]
+        extra_kwargs = {"is_changed_after_seeing": {"source": "changed_after_seeing"}}
 
 
 class NewDecisionSerializer(Strict):
     """A decision on a candidate. An accepted one needs a value of each label, a rejected one a reason."""
 
-    candidate = serializers.CharField(max_length=200)
+    docno = serializers.CharField(max_length=200)
     is_accepted = serializers.BooleanField()
     reason = serializers.CharField(required=False, default="", allow_blank=True, max_length=MAX_REASON)
     labels = serializers.DictField(child=serializers.CharField(), required=False, default=dict)
@@ -89,24 +90,20 @@ class MadeSerializer(serializers.Serializer[Any]):
     result = serializers.CharField(source="__str__", help_text="What was made, in a sentence.")
 
 
-def _arguments(data: dict[str, Any]) -> dict[str, Any]:
-    return {("docno" if name == "candidate" else name): value for name, value in data.items()}
-
-
 class Choosing(Endpoints):
     tag = "Topics"
     permission_classes = [LoggedIn]
     address = "tracks/<slug:slug>/candidate-samples/<int:sample>/"
 
     @put(f"{address}people/", "choosers", SampleSerializer, takes=PeopleSerializer, who=[Organizer])
-    def name_choosers(self, request: Request, slug: str, sample: int) -> Any:
+    def update_sample_people(self, request: Request, slug: str, sample: int) -> Any:
         """Name the two people who decide on a sample."""
         drawn = sample_or_404(person_of(request), slug, sample)
         people = people_of(drawn.track, self.validated(request)["people"])
         return candidate_services.name_people(sample=drawn, people=people, by=person_of(request))
 
     @get_file(
-        f"{address}files/<str:file>",
+        f"{address}files/<str:file>/",
         "candidate_file",
         "application/json",
         "application/xml",
@@ -114,7 +111,7 @@ class Choosing(Endpoints):
         parameters=[parameter("first", "The code of the first topic in `topics.xml`.")],
         who=[Organizer],
     )
-    def candidate_file(self, request: Request, slug: str, sample: int, file: str) -> Any:
+    def download_sample_file(self, request: Request, slug: str, sample: int, file: str) -> Any:
         """Download candidates.jsonl, sample.json, labels.csv, decided.csv, decisions.csv or topics.xml of a sample."""
         drawn = sample_or_404(person_of(request), slug, sample)
         content = services.file_of(
@@ -125,7 +122,7 @@ class Choosing(Endpoints):
         return download(content, file)
 
     @get(f"{address}next/", "next_candidate", CandidateSerializer, write_scopes=DECIDING)
-    def next_candidate(self, request: Request, slug: str, sample: int) -> Any:
+    def get_next_candidate(self, request: Request, slug: str, sample: int) -> Any:
         """Read the next candidate on which you have not decided; nothing after the last one."""
         drawn = sample_or_404(person_of(request), slug, sample)
         seat = selectors.seat_of(person_of(request), drawn)
@@ -138,12 +135,13 @@ class Choosing(Endpoints):
         "decide",
         DecisionSerializer,
         takes=NewDecisionSerializer,
+        status=201,
         write_scopes=DECIDING,
     )
-    def decide_on_candidate(self, request: Request, slug: str, sample: int) -> Any:
+    def create_decision(self, request: Request, slug: str, sample: int) -> Any:
         """Accept or reject a candidate, as one of the two people. It replaces your earlier decision."""
         drawn = sample_or_404(person_of(request), slug, sample)
-        return services.decide(sample=drawn, **_arguments(self.validated(request)), by=person_of(request))
+        return services.decide(sample=drawn, **self.validated(request), by=person_of(request))
 
     @post(f"{address}undo/", "undo_decision", DecisionSerializer, write_scopes=DECIDING)
     def undo_decision(self, request: Request, slug: str, sample: int) -> Any:
@@ -151,7 +149,7 @@ class Choosing(Endpoints):
         return services.undo(sample=sample_or_404(person_of(request), slug, sample), by=person_of(request))
 
     @post(
-        f"{address}settlements/",
+        f"{address}settle/",
         "settle",
         DecisionSerializer,
         takes=NewDecisionSerializer,
@@ -160,10 +158,17 @@ class Choosing(Endpoints):
     def settle_candidate(self, request: Request, slug: str, sample: int) -> Any:
         """Settle a disagreement of the two people, with a reason."""
         drawn = sample_or_404(person_of(request), slug, sample)
-        return services.settle(sample=drawn, **_arguments(self.validated(request)), by=person_of(request))
+        return services.settle(sample=drawn, **self.validated(request), by=person_of(request))
 
-    @post(f"{address}topics/", "make_topics", MadeSerializer, takes=FirstCodeSerializer, who=[Organizer])
-    def make_topics(self, request: Request, slug: str, sample: int) -> Any:
+    @post(
+        f"{address}topics/",
+        "make_topics",
+        MadeSerializer,
+        takes=FirstCodeSerializer,
+        status=201,
+        who=[Organizer],
+    )
+    def create_sample_topics(self, request: Request, slug: str, sample: int) -> Any:
         """Make topics of the accepted candidates, with their labels."""
         drawn, first = sample_or_404(person_of(request), slug, sample), self.validated(request)["first"]
         return services.make_topics(sample=drawn, first=first, by=person_of(request))
@@ -173,6 +178,7 @@ class Choosing(Endpoints):
         "derive_topics",
         MadeSerializer,
         takes=DerivationSerializer,
+        status=201,
         who=[Organizer],
     )
     def derive_topics(self, request: Request, slug: str) -> Any:

@@ -130,7 +130,7 @@ class Dates(Endpoints):
 
     @put(*DEADLINES, takes=NewDeadlinesSerializer, who=[Organizer])
     @transaction.atomic
-    def set_deadlines(self, request: Request, slug: str) -> Any:
+    def update_deadlines(self, request: Request, slug: str) -> Any:
         """Set all deadlines of a track."""
         track, data = self._change(request, slug, _deadlines)
         # The window of each kind
@@ -155,7 +155,7 @@ class Dates(Endpoints):
 
     @put(*MILESTONES, takes=NewMilestonesSerializer, who=[Organizer])
     @transaction.atomic
-    def set_milestones(self, request: Request, slug: str) -> Any:
+    def update_milestones(self, request: Request, slug: str) -> Any:
         """Set all milestones of a track."""
         track, data = self._change(request, slug, _milestones)
         services.set_milestones(track=track, milestones=[NewMilestone(**each) for each in data["milestones"]])

@@ -23,6 +23,7 @@ from tracks.models import Download, Fetch
 from tracks.tracks.api import track_of
 from web.api.conditional import require_match
 from web.api.filters import Filter
+from web.api.pagination import page_of
 from web.api.parsers import JSONParser
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Strict, require_valid
@@ -33,7 +34,7 @@ class ItemSerializer(serializers.Serializer[Item]):
     """A file that you get, or a link to one elsewhere."""
 
     kind = serializers.CharField(help_text="topics, sample-run, instructions, collection, qrels or other.")
-    name = serializers.CharField()
+    file_name = serializers.CharField(source="name")
     description = serializers.CharField()
     n_bytes = serializers.IntegerField(allow_null=True, help_text="Null for a link.")
     sha256 = serializers.CharField(help_text="Empty for a link whose content is not known.")
@@ -43,12 +44,6 @@ class ItemSerializer(serializers.Serializer[Item]):
         return item.url or reverse("api:download", args=[self.context["track"].slug, item.name])
 
 
-class DownloadsSerializer(serializers.Serializer[object]):
-    """The downloads that a track offers to you now."""
-
-    results = ItemSerializer(many=True)
-
-
 class DownloadPartSerializer(serializers.ModelSerializer[Download]):
     """A part of the downloads as organizers manage it: an attached file or link, the instructions, or made files."""
 
@@ -56,29 +51,24 @@ class DownloadPartSerializer(serializers.ModelSerializer[Download]):
     key = serializers.CharField(help_text="Of the part: its kind, or for an attached one its id.")
     kind = serializers.CharField(help_text="topics, sample-run, instructions, collection, qrels or other.")
     link = serializers.CharField(source="url", help_text="Empty for a file.")
-    audience = serializers.CharField(help_text="everyone or teams.")
+    released_to = serializers.CharField(source="audience", help_text="everyone or teams.")
 
     class Meta:
         model = Download
         fields = [
-            "url", "key", "kind", "name", "description", "link", "text", "sha256", "n_bytes", "audience",
+            "url", "key", "kind", "file_name", "description", "link", "text", "sha256", "n_bytes", "released_to",
             "released_at", "zone",
         ]  # fmt: skip
+        extra_kwargs = {"file_name": {"source": "name"}}
 
     def get_url(self, row: Download) -> str:
         return reverse("api:download_part", args=[row.track.slug, row.key])
 
 
-class DownloadPartsSerializer(serializers.Serializer[object]):
-    """All parts of the downloads of a track, released or not."""
-
-    results = DownloadPartSerializer(many=True)
-
-
 class PartReleaseSerializer(Strict):
     """The people who get a part, and its start."""
 
-    audience = serializers.ChoiceField(Download.Audience.values, required=False)
+    released_to = serializers.ChoiceField(Download.Audience.values, required=False, source="audience")
     release = serializers.ChoiceField([HIDDEN, NOW, LATER], required=False)
     released_at = serializers.CharField(
         max_length=40,
@@ -91,12 +81,12 @@ class PartReleaseSerializer(Strict):
     description = serializers.CharField(max_length=1000, required=False, allow_blank=True)
 
 
-class ChangedDownloadSerializer(PartReleaseSerializer):
+class DownloadPartChangeSerializer(PartReleaseSerializer):
     """The changes of a part. What is left out stays. Each kind of part has only some of the fields."""
 
     text = serializers.CharField(required=False, allow_blank=True, help_text="Of the instructions: Markdown.")
-    shows_labels = serializers.BooleanField(
-        required=False, help_text="Of the topics: their labels are public."
+    has_labels = serializers.BooleanField(
+        source="shows_labels", required=False, help_text="Of the topics: their labels are public."
     )
 
 
@@ -111,8 +101,11 @@ class NewDownloadSerializer(PartReleaseSerializer):
         help_text="A file in the import folder of the server; a job stores it.",
     )
     url = serializers.CharField(required=False, max_length=1000, help_text="A link.")
-    name = serializers.CharField(
-        required=False, max_length=200, help_text="Without it: that of the file or of the link."
+    file_name = serializers.CharField(
+        source="name",
+        required=False,
+        max_length=200,
+        help_text="Without it: that of the file or of the link.",
     )
     sha256 = serializers.CharField(required=False, max_length=64, help_text="Of the file of a link.")
 
@@ -120,13 +113,14 @@ class NewDownloadSerializer(PartReleaseSerializer):
 class FetchSerializer(serializers.ModelSerializer[Fetch]):
     """Somebody fetched a file."""
 
-    user = serializers.CharField(
+    created_by = serializers.CharField(
         source="user.username", default=None, allow_null=True, help_text="Null for a visitor."
     )
 
     class Meta:
         model = Fetch
-        fields = ["fetched_at", "user", "name", "sha256"]
+        fields = ["created_at", "created_by", "file_name", "sha256"]
+        extra_kwargs = {"file_name": {"source": "name"}}
 
 
 DOWNLOAD_PART = ("tracks/<slug:slug>/downloads/parts/<slug:key>/", "download_part")
@@ -136,15 +130,16 @@ class Downloads(Endpoints):
     tag = "Downloads"
     permission_classes = [Everyone]
 
-    @get("tracks/<slug:slug>/downloads/", "downloads", DownloadsSerializer)
+    @get("tracks/<slug:slug>/downloads/", "downloads", ItemSerializer(many=True))
     def list_downloads(self, request: Request, slug: str) -> Any:
         """List the files and links that are released to you, with sizes and SHA-256."""
         track = track_of(request, slug)
-        items = {"results": list(selectors.items_for(user_of(request), track))}
-        return Response(DownloadsSerializer(items, context={"track": track}).data)
+        items: Any = list(selectors.items_for(user_of(request), track))
+        rows = ItemSerializer(items, many=True, context={"track": track}).data
+        return Response(page_of(rows, len(rows)))
 
-    @get_file("tracks/<slug:slug>/downloads/<str:file>", "download")
-    def get_download(self, request: Request, slug: str, file: str) -> Any:
+    @get_file("tracks/<slug:slug>/downloads/files/<str:file>/", "download")
+    def download_file(self, request: Request, slug: str, file: str) -> Any:
         """Download a file, or the part of it that `Range` names. If the track has a data agreement, accept it first.
 
         The organizers see who fetched which file.
@@ -156,10 +151,15 @@ class Downloads(Endpoints):
         check_accepted(track=track, user=user)
         return services.send(request._request, track, item, user)
 
-    @get("tracks/<slug:slug>/downloads/parts/", "download_parts", DownloadPartsSerializer, who=[Organizer])
+    @get(
+        "tracks/<slug:slug>/downloads/parts/",
+        "download_parts",
+        DownloadPartSerializer(many=True),
+        who=[Organizer],
+    )
     def list_download_parts(self, request: Request, slug: str) -> Any:
         """List the parts of the downloads, released or not: who gets each, and since when."""
-        return {"results": selectors.parts_of(track_of(request, slug))}
+        return selectors.parts_of(track_of(request, slug))
 
     @post(
         "tracks/<slug:slug>/downloads/parts/",
@@ -173,7 +173,7 @@ class Downloads(Endpoints):
         parsers=[MultiPartParser, JSONParser],
         stores_files=True,
     )
-    def attach_download(self, request: Request, slug: str) -> Any:
+    def create_download_part(self, request: Request, slug: str) -> Any:
         """Attach a file or a link to the downloads of a track."""
         track, data = track_of(request, slug), self.validated(request)
         files = MultiValueDict({"upload": [data.pop("upload")]} if "upload" in data else {})
@@ -190,8 +190,8 @@ class Downloads(Endpoints):
         """Read who gets a part of the downloads, and its start."""
         return selectors.part_or_404(track_of(request, slug), key)
 
-    @patch(*DOWNLOAD_PART, DownloadPartSerializer, takes=ChangedDownloadSerializer, who=[Organizer])
-    def change_download_part(self, request: Request, slug: str, key: str) -> Any:
+    @patch(*DOWNLOAD_PART, DownloadPartSerializer, takes=DownloadPartChangeSerializer, who=[Organizer])
+    def update_download_part(self, request: Request, slug: str, key: str) -> Any:
         """Release a part, and change its text."""
         track = track_of(request, slug)
         row = selectors.part_or_404(track, key)
@@ -199,17 +199,16 @@ class Downloads(Endpoints):
         data = self.validated(request)
         form_class = form_of(row)
         if others := sorted(data.keys() - form_class.base_fields):
-            accepted_fields = ", ".join(form_class.base_fields)
-            raise serializers.ValidationError(
-                {others[0]: f"This part does not have it. Accepted: {accepted_fields}."}
-            )
+            known = DownloadPartChangeSerializer().fields.items()
+            names = ", ".join(name for name, field in known if field.source in form_class.base_fields)
+            raise serializers.ValidationError({others[0]: f"This part does not have it. Accepted: {names}."})
         stored = form_class(download=row, initial={"shows_labels": track.shows_labels}).initial
         form = form_class({**stored, **data}, download=row)
         require_valid(form)
         return services.edit(download=row, **form.arguments)
 
     @delete(*DOWNLOAD_PART, who=[Organizer])
-    def remove_download(self, request: Request, slug: str, key: str) -> None:
+    def delete_download_part(self, request: Request, slug: str, key: str) -> None:
         """Remove an attached file or link. The log of its downloads is kept."""
         row = selectors.part_or_404(track_of(request, slug), key)
         if not row.name:
@@ -230,13 +229,13 @@ class Downloads(Endpoints):
         return accepted(JobSerializer(job).data, job.pk)
 
     @get(
-        "tracks/<slug:slug>/downloads/log/",
+        "tracks/<slug:slug>/downloads/fetches/",
         "fetches",
         FetchSerializer,
         ordering=("-pk",),
         who=[Organizer],
-        filters=[Filter("name"), Filter("user", "user__username")],
-        orders=["fetched_at"],
+        filters=[Filter("file_name", "name"), Filter("created_by", "user__username")],
+        orders=["created_at"],
     )
     def list_fetches(self, request: Request, slug: str) -> Any:
         """List who fetched which file of a track, newest first."""

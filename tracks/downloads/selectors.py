@@ -207,7 +207,7 @@ def fetches_of(track: Track) -> QuerySet[Fetch]:
 def log_rows(track: Track) -> Iterator[tuple[str, ...]]:
     """The log as rows of a table, oldest first."""
     for fetch in fetches_of(track).order_by("pk").iterator(chunk_size=2000):
-        moment = fetch.fetched_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        moment = fetch.created_at.strftime("%Y-%m-%dT%H:%M:%SZ")
         yield moment, fetch.user.username if fetch.user else "", fetch.name, fetch.sha256
 
 

@@ -138,5 +138,5 @@ def log(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def log_csv(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
     """The downloads of files by users, as CSV. Organizers only."""
     track = track_or_404(request.user, slug)
-    lines = csv_lines(("fetched_at", "user", "file", "sha256"), selectors.log_rows(track))
+    lines = csv_lines(("created_at", "created_by", "file_name", "sha256"), selectors.log_rows(track))
     return download(lines, f"{track.slug}-downloads.csv")

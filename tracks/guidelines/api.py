@@ -80,7 +80,7 @@ class Guidelines(Endpoints):
         "tracks/<slug:slug>/guidelines/draft/", "guidelines_draft", DraftSerializer, takes=NewDraftSerializer
     )
     @transaction.atomic
-    def save_guidelines_draft(self, request: Request, slug: str) -> Any:
+    def update_guidelines_draft(self, request: Request, slug: str) -> Any:
         """Save the draft of the next version."""
         track = selectors.track_or_404(person_of(request), slug)
         track_services.lock(track.pk)
@@ -92,6 +92,7 @@ class Guidelines(Endpoints):
         "publish_guidelines",
         GuidelinesSerializer,
         takes=NewGuidelinesSerializer,
+        status=201,
     )
     def publish_guidelines(self, request: Request, slug: str) -> Any:
         """Save a text as the draft, and bring it into force for all judgments from now on."""

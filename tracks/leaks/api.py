@@ -8,27 +8,27 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.access import person_of
-from assay.building.leaks import KINDS, OVERLAP
+from assay.building.leaks import KINDS, OVERLAP, Leak
 from tracks.leaks import selectors, services
 from tracks.models import LeakCheck
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.permissions import Organizer
 from web.api.serializers import JobAddress, Strict
 from web.api.views import Endpoints, accepted, get, post
 
-
-class LeakSerializer(serializers.Serializer[Any]):
-    """Something of a topic in the collection."""
-
-    topic = serializers.CharField(help_text="The code of the topic.")
-    kind = serializers.ChoiceField(list(KINDS))
-    docno = serializers.CharField(help_text="The post of the collection.")
-    thread = serializers.CharField(help_text="The docno of its question.")
-    overlap = serializers.CharField(help_text="Of near-duplicates, else empty.")
-    title = serializers.CharField(help_text="That of the thread.")
-    is_forbidden = serializers.BooleanField(
-        help_text="True if you have to remove or accept it before the track opens."
-    )
+LeakSerializer = answer(
+    Leak,
+    "Leak",
+    "topic kind docno thread overlap title is_forbidden",
+    topic="The code of the topic.",
+    kind=serializers.ChoiceField(list(KINDS)),
+    docno="The post of the collection.",
+    thread="The docno of its question.",
+    overlap="Of near-duplicates, else empty.",
+    title="That of the thread.",
+    is_forbidden="True if you have to remove or accept it before the track opens.",
+)
 
 
 class LeakCheckSerializer(serializers.ModelSerializer[LeakCheck]):
@@ -86,7 +86,13 @@ class Leaks(Endpoints):
         """The latest check of the topics of a track for leaks in its collection."""
         return get_object_or_404(track_of(request, slug).leak_checks.all()[:1])
 
-    @post("tracks/<slug:slug>/leaks/", "leaks", LeakCheckSerializer, takes=CheckSerializer, status=202)
+    @post(
+        "tracks/<slug:slug>/leaks/check/",
+        "check_leaks",
+        LeakCheckSerializer,
+        takes=CheckSerializer,
+        status=202,
+    )
     def check_leaks(self, request: Request, slug: str) -> Any:
         """Check the topics of a track against its collection in a job."""
         data = self.validated(request)

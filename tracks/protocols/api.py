@@ -21,7 +21,8 @@ class ProtocolSerializer(serializers.ModelSerializer[StoredProtocol]):
 
     class Meta:
         model = StoredProtocol
-        fields = ["slug", "title", "digest", "is_shipped"]
+        fields = ["slug", "title", "sha256", "is_shipped"]
+        extra_kwargs = {"sha256": {"source": "digest"}}
 
 
 class ProtocolDetailSerializer(ProtocolSerializer):
@@ -55,7 +56,7 @@ class Protocols(Endpoints):
         return selectors.protocols()
 
     @post(*PROTOCOLS, ProtocolDetailSerializer, takes=ProtocolTextSerializer, who=[Creator], status=201)
-    def add_protocol(self, request: Request) -> Any:
+    def create_protocol(self, request: Request) -> Any:
         """Add a protocol. The same text twice is one protocol."""
         protocol = services.store(text=self.validated(request)["text"], by=person_of(request))
         location = reverse("api:protocol", args=[protocol.slug])

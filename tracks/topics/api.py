@@ -194,13 +194,14 @@ class Topics(Endpoints):
         return self.get_paginated_response(TopicSerializer(topics, many=True).data)
 
     @post(
-        "tracks/<slug:slug>/new-topic/",
-        "new_topic",
+        "tracks/<slug:slug>/topics/",
+        "topics",
         TopicSerializer,
         takes=NewTopicSerializer,
+        status=201,
         who=[Organizer],
     )
-    def write_topic(self, request: Request, slug: str) -> Any:
+    def create_topic(self, request: Request, slug: str) -> Any:
         """Write a topic of a draft."""
         track = track_of(request, slug)
         return services.write(track=track, by=person_of(request), **self.validated(request))

@@ -165,7 +165,7 @@ class Tracks(Endpoints):
         "tracks/<slug:slug>/", "track", TrackDetailSerializer, takes=TrackChangeSerializer, who=[Organizer]
     )
     @transaction.atomic
-    def change_track(self, request: Request, slug: str) -> Any:
+    def update_track(self, request: Request, slug: str) -> Any:
         """Change a track.
 
         What runs are checked against, its protocol and its collection, is fixed once the track was opened.
@@ -199,7 +199,7 @@ class Tracks(Endpoints):
         return Response(_detail(request, services.close(track=track)))
 
     @post("tracks/<slug:slug>/draft/", "back_to_draft", TrackDetailSerializer, who=[Organizer])
-    def back_to_draft(self, request: Request, slug: str) -> Any:
+    def return_track_to_draft(self, request: Request, slug: str) -> Any:
         """Make an opened track a draft again.
 
         Possible while nobody has downloaded a file or submitted a run.

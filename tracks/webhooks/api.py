@@ -35,7 +35,7 @@ class WebhookSerializer(serializers.ModelSerializer[Webhook]):
         return reverse("api:webhook", args=[row.track.slug, row.pk])
 
 
-class AddedWebhookSerializer(WebhookSerializer):
+class CreatedWebhookSerializer(WebhookSerializer):
     """A webhook with its new secret, which is shown once."""
 
     secret = serializers.CharField(help_text="The key of the signatures.")
@@ -44,7 +44,7 @@ class AddedWebhookSerializer(WebhookSerializer):
         fields = [*WebhookSerializer.Meta.fields, "secret"]
 
 
-class ChangedWebhookSerializer(Strict):
+class WebhookChangeSerializer(Strict):
     """The changes of a webhook. What is left out stays."""
 
     address = serializers.CharField(max_length=500, required=False)
@@ -64,13 +64,16 @@ class DeliverySerializer(serializers.ModelSerializer[Delivery]):
     """An event for a webhook, and the answer to the latest try."""
 
     id = serializers.UUIDField(source="key", help_text="As in the body and in `Assay-Delivery`.")
-    state = serializers.CharField(help_text="waiting, waiting for another try, accepted, or given up.")
+    status = serializers.CharField(
+        source="state", help_text="waiting, waiting for another try, accepted, or given up."
+    )
 
     class Meta:
         model = Delivery
         fields = [
-            "id", "event", "state", "n_tries", "status", "error", "created_at", "delivered_at", "due_at",
+            "id", "event", "status", "n_tries", "http_status", "error", "created_at", "delivered_at", "due_at",
         ]  # fmt: skip
+        extra_kwargs = {"http_status": {"source": "status", "help_text": "Of the answer to the latest try."}}
 
 
 def _webhook(request: Request, slug: str, webhook_id: int) -> Webhook:
@@ -90,12 +93,12 @@ class Webhooks(Endpoints):
         """List the webhooks of a track, oldest first."""
         return track_of(request, slug).webhooks.select_related("track")
 
-    @post(*WEBHOOKS, AddedWebhookSerializer, takes=NewWebhookSerializer, status=201, secrets=("secret",))
-    def add_webhook(self, request: Request, slug: str) -> Any:
+    @post(*WEBHOOKS, CreatedWebhookSerializer, takes=NewWebhookSerializer, status=201, secrets=("secret",))
+    def create_webhook(self, request: Request, slug: str) -> Any:
         """Add a webhook. The answer has the secret of its signatures."""
         data, by = self.validated(request), person_of(request)
         row = services.add(track=track_of(request, slug), url=data["address"], events=data["events"], by=by)
-        shown = AddedWebhookSerializer(row).data
+        shown = CreatedWebhookSerializer(row).data
         return created(shown, shown["url"])
 
     @get("tracks/<slug:slug>/webhooks/<int:webhook_id>/", "webhook", WebhookSerializer)
@@ -107,9 +110,9 @@ class Webhooks(Endpoints):
         "tracks/<slug:slug>/webhooks/<int:webhook_id>/",
         "webhook",
         WebhookSerializer,
-        takes=ChangedWebhookSerializer,
+        takes=WebhookChangeSerializer,
     )
-    def change_webhook(self, request: Request, slug: str, webhook_id: int) -> Any:
+    def update_webhook(self, request: Request, slug: str, webhook_id: int) -> Any:
         """Change the address and the events of a webhook. Its secret stays."""
         row = _webhook(request, slug, webhook_id)
         require_match(request, WebhookSerializer(row).data)
@@ -117,7 +120,7 @@ class Webhooks(Endpoints):
         return services.edit(webhook=row, url=data["address"], events=data["events"])
 
     @delete("tracks/<slug:slug>/webhooks/<int:webhook_id>/", "webhook")
-    def remove_webhook(self, request: Request, slug: str, webhook_id: int) -> None:
+    def delete_webhook(self, request: Request, slug: str, webhook_id: int) -> None:
         """Remove a webhook with the log of its deliveries. What waits is not sent."""
         row = _webhook(request, slug, webhook_id)
         require_match(request, WebhookSerializer(row).data)
@@ -136,7 +139,7 @@ class Webhooks(Endpoints):
     @post(
         "tracks/<slug:slug>/webhooks/<int:webhook_id>/secret/",
         "renew_webhook_secret",
-        AddedWebhookSerializer,
+        CreatedWebhookSerializer,
         secrets=("secret",),
     )
     def renew_webhook_secret(self, request: Request, slug: str, webhook_id: int) -> Any:
@@ -144,12 +147,12 @@ class Webhooks(Endpoints):
         return services.renew_secret(webhook=_webhook(request, slug, webhook_id))
 
     @post(
-        "tracks/<slug:slug>/webhooks/<int:webhook_id>/deliveries/<uuid:delivery_key>/again/",
-        "send_again",
+        "tracks/<slug:slug>/webhooks/<int:webhook_id>/deliveries/<uuid:delivery_key>/resend/",
+        "resend_delivery",
         DeliverySerializer,
         status=202,
     )
-    def send_again(self, request: Request, slug: str, webhook_id: int, delivery_key: UUID) -> Any:
+    def resend_delivery(self, request: Request, slug: str, webhook_id: int, delivery_key: UUID) -> Any:
         """Send an event again, with the same id and body, also if it was accepted or given up."""
         row = _webhook(request, slug, webhook_id)
         return services.send_again(delivery=get_object_or_404(row.deliveries, key=delivery_key))

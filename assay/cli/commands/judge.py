@@ -2,7 +2,7 @@
 
 The program gets one JSON object per line on its standard input: topic, title, description, narrative, scenario,
 criteria, document, text, grades, non_answers and guidelines; a pair has `pair` with its two documents, and a row
-of a table has `row`. For each it writes one line: {"topic": "A.1", "document": "12", "grade": 2}. The grade is a
+of a table has `row`. For each it writes one line: {"topic": "A.1", "docno": "12", "grade": 2}. The grade is a
 number, or the key of a grade or a non-answer; comment, seconds and answers are optional. The program runs without a
 shell. It is started once, and again after it fails.
 

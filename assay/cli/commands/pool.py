@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         sources["formulas"] = [_file_record(file) for file in files_of(arguments.formulas) if file.is_file()]
     pool = build(
         inputs,
-        [{"file": report.name, "sha256": report.sha256} for report in reports],
+        [{"file": report.file_name, "sha256": report.sha256} for report in reports],
         protocol,
         seed=arguments.seed,
         depths=depths,

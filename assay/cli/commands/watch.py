@@ -73,13 +73,13 @@ def _state(server: Server, noun: str, number: int) -> State:
     if noun != "jobs":
         status: str = thing["status"]
         return State(status, {"ready": True, "failed": False}.get(status))
-    if thing["state"] == "done":
+    if thing["status"] == "done":
         result = ", ".join(f"{name} {value}" for name, value in thing["result"].items())
         return State(f"done: {thing['title']}{f' ({result})' if result else ''}", is_good=True)
-    if thing["state"] == "failed":
+    if thing["status"] == "failed":
         return State(f"failed: {thing['title']}: {thing['error']}", is_good=False)
-    progress = f", {thing['done']:,} of {thing['total']:,}" if thing["total"] else ""
-    return State(f"{thing['state']}: {thing['title']}{progress}")
+    progress = f", {thing['n_done']:,} of {thing['n_total']:,}" if thing["n_total"] else ""
+    return State(f"{thing['status']}: {thing['title']}{progress}")
 
 
 def _run(server: Server, run: Mapping[str, Any], number: int) -> State:
@@ -87,7 +87,7 @@ def _run(server: Server, run: Mapping[str, Any], number: int) -> State:
         reason = f": {run['changes'][-1]['text']}" if run["changes"] and run["changes"][-1]["text"] else ""
         return State(f"{run['status']}{reason}", is_good=False)
     for board in server.rows(f"tracks/{run['track']}/leaderboards/"):
-        if board["status"] == "ready" and board["release"] != "hidden":
+        if board["status"] == "ready" and board["released_to"] != "hidden":
             rows = server.get(f"leaderboards/{board['id']}/")["runs"]
             if any(row["run"] == number for row in rows):
                 text = f"scored: leaderboards/{board['id']}, assay results {run['track']} shows it"

@@ -100,7 +100,7 @@ class CheckedRun:
         serious = [error for error in self.report.errors if not error.is_repairable]
         if serious or not self.answers:
             reason = serious[0] if serious else "the file has no generated answers"
-            raise InputError(f"{self.report.name}: {reason}")
+            raise InputError(f"{self.report.file_name}: {reason}")
         return self.answers
 
     def repaired(self) -> bytes | None:
@@ -373,10 +373,10 @@ class _Check:
             )
         texts = self._texts()
         return Report(
-            name=name,
-            size=self.file.seek(0, 2),
+            file_name=name,
+            n_bytes=self.file.seek(0, 2),
             sha256=sha256_of_file(self.file),
-            form=self.reader.form.name if self.reader and self.reader.form else "",
+            format=self.reader.form.name if self.reader and self.reader.form else "",
             tag=next(iter(tags)).decode() if tags else "",
             kind=self.reader.kind if self.reader else "",
             n_lines=len(counts) if isinstance(self.reader, AnswerReader) else len(self.rows.score),

@@ -105,10 +105,10 @@ class _Seconds:
             message = f"no seconds for {len(missing)} of {plural(len(self.known or ()), 'topic')}: {named}"
             self.tally.warning("missing-topics", message, "One line per topic.", n=len(missing))
         return Report(
-            name=self.name,
-            size=self.file.seek(0, 2),
+            file_name=self.name,
+            n_bytes=self.file.seek(0, 2),
             sha256=sha256_of_file(self.file),
-            form="seconds",
+            format="seconds",
             n_lines=len(self.first_of),
             n_topics=len(self.first_of),
             seconds=self.seconds,

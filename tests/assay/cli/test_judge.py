@@ -20,8 +20,8 @@ ANSWER = """
 import json, sys, time, os
 for line in sys.stdin:
     unit = json.loads(line)
-    answer = {"topic": unit["topic"], "document": unit["document"], "grade": 1}
-    if unit["document"] == "22":
+    answer = {"topic": unit["topic"], "docno": unit["docno"], "grade": 1}
+    if unit["docno"] == "22":
         %s
     print(json.dumps(answer) if isinstance(answer, dict) else answer, flush=True)
 """
@@ -97,10 +97,10 @@ def test_program_gets_the_texts_and_the_choices(folder: Path, judge: Judge) -> N
         ("os.kill(os.getpid(), 9)", "the program was ended by the signal SIGKILL"),
         ("time.sleep(60)", "the program did not answer within 1 seconds"),
         ("answer = 'I think that 3'", "line 2 of the answers: expected a JSON object, got 'I think that 3'"),
-        ("answer['document'] = '21'", "is for document 21 of topic A.1, expected 22 of A.1"),
+        ("answer['docno'] = '21'", "is for document 21 of topic A.1, expected 22 of A.1"),
         ("answer['grade'] = 9", "grade 9 is not in the protocol; use high (3)"),
         ("answer['grade'] = 1.5", "grade is neither a whole number nor a string: 1.5"),
-        ("answer['score'] = 1", "score is not known; expected topic, document, grade"),
+        ("answer['score'] = 1", "score is not known; expected topic, docno, grade"),
         ("answer['grade'] = 'do-not-know'", "do-not-know needs a comment that says why"),
         ("answer = 'x' * (1 << 21)", "the program wrote a line of more than 1 MB"),
     ],
@@ -196,13 +196,13 @@ LEFT = """
 import json, sys
 for line in sys.stdin:
     unit = json.loads(line)
-    first, second = unit["document"].split("|")
-    left = unit["pair"][0]["document"]
+    first, second = unit["docno"].split("|")
+    left = unit["pair"][0]["docno"]
     grades = {each["key"]: each["label"] for each in unit["grades"]}
     assert unit["pair"][0]["text"] == "Text of " + left
     assert grades["first"] == ("Left better" if left == first else "Right better"), grades
     choice = "first" if left == first else "second"
-    row = {"topic": unit["topic"], "document": unit["document"], "grade": choice}
+    row = {"topic": unit["topic"], "docno": unit["docno"], "grade": choice}
     if any(each["key"] == "why" for each in unit["questions"]):
         row["answers"] = {"why": unit["questions"][0]["choices"][0]["key"]}
     print(json.dumps(row), flush=True)
@@ -254,7 +254,7 @@ for line in sys.stdin:
     unit = json.loads(line)
     kept = "all" if unit["row"]["translation"] else "none"
     answers = {"adequacy": kept, "fluent": "yes"} | ({} if kept == "all" else {"errors": ["term"]})
-    row = {"topic": unit["topic"], "document": unit["document"], "grade": "answered", "answers": answers}
+    row = {"topic": unit["topic"], "docno": unit["docno"], "grade": "answered", "answers": answers}
     print(json.dumps(row), flush=True)
 """
 

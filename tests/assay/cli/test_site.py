@@ -151,12 +151,12 @@ class Site:
     def get_jobs(self, request: httpx.Request) -> httpx.Response:
         state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
         job = {
-            "state": state,
+            "status": state,
             "title": "Import",
             "result": {"n": 3},
             "error": "No disk.",
-            "done": 1,
-            "total": 2,
+            "n_done": 1,
+            "n_total": 2,
         }
         return httpx.Response(200, json=job)
 
@@ -227,7 +227,7 @@ def test_files_are_uploaded_and_the_job_is_waited_for(
     assert b'name="files"; filename="b.tsv"' in sent.content
     assert b"content of a.tsv" in sent.content
     assert b'name="form"\r\n\r\nb' in sent.content
-    assert json.loads(capsys.readouterr().out)["state"] == "done"
+    assert json.loads(capsys.readouterr().out)["status"] == "done"
 
 
 def test_failed_job_ends_with_1_and_says_why(

@@ -363,17 +363,17 @@ def test_only_an_open_batch_to_join_has_a_link_and_only_one(scene: Scene) -> Non
     second = call(ona, "post", "batch_link", link.batch_id, data={})
     read = call(ona, "get", "batch_link", link.batch_id).json()
     browser = started(read["link"].removeprefix("http://testserver"))
-    [worker] = call(ona, "get", "workers", link.batch_id).json()
+    [worker] = call(ona, "get", "workers", link.batch_id).json()["results"]
     excluded = call(
         ona, "post", "exclude_worker", link.batch_id, worker["username"], data={"reason": "a test"}
     )
     revoked = call(ona, "post", "revoke_link", link.batch_id)
-    made = call(ona, "post", "batch_link", link.batch_id, data={"days": 1, "asks_name": True})
+    made = call(ona, "post", "batch_link", link.batch_id, data={"days": 1, "is_name_asked": True})
 
     assert (closed.status_code, second.status_code) == (409, 409)
     assert "not open to join" in closed.json()["detail"]
     assert (excluded.status_code, revoked.status_code, made.status_code) == (204, 204, 201)
-    assert (made.json()["asks_name"], made.json()["n_uses"]) == (True, 0)
+    assert (made.json()["is_name_asked"], made.json()["n_uses"]) == (True, 0)
     assert browser.get(reverse("assessment:mine")).status_code == 409
 
 

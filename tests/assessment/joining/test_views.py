@@ -107,7 +107,7 @@ def test_number_of_people_is_refused_where_it_does_not_fit(scene: Scene) -> None
     dual = api(make_organizer("ona"))
     of_dual = call(
         dual, "post", "batches_of_track", scene.track.slug,
-        data={"pool": scene.pool.pk, "name": "Dual", "kind": "dual", "judges": 2},
+        data={"pool": scene.pool.pk, "name": "Dual", "kind": "dual", "n_judges": 2},
     )  # fmt: skip
 
     assert "1 person per unit is too few: topic A.1 is assigned to 2." in few.content.decode().replace(
@@ -325,7 +325,7 @@ def test_program_joins_and_sees_a_unit_first(scene: Scene) -> None:
     twice = call(bob, "post", "join_batch", batch.pk)
 
     assert [each["id"] for each in offered] == [batch.pk]
-    assert (preview["n_units"], preview["judges"], preview["unit"]["topic"]) == (6, 2, "A.1")
+    assert (preview["n_units"], preview["n_judges"], preview["unit"]["topic"]) == (6, 2, "A.1")
     assert (joined.status_code, task.status_code, twice.status_code) == (200, 200, 404)
 
 

@@ -150,7 +150,7 @@ def test_program_gets_citations_in_their_threads_and_the_questions_of_their_lang
     assert english["unit"]["text"].startswith("My children are afraid")
     citation = english["unit"]["citation"]
     assert (citation["words"], citation["language"], citation["is_outside"]) == ("", "eng", False)
-    assert [(post["document"][-2:], post["is_cited"]) for post in citation["posts"]] == [
+    assert [(post["docno"][-2:], post["is_cited"]) for post in citation["posts"]] == [
         ("p1", False), ("p2", False), ("p3", True), ("p4", False),
     ]  # fmt: skip
     assert "<mark>" not in citation["posts"][2]["text"]

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 def rows_of(pool: Pool, choice: str = "high") -> list[dict[str, Any]]:
     """A judgment of each unit of a pool, last ones first."""
     entries = PoolEntry.objects.filter(pool=pool).select_related("topic").order_by("-pk")
-    return [{"topic": each.topic.code, "document": each.docno, "choice": choice} for each in entries]
+    return [{"topic": each.topic.code, "docno": each.docno, "choice": choice} for each in entries]
 
 
 def send(who: User | Client, batch: Batch, rows: Any, **options: Any) -> Any:
@@ -32,14 +32,17 @@ def send(who: User | Client, batch: Batch, rows: Any, **options: Any) -> Any:
 
 def test_units_are_judged_whether_taken_or_not_and_the_open_task_stays(scene: Scene) -> None:
     taken = accept(scene.batch, scene.ada)
-    rows = [row for row in rows_of(scene.pool) if row["document"] != taken.entry.docno]
+    rows = [row for row in rows_of(scene.pool) if row["docno"] != taken.entry.docno]
     rows[0] |= {"choice": "low", "comment": "Only half.", "seconds": 5}
 
     answer = send(scene.ada, scene.batch, rows)
 
     assert answer.status_code == 201, answer.json()
-    assert [row["document"] for row in answer.json()] == [row["document"] for row in rows]
-    assert answer.json()[0] | {"choice": "low", "comment": "Only half.", "seconds": 5} == answer.json()[0]
+    assert [row["docno"] for row in answer.json()["results"]] == [row["docno"] for row in rows]
+    assert (
+        answer.json()["results"][0] | {"choice": "low", "comment": "Only half.", "seconds": 5}
+        == answer.json()["results"][0]
+    )
     assert Judgment.objects.filter(is_current=True, assessor=scene.ada).count() == 5
     assert accept(scene.batch, scene.ada) == taken
     judge(taken)
@@ -50,9 +53,9 @@ def test_one_wrong_judgment_stores_none_and_each_is_named_with_its_place(scene: 
     rows = rows_of(scene.pool)
     judge(accept(scene.batch, scene.ada))
     (known,) = Judgment.objects.all()
-    place = next(i for i, row in enumerate(rows) if row["document"] == known.docno)
+    place = next(i for i, row in enumerate(rows) if row["docno"] == known.docno)
     rows[(place + 1) % 6]["choice"] = "splendid"
-    rows += [rows[(place + 2) % 6], {"topic": "A.9", "document": "1", "choice": "high"}]
+    rows += [rows[(place + 2) % 6], {"topic": "A.9", "docno": "1", "choice": "high"}]
 
     answer = send(scene.ada, scene.batch, rows)
 
@@ -73,9 +76,9 @@ def test_one_wrong_judgment_stores_none_and_each_is_named_with_its_place(scene: 
     ("rows", "message"),
     [
         ([], "at least 1"),
-        ([{"topic": "A.1", "document": "1"}], "needs a `choice`"),
+        ([{"topic": "A.1", "docno": "1"}], "needs a `choice`"),
         ([{"topic": "A.1", "choice": "high"}], "required"),
-        ([{"topic": "A.1", "document": "1", "choice": "high"}] * (MOST + 1), "no more than"),
+        ([{"topic": "A.1", "docno": "1", "choice": "high"}] * (MOST + 1), "no more than"),
     ],
 )
 def test_form_of_the_request_is_checked_first(scene: Scene, rows: Any, message: str) -> None:
@@ -103,9 +106,9 @@ def test_repeated_request_stores_nothing_again_and_a_revision_names_what_it_repl
     for row in rows:
         row["request_id"] = str(uuid4())
 
-    first = send(client, scene.batch, rows, headers={"Idempotency-Key": "a"}).json()
-    replayed = send(client, scene.batch, rows, headers={"Idempotency-Key": "a"}).json()
-    by_request = send(client, scene.batch, rows).json()
+    first = send(client, scene.batch, rows, headers={"Idempotency-Key": "a"}).json()["results"]
+    replayed = send(client, scene.batch, rows, headers={"Idempotency-Key": "a"}).json()["results"]
+    by_request = send(client, scene.batch, rows).json()["results"]
     revised = [row | {"choice": "low", "shown": each["id"]} for row, each in zip(rows, first, strict=True)]
     for row in revised:
         del row["request_id"]
@@ -128,7 +131,7 @@ def test_statements_do_not_grow_faster_than_judgments(
 def test_unit_with_members_needs_a_choice_for_each() -> None:
     scene = build_scene("arqmath-2020-task2")
     entry = scene.pool.entries.select_related("topic").earliest("pk")
-    row = {"topic": entry.topic.code, "document": entry.docno}
+    row = {"topic": entry.topic.code, "docno": entry.docno}
 
     wrong = send(scene.ada, scene.batch, [row | {"choice": "high"}])
 

@@ -79,7 +79,7 @@ def test_program_gets_the_row_and_its_text_and_judges_it() -> None:
     data = {"choice": "answered", "answers": {"adequacy": "all", "fluent": "no"}}
     stored = call(ada, "post", "task_judgments", task.pk, data=data)
 
-    assert unit["row"]["docno"] == unit["document"] == task.entry.docno
+    assert unit["row"]["docno"] == unit["docno"] == task.entry.docno
     assert unit["row"]["source"] in unit["text"]
     assert "${" not in unit["text"]
     assert [question["key"] for question in unit["questions"]] == ["adequacy", "errors", "fluent", "better"]

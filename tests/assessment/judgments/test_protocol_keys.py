@@ -283,10 +283,10 @@ def test_programs_and_files_have_the_same_questions_and_answers(form: Scene) -> 
     task = call(client, "POST", "next_task", form.batch.pk).json()
     questions = {each["key"]: each for each in task["unit"]["questions"]}
     rules = rules_of(task["unit"])
-    unit = {"topic": task["unit"]["topic"], "document": task["unit"]["document"]}
+    unit = {"topic": task["unit"]["topic"], "docno": task["unit"]["docno"]}
     line = json.dumps(unit | {"grade": "relevant", "answers": given}).encode()
 
-    by_program = read_answer(line, topic=unit["topic"], docno=unit["document"], rules=rules).answers
+    by_program = read_answer(line, topic=unit["topic"], docno=unit["docno"], rules=rules).answers
     refused, kept = (
         call(client, "POST", "task_judgments", task["id"], data={"choice": "relevant", "answers": answers})
         for answers in (given | {"errors": "a"}, given)
@@ -297,7 +297,7 @@ def test_programs_and_files_have_the_same_questions_and_answers(form: Scene) -> 
     assert questions["order"]["after"] == []  # the topic is long
     assert by_program == stored
     assert "is not an answer to “Which errors?” Use a, b, c." in refused.json()["detail"]
-    assert kept.json()[0]["answers"] == stored
+    assert kept.json()["results"][0]["answers"] == stored
     for to, read in (("csv", judgments_of_csv), ("jsonl", judgments_of_lines)):
         file = call(
             api(make_organizer()), "GET", "export_judgments", form.track.slug, QUERY_STRING=f"to={to}"
@@ -305,7 +305,7 @@ def test_programs_and_files_have_the_same_questions_and_answers(form: Scene) -> 
         assert read(b"".join(file).decode("utf-8-sig"))["answers"] == stored
     wrong = json.dumps(unit | {"grade": "relevant", "answers": {"stance": "d"}}).encode()
     with pytest.raises(BadAnswer, match="“d” is not an answer to"):
-        read_answer(wrong, topic=unit["topic"], docno=unit["document"], rules=rules)
+        read_answer(wrong, topic=unit["topic"], docno=unit["docno"], rules=rules)
 
 
 def judgments_of_csv(text: str) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def test_programs_and_files_have_the_parts(marking: Scene) -> None:
     assert (question["kind"], question["max_characters"]) == ("span", len(task["unit"]["text"]))
     assert task["unit"]["text"] == plain(BODY)
     assert "is not inside the text, which has 74 characters." in refused.json()["detail"]
-    assert kept.json()[0]["answers"] == answers
+    assert kept.json()["results"][0]["answers"] == answers
     for to, read in (("csv", judgments_of_csv), ("jsonl", judgments_of_lines)):
         file = call(
             api(make_organizer()), "GET", "export_judgments", marking.track.slug, QUERY_STRING=f"to={to}"

@@ -26,10 +26,10 @@ PROGRAM = """
 import json, os, sys
 for line in sys.stdin:
     unit = json.loads(line)
-    if os.path.exists("broken") and unit["document"] == open("broken").read():
+    if os.path.exists("broken") and unit["docno"] == open("broken").read():
         os._exit(1)
     grade = max(each["grade"] for each in unit["grades"])
-    print(json.dumps({"topic": unit["topic"], "document": unit["document"], "grade": grade}), flush=True)
+    print(json.dumps({"topic": unit["topic"], "docno": unit["docno"], "grade": grade}), flush=True)
 """
 
 
@@ -80,8 +80,8 @@ import json, sys
 answers = [{"mood": "good", "why": ["words", "tone"]}, {"mood": "neutral"}, {"note": {"a": 1}}, {"note": "fine"}]
 for line in sys.stdin:
     unit = json.loads(line)
-    given = answers[int(unit["document"]) - 1]
-    print(json.dumps({"topic": "t", "document": unit["document"], "grade": "answered", "answers": given}), flush=True)
+    given = answers[int(unit["docno"]) - 1]
+    print(json.dumps({"topic": "t", "docno": unit["docno"], "grade": "answered", "answers": given}), flush=True)
 """
 
 
@@ -133,7 +133,7 @@ def test_two_programs_that_judge_one_batch_store_one_judgment_of_each_unit(
     def slow(program: Any, question: Any, rules: Any) -> Any:
         answer = ask(program, question, rules)
         if next(others, None):
-            task = Task.objects.get(batch=batch, entry__docno=question["document"], status="accepted")
+            task = Task.objects.get(batch=batch, entry__docno=question["docno"], status="accepted")
             submit(task=task, choice="not-relevant", request_id=uuid4())
         return answer
 

@@ -202,7 +202,7 @@ def test_file_of_assay_judge_is_imported_as_judgments_of_the_machine(
     path = tmp_path / "judgments.jsonl"
     with Output(path, assessor=machine.assessor.user.username, batch="From files") as output:
         for entry in scene.pool.entries.select_related("topic"):
-            line = json.dumps({"topic": entry.topic.code, "document": entry.docno, "grade": 2})
+            line = json.dumps({"topic": entry.topic.code, "docno": entry.docno, "grade": 2})
             answer = read_answer(line.encode(), topic=entry.topic.code, docno=entry.docno, rules=rules)
             output.add(
                 Unit(entry.topic.code, entry.docno, 1),

@@ -311,7 +311,7 @@ def test_program_writes_merges_and_freezes_a_list(lab: AnswersLab) -> None:
     ada, slug = api(lab.ada, "read", "judge"), lab.track.slug
     for text in ("A bee dances", "Bees dance"):
         made = call(ada, "POST", "nuggets", slug, data={"topic": "bees", "text": text, "creator": "gpt"})
-        assert made.status_code == 200, made.json()
+        assert made.status_code == 201, made.json()
     ids = [row["id"] for row in call(ada, "GET", "nuggets", slug).json()["results"]]
 
     merged = call(

@@ -229,5 +229,5 @@ def test_organizer_imports_a_file_into_a_new_collection(tmp_path: Path, settings
 
     assert (requested.status_code, requested["Location"]) == (202, requested.json()["url"])
     assert empty.status_code == 400
-    assert call(client, "GET", "job", requested.json()["id"]).json()["state"] == "done"
+    assert call(client, "GET", "job", requested.json()["id"]).json()["status"] == "done"
     assert call(client, "GET", "document", "posts", "1").json()["body"] == "<p>B</p>"

@@ -211,7 +211,7 @@ def test_state_of_each_mail_is_listed(lab: Scene) -> None:
 
     assert "given up" in page
     assert "waiting" in page
-    assert {row["username"]: row["state"] for row in rows} == {"ada": "given up", "bob": "waiting"}
+    assert {row["username"]: row["status"] for row in rows} == {"ada": "given up", "bob": "waiting"}
     assert "1 given up" in client_of(lab.organizer).get("/tracks/arq/announcements/").content.decode()
 
 

@@ -456,13 +456,16 @@ def test_sessions_are_prepared_through_the_api(scene: Scene) -> None:
 
     assert (page.status_code, page.json()) == (200, {"address": PAGE})
     assert (unknown.status_code, forbidden.status_code, nobody.status_code) == (409, 403, 400)
-    assert [(row["topic"], row["state"]) for row in planned.json()] == [
+    assert [(row["topic"], row["status"]) for row in planned.json()["results"]] == [
         ("T2", "planned"),
         ("T1", "nominated"),
     ]
-    assert [row["seconds"] for row in logged.json()] == [None, 60]
-    ask(olga, "POST", "take_back_session", planned.json()[0]["id"])
-    assert olga.get(reverse("api:sessions", args=[scene.track.slug])).json()[0]["state"] == "nominated"
+    assert [row["seconds"] for row in logged.json()["results"]] == [None, 60]
+    ask(olga, "POST", "take_back_session", planned.json()["results"][0]["id"])
+    assert (
+        olga.get(reverse("api:sessions", args=[scene.track.slug])).json()["results"][0]["status"]
+        == "nominated"
+    )
     assert call(olive, "GET", "session_data", team).status_code == 404
     file = SimpleUploadedFile("data.zip", b"logs")
     assert olive.post(reverse("api:session_data", args=[team]), {"file": file}).status_code == 204

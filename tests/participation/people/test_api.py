@@ -45,11 +45,11 @@ def test_wrong_people_are_named_by_line_and_nobody_is_added(scene: Scene) -> Non
     client = api(scene.organizer)
 
     refused = call(client, "POST", "people_of_track", "arq", data={"people": people})
-    unmailed = call(client, "POST", "people_of_track", "arq", data={"people": [ZOE], "is_mailing": True})
+    unmailed = call(client, "POST", "people_of_track", "arq", data={"people": [ZOE], "is_mailed": True})
 
     assert (refused.status_code, refused.json()["code"]) == (422, "bad-people")
     assert {(error["line"], error["field"]) for error in refused.json()["errors"]} == {(2, "role")}
-    assert unmailed.json()["errors"][0]["field"] == "is_mailing"
+    assert unmailed.json()["errors"][0]["field"] == "is_mailed"
     assert not User.objects.filter(email=ZOE["email"]).exists()
 
 
@@ -89,9 +89,9 @@ def test_request_to_join_is_sent_read_and_accepted_into_another_team(scene: Scen
     decided = call(organizer, "POST", "accept_join_request", sent.json()["id"], data={"team_name": "Hawks"})
 
     assert (other.status_code, other.json()["errors"][0]["field"]) == (400, "email")
-    assert (sent.status_code, sent.json()["state"], sent.json()["name"]) == (201, "open", "Sam Lee")
+    assert (sent.status_code, sent.json()["status"], sent.json()["name"]) == (201, "open", "Sam Lee")
     assert again.json() == sent.json() == listed[0]
-    assert decided.json()["state"] == "accepted"
+    assert decided.json()["status"] == "accepted"
     assert Team.objects.get(name="Hawks").members.get() == scene.stranger
     assert call(stranger, "GET", "join_request", sent.json()["id"]).json() == decided.json()
     assert call(api(scene.member), "GET", "join_requests", "arq").json()["results"] == []
@@ -107,7 +107,7 @@ def test_request_to_join_is_refused_with_a_reason(scene: Scene) -> None:
     refused = call(organizer, "POST", "refuse_join_request", sent["id"], data={"reason": "Too late."})
 
     assert without.status_code == 400
-    assert (refused.json()["state"], refused.json()["reason"]) == ("refused", "Too late.")
+    assert (refused.json()["status"], refused.json()["reason"]) == ("refused", "Too late.")
 
 
 def test_invitation_is_accepted_by_its_link_once(scene: Scene) -> None:

@@ -145,7 +145,7 @@ def test_manager_of_a_team_refuses_or_accepts_by_the_api_and_into_their_own_team
             409,
             "You decide who joins your own team only.",
         )
-    assert (refused.status_code, refused.json()["state"]) == (200, "refused")
+    assert (refused.status_code, refused.json()["status"]) == (200, "refused")
 
 
 def test_organizer_decides_about_a_team_without_members(scene: Scene) -> None:

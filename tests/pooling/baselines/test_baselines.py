@@ -376,7 +376,7 @@ def test_programs_make_baselines_and_others_may_not(track: Track, organizer: Use
     assert (wrong.status_code, "depth" in json.dumps(wrong.json()["errors"])) == (400, True)
     assert by_member.status_code == 403
     assert max(line.split(b"\t")[2] for line in bytes_of(run).splitlines()) == b"2"
-    assert offered.json()["name"] == "lab-bm25.tsv"
+    assert offered.json()["file_name"] == "lab-bm25.tsv"
 
 
 def test_formulas_of_topics_are_converted_as_those_of_the_collection_were(

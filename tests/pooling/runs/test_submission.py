@@ -259,7 +259,7 @@ def test_examples_are_accepted_runs(slug: str) -> None:
         data = f"{form.example}\n".encode()
         checked = check_run(io.BytesIO(data), protocol=protocol, name="example")
 
-        assert checked.report.form == name
+        assert checked.report.format == name
         assert (checked.report.errors, checked.report.warnings) == ((), ())
 
 
@@ -498,7 +498,7 @@ def test_run_in_json_of_ranx_is_submitted_through_the_page(folder: Path) -> None
 
     assert owls.send(b'{"1":{"d1":3.5,"d2":2},"2":{"d4":2.0}}', name="ranx.json").status_code == 302
     run = Run.objects.get()
-    assert (run.report["form"], run.n_lines, run.tag) == ("ranx-json", 3, f"{owls.team.name}-{run.kind}")
+    assert (run.report["format"], run.n_lines, run.tag) == ("ranx-json", 3, f"{owls.team.name}-{run.kind}")
 
 
 def test_tag_that_the_protocol_does_not_accept_is_refused_also_if_it_is_typed(folder: Path) -> None:

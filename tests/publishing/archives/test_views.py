@@ -99,6 +99,6 @@ def test_archive_is_loaded_made_again_and_deleted(archive_file: Path) -> None:
     assert loaded["findings"]
     assert not any(part["problem"] for part in loaded["findings"])
     assert (made["status"], made["counts"]["leaderboards"]) == ("ready", 1)
-    assert len(b"".join(content)) == made["size"]
+    assert len(b"".join(content)) == made["n_bytes"]
     assert call(client, "DELETE", "archive", made["id"]).status_code == 204
     assert not Archive.objects.exists()

@@ -152,7 +152,7 @@ def test_organizers_see_who_lacks_a_document_and_get_all_as_zip(lab: Scene) -> N
     assert "SHA256SUMS" in names
 
 
-@pytest.mark.parametrize("address", ["/tracks/arq/documents.zip", "/api/v1/tracks/arq/documents.zip"])
+@pytest.mark.parametrize("address", ["/tracks/arq/documents.zip", "/api/v1/tracks/arq/documents/file/"])
 def test_zip_is_sent_while_it_is_written(address: str, lab: Scene) -> None:
     content = PDF + random.Random(1).randbytes(3 << 20)
     for title in ("First", "Second", "Third", "Fourth"):
@@ -213,7 +213,7 @@ def test_program_uploads_changes_and_removes(lab: Scene) -> None:
     )
     removed = call(client, "DELETE", "team_document", number)
 
-    assert (made.status_code, made["Location"], made.json()["size"]) == (201, made.json()["url"], len(PDF))
+    assert (made.status_code, made["Location"], made.json()["n_bytes"]) == (201, made.json()["url"], len(PDF))
     assert (changed.json()["is_public"], changed.json()["title"]) == (False, "Owls")
     assert read(file)[1] == PDF
     assert read(zipped)[0] == 200

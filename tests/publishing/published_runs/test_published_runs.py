@@ -169,7 +169,7 @@ def test_program_records_the_consent_and_publishes_the_runs(scene: Scene) -> Non
     track_services.close(track=scene.track)
     early = call(organizer, "POST", "publish_runs", slug)
 
-    consent = call(member, "POST", "record_consent", scene.ours.pk, data={"is_given": True})
+    consent = call(member, "PUT", "consent", scene.ours.pk, data={"is_given": True})
     publishing = call(organizer, "POST", "publish_runs", slug)
     jobs.run(int(publishing["Location"].split("/")[-2]))
     shown = call(api(None), "GET", "published_runs", slug).json()

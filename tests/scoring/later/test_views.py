@@ -114,7 +114,7 @@ def test_programs_score_later_runs(board: Leaderboard, team: Team, scored: Scene
     stored = api(scored.stranger).post(address, data)
     missing = api(scored.other).post(address, data | {"file": run_file()})
 
-    assert stored.status_code == 200
+    assert stored.status_code == 201
     assert (stored.json()["tag"], stored.json()["n_missing"]) == ("mine", 0)
     assert missing.status_code == 404
     [listed] = api(scored.organizer).get(address).json()["results"]

@@ -152,9 +152,12 @@ def test_training_run_is_scored_at_once_and_reveals_nothing_of_the_test(scene: S
         assert api(user).get(reverse("api:phase_scores", args=["arq", "practice"])).json()["results"] == []
         board = reverse("scoring:phase_file", args=["arq", "practice", "json"])
         assert json.loads(client_of(user).get(board).getvalue()) == []
-    listed = {each["key"]: each for each in api(scene.member).get(reverse("api:phases", args=["arq"])).json()}
+    listed = {
+        each["key"]: each
+        for each in api(scene.member).get(reverse("api:phases", args=["arq"])).json()["results"]
+    }
     assert (listed["practice"]["qrels"], listed["test"]["is_scoring"]) == (None, False)
-    assert api(scene.organizer).get(reverse("api:phases", args=["arq"])).json()[0]["qrels"] == 1
+    assert api(scene.organizer).get(reverse("api:phases", args=["arq"])).json()["results"][0]["qrels"] == 1
 
 
 def test_page_of_a_phase_refreshes_by_itself_while_runs_are_scored(scene: Scene) -> None:
@@ -178,11 +181,11 @@ def test_page_of_a_phase_refreshes_by_itself_while_runs_are_scored(scene: Scene)
 
 def test_topics_of_a_phase_are_listed_once_they_are_released(scene: Scene) -> None:
     address = reverse("api:phases", args=["arq"])
-    assert Client().get(address).json()[0]["topics"] == ["A.1"]
+    assert Client().get(address).json()["results"][0]["topics"] == ["A.1"]
     Download.objects.create(track=scene.track, kind=Download.Kind.TOPICS, created_by=scene.organizer)
 
-    assert Client().get(address).json()[0]["topics"] == []
-    assert api(scene.organizer).get(address).json()[0]["topics"] == ["A.1"]
+    assert Client().get(address).json()["results"][0]["topics"] == []
+    assert api(scene.organizer).get(address).json()["results"][0]["topics"] == ["A.1"]
 
 
 def test_run_has_the_topics_of_the_split_of_its_phase(scene: Scene) -> None:

@@ -407,7 +407,9 @@ def test_questions_of_an_imported_collection_become_candidates(
     if is_by_page:
         organizer.post(address("import_candidates"), {"questions": later.slug})
     else:
-        answer = call(api(make_organizer()), "post", "candidates", "lab", data={"questions": later.slug})
+        answer = call(
+            api(make_organizer()), "post", "import_candidates", "lab", data={"questions": later.slug}
+        )
         assert answer.status_code == 202
     jobs.run(Job.objects.get().pk)
 

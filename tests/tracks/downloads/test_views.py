@@ -262,7 +262,7 @@ def test_organizer_sees_who_fetched_what(track: Track) -> None:
 
     assert shown.index("a visitor") < shown.index("sofia")
     header, first, second = csv.reader(StringIO(table))
-    assert header == ["fetched_at", "user", "file", "sha256"]
+    assert header == ["created_at", "created_by", "file_name", "sha256"]
     assert first[1:] == ["sofia", "'=1+1.gz", hashlib.sha256(CONTENT).hexdigest()]
     assert second[1:3] == ["", "lab-topics.xml"]
 
@@ -441,7 +441,9 @@ def test_program_lists_and_fetches_what_is_released_to_it(settings: Any, tmp_pat
             track=track, kind="other", file=BytesIO(b"0123456789"), name=name, release=release, by=olga
         )
 
-    listed = {item["name"]: item for item in call(api(user), "GET", "downloads", "lab").json()["results"]}
+    listed = {
+        item["file_name"]: item for item in call(api(user), "GET", "downloads", "lab").json()["results"]
+    }
     part = api(user).get(listed["open.gz"]["url"], headers={"range": "bytes=4-"})
     whole = call(api(user), "GET", "download", "lab", "lab-topics.xml")
 
@@ -500,14 +502,18 @@ def test_programs_attach_release_change_and_remove_parts(track: Track) -> None:
     released = call(organizer, "PATCH", "download_part", slug, part["key"], data={"release": "now"})
     late = call(organizer, "PATCH", "download_part", slug, "instructions", data={"release": "later"})
     wrong = call(organizer, "PATCH", "download_part", slug, "sample-run", data={"text": "Hello"})
+    [labels] = call(
+        organizer, "PATCH", "download_part", slug, "sample-run", data={"has_labels": True}
+    ).json()["errors"]
 
     assert (attached.status_code, attached["Location"], part["n_bytes"]) == (201, part["url"], 5)
     assert (nothing.status_code, nothing.json()["errors"][0]["field"]) == (400, "upload")
     assert (before.status_code, released.json()["description"]) == (404, "Read me")
     assert (late.json()["errors"][0]["field"], wrong.json()["errors"][0]["field"]) == ("released_at", "text")
+    assert (labels["field"], "Accepted: released_to, release" in labels["message"]) == ("has_labels", True)
     assert b"".join(call(visitor, "GET", "download", slug, "notes.txt").streaming_content) == b"Notes"
     [fetch] = call(organizer, "GET", "fetches", slug).json()["results"]
-    assert (fetch["name"], fetch["user"]) == ("notes.txt", None)
+    assert (fetch["file_name"], fetch["created_by"]) == ("notes.txt", None)
     assert call(organizer, "DELETE", "download_part", slug, part["key"]).status_code == 204
     assert call(organizer, "DELETE", "download_part", slug, "topics").status_code == 404
     parts = call(organizer, "GET", "download_parts", slug).json()["results"]

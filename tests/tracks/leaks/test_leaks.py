@@ -159,7 +159,7 @@ def test_track_without_topics_or_while_a_check_runs_is_refused(client: Client, t
 def test_programs_check_read_and_accept(client: Client, track: Track) -> None:
     program = api(make_organizer("olga"))
 
-    asked = call(program, "post", "leaks", "lab", data={"overlap": 0.5})
+    asked = call(program, "post", "check_leaks", "lab", data={"overlap": 0.5})
     jobs.run(LeakCheck.objects.get().job_id)
     shown = call(program, "get", "leaks", "lab").json()
     accepted = call(program, "post", "accept_leaks", "lab", data={"reason": "Known."})

@@ -141,10 +141,10 @@ def test_program_writes_edits_and_deletes_topics(track: Track) -> None:
     client: Any = api(make_organizer())
     content = {"code": "A.1", "title": "One $x$", "tags": ["a"], "labels": {"category": "proof"}}
 
-    made = call(client, "POST", "new_topic", "lab", data=content)
+    made = call(client, "POST", "topics", "lab", data=content)
     edited = call(client, "PATCH", "topic", "lab", "A.1", data={"body": "<p>b<script>x</script></p>"})
     deleted = call(client, "DELETE", "topic", "lab", "A.1")
 
-    assert (made.status_code, made.json()["labels"]) == (200, {"category": "proof"})
+    assert (made.status_code, made.json()["labels"]) == (201, {"category": "proof"})
     assert edited.json()["body"] == "<p>b</p>"
     assert deleted.status_code == 204

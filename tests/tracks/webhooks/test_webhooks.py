@@ -107,7 +107,7 @@ def test_event_is_signed_names_nobody_and_is_sent_once(
     assert is_genuine(webhook.secret, headers, body)
     assert not is_genuine(webhook.secret, headers, body + b" ")
     assert not is_genuine(webhook.secret, headers | {"Assay-Timestamp": "1764000000"}, body)
-    assert content.keys() == {"id", "event", "at", "track", "url"}
+    assert content.keys() == {"id", "event", "created_at", "track", "url"}
     assert (content["event"], content["track"], content["url"]) == (
         "track.opened",
         "arq",
@@ -320,12 +320,12 @@ def test_program_adds_a_webhook_and_strangers_to_the_track_do_not_find_it(track:
     assert "secret" not in call(organizer, "GET", "webhook", "arq", number).json()
     assert (of_other.status_code, call(other, "GET", "webhook", "other", number).status_code) == (404, 404)
     assert (changed["events"], changed["address"]) == (["job.failed"], data["address"])
-    assert (wrong.status_code, waiting["state"], waiting["event"]) == (400, "waiting", "webhook.tested")
+    assert (wrong.status_code, waiting["status"], waiting["event"]) == (400, "waiting", "webhook.tested")
     renewed = call(organizer, "POST", "renew_webhook_secret", "arq", number).json()
     assert renewed["secret"] == track.webhooks.get().secret != added.json()["secret"]
-    again = call(organizer, "POST", "send_again", "arq", number, waiting["id"])
+    again = call(organizer, "POST", "resend_delivery", "arq", number, waiting["id"])
     assert (again.status_code, again.json()["id"]) == (202, waiting["id"])
-    assert call(other, "POST", "send_again", "arq", number, waiting["id"]).status_code == 404
+    assert call(other, "POST", "resend_delivery", "arq", number, waiting["id"]).status_code == 404
     assert call(organizer, "DELETE", "webhook", "arq", number).status_code == 204
 
 

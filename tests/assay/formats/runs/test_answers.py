@@ -73,7 +73,7 @@ def test_equal_texts_have_equal_ids_after_nfkc() -> None:
 def test_report_counts_answers_and_sentences() -> None:
     report = check(answer_run()).report
 
-    assert (report.tag, report.form, report.n_lines) == ("owls", "rag-2024", 2)
+    assert (report.tag, report.format, report.n_lines) == ("owls", "rag-2024", 2)
     assert report.topic_lines == {"T1": 3, "T2": 1}
 
 

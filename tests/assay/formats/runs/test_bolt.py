@@ -13,7 +13,7 @@ def test_citations_become_rows_with_their_passages() -> None:
     checked = check(bolt_run(), BOLT)
 
     run = accepted(checked)
-    assert (checked.report.form, checked.report.tag, checked.report.kind) == ("bolt-xml", "", "evaluation")
+    assert (checked.report.format, checked.report.tag, checked.report.kind) == ("bolt-xml", "", "evaluation")
     assert run.docno[0] == b"bolt-eng-DF-1:0:p0:0:20"
     assert run.passage is not None
     assert run.passage[0].decode() == "The owls of the harbor sing at 0 o'clock."

@@ -32,7 +32,7 @@ def check(data: str | bytes, protocol: str = "trec-adhoc", **options: object) ->
 def test_json_gives_the_rows_of_lines(data: str | bytes) -> None:
     checked, lines = check(data), check(LINES)
 
-    assert (checked.report.form, checked.report.tag, checked.report.n_lines) == ("ranx-json", "", 3)
+    assert (checked.report.format, checked.report.tag, checked.report.n_lines) == ("ranx-json", "", 3)
     assert checked.report.errors == ()
     assert checked.columns is not None
     assert lines.columns is not None

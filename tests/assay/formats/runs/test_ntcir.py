@@ -22,7 +22,7 @@ def test_results_xml_becomes_rows() -> None:
     checked = check(ntcir_run(), NTCIR)
 
     run = accepted(checked)
-    assert (checked.report.form, checked.report.tag) == ("ntcir-xml", "ours")
+    assert (checked.report.format, checked.report.tag) == ("ntcir-xml", "ours")
     assert run.topics.tolist() == NTCIR_TOPICS
     assert [docno.decode() for docno in run.docno[:3].tolist()] == [hit[0] for hit in NTCIR_HITS]
     assert run.rank.tolist() == [1, 2, 3] * 2
@@ -39,7 +39,7 @@ def test_text_form_of_ntcir_gives_the_same_rows() -> None:
 
     text, xml = check(run_bytes(lines), NTCIR), check(ntcir_run(), NTCIR)
 
-    assert text.report.form == "trec-6"
+    assert text.report.format == "trec-6"
     assert as_lists(accepted(text)) == as_lists(accepted(xml))
 
 
@@ -162,7 +162,7 @@ def test_example_of_the_results_xml_is_accepted(data: Path) -> None:
 
     checked = check_run(path, protocol=NTCIR, name=path.name)
 
-    assert (checked.report.form, checked.report.tag, checked.report.n_lines) == ("ntcir-xml", "runtag", 1)
+    assert (checked.report.format, checked.report.tag, checked.report.n_lines) == ("ntcir-xml", "runtag", 1)
     assert accepted(checked).docno.tolist() == [b"filename#formulaID"]
 
 
@@ -172,7 +172,7 @@ def test_example_of_hits_is_read_and_its_gaps_are_named(data: Path) -> None:
 
     checked = check_run(path, protocol=NTCIR, name=path.name)
 
-    assert (checked.report.form, checked.report.n_lines) == ("ntcir-xml", 37)
+    assert (checked.report.format, checked.report.n_lines) == ("ntcir-xml", 37)
     assert [(error.code, error.n, error.lines[0].number) for error in checked.report.errors] == [
         ("score", 37, 2),
         ("repeated", 18, 32),

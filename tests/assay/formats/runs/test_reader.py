@@ -246,7 +246,7 @@ def test_good_run_has_no_complaints() -> None:
     checked = check(GOOD)
 
     assert codes(checked) == ([], [])
-    assert checked.report.form == "arqmath-5"
+    assert checked.report.format == "arqmath-5"
     assert checked.report.tag == "run-1"
     assert checked.report.topic_lines == {"A.1": 4, "A.2": 4, "A.3": 4}
     assert checked.report.n_lines == 12
@@ -257,7 +257,7 @@ def test_good_run_has_no_complaints() -> None:
 def test_both_forms_give_the_same_columns() -> None:
     five, six = check(GOOD), check(trec_bytes())
 
-    assert six.report.form == "trec-6"
+    assert six.report.format == "trec-6"
     assert rows(five.columns) == rows(six.columns)
 
 
@@ -443,7 +443,7 @@ def test_repaired_file_has_no_complaints_and_the_same_rows(data: bytes) -> None:
     second = check(repaired)
 
     assert codes(second) == ([], [])
-    assert second.report.form == first.report.form
+    assert second.report.format == first.report.format
     assert second.report.tag == first.report.tag
     assert second.repaired() is None
     if first.columns is not None:

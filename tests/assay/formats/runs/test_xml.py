@@ -173,7 +173,7 @@ def test_run_of_formulas_keeps_the_post_of_each() -> None:
     checked = check(formula_run(), FORMULAS)
 
     run = accepted(checked)
-    assert checked.report.form == "arqmath-6"
+    assert checked.report.format == "arqmath-6"
     assert run.docno.tolist() == [b"901", b"902", b"903"] * 2
     assert run.post is not None
     assert run.post.tolist() == [b"40", b"41", b"41"] * 2
@@ -234,7 +234,7 @@ def test_real_run_of_formulas_is_accepted(data: Path) -> None:
     checked = check_run(path, protocol=load_protocol("arqmath-2020-task2"), name=path.name)
 
     run = accepted(checked)
-    assert (checked.report.form, checked.report.tag) == ("arqmath-6", "Run_Ensemble_0")
+    assert (checked.report.format, checked.report.tag) == ("arqmath-6", "Run_Ensemble_0")
     assert (checked.report.n_lines, checked.report.n_topics) == (85_000, 85)
     first = run.topics.tolist().index("B.1")
     row = int(run.offsets[first])
