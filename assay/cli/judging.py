@@ -123,7 +123,7 @@ def _judged(server: Server, arguments: argparse.Namespace, program: Program) -> 
         if problem:
             failed.add(number)
             post(f"tasks/{number}/skip/", {"reason": problem[:MAX_REASON]})
-        yield f"task {number}, topic {unit['topic']}, document {unit['document']}", problem
+        yield f"task {number}, topic {unit['topic']}, document {unit['docno']}", problem
 
 
 def _judge_task(post: Callable[..., Any], program: Program, task: Mapping[str, Any]) -> str:
