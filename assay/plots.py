@@ -123,7 +123,7 @@ def groups(
             of one name have one color, and the names of the bars are below them.
     """
     plot = replace(lines(name, title, labels, values, across=across, up=up), kind="groups")
-    for series, stack in zip(plot.series, stacks or [each for each, _ in values], strict=True):
+    for series, stack in zip(plot.series, stacks or [bar for bar, _ in values], strict=True):
         series["stack"] = stack
     return plot
 

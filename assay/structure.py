@@ -130,7 +130,7 @@ def words(kind: type) -> Mapping[str, Key]:
     """The words of each key of a dataclass."""
     hints = get_type_hints(kind, include_extras=True)
     metadata = {key: getattr(hints[field.name], "__metadata__", ()) for key, (field, _) in keys(kind).items()}
-    return {key: next(each for each in about if isinstance(each, Key)) for key, about in metadata.items()}
+    return {key: next(word for word in about if isinstance(word, Key)) for key, about in metadata.items()}
 
 
 def shown(value: object) -> str:
@@ -220,7 +220,7 @@ class _Reader:
         if origin in (Union, UnionType):  # the first type, a list if the types include one, or None
             if value is None and NoneType in arguments:
                 return None
-            lists = [each for each in arguments if get_origin(each) in (tuple, list)]
+            lists = [argument for argument in arguments if get_origin(argument) in (tuple, list)]
             return self.value(lists[0] if lists and isinstance(value, list) else arguments[0], value, key)
         if origin is Literal:
             if value in arguments:

@@ -76,13 +76,13 @@ def plain(value: Any) -> Any:
     [1, None]
     """
     if is_dataclass(value):
-        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+        return {member.name: plain(getattr(value, member.name)) for member in fields(value)}
     if hasattr(value, "_asdict"):
-        return {name: plain(each) for name, each in value._asdict().items()}
+        return {name: plain(item) for name, item in value._asdict().items()}
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     return None if isinstance(value, float) and not isfinite(value) else value
 
 

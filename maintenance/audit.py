@@ -96,7 +96,7 @@ def npm_findings(report: dict[str, Any]) -> Iterator[Finding]:
 def problems(findings: Iterable[Finding], accepted: Sequence[Accepted], today: date) -> Iterator[str]:
     """Each finding that is not accepted today, as a line."""
     for finding in findings:
-        entry = next((each for each in accepted if each.id in finding.ids), None)
+        entry = next((entry for entry in accepted if entry.id in finding.ids), None)
         if entry is None:
             yield str(finding)
         elif entry.until < today:

@@ -168,7 +168,9 @@ def problems_of(language: str, domain: str) -> list[str]:
     """Problems of a catalog: texts without translation, and translations that are old, unsure or take other values."""
     catalog, texts = catalog_of(language, domain), DOMAINS[domain]()
     problems = [
-        f"not in the source: {each.id}" for each in catalog if each.id and Text(*_ids(each.id)) not in texts
+        f"not in the source: {message.id}"
+        for message in catalog
+        if message.id and Text(*_ids(message.id)) not in texts
     ]
     for text in sorted(texts):
         message = catalog.get(text.id)
@@ -191,9 +193,9 @@ def _ids(value: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:
 def renew(language: str, domain: str) -> None:
     """Write the catalog with the present texts, and its `.mo` file. The head of the file stays."""
     catalog, texts = catalog_of(language, domain), DOMAINS[domain]()
-    for each in list(catalog):
-        if each.id and Text(*_ids(each.id)) not in texts:
-            catalog.delete(each.id)
+    for message in list(catalog):
+        if message.id and Text(*_ids(message.id)) not in texts:
+            catalog.delete(message.id)
     for text in texts:
         if catalog.get(text.id) is None:
             catalog.add(text.id)

@@ -38,7 +38,9 @@ def problems(migration: Migration, before: ProjectState) -> list[str]:
         if isinstance(operation, ops.CreateModel):
             created.add(operation.name_lower)
         elif getattr(operation, "model_name_lower", None) not in created:
-            lines += [f"{migration}: {each}" for each in _problems(operation, state, migration.app_label)]
+            lines += [
+                f"{migration}: {problem}" for problem in _problems(operation, state, migration.app_label)
+            ]
         operation.state_forwards(migration.app_label, state)
     return lines
 

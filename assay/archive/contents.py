@@ -150,7 +150,7 @@ class Contents:
                 f"{NUGGETS}: the nuggets of topic {missing[0][:80]} of the pool “{pool.name}” are missing."
             )
         return {
-            code: [each.nugget for each in self.nugget_lists[code, version].nuggets]
+            code: [listed.nugget for listed in self.nugget_lists[code, version].nuggets]
             for code, version in pool.nuggets.items()
         }
 
@@ -191,7 +191,7 @@ class Contents:
         return self._columns[run]
 
     def inputs(self, pool: PoolRecord) -> list[PoolInput]:
-        runs = [(self.columns(each.run), self.runs[each.run]) for each in pool.runs]
+        runs = [(self.columns(run.run), self.runs[run.run]) for run in pool.runs]
         return [PoolInput(columns, run.team, run.tag, run.kind, run.pooled_as) for columns, run in runs]
 
     def built(self, pool: PoolRecord) -> BuiltPool:
@@ -211,9 +211,11 @@ class Contents:
                 depth=pool.depth,
                 formulas=self.formulas,
                 known=self.known_items(protocol, pool.depth.get("rows")),
-                already=self._by_topic(each.file("pool.tsv") for each in earlier),
+                already=self._by_topic(pool_before.file("pool.tsv") for pool_before in earlier),
                 nuggets={code: [nugget.key for nugget in of] for code, of in self.nuggets_of(pool).items()},
-                tied=self._by_topic((each.file("members.tsv") for each in earlier if each.has_members), 2),
+                tied=self._by_topic(
+                    (pool_before.file("members.tsv") for pool_before in earlier if pool_before.has_members), 2
+                ),
                 votes=votes_in(self.votes(pool)),
             )
 
@@ -323,8 +325,8 @@ class Contents:
             measures = parse_measures(board.measures)
         runs = board.runs if isinstance(board, PhaseRecord) else board.evaluations
         scores = {}
-        for each in runs:
-            scores[each.run] = score_run(self.ranking(each.run, board), judged, measures)
+        for run in runs:
+            scores[run.run] = score_run(self.ranking(run.run, board), judged, measures)
         return judged, scores
 
 

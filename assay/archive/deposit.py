@@ -154,7 +154,7 @@ class Service:
             doi=deposit.doi or (str(reserved.get("doi", "")) if isinstance(reserved, dict) else ""),
             page=deposit.links.html,
             bucket="" if deposit.submitted else deposit.links.bucket,
-            files={each.filename: each.id for each in deposit.files},
+            files={file.filename: file.id for file in deposit.files},
             is_published=deposit.submitted,
         )
 

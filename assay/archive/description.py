@@ -122,8 +122,12 @@ def abstract(index: Index) -> str:
 def readme(index: Index, names: Iterable[str]) -> str:
     """A description for people. `names` are the other files."""
     track, names = index.track, sorted({*names, README, CHECKSUMS})
-    machines = [f"{each.machine.name} {each.machine.version}" for each in index.assessors if each.machine]
-    n_by_link = sum(each.is_by_link for each in index.assessors)
+    machines = [
+        f"{assessor.machine.name} {assessor.machine.version}"
+        for assessor in index.assessors
+        if assessor.machine
+    ]
+    n_by_link = sum(assessor.is_by_link for assessor in index.assessors)
     judged_by = "under their names" if index.has_names else "under code names"
     facts = [
         f"Protocol: {track.protocol}",
@@ -145,7 +149,7 @@ def readme(index: Index, names: Iterable[str]) -> str:
     files = [
         f"| `{name}` | {words} |"
         for name, words in WORDS.items()
-        if any(each == name or each.startswith(name) for each in names)
+        if any(other == name or other.startswith(name) for other in names)
     ]
     lines = [
         f"# {track.name}",

@@ -107,7 +107,7 @@ class _Ranking:
         n = len(self.names)
         by_run = [len(row) == n_runs for rows in (self.means, self.ranks) for row in rows]
         pairs = [len(row) == n for rows in (self.tau, self.tau_ap) for row in rows]
-        lengths = {len(each) for each in (self.n_topics, self.means, self.ranks, self.tau, self.tau_ap)}
+        lengths = {len(column) for column in (self.n_topics, self.means, self.ranks, self.tau, self.tau_ap)}
         return lengths == {n} and n > 1 and all(by_run) and all(pairs)
 
 
@@ -180,8 +180,8 @@ def check_qrels_report(contents: Contents, qrels: QrelsRecord) -> None:
         raise BadArchive(f"{where}: non_answers has a choice that the protocol does not have.")
     if "set" in qrels.report and "relevant_from" not in qrels.report:
         raise BadArchive(f"{where}: relevant_from is missing.")
-    if any(len(each) != 2 for each in report.judgments) or any(
-        len(each) != 2 for each in report.unjudged.first
+    if any(len(pair) != 2 for pair in report.judgments) or any(
+        len(pair) != 2 for pair in report.unjudged.first
     ):
         raise BadArchive(f"{where}: judgments and unjudged.first are lists of two.")
 
@@ -198,11 +198,11 @@ def check_result(contents: Contents, board: LeaderboardRecord, analysis: Analysi
     if kind is None:
         raise BadArchive(f"{where}: there is no analysis of the kind {analysis.kind[:80]!r}.")
     result: _Result = _made(kind, analysis.result, where)
-    scored, n = {each.run for each in board.evaluations}, len(result.runs)
+    scored, n = {evaluation.run for evaluation in board.evaluations}, len(result.runs)
     known = {
-        "runs": all(each.run in scored and 0 <= each.evaluation < len(scored) for each in result.runs),
-        "pooled": all(each.run in contents.runs for each in result.pooled),
-        "qrels": {each.id for each in result.qrels}.union(analysis.qrels) <= contents.qrels.keys(),
+        "runs": all(row.run in scored and 0 <= row.evaluation < len(scored) for row in result.runs),
+        "pooled": all(row.run in contents.runs for row in result.pooled),
+        "qrels": {version.id for version in result.qrels}.union(analysis.qrels) <= contents.qrels.keys(),
     }
     for part, is_known in known.items():
         if not is_known:

@@ -233,7 +233,7 @@ class NuggetRecord:
     @property
     def nugget(self) -> Nugget:
         """The nugget as the measures have it."""
-        answers = tuple(GoldAnswer(each.text, tuple(each.sources)) for each in self.answers)
+        answers = tuple(GoldAnswer(answer.text, tuple(answer.sources)) for answer in self.answers)
         lists = tuple(self.sources), tuple(self.merged)
         return Nugget(self.text, self.importance, lists[0], self.creator, answers, self.joined, lists[1])
 

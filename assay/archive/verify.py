@@ -139,7 +139,7 @@ def session_problems(contents: Contents) -> Iterator[str]:
         for problem in _problems(session, teams, topics, people, limit):
             yield f"{session.team[:80]}, topic {session.topic[:80]}: {problem}"
     for name in ("topic", "place"):
-        pairs = Counter((each.team, str(getattr(each, name))) for each in index.sessions)
+        pairs = Counter((session.team, str(getattr(session, name))) for session in index.sessions)
         for (team, repeated), n in pairs.items():
             if n > 1:
                 yield f"{team[:80]} has the {name} {repeated[:80]} {n} times"
@@ -157,7 +157,9 @@ def document_problems(contents: Contents) -> Iterator[str]:
     """Faults of the documents of teams."""
     index = contents.index
     teams = set(index.teams)
-    for (team, word), n in Counter((each.team, each.word) for each in index.team_documents).items():
+    for (team, word), n in Counter(
+        (document.team, document.word) for document in index.team_documents
+    ).items():
         if word and n > 1:
             yield f"{word[:80]} of {team[:80]}: {n} files"
     for record in index.team_documents:
@@ -196,7 +198,7 @@ def _nuggets(contents: Contents) -> Finding:
     for (code, version), record in lists.items():
         if code not in codes:
             problems.append(f"no topic {code[:80]}")
-        if len({each.nugget.key for each in record.nuggets}) < len(record.nuggets):
+        if len({listed.nugget.key for listed in record.nuggets}) < len(record.nuggets):
             problems.append(f"version {version} of topic {code[:80]} has a nugget twice")
     n_nuggets = sum(len(record.nuggets) for record in lists.values())
     return Finding("nuggets", f"{n_nuggets:,} in {plural(len(lists), 'frozen list')}", _few(problems))
@@ -382,7 +384,7 @@ def _grades_in(contents: Contents, qrels: QrelsRecord) -> Callable[[JudgmentRow]
         vote, of_topic = Vote(row.kind, True, row.assessor, row.choice, row.grade), labels.get(row.topic, {})
         if is_of_subtopics(protocol, rules):
             votes = votes_on_subtopics(rules, vote, row.answers, of_topic, numbers(row.topic))
-            return {number: each.grade for number, each in votes.items()}
+            return {number: vote.grade for number, vote in votes.items()}
         graded = grade_in_set(rules, protocol, vote, row.answers, of_topic)
         return {"": None if graded is None else graded.grade}
 

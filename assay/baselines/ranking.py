@@ -104,17 +104,17 @@ def run_of(ranked: Iterable[Ranked], *, protocol: Protocol, tag: str, topics: Se
     form = line_form(protocol)
     if not tag or tag.split() != [tag] or len(tag.encode()) > LONGEST_TAG:
         raise InputError(f"--tag {tag!r}: a tag has 1 to {LONGEST_TAG} bytes without white space")
-    lists = [each for each in ranked if len(each.docno)]
+    lists = [ranking for ranking in ranked if len(ranking.docno)]
     if not lists:
         raise InputError("the run is empty: no document was found for any topic")
-    sizes = [len(each.docno) for each in lists]
-    posts = [each.post for each in lists if each.post is not None]
+    sizes = [len(ranking.docno) for ranking in lists]
+    posts = [ranking.post for ranking in lists if ranking.post is not None]
     columns, _ = RunColumns.ordered(
-        topics=[each.topic for each in lists],
+        topics=[ranking.topic for ranking in lists],
         topic_index=np.repeat(np.arange(len(lists), dtype=np.int32), sizes),
-        docno=np.concatenate([each.docno for each in lists]),
+        docno=np.concatenate([ranking.docno for ranking in lists]),
         rank=np.concatenate([np.arange(1, size + 1, dtype=np.int32) for size in sizes]),
-        score=np.concatenate([each.score for each in lists]),
+        score=np.concatenate([ranking.score for ranking in lists]),
         post=np.concatenate(posts) if len(posts) == len(lists) else None,
         ties=form.ties,
     )

@@ -232,8 +232,8 @@ def candidates(store: Store, *, has_formulas: bool) -> Iterator[str]:
         if has_formulas:
             marked = [mark_text(title, first_id=None, has_delimiters=True)]
             marked.append(mark(body, first_id=None, has_delimiters=True))
-            title, body = (each.html for each in marked)
-            n_formulas = sum(len(each.latex) for each in marked)
+            title, body = (text.html for text in marked)
+            n_formulas = sum(len(text.latex) for text in marked)
         if not words or (has_formulas and not n_formulas):
             continue
         candidate = {

@@ -75,7 +75,7 @@ class MinHash:
 
     def bands(self, text: frozenset[str]) -> NDArray[np.uint64]:
         """(16,) the bands of a text that has words."""
-        numbers = np.fromiter((crc32(each.encode(errors="replace")) for each in text), np.uint64, len(text))
+        numbers = np.fromiter((crc32(word.encode(errors="replace")) for word in text), np.uint64, len(text))
         minima = ((self._factor * numbers + self._term) >> np.uint64(32)).min(axis=1)
         bands: NDArray[np.uint64] = (minima.reshape(self.N_BANDS, _ROWS) * self._mix).sum(
             axis=1, dtype=np.uint64

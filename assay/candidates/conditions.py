@@ -77,7 +77,7 @@ def parse_conditions(text: str, labels: Iterable[str] | None = ()) -> tuple[Cond
     Raises:
         InputError: A condition cannot be read; what is accepted.
 
-    >>> [str(each) for each in parse_conditions("score=5.., tags=limits|calculus, duplicates=0")]
+    >>> [str(condition) for condition in parse_conditions("score=5.., tags=limits|calculus, duplicates=0")]
     ['score=5..', 'tags=limits|calculus', 'duplicates=0']
     """
     names = None if labels is None else [*labels]
@@ -99,7 +99,7 @@ def _condition(text: str, labels: list[str] | None) -> Condition:
         return Condition(name, low, high)
     values = value.split() if name == "text" else value.split("|")
     cleaned = tuple(
-        each.strip() if name == "tags" else each.strip().casefold() for each in values if each.strip()
+        value.strip() if name == "tags" else value.strip().casefold() for value in values if value.strip()
     )
     if not cleaned:
         raise InputError(f"“{text[:80]}” has no value after {name}=")

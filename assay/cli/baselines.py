@@ -65,11 +65,11 @@ def write_run_file(
         arguments.output.write_bytes(content)
     for words, n in sorted((skipped or {}).items()):
         note(f"skipped {n:,}: {words}", arguments)
-    empty = [each.topic for each in lists if not len(each.docno)]
+    empty = [ranking.topic for ranking in lists if not len(ranking.docno)]
     if empty:
         more = f" and {len(empty) - N_NAMED:,} more" if len(empty) > N_NAMED else ""
         note(f"no documents for {' '.join(empty[:N_NAMED])}{more}: {reason}", arguments)
-    n_lines = sum(len(each.docno) for each in lists)
+    n_lines = sum(len(ranking.docno) for ranking in lists)
     size = f"{plural(n_lines, 'document')} for {plural(len(lists) - len(empty), 'topic')}"
     note(f"{size}, tag {arguments.tag}", arguments)
     return 0

@@ -155,18 +155,21 @@ def rules_of(unit: Mapping[str, Any]) -> JudgingRules:
         layout="form" if takes_others else "topic-document",
         form=FormRules(fields=(), html="", frame=True) if takes_others else None,
         given_grades=tuple(
-            Grade(each["key"], each["grade"], each["label"], each["definition"]) for each in unit["grades"]
+            Grade(grade["key"], grade["grade"], grade["label"], grade["definition"])
+            for grade in unit["grades"]
         ),
         non_answers=tuple(
-            NonAnswer(each["key"], each["label"], each["definition"], each["needs_comment"])
-            for each in unit["non_answers"]
+            NonAnswer(
+                non_answer["key"], non_answer["label"], non_answer["definition"], non_answer["needs_comment"]
+            )
+            for non_answer in unit["non_answers"]
         ),
         questions=tuple(
             structured(
                 Question,
-                {key: value for key, value in each.items() if key != "choices"}
-                | {"choice": each["choices"] if each["kind"] != "yes-no" else []},
+                {key: value for key, value in question.items() if key != "choices"}
+                | {"choice": question["choices"] if question["kind"] != "yes-no" else []},
             )
-            for each in unit["questions"]
+            for question in unit["questions"]
         ),
     )

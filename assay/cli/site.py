@@ -105,12 +105,12 @@ def print_refusal(path: object, error: ServerError, *, is_json: bool) -> None:
     """Print why a file was refused, with its lines, in the form of a report. Next to JSON, on standard error."""
     first = str(error).partition("\n")[0]  # the others are those of the errors
     lines = [f"{path}: refused: {first}"]
-    for each in error.errors:
-        n, field = each.get("n", 1), each.get("field")
+    for problem in error.errors:
+        n, field = problem.get("n", 1), problem.get("field")
         where = f"{field}: " if field else ""
-        if line := each.get("line"):
+        if line := problem.get("line"):
             where = f"line {line}{f' and {n - 1:,} more' if n > 1 else ''}: "
-        lines.append(f"  error: {where}{each['message']}")
-        if each.get("accepted"):
-            lines.append(f"      accepted: {each['accepted']}")
+        lines.append(f"  error: {where}{problem['message']}")
+        if problem.get("accepted"):
+            lines.append(f"      accepted: {problem['accepted']}")
     print("\n".join(lines), file=sys.stderr if is_json else sys.stdout)

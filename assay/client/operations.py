@@ -85,16 +85,16 @@ class Operation:
     def answers(self) -> list[str]:
         """The types of what it answers if it succeeds."""
         return [
-            each
+            content_type
             for status, answer in self.data["responses"].items()
             if status.startswith("2")
-            for each in answer.get("content", {})
+            for content_type in answer.get("content", {})
         ]
 
     @property
     def is_file(self) -> bool:
         """Return whether it answers with a file."""
-        return any(each != JSON for each in self.answers)
+        return any(content_type != JSON for content_type in self.answers)
 
     @property
     def is_list(self) -> bool:
@@ -118,19 +118,19 @@ class Operation:
         content: Mapping[str, Any] = body.get("properties", {})
         required = body.get("required", ())
         fields = {}
-        for each in self.data.get("parameters", ()):
-            if each["in"] == "query" and each["name"] in content:
+        for parameter in self.data.get("parameters", ()):
+            if parameter["in"] == "query" and parameter["name"] in content:
                 continue  # the same field, for a content that is the file alone
-            schema = self.schemas.resolved(each["schema"])
-            is_required = bool(each.get("required"))
-            fields[each["name"]] = Field(
-                each["in"], each["name"], schema, is_required, each.get("description", "")
+            schema = self.schemas.resolved(parameter["schema"])
+            is_required = bool(parameter.get("required"))
+            fields[parameter["name"]] = Field(
+                parameter["in"], parameter["name"], schema, is_required, parameter.get("description", "")
             )
         for name, schema in content.items():
             key = f"{OF_CONTENT}{name}" if name in fields else name
             schema = self.schemas.resolved(schema)
             fields[key] = Field("content", name, schema, name in required, schema.get("description", ""))
-        return dict(sorted(fields.items(), key=lambda each: each[1].place == "header"))
+        return dict(sorted(fields.items(), key=lambda item: item[1].place == "header"))
 
     def field(self, key: str) -> Field:
         """A field.
@@ -215,7 +215,7 @@ class Schemas:
         if types and not any(isinstance(value, TYPES[kind]) for kind in kinds):
             yield f"{where}: {_shown(value)} is not {' or '.join(WORDS[name] for name in types)}"
         elif "enum" in schema and value not in schema["enum"]:
-            accepted = ", ".join(str(each) for each in schema["enum"] if each not in ("", None))
+            accepted = ", ".join(str(choice) for choice in schema["enum"] if choice not in ("", None))
             yield f"{where}: {_shown(value)} is not accepted; use {accepted}"
         else:
             yield from _out_of_limits(schema, value, where)
@@ -243,9 +243,11 @@ class Description:
     def __init__(self, data: Mapping[str, Any]) -> None:
         schemas = Schemas(data["components"]["schemas"])
         self.operations = {
-            each["operationId"]: Operation(each["operationId"], method.upper(), path, each, schemas)
+            operation["operationId"]: Operation(
+                operation["operationId"], method.upper(), path, operation, schemas
+            )
             for path, methods in data["paths"].items()
-            for method, each in methods.items()
+            for method, operation in methods.items()
         }
 
     @classmethod
@@ -286,9 +288,12 @@ class Description:
     def search(self, words: Sequence[str]) -> list[Operation]:
         """The operations with all of some words, in upper or lower case, in the order of the description."""
         return [
-            each
-            for each in self.operations.values()
-            if all(word.lower() in f"{each.name} {each.path} {each.summary}".lower() for word in words)
+            operation
+            for operation in self.operations.values()
+            if all(
+                word.lower() in f"{operation.name} {operation.path} {operation.summary}".lower()
+                for word in words
+            )
         ]
 
 

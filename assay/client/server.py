@@ -217,7 +217,7 @@ def _message(response: "httpx.Response") -> str:
     """The problem as another service than Assay states it."""
     try:
         answer = response.json()
-        fields = [f"{each['field']}: {each['message']}" for each in answer.get("errors", ())]
+        fields = [f"{error['field']}: {error['message']}" for error in answer.get("errors", ())]
         return " ".join([answer["message"], *fields])
     except (ValueError, KeyError, TypeError, AttributeError):
         return ""

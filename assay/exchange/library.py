@@ -42,7 +42,7 @@ def topic_of(row: Any) -> Topic:
 
 
 def _plain(documents: Sequence[StoredDocument]) -> list[Document]:
-    return [Document(each.docno, plain(each.title), plain(each.body)) for each in documents]
+    return [Document(document.docno, plain(document.title), plain(document.body)) for document in documents]
 
 
 def of_ir_datasets(name: str) -> TestCollection:
@@ -64,7 +64,9 @@ def of_ir_datasets(name: str) -> TestCollection:
     judged = {}
     with _failures_of(name):
         if dataset.has_qrels():
-            rows = ((each.query_id, each.doc_id, each.relevance) for each in dataset.qrels_iter())
+            rows = (
+                (judgment.query_id, judgment.doc_id, judgment.relevance) for judgment in dataset.qrels_iter()
+            )
             judged = {SPLIT: qrels.of_rows(rows, name)}
         topics = [_topic(query) for query in dataset.queries_iter()]
 
@@ -95,6 +97,6 @@ def _topic(query: Any) -> Topic:
     return Topic(query.query_id, title, getattr(query, "description", ""), getattr(query, "narrative", ""))
 
 
-def _document(each: Any) -> Document:
-    title, body = getattr(each, "title", ""), getattr(each, "text", None)
-    return Document(each.doc_id, title, body if body is not None else each.default_text())
+def _document(document: Any) -> Document:
+    title, body = getattr(document, "title", ""), getattr(document, "text", None)
+    return Document(document.doc_id, title, body if body is not None else document.default_text())

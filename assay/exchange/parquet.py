@@ -41,7 +41,9 @@ def pieces(rows: Iterable[Sequence[Any]], columns: Mapping[str, str]) -> Iterato
         with arrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
             while batch := list(islice(remaining, BATCH)):
                 arrays = zip(zip(*batch, strict=True), schema, strict=True)
-                table = arrow.table([arrow.array(cells, each.type) for cells, each in arrays], schema=schema)
+                table = arrow.table(
+                    [arrow.array(cells, field.type) for cells, field in arrays], schema=schema
+                )
                 writer.write_table(table)
         file.seek(0)
         while piece := file.read(PIECE):

@@ -142,14 +142,15 @@ class Form(NamedTuple):
             self._write_parquet(written, documents, topics)
         else:
             rows = (
-                {self.document_key: each.docno, "title": each.title, "text": each.text} for each in documents
+                {self.document_key: document.docno, "title": document.title, "text": document.text}
+                for document in documents
             )
             written.add("docs", self.documents, json_lines(rows), "documents")
             rows = ({self.topic_key: topic.code, **self.topic_row(topic)} for topic in topics)
             written.add("queries", self.topics, json_lines(rows), "topics")
         judged = {split: qrels.within(columns, codes, present) for split, columns in collection.qrels.items()}
         n_before, n_after = (
-            sum(len(each.grade) - qrels.n_pooled(each) for each in those.values())
+            sum(len(split.grade) - qrels.n_pooled(split) for split in those.values())
             for those in (collection.qrels, judged)
         )
         for split, columns in judged.items():

@@ -370,7 +370,7 @@ def files_in(archive: "zipfile.ZipFile") -> list["zipfile.ZipInfo"]:
 
 def refuse_document(members: Sequence[str], name: str = "") -> None:
     """Raise `Unreadable` if a zip with these members is an office document. The message cites `name`."""
-    if content := next((CONTENTS[each] for each in CONTENTS if each in members), ""):
+    if content := next((CONTENTS[member] for member in CONTENTS if member in members), ""):
         raise Unreadable("workbook", f"This is {content}; save it as CSV.", TEXT, name=name)
 
 

@@ -123,7 +123,7 @@ def convert_index(
 
     groups: list[list[Path]] = []  # small files together: a converter then starts once for them
     for path in files:
-        if not groups or sum(each.stat().st_size for each in (*groups[-1], path)) > _SMALL:
+        if not groups or sum(member.stat().st_size for member in (*groups[-1], path)) > _SMALL:
             groups.append([])
         groups[-1].append(path)
     for group in groups:

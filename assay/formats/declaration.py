@@ -67,7 +67,7 @@ class Declaration:
         "",
         help="The kind that it is pooled as, where the protocol pools its kind as another one.",
         option="kind that it is pooled as, if the protocol pools its kind as another (default: the protocol's)",
-        hint=lambda rules: f"For {', '.join(each.name for each in rules.kinds if each.pooled_as)} runs only.",
+        hint=lambda rules: f"For {', '.join(kind.name for kind in rules.kinds if kind.pooled_as)} runs only.",
         label="Pooled",
         words=lambda rules, is_organizer: (
             {"": "as the protocol states"} | {key: f"as {rules.name_of(key)}" for key in rules.depths}
@@ -112,7 +112,7 @@ class Declaration:
 
 
 STATEMENTS: Mapping[str, Statement] = MappingProxyType(
-    {each.name: each.metadata["statement"] for each in fields(Declaration)}
+    {member.name: member.metadata["statement"] for member in fields(Declaration)}
 )
 COLUMNS = tuple(statement.column or name for name, statement in STATEMENTS.items())  # of a manifest
 

@@ -105,7 +105,7 @@ def _value(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {_value(each)}' for key, each in value.items())} }}"
+        return f"{{ {', '.join(f'{key} = {_value(item)}' for key, item in value.items())} }}"
     return _string(value) if isinstance(value, str) else json.dumps(value)
 
 

@@ -135,10 +135,10 @@ def unpacked(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
             try:
                 check_directory(BytesIO(data), MAX_DIRECTORY)
                 with zipfile.ZipFile(BytesIO(data)) as archive:
-                    members = [each for each in files_in(archive) if not _is_hidden(each)]
-                    left -= sum(each.file_size for each in members)
+                    members = [member for member in files_in(archive) if not _is_hidden(member)]
+                    left -= sum(member.file_size for member in members)
                     _check_size(name, left, len(members))
-                    contents = [(each.filename, archive.read(each)) for each in members]
+                    contents = [(member.filename, archive.read(member)) for member in members]
             except Unreadable as error:
                 raise InputError(str(error.of(name))) from None
             except BROKEN as error:
@@ -173,12 +173,12 @@ def _project(folder: str, files: Mapping[str, bytes], otherwise: str) -> Project
             raise InputError(f"{_path(folder, others[0])}: not a file of a lab; use {', '.join(LAB_FILES)}")
         if ROWS_FILE not in files:
             raise InputError(f"{_path(folder, LAB_FILE)}: {ROWS_FILE} is missing in its folder")
-        project.lab = {_path(folder, each): data for each, data in files.items()}
+        project.lab = {_path(folder, name): data for name, data in files.items()}
         return project
     tables: list[Table] = []
-    for each, data in sorted(files.items()):
-        path = _path(folder, each)
-        text, suffix = _text(data, path), PurePosixPath(each).suffix.lower()
+    for member, data in sorted(files.items()):
+        path = _path(folder, member)
+        text, suffix = _text(data, path), PurePosixPath(member).suffix.lower()
         title, html = _of_client(text, path) if suffix in {".json", ".jsonl"} else ("", text)
         if suffix in TEMPLATES or title or (suffix != ".csv" and text.lstrip().startswith("<")):
             if project.template_name:
@@ -339,7 +339,7 @@ def _lab(
         if not given:
             raise
         # Each judgment is one line below the header
-        lines = [f"{given[each.line - 2]}: {each.message}" for each in error.complaints]
+        lines = [f"{given[complaint.line - 2]}: {complaint.message}" for complaint in error.complaints]
         raise InputError("\n".join(lines)) from None
     places = given or [f"{file}: line {row.line}" for row in judgments]
     problems = list(

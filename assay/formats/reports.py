@@ -85,7 +85,7 @@ class Report:
     @property
     def is_repairable(self) -> bool:
         """Return whether something can be repaired, and no other error is left."""
-        has_repairable = any(each.is_repairable for each in (*self.errors, *self.warnings))
+        has_repairable = any(finding.is_repairable for finding in (*self.errors, *self.warnings))
         return has_repairable and all(error.is_repairable for error in self.errors)
 
     @property

@@ -140,7 +140,7 @@ def move(
     numbers = (line.cells.get("MaxAssignments", "") for line in lines)
     judges = max((int(n) if n.isdecimal() and len(n) < 10 else 1 for n in numbers), default=1)
     questions, notes = questions_of(template)
-    by_key = {each["key"]: each for each in questions}
+    by_key = {question["key"]: question for question in questions}
     judged: list[tuple[str, dict[str, str]]] = []
     for of, table in results.items():
         for judgment in _judgments(of, table, places, by_key, judges):
@@ -175,7 +175,7 @@ def _notes_on_values(batches: Iterable[Table], template: Template) -> Iterator[s
         unused = [column for column in table.inputs if column not in shown and column not in ROW_COLUMNS]
         if unused:
             yield f"{table.name}: the template does not show {', '.join(unused)}; stored with the rows"
-        for column in (each for each in table.columns if each in shown - raw):
+        for column in (column for column in table.columns if column in shown - raw):
             n = sum(MARKUP.search(line.cells[column]) is not None for line in table.lines)
             if n:
                 yield (
@@ -211,7 +211,7 @@ def _fields(batches: Iterable[Table], template: Template, name: str) -> list[str
         place = lacking[0]
         raise InputError(f"{name}: line {place.line}: no batch has the column {place.name}")
     names = dict.fromkeys([*columns, *(place.name for place in lacking)])
-    return [each for each in names if each not in ROW_COLUMNS]
+    return [name for name in names if name not in ROW_COLUMNS]
 
 
 Values = tuple[str, ...]

@@ -199,7 +199,7 @@ def _conversion(paragraph: etree._Element) -> Conversion:
     # The presentation of a formula, without `semantics`.
     inner = (element for math in elements for element in math)
     presentation = [
-        each for element in inner for each in (element if element.tag == f"{_M}semantics" else [element])
+        child for element in inner for child in (element if element.tag == f"{_M}semantics" else [element])
     ]
     alttext = " ".join(math.get("alttext", "") for math in elements)
     conversion = Conversion(

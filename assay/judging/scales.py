@@ -51,12 +51,13 @@ class Scale(NamedTuple):
     def numbers(self) -> str:
         """The number of each answer, in words; nothing for the grade of a document."""
         if self.preferences:
-            return ", ".join(f"{each.value} {each.label}" for each in self.preferences)
+            return ", ".join(f"{preference.value} {preference.label}" for preference in self.preferences)
         if self.choice or self.is_of_subtopics:
             return "1 chosen, 0 not chosen"
         choices = self.question.choices if self.question else ()
         return ", ".join(
-            f"{n if each.value is None else each.value} {each.label}" for n, each in enumerate(choices)
+            f"{n if choice.value is None else choice.value} {choice.label}"
+            for n, choice in enumerate(choices)
         )
 
     def values(self, rules: JudgingRules) -> tuple[int, ...]:
@@ -65,7 +66,9 @@ class Scale(NamedTuple):
             return 0, 1
         if self.question is None:
             return tuple(grade.value for grade in rules.grades)
-        return tuple(n if each.value is None else each.value for n, each in enumerate(self.question.choices))
+        return tuple(
+            n if choice.value is None else choice.value for n, choice in enumerate(self.question.choices)
+        )
 
     def read(
         self, rules: JudgingRules, docno: str, choice: str, grade: int | None, answers: Answers
@@ -81,7 +84,7 @@ class Scale(NamedTuple):
         if self.choice:
             is_chosen = self.choice in answer
             return Read("Chosen" if is_chosen else "Not chosen", int(is_chosen))
-        place = next((n for n, each in enumerate(self.question.choices) if each.key == answer), None)
+        place = next((n for n, choice in enumerate(self.question.choices) if choice.key == answer), None)
         if place is None:
             return None
         known = self.question.choices[place]
@@ -115,12 +118,18 @@ def scales_of(protocol: Protocol) -> list[Scale]:
     scales, preference = [Scale("", "Grade", protocol.agreement.binary_from)], protocol.judging.about_pairs
     if preference is not None:
         scales = [scales[0]._replace(label=preference.question, preferences=protocol.judging.grades)]
-    levels = {each.question: each.relevant_from for each in reversed(protocol.qrels.sets)}
+    levels = {qrels_set.question: qrels_set.relevant_from for qrels_set in reversed(protocol.qrels.sets)}
     for question in protocol.judging.questions:
         if question.kind == "any-of" and not question.choices_from:
             scales += [
-                Scale(f"{question.key}:{each.key}", f"{question.label} {each.label}", 1, question, each.key)
-                for each in question.choices
+                Scale(
+                    f"{question.key}:{choice.key}",
+                    f"{question.label} {choice.label}",
+                    1,
+                    question,
+                    choice.key,
+                )
+                for choice in question.choices
             ]
         elif question.kind in CLOSED:
             scales.append(Scale(question.key, question.label, levels.get(question.key, 1), question))
@@ -134,8 +143,8 @@ def scale_named(protocol: Protocol, key: str) -> Scale:
     Raises InputError: the protocol has no such scale.
     """
     in_order = scales_of(protocol)
-    scales: Mapping[str, Scale] = {"": in_order[0]} | {each.key: each for each in in_order}
+    scales: Mapping[str, Scale] = {"": in_order[0]} | {scale.key: scale for scale in in_order}
     if key not in scales:
-        accepted = ", ".join(each for each in scales if each) or "none: it has no questions with choices"
+        accepted = ", ".join(scale for scale in scales if scale) or "none: it has no questions with choices"
         raise InputError(f"{protocol.slug} has no question {key!r} to compare; use {accepted}")
     return scales[key]

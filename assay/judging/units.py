@@ -208,21 +208,25 @@ def choices_of(rules: JudgingRules, questions: Iterable[Question], docno: str) -
     return {
         "grades": [
             {
-                "grade": each.value,
-                "key": each.key,
-                "label": each.label_for(docno),
-                "definition": each.definition_for(docno),
+                "grade": grade.value,
+                "key": grade.key,
+                "label": grade.label_for(docno),
+                "definition": grade.definition_for(docno),
             }
-            for each in rules.grades
+            for grade in rules.grades
         ],
         "non_answers": [
-            {name: getattr(each, name) for name in (*described, "needs_comment")}
-            for each in rules.non_answers
+            {name: getattr(non_answer, name) for name in (*described, "needs_comment")}
+            for non_answer in rules.non_answers
         ],
         "questions": [
-            {name: getattr(each, name) for name in asked}
-            | {"choices": [{name: getattr(choice, name) for name in described} for choice in each.choices]}
-            for each in questions
+            {name: getattr(form_question, name) for name in asked}
+            | {
+                "choices": [
+                    {name: getattr(choice, name) for name in described} for choice in form_question.choices
+                ]
+            }
+            for form_question in questions
         ],
         "has_other_answers": rules.form is not None and rules.form.frame,
     }

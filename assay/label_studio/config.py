@@ -260,7 +260,7 @@ class _Reader:
 
     def _conditions(self, element: etree._Element) -> list[str]:
         """The conditions under which a control is shown: of itself, or of a view around it."""
-        having = [each for each in (element, *element.iterancestors()) if each.get("visibleWhen")]
+        having = [ancestor for ancestor in (element, *element.iterancestors()) if ancestor.get("visibleWhen")]
         if not having:
             return []
         control = self.config.controls.get(having[0].get("whenTagName", ""))

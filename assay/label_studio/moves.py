@@ -74,7 +74,7 @@ def _project(
     judgments: list[dict[str, str]] = []
     place_of: dict[tuple[str, str], str] = {}
     for n, task in enumerate(file.tasks, 1):
-        docno = next((each for each in (task.data.get("docno", ""), task.id) if NAME.fullmatch(each)), str(n))
+        docno = next((name for name in (task.data.get("docno", ""), task.id) if NAME.fullmatch(name)), str(n))
         row = MovedRow(_topic(task.data), docno, {name: task.data.get(name, "") for name in fields})
         if (first := place_of.setdefault((row.topic, docno), task.place)) != task.place:
             raise InputError(f"{task.place}: {row.topic} {docno} is there already, in {first}")
@@ -85,15 +85,15 @@ def _project(
                 "kind": "dual" if judges > 1 else "main",
                 "topic": row.topic,
                 "docno": row.docno,
-                "assessor": each.by,
-                "choice": SKIPPED if each.is_skipped else ANSWERED.key,
-                "answers": json.dumps(each.answers, ensure_ascii=False),
+                "assessor": annotation.by,
+                "choice": SKIPPED if annotation.is_skipped else ANSWERED.key,
+                "answers": json.dumps(annotation.answers, ensure_ascii=False),
                 "accepted_at": "",
-                "judged_at": each.created,
-                "seconds": each.seconds,
+                "judged_at": annotation.created,
+                "seconds": annotation.seconds,
                 "source": SOURCE,
             }
-            for each in task.annotations
+            for annotation in task.annotations
         ]
     protocol = lab_toml(
         slug,
@@ -116,9 +116,9 @@ def _compare(pairwise: Pairwise, file: TaskFile, moved: Moved) -> None:
         left, right = (_document(task, side, pairwise, numbers, moved.documents) for side in DOCNO)
         if left == right:
             raise InputError(f"{task.place}: both sides are the same document, {left}")
-        for each in task.annotations:
-            winner = {"left": left, "right": right, "tie": TIE, "bad": BAD}.get(each.side, "")
-            vote = Vote(_topic(task.data), left, right, winner, each.by)
+        for annotation in task.annotations:
+            winner = {"left": left, "right": right, "tie": TIE, "bad": BAD}.get(annotation.side, "")
+            vote = Vote(_topic(task.data), left, right, winner, annotation.by)
             key = (*vote[:3], vote.assessor)
             n_without += not winner
             n_again += bool(winner) and key in votes

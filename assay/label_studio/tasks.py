@@ -128,9 +128,9 @@ def _task(task: Mapping[str, Any], place: str, config: Config, file: TaskFile) -
     if "annotations" not in task and "completions" in task:
         raise _Wrong("completions", "the format of a version before 1.0; export the tasks again")
     by: dict[str, Annotation] = {}
-    for n, each in enumerate(_list(task, "annotations", "annotations")):
+    for n, given in enumerate(_list(task, "annotations", "annotations")):
         key = f"annotations[{n}]"
-        annotation = _annotation(_object(each, key), key, config, file, data)
+        annotation = _annotation(_object(given, key), key, config, file, data)
         if annotation.by == UNKNOWN:
             file.n_unknown += 1
             n_before = sum(other.startswith(UNKNOWN) for other in by)
@@ -208,9 +208,9 @@ def _known_results(
     annotation: Mapping[str, Any], key: str, config: Config, file: TaskFile
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """The results of controls that have a counterpart: its place, the control, and the value."""
-    for n, each in enumerate(_list(annotation, "result", f"{key}.result")):
+    for n, value in enumerate(_list(annotation, "result", f"{key}.result")):
         place = f"{key}.result[{n}]"
-        result = _object(each, place)
+        result = _object(value, place)
         name = result.get("from_name")
         if result.get("type") == "relation" or (isinstance(name, str) and name in config.left_out):
             file.n_left_out += 1
@@ -243,7 +243,7 @@ def _joined(marks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Marked parts in order, in which no two parts with the same choice overlap."""
     last: dict[str, dict[str, Any]] = {}
     joined = []
-    for mark in sorted(marks, key=lambda each: (each["start"], each["length"])):
+    for mark in sorted(marks, key=lambda mark: (mark["start"], mark["length"])):
         before = last.get(mark["choice"])
         if before is not None and mark["start"] < before["start"] + before["length"]:
             end = max(before["start"] + before["length"], mark["start"] + mark["length"])
@@ -284,7 +284,7 @@ def _answer(control: Control, value: Mapping[str, Any], key: str) -> str | list[
         is_list = control.question["kind"] == "any-of"
         words = _texts(given, key, most=None if is_list else 1)
         chosen = [_chosen(control, word, key) for word in words]
-        in_order = [each for each in dict.fromkeys(control.choices.values()) if each in chosen]
+        in_order = [choice for choice in dict.fromkeys(control.choices.values()) if choice in chosen]
         return in_order if is_list else "".join(chosen)
     if control.tag == "Rating":
         return _chosen(control, str(given) if isinstance(given, int) else shown(given), key)

@@ -95,7 +95,7 @@ def _questions(judging: JudgingRules, notes: list[str]) -> Iterator[Question]:
     """The questions that Label Studio can ask; the scale is the first one."""
     if judging.given_grades:
         choices = tuple(
-            QuestionChoice(each.key, each.label, definition=each.definition) for each in judging.grades
+            QuestionChoice(grade.key, grade.label, definition=grade.definition) for grade in judging.grades
         )
         yield Question(GRADE, "Grade", given_choices=choices)
         notes.append(f"the grades are the choices of {GRADE}")
@@ -147,7 +147,7 @@ def _add_conditions(control: etree._Element, question: Question, notes: list[str
     if not conditions:
         return
     of = {condition.of or GRADE for condition in conditions}
-    if len(of) > 1 or any(each.label for each in conditions) or len(question.after_all) > 1:
+    if len(of) > 1 or any(condition.label for condition in conditions) or len(question.after_all) > 1:
         notes.append(f"{question.key} is asked always; its conditions have no counterpart")
         return
     control.set("visibleWhen", "choice-selected")

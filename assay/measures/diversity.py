@@ -114,7 +114,7 @@ def _greedy_order(documents: Numbers, subtopics: Subtopics, alpha: float) -> lis
     """The documents of a topic, each time the first of those with the largest gain."""
     sets = [subtopics.subtopic[slice(*subtopics.first[row : row + 2])] for row in documents.tolist()]
     names = np.unique(np.concatenate(sets)) if sets else np.zeros(0, dtype=np.int64)
-    is_relevant = np.array([np.isin(names, each) for each in sets]).reshape(len(sets), len(names)).T
+    is_relevant = np.array([np.isin(names, subset) for subset in sets]).reshape(len(sets), len(names)).T
     worth, order = np.ones(len(names)), []
     gain = np.where(is_relevant, worth[:, np.newaxis], 0.0).sum(axis=0)
     for _ in range(len(documents)):

@@ -115,9 +115,11 @@ class _Remaining:
 
     def with_most_wins(self) -> list[int]:
         """The documents with the most wins minus losses."""
-        surplus = {each: len(losers) - len(self.above[each]) for each, losers in self.below.items()}
+        surplus = {
+            document: len(losers) - len(self.above[document]) for document, losers in self.below.items()
+        }
         most = max(surplus.values())
-        return [each for each, wins in surplus.items() if wins == most]
+        return [document for document, wins in surplus.items() if wins == most]
 
 
 def greedy_order(wins: Mapping[int, Collection[int]], ranks: Mapping[int, int]) -> list[int]:

@@ -87,7 +87,7 @@ def _above(hits: Hits, judged: JudgedDocuments, level: int) -> Above:
         (is_own & (pooled.grade >= lowest)[:, np.newaxis]).astype(np.int64) for lowest in (-999, 0, level)
     )
     first = np.arange(len(stratum)) - position_in_topic(pooled.topic, judged.n_topics)
-    totals = (np.cumsum(each, axis=0) - each for each in own)
+    totals = (np.cumsum(counts, axis=0) - counts for counts in own)
     return Above(pooled, stratum, own, tuple(total - total[first] for total in totals))
 
 
@@ -111,7 +111,7 @@ def inferred_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) ->
     ranked = above.hits
     within = ranked.rank <= k
     shape = strata_of(judged).pooled.shape
-    pooled, sampled, relevant = (_summed(each[within], ranked.topic[within], shape) for each in above.own)
+    pooled, sampled, relevant = (_summed(counts[within], ranked.topic[within], shape) for counts in above.own)
     expected = (pooled * (relevant + EPSILON) / (sampled + 3 * EPSILON)).sum(axis=1)
     return np.asarray(expected / k, dtype=np.float64)
 
@@ -128,7 +128,7 @@ def inferred_ndcg(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Valu
     ranked, shape = above.hits, strata_of(judged).pooled.shape
     gain = np.maximum(ranked.grade, 0) / discounts(DEPTH)[ranked.rank]
     gains = _summed(above.own[1] * gain[:, np.newaxis], ranked.topic, shape)
-    pooled, sampled = (_summed(each, ranked.topic, shape) for each in above.own[:2])
+    pooled, sampled = (_summed(counts, ranked.topic, shape) for counts in above.own[:2])
     total = (pooled * share(gains, sampled)).sum(axis=1)
     return share(total, _ideal(judged))
 

@@ -72,7 +72,7 @@ def _grade(record: Record, place: str, item: Mapping[str, Any], judging: Judging
         return choice.value
     if choice is None and word != FAILED:
         raise record.wrong(
-            f"{place}.assignment", ", ".join([each.key for each in judging.choices] + [FAILED])
+            f"{place}.assignment", ", ".join([choice.key for choice in judging.choices] + [FAILED])
         )
     return NO_GRADE
 

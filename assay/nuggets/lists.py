@@ -128,12 +128,12 @@ class NuggetList:
         """
         if unknown := sorted(set(keys) - self.by_key.keys()):
             raise InputError(f"topic {self.topic}: no nugget has the key {unknown[0]}")
-        old = [each for each in self.nuggets if each.key in keys]
-        sources = dict.fromkeys((*nugget.sources, *(source for each in old for source in each.sources)))
-        merged = [key for each in old for key in (*each.merged, each.key)]
+        old = [nugget for nugget in self.nuggets if nugget.key in keys]
+        sources = dict.fromkeys((*nugget.sources, *(source for nugget in old for source in nugget.sources)))
+        merged = [key for nugget in old for key in (*nugget.merged, nugget.key)]
         new = replace(nugget, sources=tuple(sources), merged=tuple(dict.fromkeys((*nugget.merged, *merged))))
         place = self.nuggets.index(old[0]) if old else len(self.nuggets)
-        kept = [each for each in self.nuggets if each.key not in keys]
+        kept = [nugget for nugget in self.nuggets if nugget.key not in keys]
         return self.next_version((*kept[:place], new, *kept[place:]))
 
     def next_version(self, nuggets: Sequence[Nugget]) -> "NuggetList":
@@ -162,5 +162,5 @@ def changes(old: NuggetList, new: NuggetList) -> list[Change]:
         elif before.importance != nugget.importance:
             words = f"{before.importance or 'not decided'} → {nugget.importance or 'not decided'}"
             differences.append(Change(new.topic, nugget.key, words, nugget))
-    gone = [each for each in old.nuggets if each.key not in new.by_key]
-    return [*differences, *(Change(new.topic, each.key, "gone", each) for each in gone)]
+    gone = [nugget for nugget in old.nuggets if nugget.key not in new.by_key]
+    return [*differences, *(Change(new.topic, nugget.key, "gone", nugget) for nugget in gone)]

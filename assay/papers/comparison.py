@@ -84,13 +84,18 @@ def classes_table(collections: Sequence[CollectionFacts], *, label: str = "") ->
     for collection in collections:
         track, members = collection.track, [_members(collection, label, value) for value in classes]
         for part, topics in track.parts.items():
-            of_class = [{code: topic for code, topic in each.items() if code in topics} for each in members]
+            of_class = [
+                {code: topic for code, topic in by_code.items() if code in topics} for by_code in members
+            ]
             if any(of_class):
                 n_used = sum(topic.grades is not None or not track.n_topics for topic in topics.values())
                 counted[part] = [n_used, *map(len, of_class)]
                 examples[part] = [
-                    next((f"{code}: {topic.shown}" for code, topic in each.items() if topic.text), "")
-                    for each in of_class
+                    next(
+                        (f"{code}: {topic.shown}" for code, topic in by_code.items() if topic.text),
+                        "",
+                    )
+                    for by_code in of_class
                 ]
     columns = [Column("Collection"), Column("Topics", is_number=True)]
     columns += [Column(value, label_title(label).capitalize(), is_number=True) for value in classes]
@@ -115,12 +120,12 @@ def classes_table(collections: Sequence[CollectionFacts], *, label: str = "") ->
 def collections_table(collections: Sequence[CollectionFacts]) -> PaperTable:
     """Table 2: what each collection consists of. A number that nobody stated has no column; baselines are no team."""
     sizes: dict[str, list[int | None]] = {
-        "Teams": [len(teams_of(each.track.runs)) for each in collections],
-        "Runs": [len(each.track.runs) for each in collections],
-        "Topics": [len(each.track.topics) for each in collections],
-        "Assessed": [each.track.n_topics for each in collections],
-        "Documents": [each.n_documents for each in collections],
-        "Formulas": [each.n_formulas for each in collections],
+        "Teams": [len(teams_of(collection.track.runs)) for collection in collections],
+        "Runs": [len(collection.track.runs) for collection in collections],
+        "Topics": [len(collection.track.topics) for collection in collections],
+        "Assessed": [collection.track.n_topics for collection in collections],
+        "Documents": [collection.n_documents for collection in collections],
+        "Formulas": [collection.n_formulas for collection in collections],
     }
     known = {name: numbers for name, numbers in sizes.items() if any(n is not None for n in numbers)}
     columns = (
@@ -128,8 +133,11 @@ def collections_table(collections: Sequence[CollectionFacts]) -> PaperTable:
         *(Column(name, is_number=True) for name in known),
     )
     rows = tuple(
-        (*words(each.track.name, each.source, UNITS[each.track.protocol.unit]), *map(number, of_collection))
-        for each, *of_collection in zip(collections, *known.values(), strict=True)
+        (
+            *words(collection.track.name, collection.source, UNITS[collection.track.protocol.unit]),
+            *map(number, of_collection),
+        )
+        for collection, *of_collection in zip(collections, *known.values(), strict=True)
     )
     return PaperTable(
         "collections",
@@ -205,8 +213,13 @@ def units_table(collections: Sequence[CollectionFacts], *, level: int | None = N
                 counted = [units.by_topic[code] for code in topics if code in units.by_topic]
                 of = summarize(counted, level=units.level(level))
                 spreads = [
-                    (number(each.minimum), number(each.maximum), mean_count(each.mean), number(each.total))
-                    for each in (of.judged, of.relevant)
+                    (
+                        number(spread.minimum),
+                        number(spread.maximum),
+                        mean_count(spread.mean),
+                        number(spread.total),
+                    )
+                    for spread in (of.judged, of.relevant)
                 ]
                 if counted:
                     rows.append((Value(name), number(of.n_topics), *spreads[0], *spreads[1]))
@@ -319,7 +332,9 @@ def _classes(collections: Sequence[CollectionFacts], label: str) -> list[str]:
     names = dict.fromkeys(collection.label(label) for collection in collections)
     tracks = [collection.track for collection in collections]
     values = dict.fromkeys(value for name in names if name for value in label_values(tracks, name) if value)
-    return in_order([value for value in values if any(_members(each, label, value) for each in collections)])
+    return in_order(
+        [value for value in values if any(_members(collection, label, value) for collection in collections)]
+    )
 
 
 def _members(collection: CollectionFacts, label: str, value: str) -> dict[str, TopicFacts]:

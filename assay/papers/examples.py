@@ -101,12 +101,12 @@ def agreement_table(collections: Sequence[CollectionFacts], *, digits: int = 4) 
     )
     rows = tuple(
         (
-            Value(each.track.name),
-            *map(number, (each.agreement.n_assessors, each.agreement.n_units)),
-            *(number(value, digits) for value in each.agreement[2:]),
+            Value(collection.track.name),
+            *map(number, (collection.agreement.n_assessors, collection.agreement.n_units)),
+            *(number(value, digits) for value in collection.agreement[2:]),
         )
-        for each in collections
-        if each.agreement is not None
+        for collection in collections
+        if collection.agreement is not None
     )
     return PaperTable(
         "agreement",
@@ -122,8 +122,8 @@ def agreement_table(collections: Sequence[CollectionFacts], *, digits: int = 4) 
 def example_topic(collection: CollectionFacts, wanted: str = "") -> str:
     """The wanted topic, if it has commented judgments, or else the first one with comments on most grades; or empty."""
     grades: dict[str, set[int]] = {}
-    for each in collection.examples:
-        grades.setdefault(each.topic, set()).add(each.grade)
+    for example in collection.examples:
+        grades.setdefault(example.topic, set()).add(example.grade)
     if wanted in grades:
         return wanted
     return min(grades, key=lambda code: (-len(grades[code]), code), default="")
@@ -160,9 +160,9 @@ def _examples(collection: CollectionFacts, code: str) -> Iterator[Row]:
         grade.value: grade.label for grade in collection.track.protocol.judging.grades
     }
     best: dict[int, Example] = {}
-    for each in sorted(collection.examples, key=lambda each: (-len(each.comment), each.docno)):
-        if each.topic == code:
-            best.setdefault(each.grade, each)
+    for example in sorted(collection.examples, key=lambda example: (-len(example.comment), example.docno)):
+        if example.topic == code:
+            best.setdefault(example.grade, example)
     for grade, example in sorted(best.items(), reverse=True):
         text = f"${example.latex}$" if example.latex else ""
         yield words(labels.get(grade, str(grade)), example.docno, text, example.comment)

@@ -114,7 +114,7 @@ class TrackFacts:
     def label(self, topic: TopicFacts, name: str) -> str:
         """The value of a label in words, in the spelling of the protocol; upper and lower case count as equal."""
         value = next((text for key, text in topic.labels.items() if key.casefold() == name.casefold()), "")
-        known = {each.casefold(): each for each in self.protocol.topics.labels.get(name, ())}
+        known = {text.casefold(): text for text in self.protocol.topics.labels.get(name, ())}
         return label_value(known.get(value.casefold(), value), name)
 
     @property

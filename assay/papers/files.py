@@ -182,7 +182,7 @@ class ScoredRuns:
                     group: judged_documents(qrels, self.files.duplicates)
                     for group, qrels in form.groups.items()
                 }
-                scored = {group: _scored(form.runs, each, of_groups) for group, each in judged.items()}
+                scored = {group: _scored(form.runs, qrels, of_groups) for group, qrels in judged.items()}
                 groups[name] = self._rankings({EVERYBODY: everybody[name]} | scored)
         return CollectionFacts(
             self.facts,

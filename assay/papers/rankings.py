@@ -49,7 +49,9 @@ def complexity_table(
     names = dict.fromkeys(name for table in tables for name in table.names)
     classes = in_order([name for name in names if name not in {ALL, UNLABELED}])
     pairs = tuple(combinations(classes, 2))
-    n_teams = [len({run.team.casefold() for run in each.track.runs if run.means}) for each, _ in shown]
+    n_teams = [
+        len({run.team.casefold() for run in collection.track.runs if run.means}) for collection, _ in shown
+    ]
     counts = {"Teams": n_teams, "Runs": [table.means.shape[1] for table in tables]}
     ranked = tuple((Value(name), *map(number, of_tables)) for name, of_tables in counts.items())
     groups = [Group("Ranked", ranked)]
@@ -143,7 +145,7 @@ def _rankings(
     ]
     for collection, units, rankings in named:
         wanted_here = default_measures(collection.track, wanted)
-        measures = [each for each in wanted_here if each in rankings.by_measure]
+        measures = [measure for measure in wanted_here if measure in rankings.by_measure]
         tables = [rankings.by_measure[measure] for measure in measures]
         columns = tuple(
             Column(column, measure, is_number=True, is_over_measure=True)

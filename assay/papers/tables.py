@@ -206,12 +206,17 @@ def as_latex(table: PaperTable) -> str:
         alignment = rf"l*{{{n_words}}}{{>{{\raggedright\arraybackslash}}p{{{width}}}}}"
     over = []
     if table.over:
-        names = [measure_name(each.label) if each.is_measure else escape(each.label) for each in table.over]
-        cells = [
-            rf"\multicolumn{{{each.width}}}{{c}}{{{name}}}"
-            for each, name in zip(table.over, names, strict=True)
+        names = [
+            measure_name(heading.label) if heading.is_measure else escape(heading.label)
+            for heading in table.over
         ]
-        rules = [rf"\cmidrule(lr){{{each.first}-{each.last}}}" for each in table.over if each.label]
+        cells = [
+            rf"\multicolumn{{{heading.width}}}{{c}}{{{name}}}"
+            for heading, name in zip(table.over, names, strict=True)
+        ]
+        rules = [
+            rf"\cmidrule(lr){{{heading.first}-{heading.last}}}" for heading in table.over if heading.label
+        ]
         over = [" & ".join(cells) + r" \\", " ".join(rules)]
     lines = [
         "\\begin{table}",

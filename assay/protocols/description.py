@@ -84,8 +84,8 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         (
             "Choices" if protocol.judging.judges_pairs else "Grades",
             ", ".join(
-                each.label if protocol.judging.judges_pairs else _grade(each)
-                for each in protocol.judging.given_grades or protocol.judging.preference_grades
+                grade.label if protocol.judging.judges_pairs else _grade(grade)
+                for grade in protocol.judging.given_grades or protocol.judging.preference_grades
             ),
         ),
         ("Non-answers", ", ".join(choice.label for choice in protocol.judging.non_answers)),
@@ -376,13 +376,14 @@ def _qrels(protocol: Protocol) -> Iterator[str]:
     if qrels.export_groups:
         yield "Each group of assessors also has qrels of its own."
     label = "Further qrels" if protocol.judging.has_grades else "Qrels"
-    for each in qrels.sets:
-        content = "for each choice of" if is_of_subtopics(protocol, each) else "from"
-        of = f" {content} the question {each.question}" if each.question else ""
-        aggregate = "" if each.aggregate == "single" else f", {each.aggregate}"
-        yield f"{label}: {each.name}{of}{aggregate}: {_rules_of_set(protocol, each)}"
-        if each.min_relevant:
-            yield f"They have no topic with {_too_few(each.min_relevant)} of grade {each.relevant_from} or more."
+    for qrels_set in qrels.sets:
+        content = "for each choice of" if is_of_subtopics(protocol, qrels_set) else "from"
+        of = f" {content} the question {qrels_set.question}" if qrels_set.question else ""
+        aggregate = "" if qrels_set.aggregate == "single" else f", {qrels_set.aggregate}"
+        yield f"{label}: {qrels_set.name}{of}{aggregate}: {_rules_of_set(protocol, qrels_set)}"
+        if qrels_set.min_relevant:
+            too_few = _too_few(qrels_set.min_relevant)
+            yield f"They have no topic with {too_few} of grade {qrels_set.relevant_from} or more."
 
 
 def _too_few(least: int) -> str:
@@ -414,9 +415,11 @@ def _grades_of_choices(protocol: Protocol, rules: QrelsSet) -> str:
         return "1 if it is chosen, 0 if not"
     if not rules.question and not rules.grades:
         return "" if rules.rules else "the grade of the judgment"
-    choices = next((each.choices for each in judging.questions if each.key == rules.question), judging.grades)
-    values = rules.grades or {each.key: each.value for each in choices if each.value is not None}
-    return ", ".join(f"{values[each.key]} for {each.label}" for each in choices if each.key in values)
+    choices = next(
+        (question.choices for question in judging.questions if question.key == rules.question), judging.grades
+    )
+    values = rules.grades or {choice.key: choice.value for choice in choices if choice.value is not None}
+    return ", ".join(f"{values[choice.key]} for {choice.label}" for choice in choices if choice.key in values)
 
 
 def _interaction(protocol: Protocol) -> Iterator[str]:

@@ -126,7 +126,7 @@ def _of_question(question: Question, protocol: Protocol, n: int) -> Iterator[str
 
 
 def _of_key_and_label(
-    each: Question | schema.QuestionChoice,
+    part: Question | schema.QuestionChoice,
     others: Sequence[Question | schema.QuestionChoice],
     place: str,
     noun: str,
@@ -135,15 +135,15 @@ def _of_key_and_label(
     *,
     is_value: bool = False,
 ) -> Iterator[str]:
-    label = each.label.strip()
-    if not (VALUE if is_value else KEY).fullmatch(each.key):
-        yield f"{place}.key: {shown(each.key)} {NOT_A_VALUE if is_value else NOT_A_KEY}"
-    if each.key in [other.key for other in others]:
-        yield f"{place}.key: {each.key!r} is used by two {noun}"
+    label = part.label.strip()
+    if not (VALUE if is_value else KEY).fullmatch(part.key):
+        yield f"{place}.key: {shown(part.key)} {NOT_A_VALUE if is_value else NOT_A_KEY}"
+    if part.key in [other.key for other in others]:
+        yield f"{place}.key: {part.key!r} is used by two {noun}"
     if not label:
         yield f"{place}.label: empty; write {text}"
     if label and label in [other.label.strip() for other in others]:
-        yield f"{place}.label: {shown(each.label)} {twice}"
+        yield f"{place}.label: {shown(part.label)} {twice}"
 
 
 def _of_condition(condition: Condition, protocol: Protocol, n: int) -> str:
@@ -159,9 +159,9 @@ def _of_condition(condition: Condition, protocol: Protocol, n: int) -> str:
         grades = [grade.key for grade in judging.grades]
         accepted = f"{', '.join(grades)}, or question:choice"
         return "" if value in grades else f"{value!r} is not the key of a grade; use {accepted}"
-    asked_before = {each.key: each for each in judging.questions[:n] if each.kind in CLOSED}
+    asked_before = {question.key: question for question in judging.questions[:n] if question.kind in CLOSED}
     if of not in asked_before:
-        later = any(each.key == of for each in judging.questions[n:])
+        later = any(question.key == of for question in judging.questions[n:])
         why = "is not asked before this question" if later else "has no choices that a condition can name"
         return (
             f"{of!r} {why}; use {', '.join(asked_before) or 'a grade, or put the other question before it'}"
@@ -183,7 +183,7 @@ def _of_kind(question: Question, judging: JudgingRules, place: str) -> Iterator[
         yield f"{place}.kind: the kind span marks parts of one text; use the layout {layouts}, or another kind"
     elif question.field not in form.fields:
         yield f"{place}.field: {shown(question.field)} is not a field; use {', '.join(form.fields)}"
-    elif question.field not in {each.name for each in read_template(form.html).variables}:
+    elif question.field not in {variable.name for variable in read_template(form.html).variables}:
         yield f"{place}.field: judging.form.html does not show ${{{question.field}}}, so nothing could be marked"
 
 
@@ -230,10 +230,10 @@ def _of_question_choices(question: Question, judging: JudgingRules, n: int) -> I
     if len(choices) < fewest:
         at_least = f"at least {'two choices' if fewest > 1 else 'one choice'}"
         yield f"{place}: a question of the kind {question.kind} needs {at_least}, got {len(choices)}"
-    earlier = [each for other in judging.questions[:n] for each in other.choices]
+    earlier = [choice for other in judging.questions[:n] for choice in other.choices]
     is_value = judging.form is not None and judging.form.frame and question.kind in CLOSED
     for m, choice in enumerate(choices, 1):
-        taken = [each.shortcut for each in (*judging.choices, *earlier, *choices[: m - 1])]
+        taken = [choice.shortcut for choice in (*judging.choices, *earlier, *choices[: m - 1])]
         words = ("choices", "the text of the button", "is the label of two choices")
         yield from _of_key_and_label(choice, choices[: m - 1], f"{place}[{m}]", *words, is_value=is_value)
         yield from _of_value(choice, question, f"{place}[{m}].value")
@@ -244,7 +244,7 @@ def _of_question_choices(question: Question, judging: JudgingRules, n: int) -> I
 
 
 def _of_value(choice: schema.QuestionChoice, question: Question, place: str) -> Iterator[str]:
-    values = [each.value for each in question.given_choices]
+    values = [choice.value for choice in question.given_choices]
     if choice.value is None:
         if any(value is not None for value in values):
             yield f"{place}: missing; give every choice of the question a value, or none"
@@ -266,10 +266,10 @@ def _of_set(rules: schema.QrelsSet, protocol: Protocol, n: int) -> Iterator[str]
         yield f"{place}.key: {shown(rules.key)} {NOT_A_SLUG}"
     if judging.judges_pairs:
         return
-    closed = {each.key: each for each in judging.questions if each.kind in CLOSED}
+    closed = {question.key: question for question in judging.questions if question.kind in CLOSED}
     if rules.question and rules.question not in closed:
         accepted = f"use {', '.join(closed)}" if closed else "the protocol has none"
-        if any(each.key == rules.question and each.kind == "span" for each in judging.questions):
+        if any(question.key == rules.question and question.kind == "span" for question in judging.questions):
             yield f"{place}.question: marked parts are exported with the judgments and feed no qrels; {accepted}"
             return
         yield f"{place}.question: {rules.question!r} is not a question with choices; {accepted}"
@@ -289,7 +289,7 @@ def _of_set(rules: schema.QrelsSet, protocol: Protocol, n: int) -> Iterator[str]
         for key in rules.grades:
             if key not in choices:
                 yield f"{place}.grades: {key!r} is not a choice; use {', '.join(choices)}"
-        has_values = question is None or any(each.value is not None for each in question.choices)
+        has_values = question is None or any(choice.value is not None for choice in question.choices)
         if choices and not (rules.grades or rules.rules or has_values):
             yield f"{place}.grades: missing; give each of {', '.join(choices)} its grade, or its choice a value"
     yield from _of_set_grades(rules, protocol, place)

@@ -76,7 +76,7 @@ def load_protocol(name: str) -> Protocol:
 def _for_set(protocol: Protocol, key: str, name: str) -> Protocol:
     rules, scoring = protocol.qrels.set_of(key), protocol.scoring
     if rules is None:
-        accepted = ", ".join(each.key for each in protocol.qrels.sets)
+        accepted = ", ".join(qrels_set.key for qrels_set in protocol.qrels.sets)
         raise ProtocolError(
             f"{name}: no set of qrels {key!r}; {f'use {accepted}' if accepted else 'it has none'}"
         )

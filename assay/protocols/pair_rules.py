@@ -40,7 +40,8 @@ def pair_complaints(protocol: Protocol) -> Iterator[str]:
             "qrels.preferences": protocol.qrels.preferences,
         }
         given |= {
-            f"qrels.set[{n}].preferences": each.preferences for n, each in enumerate(protocol.qrels.sets, 1)
+            f"qrels.set[{n}].preferences": qrels_set.preferences
+            for n, qrels_set in enumerate(protocol.qrels.sets, 1)
         }
         for key, value in given.items():
             if value is not None:

@@ -9,7 +9,10 @@ HIGHEST_GRADE = 999  # as in files of qrels
 
 def is_of_subtopics(protocol: Protocol, rules: schema.QrelsSet) -> bool:
     """True if a set of qrels has a grade for each subtopic of a document: its question is any-of."""
-    return any(each.key == rules.question and each.kind == "any-of" for each in protocol.judging.questions)
+    return any(
+        question.key == rules.question and question.kind == "any-of"
+        for question in protocol.judging.questions
+    )
 
 
 def kind_in(protocol: Protocol, rules: schema.QrelsRules | schema.QrelsSet) -> QrelsKind:
@@ -26,7 +29,7 @@ def grades_in(protocol: Protocol, rules: schema.QrelsSet) -> list[int]:
     """The grades that a judgment can have in a set of qrels, ascending; of subtopics, those of each."""
     if rules.preferences:
         return list(range(HIGHEST_GRADE + 1))
-    questions = [each for each in protocol.judging.questions if each.key == rules.question]
+    questions = [question for question in protocol.judging.questions if question.key == rules.question]
     if is_of_subtopics(protocol, rules):
         return [0, 1]
     choices = [choice for question in questions for choice in question.choices]

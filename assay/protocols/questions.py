@@ -290,7 +290,7 @@ def _tidied(question: Question, answer: Any) -> Any:
         order = [choice.key for choice in question.choices]
         known = {key: n for n, key in enumerate(order)}
         return sorted(
-            answer, key=lambda each: (each["start"], each["length"], known.get(each["choice"], len(known)))
+            answer, key=lambda mark: (mark["start"], mark["length"], known.get(mark["choice"], len(known)))
         )
     if question.kind == "number" and is_number(answer):
         return format(answer, "f").rstrip("0").rstrip(".") if isinstance(answer, float) else str(answer)
@@ -303,12 +303,12 @@ def problem_with(question: Question, answer: Any) -> str:
         return _problem_of_list(question, answer)
     if question.kind == "span":
         parts = answer if isinstance(answer, list) else [answer]
-        wrong = next((each for each in parts if not _is_mark(each)), None)
+        wrong = next((part for part in parts if not _is_mark(part)), None)
         if wrong is not None:
             example = f"12+5 = {question.choices[0].key}"
             return f"{_shown(wrong)} in “{question.label}” is not a start, a length and a choice, such as {example}."
         ends: dict[str, int] = {}
-        for part in sorted(parts, key=lambda each: each["start"]):
+        for part in sorted(parts, key=lambda mark: mark["start"]):
             if problem := _problem_of_mark(question, part, ends.get(part["choice"], 0)):
                 return problem
             ends[part["choice"]] = part["start"] + part["length"]
@@ -484,7 +484,7 @@ def condition_in_words(rules: JudgingRules, text: str) -> str:
         return rules.label_of(condition.value)
     if condition.label:
         return say("{label} of the topic is {value}", label=condition.label, value=condition.value)
-    question = next(each for each in rules.questions if each.key == condition.of)
+    question = next(question for question in rules.questions if question.key == condition.of)
     return f"“{question.label}” {question.labels[condition.value]}"
 
 
@@ -516,7 +516,7 @@ def as_text(question: Question, answer: Any) -> str:
     if not isinstance(answer, list):
         return str(answer)
     if question.kind == "span":
-        return ", ".join(f"{each['start']}+{each['length']} = {each['choice']}" for each in answer)
+        return ", ".join(f"{mark['start']}+{mark['length']} = {mark['choice']}" for mark in answer)
     places = [" = ".join(item) if isinstance(item, list) else item for item in answer]
     return (" > " if question.kind == "ranking" else ",").join(places)
 
@@ -538,5 +538,5 @@ def in_words(question: Question, answer: Any, subtopics: Mapping[str, str] = NO_
     if question.kind == "any-of" and isinstance(answer, list):
         return ", ".join(map(name, answer)) or NONE_OF_THEM
     if question.kind == "span" and isinstance(answer, list):
-        return ", ".join(f"{name(each['choice'])} {each['start']}+{each['length']}" for each in answer)
+        return ", ".join(f"{name(mark['choice'])} {mark['start']}+{mark['length']}" for mark in answer)
     return name(str(answer)) + (f" {question.unit}" if question.unit else "")

@@ -186,17 +186,17 @@ def _of_words(key: str, words: Iterable[str]) -> Iterator[str]:
 
 
 def _of_key_and_title(
-    each: schema.RunKind | schema.Phase,
+    part: schema.RunKind | schema.Phase,
     earlier: Iterable[schema.RunKind | schema.Phase],
     place: str,
     noun: str,
 ) -> Iterator[str]:
-    if each.key in [other.key for other in earlier]:
-        yield f"{place}.key: {each.key!r} is the key of two {noun}"
-    if not is_slug(each.key):
-        yield f"{place}.key: {shown(each.key)} {NOT_A_SLUG}, at most {MAX_KIND} characters"
-    if not each.title.isprintable() or each.title != each.title.strip():
-        yield f"{place}.title: {shown(each.title)} is not one line of text"
+    if part.key in [other.key for other in earlier]:
+        yield f"{place}.key: {part.key!r} is the key of two {noun}"
+    if not is_slug(part.key):
+        yield f"{place}.key: {shown(part.key)} {NOT_A_SLUG}, at most {MAX_KIND} characters"
+    if not part.title.isprintable() or part.title != part.title.strip():
+        yield f"{place}.title: {shown(part.title)} is not one line of text"
 
 
 def _of_kind(kind: schema.RunKind, runs: schema.RunRules, n: int) -> Iterator[str]:
@@ -401,7 +401,7 @@ def _of_codes(protocol: Protocol) -> Iterator[str]:
 
 def _of_scoring(protocol: Protocol) -> Iterator[str]:
     """Complaints about the measures, and about the grades from which a unit is relevant."""
-    names, keys = protocol.scoring.all_measures, ["", *(each.key for each in protocol.qrels.sets)]
+    names, keys = protocol.scoring.all_measures, ["", *(qrels_set.key for qrels_set in protocol.qrels.sets)]
     judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
     highest = judges * max((grade.value for grade in protocol.judging.grades), default=0)
     highest = HIGHEST_GRADE if protocol.judging.judges_pairs else highest

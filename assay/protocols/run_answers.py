@@ -88,7 +88,7 @@ def _of_header(asked: schema.RunQuestion, value: str) -> Any:
     if not asked.choices:
         return value.strip()
     keys = {"true": "yes", "false": "no"} if asked.kind == "yes-no" else {}
-    keys |= {word.casefold(): each.key for each in asked.choices for word in (each.label, each.key)}
+    keys |= {word.casefold(): choice.key for choice in asked.choices for word in (choice.label, choice.key)}
     if asked.kind != "any-of":
         return keys.get(value.strip().casefold(), value.strip())
     return [keys.get(word.strip().casefold(), word.strip()) for word in value.split(",")]

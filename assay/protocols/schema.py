@@ -1675,7 +1675,7 @@ class QrelsRules:
     ] = field(default=(), metadata={"key": "set"})
 
     def set_of(self, key: str) -> QrelsSet | None:
-        return next((each for each in self.sets if each.key == key), None)
+        return next((qrels_set for qrels_set in self.sets if qrels_set.key == key), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,8 @@ def derive(
     for unit in ordered:
         of_unit = judged.get(unit, ())
         counted = [vote for vote in of_unit if vote.kind == "adjudication"] or of_unit
-        graded = (each for each in counted if each.grade is not None)
-        own = [vote_of(unit.topic, unit.docno, each.choice, each.assessor) for each in graded]
+        graded = (vote for vote in counted if vote.grade is not None)
+        own = [vote_of(unit.topic, unit.docno, vote.choice, vote.assessor) for vote in graded]
         votes += [vote for vote in own if vote is not None]
         if not counted:
             tally.unjudged.append(unit)
@@ -62,7 +62,7 @@ def derive(
             tally.non_answers.append({"topic": unit.topic, "docno": unit.docno, "choice": choice})
         if any(vote.kind == "adjudication" for vote in counted):
             tally.decided["by adjudication"].add(unit)
-    pairs = {topic: [each.docno for each in own] for topic, own in groupby(ordered, lambda unit: unit.topic)}
+    pairs = {topic: [unit.docno for unit in own] for topic, own in groupby(ordered, lambda unit: unit.topic)}
     tournament = Tournament(**figures_of(protocol.pool.pairs or PairRules()), seed=seed)
     for topic, of_topic in by_topic(votes).items():
         for docno, grade in grades_of(topic, of_topic, pairs[topic], rules.preferences, tournament).items():

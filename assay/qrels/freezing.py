@@ -144,7 +144,7 @@ def freeze(
     """
     tally, left_out = tallied(units, votes, rules, judges, also, members)
     # The grades of the topics' developers count in the topics that have units.
-    non_answered = {Unit(each["topic"], each["docno"]) for each in tally.non_answers}
+    non_answered = {Unit(non_answer["topic"], non_answer["docno"]) for non_answer in tally.non_answers}
     topics = {unit.topic for unit in (*tally.graded, *tally.unjudged, *non_answered)}
     new = {
         unit: grade
@@ -268,7 +268,7 @@ def _decide(
 # half up.
 COMBINED: Mapping[str, Callable[[Sequence[int]], int]] = {
     "median": lambda grades: sorted(grades)[(len(grades) - 1) // 2],
-    "majority": lambda grades: min(Counter(grades).items(), key=lambda each: (-each[1], each[0]))[0],
+    "majority": lambda grades: min(Counter(grades).items(), key=lambda item: (-item[1], item[0]))[0],
     "mean": lambda grades: (2 * sum(grades) + len(grades)) // (2 * len(grades)),
 }
 

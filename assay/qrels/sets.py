@@ -62,7 +62,7 @@ def freeze_set(
         of_topic = labels.get(unit.topic, NO_LABELS)
         if of_subtopics:
             votes = votes_on_subtopics(rules, vote, answers, of_topic, numbers(unit.topic))
-            graded = [(part_of(unit, number), each) for number, each in votes.items()]
+            graded = [(part_of(unit, number), vote) for number, vote in votes.items()]
         else:
             of_set = grade_in_set(rules, protocol, vote, answers, of_topic)
             graded = [] if of_set is None else [(unit, of_set)]
@@ -81,7 +81,9 @@ def subtopics_of(
     protocol: Protocol, rules: QrelsSet, of_topics: Mapping[str, Sequence[str]]
 ) -> Callable[[str], Sequence[str]]:
     """The function that returns the subtopics of a topic in a set: its own, or the choices of the question."""
-    question = next((each for each in protocol.judging.questions if each.key == rules.question), None)
+    question = next(
+        (question for question in protocol.judging.questions if question.key == rules.question), None
+    )
     if question is None or question.choices_from:
         return lambda topic: of_topics.get(topic, ())
     choices = [choice.key for choice in question.choices]
@@ -136,7 +138,7 @@ def _grade_of_choice(rules: QrelsSet, protocol: Protocol, vote: Vote, answers: A
     key = answers.get(rules.question, "")
     if rules.grades:
         return rules.grades.get(key)
-    question = next(each for each in protocol.judging.questions if each.key == rules.question)
+    question = next(question for question in protocol.judging.questions if question.key == rules.question)
     return next((choice.value for choice in question.choices if choice.key == key), None)
 
 
@@ -182,8 +184,8 @@ def _freeze_parts(
         graded,
         list(
             {
-                (unit := _whole(Unit(each["topic"], each["docno"]))): each | unit._asdict()
-                for each in tally.non_answers
+                (unit := _whole(Unit(non_answer["topic"], non_answer["docno"]))): non_answer | unit._asdict()
+                for non_answer in tally.non_answers
             }.values()
         ),
         list(dict.fromkeys(map(_whole, tally.unjudged))),

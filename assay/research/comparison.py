@@ -468,7 +468,7 @@ class Tiers(Result):
             places = np.triu_indices(len(order), 1)
             pairs = order[places[0]], order[places[1]]
             values = (tukey.difference, tukey.p, *(p for test in tests for p in (test.p, test.adjusted)))
-            named = ([names[n] for n in each.tolist()] for each in pairs)
+            named = ([names[n] for n in rows_of_side.tolist()] for rows_of_side in pairs)
             columns = (value[pairs].tolist() for value in values)
             rows += zip([str(measure)] * len(pairs[0]), *named, *columns, strict=True)
             if permuted.n_tilted:

@@ -366,21 +366,21 @@ class Evaluation(Result):
     @property
     def values(self) -> NDArray[np.float64]:
         """(runs, topics, measures) values; 0.0 for topics that are missing from a run."""
-        return np.array([each.scores.values for each in self.scored])
+        return np.array([run.scores.values for run in self.scored])
 
     @property
     def means(self) -> NDArray[np.float64]:
         """(runs, measures) means, or other summaries, over the topics that count."""
-        return np.array([each.scores.means(self.average) for each in self.scored])
+        return np.array([run.scores.means(self.average) for run in self.scored])
 
     @property
     def notes(self) -> list[str]:
         """(runs,) the topics that the means of each run are taken over, in words."""
         notes = []
-        for each in self.scored:
-            n_averaged = int(each.scores.averaged(self.average).sum())
-            n_common = int(each.scores.has_topic.sum())
-            n_missing, n_extra = each.scores.n_missing, each.n_topics - n_common
+        for run in self.scored:
+            n_averaged = int(run.scores.averaged(self.average).sum())
+            n_common = int(run.scores.has_topic.sum())
+            n_missing, n_extra = run.scores.n_missing, run.n_topics - n_common
             text = (
                 f"averaged over {plural(n_averaged, 'topic')}; {n_missing} of the qrels missing from the run"
             )
@@ -388,14 +388,14 @@ class Evaluation(Result):
                 text += ", counted as 0" if self.average == "judged" else ", left out"
             if n_extra:
                 text += f"; {n_extra} of the run not in the qrels, ignored"
-            notes.append(text + (f"; {each.note}" if each.note else ""))
+            notes.append(text + (f"; {run.note}" if run.note else ""))
         return notes
 
     def rows(self, *, per_topic: bool) -> list[ScoreRow]:
         """One row for each value: of topics if wanted, then means, then means of classes; run by run."""
         rows: list[ScoreRow] = []
-        for name, each in zip(self.names, self.scored, strict=True):
-            rows += each.scores.rows(
+        for name, run in zip(self.names, self.scored, strict=True):
+            rows += run.scores.rows(
                 self.judged,
                 self.measures,
                 self.average,
@@ -411,23 +411,23 @@ class Evaluation(Result):
         columns = tuple(map(str, self.measures))
         average = "all topics of the qrels" if self.average == "judged" else "the topics that the run has"
         means = [
-            (name, int(each.scores.averaged(self.average).sum()), each.scores.n_missing, *row)
-            for name, each, row in zip(self.names, self.scored, self.means.tolist(), strict=True)
+            (name, int(run.scores.averaged(self.average).sum()), run.scores.n_missing, *row)
+            for name, run, row in zip(self.names, self.scored, self.means.tolist(), strict=True)
         ]
         topics = [
             (name, topic, *row)
-            for name, each in zip(self.names, self.scored, strict=True)
+            for name, run in zip(self.names, self.scored, strict=True)
             for topic, row, counts in zip(
                 self.topics,
-                each.scores.values.tolist(),
-                each.scores.averaged(self.average).tolist(),
+                run.scores.values.tolist(),
+                run.scores.averaged(self.average).tolist(),
                 strict=True,
             )
             if counts
         ]
         classes = [
-            (name, group.name, group.n_topics, *each.scores.means_over(group, self.average).tolist())
-            for name, each in zip(self.names, self.scored, strict=True)
+            (name, group.name, group.n_topics, *run.scores.means_over(group, self.average).tolist())
+            for name, run in zip(self.names, self.scored, strict=True)
             for group in self.of_classes
         ]
         tables = [
@@ -474,7 +474,7 @@ class Evaluation(Result):
         if measure is not None and measure not in names:
             raise InputError(f"there is no measure {measure!r}; use {', '.join(names)}")
         place = 0 if measure is None else names.index(measure)
-        means = sorted(zip(self.means[:, place].tolist(), self.names, strict=True), key=lambda each: -each[0])
+        means = sorted(zip(self.means[:, place].tolist(), self.names, strict=True), key=lambda row: -row[0])
         rows = [Interval(name, mean, None, None) for mean, name in means]
         return Figure(intervals("runs", f"{names[place]} of the runs", rows, across=names[place]))
 

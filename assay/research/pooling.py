@@ -135,7 +135,7 @@ def nuggets_of(path: PathLike | None, protocol: Protocol) -> dict[str, list[str]
     if not protocol.is_of_answers:
         raise InputError("--nuggets is for generated answers, and the protocol has none")
     lists = read_nuggets(Path(path).read_bytes(), str(path))
-    if problems := [problem for each in lists for problem in each.problems(protocol.nuggets)]:
+    if problems := [problem for nugget_list in lists for problem in nugget_list.problems(protocol.nuggets)]:
         raise InputError(f"{path}: {problems[0]} ({len(problems)} in all: assay nuggets check)")
     return keys_by_topic(lists)
 
@@ -330,7 +330,7 @@ class Pool(Result):
                 "topics",
                 "units of each topic",
                 ("topic", "units"),
-                [(each["topic"], each["n"]) for each in self.record["topics"]],
+                [(topic["topic"], topic["n"]) for topic in self.record["topics"]],
             ),
             Table(
                 "runs",

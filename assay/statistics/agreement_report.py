@@ -258,9 +258,9 @@ def by_topic(graded: Graded, level: int) -> list[TopicAgreement]:
             two_way = part.patterns(level).alpha("nominal")
             pairs_of = list(shared_units(part.unit, part.assessor))  # at least one
             n_same = sum(
-                int((part.grade[each.of_first] == part.grade[each.of_second]).sum()) for each in pairs_of
+                int((part.grade[pair.of_first] == part.grade[pair.of_second]).sum()) for pair in pairs_of
             )
-            observed = n_same / sum(len(each.of_first) for each in pairs_of)
+            observed = n_same / sum(len(pair.of_first) for pair in pairs_of)
             rows.append(TopicAgreement(code, part.n_shared_units, observed, nominal, ordinal, two_way))
     return rows
 
@@ -305,7 +305,7 @@ def tables(graded: Graded, level: int, *, is_nominal: bool = False) -> Iterator[
 
 def _tables(graded: Graded, level: int) -> Iterator[Table]:
     two_way = f"two-way from grade {level}"
-    alpha_rows = [(each.name, each.value, *each.interval) for each in alphas(graded, level)]
+    alpha_rows = [(alpha.name, alpha.value, *alpha.interval) for alpha in alphas(graded, level)]
     alpha_header = ("grades", "alpha", "low", "high")
     yield Table("alpha", f"Krippendorff's alpha with 95 % intervals; {two_way}", alpha_header, [*alpha_rows])
     of_pairs = pairs(graded, level)

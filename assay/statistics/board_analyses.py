@@ -90,8 +90,10 @@ def by_versions(
             means[:, column, place] = scored.means(average)
     return {
         "level": level,
-        "units": [plain(summarize_qrels(each.columns, level=each.level)) for each in versions],
-        "measures": compared(measures, means, [(each.name, len(each.columns.topics)) for each in versions]),
+        "units": [plain(summarize_qrels(version.columns, level=version.level)) for version in versions],
+        "measures": compared(
+            measures, means, [(version.name, len(version.columns.topics)) for version in versions]
+        ),
     }
 
 
@@ -142,8 +144,8 @@ def deepest(depths: Iterable[Mapping[str, int]]) -> dict[str, int]:
     {'primary': 45, 'alternate': 20}
     """
     largest: dict[str, int] = {}
-    for each in depths:
-        for kind, k in each.items():
+    for depth in depths:
+        for kind, k in depth.items():
             largest[kind] = max(k, largest.get(kind, 0))
     return largest
 

@@ -40,7 +40,7 @@ class InteractionChange(NamedTuple):
 
     @property
     def mean_seconds(self) -> float:
-        return sum(each.seconds for each in self.sessions) / max(1, len(self.sessions))
+        return sum(session.seconds for session in self.sessions) / max(1, len(self.sessions))
 
 
 def interaction_change(
@@ -57,7 +57,9 @@ def interaction_change(
     values = {topic: (before.get(topic, 0.0), after.get(topic, 0.0)) for topic in topics}
     sessions = [SessionChange(topic, seconds[topic], *values[topic]) for topic in topics if topic in seconds]
     return InteractionChange(
-        sessions, _means([(each.before, each.after) for each in sessions]), _means(list(values.values()))
+        sessions,
+        _means([(session.before, session.after) for session in sessions]),
+        _means(list(values.values())),
     )
 
 
@@ -84,7 +86,7 @@ def change_by_time(sessions: Sequence[SessionChange], limit: float) -> list[Time
     points = []
     for step in range(1, STEPS + 1):
         seconds = limit * step / STEPS
-        changes = [each.change for each in sessions if each.seconds <= seconds]
+        changes = [session.change for session in sessions if session.seconds <= seconds]
         mean = sum(changes) / len(changes) if changes else None
         points.append(TimePoint(seconds, len(changes), mean))
     return points

@@ -128,7 +128,9 @@ def evaluate(options: Options, measures: dict[str, str | None]) -> Evaluation:
             columns.append(Column(names[0], measure, list(compress(values, is_counted.tolist()))))
         else:
             by_topic = zip(names, values, strict=True)
-            columns += [Column(of_measure, measure, each[is_counted]) for of_measure, each in by_topic]
+            columns += [
+                Column(of_measure, measure, of_topics[is_counted]) for of_measure, of_topics in by_topic
+            ]
     topics = list(compress(all_topics, is_counted.tolist()))
     n_left_out = 0 if options.topic is not None else len(all_topics) - len(topics)
     return Evaluation(topics, columns, run.tag, n_left_out)

@@ -96,7 +96,9 @@ def compare_trees(options: Sequence[str], against: Path, rounds: int) -> None:
                 subprocess.run(command, cwd=tree, env=environment, check=True)
                 for name, value in map(json.loads, file):
                     values[name].append(value)
-    before, now = ({name: statistics.median(each) for name, each in of.items()} for of in figures.values())
+    before, now = (
+        {name: statistics.median(measured) for name, measured in of.items()} for of in figures.values()
+    )
     for name in before.keys() & now.keys():
         print(f"{name}: {before[name]:.4g} before, {now[name]:.4g} now, ratio {now[name] / before[name]:.2f}")
 

@@ -286,7 +286,7 @@ def hour(var: Path, *, minutes: int = 60, assessors: int = 8, pause: float = 1, 
         for minute in range(minutes + 1):
             sizes = campaign.memory()
             totals.append(sum(map(sum, sizes.values())))
-            counts = [sum(len(each.seconds) for each in group) for group in (everybody, judges)]
+            counts = [sum(len(person.seconds) for person in group) for group in (everybody, judges)]
             cells = [f"{len(sizes[part])} x, {sum(sizes[part]):.0f} MB" for part in parts]
             print(" | ".join([str(minute), *cells, f"{totals[-1]:.0f} MB", *map(str, counts)]), flush=True)
             if work.over.wait(60 if minute < minutes else 0):

@@ -97,8 +97,7 @@ def answers(n: int, by: Any) -> tuple[Any, dict[str, int]]:
     files = {}
     for run in range(max(1, n // 20)):
         sentences = [
-            {"text": f"Sentence {each} of answer {run} has several words.", "citations": [each]}
-            for each in range(10)
+            {"text": f"Sentence {n} of answer {run} has several words.", "citations": [n]} for n in range(10)
         ]
         line = {
             "run_id": f"run{run}",

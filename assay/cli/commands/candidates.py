@@ -156,8 +156,8 @@ def _candidates(
 
 def _show(arguments: argparse.Namespace) -> int:
     labels, names, _ = _labels(arguments)
-    where = [each for text in arguments.where for each in parse_conditions(text, names)]
-    with _candidates(arguments, has_text=any(each.name == "text" for each in where)) as candidates:
+    where = [condition for text in arguments.where for condition in parse_conditions(text, names)]
+    with _candidates(arguments, has_text=any(condition.name == "text" for condition in where)) as candidates:
         chosen = (candidate for candidate in candidates if meets(candidate, where, labels))
         return print_tables(tables(chosen), arguments)
 
@@ -174,7 +174,7 @@ def _sample(arguments: argparse.Namespace) -> int:
         settings = earlier.settings
     elif arguments.quota:
         strata = tuple(parse_stratum(text, names) for text in arguments.quota)
-        where = tuple(each for text in arguments.where for each in parse_conditions(text, names))
+        where = tuple(condition for text in arguments.where for condition in parse_conditions(text, names))
         settings = Settings(arguments.seed, strata, where, arguments.per_topic)
     else:
         raise InputError("give the wanted numbers of topics with --quota, or an earlier sample with --again")

@@ -124,7 +124,7 @@ def _documents(arguments: argparse.Namespace) -> UnitLookup | None:
         lines = (line.strip().encode() for line in lines_of(read_text(arguments.docnos)))
         known = frozenset(filter(None, lines))
         return lambda docnos: np.array(
-            [FIT if each in known else ABSENT for each in docnos.tolist()], np.uint8
+            [FIT if docno in known else ABSENT for docno in docnos.tolist()], np.uint8
         )
     if arguments.docno_pattern:
         try:
@@ -134,7 +134,7 @@ def _documents(arguments: argparse.Namespace) -> UnitLookup | None:
                 f"--docno-pattern: {arguments.docno_pattern!r} is not a regular expression: {error}"
             ) from None
         return lambda docnos: np.array(
-            [FIT if pattern.fullmatch(each.decode()) else ABSENT for each in docnos.tolist()], np.uint8
+            [FIT if pattern.fullmatch(docno.decode()) else ABSENT for docno in docnos.tolist()], np.uint8
         )
     return None
 

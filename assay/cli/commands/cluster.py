@@ -85,9 +85,9 @@ def _read_keys(arguments: argparse.Namespace) -> Keys:
 def _print_report(keys: Keys, report: Report, arguments: argparse.Namespace) -> None:
     """Report where given ids and strings disagree: the first on the terminal, all of them in the file."""
     rows = [
-        (each.visual.decode(), each.n_ids, each.n_strings, each.n, keys.formula[each.row].decode(),
-         "SLT" if each.is_slt else "LaTeX")
-        for each in report.details
+        (detail.visual.decode(), detail.n_ids, detail.n_strings, detail.n, keys.formula[detail.row].decode(),
+         "SLT" if detail.is_slt else "LaTeX")
+        for detail in report.details
     ]  # fmt: skip
     if arguments.report is not None:
         with opened_output(arguments.report) as file:

@@ -71,9 +71,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _items(server: Server, slug: str) -> Iterator[Item]:
     """Yield the files that the track offers, its qrels and its leaderboards."""
-    for each in server.get(f"tracks/{slug}/downloads/")["results"]:
-        is_link = each["url"].partition("://")[1] != ""
-        yield Item(each["kind"], each["file_name"], each["n_bytes"], each["sha256"], each["url"], is_link)
+    for download in server.get(f"tracks/{slug}/downloads/")["results"]:
+        is_link = download["url"].partition("://")[1] != ""
+        yield Item(
+            download["kind"],
+            download["file_name"],
+            download["n_bytes"],
+            download["sha256"],
+            download["url"],
+            is_link,
+        )
     for qrels in server.rows(f"tracks/{slug}/qrels/"):
         machine = ".machine" if qrels["machine"] else ""
         name = f"qrels.{slug}.v{qrels['version']}{machine}.tsv"

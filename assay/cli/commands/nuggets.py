@@ -127,12 +127,12 @@ def _check(arguments: argparse.Namespace) -> int:
         print(f"{arguments.file}: {problem}", file=sys.stderr)  # noqa: T201
     header = ("topic", "version", "nuggets", "vital", "okay", "questions", "merged")
     rows: list[tuple[Cell, ...]] = []
-    for each in lists:
-        importance = [nugget.importance for nugget in each.nuggets]
-        n_questions = sum(bool(nugget.answers) for nugget in each.nuggets)
-        n_merged = sum(bool(nugget.merged) for nugget in each.nuggets)
+    for nugget_list in lists:
+        importance = [nugget.importance for nugget in nugget_list.nuggets]
+        n_questions = sum(bool(nugget.answers) for nugget in nugget_list.nuggets)
+        n_merged = sum(bool(nugget.merged) for nugget in nugget_list.nuggets)
         counts = (len(importance), importance.count("vital"), importance.count("okay"), n_questions, n_merged)
-        rows.append((each.topic, each.version, *counts))
+        rows.append((nugget_list.topic, nugget_list.version, *counts))
     words = "number of nuggets of each topic; how many are vital, okay, questions, and merged from others"
     print_tables([Table("lists", words, header, rows)], arguments)
     return 1 if problems else 0
@@ -158,9 +158,9 @@ def _qrels(arguments: argparse.Namespace) -> int:
     assignments: list[Assignment] = []
     for path in arguments.assignments:
         assignments += read_assignments(read_file(path), path, protocol.judging)
-    if again := len(assignments) - len({(each.topic, each.unit) for each in assignments}):
+    if again := len(assignments) - len({(assignment.topic, assignment.unit) for assignment in assignments}):
         raise InputError(f"{plural(again, 'unit is,units are')} in several files; give each once")
-    n_failed = sum(each.grade < 0 for each in assignments)
+    n_failed = sum(assignment.grade < 0 for assignment in assignments)
     note(
         f"{plural(len(assignments), 'unit')}, {n_failed} of them failed; lists of nuggets: {len(lists)}",
         arguments,

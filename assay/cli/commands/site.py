@@ -186,13 +186,13 @@ def _content(
         return
     parts: list[tuple[str, tuple[str | None, Any]]] = []
     for name, value in request.content.items():
-        for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, Path):
-                file = stack.enter_context(each.open("rb"))
-                bar = progress_bar(each.name, each.stat().st_size, is_quiet=is_quiet)
-                parts.append((name, (each.name, Sent(file, stack.enter_context(bar)))))
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, Path):
+                file = stack.enter_context(part.open("rb"))
+                bar = progress_bar(part.name, part.stat().st_size, is_quiet=is_quiet)
+                parts.append((name, (part.name, Sent(file, stack.enter_context(bar)))))
             else:
-                parts.append((name, (None, each if isinstance(each, str) else json.dumps(each))))
+                parts.append((name, (None, part if isinstance(part, str) else json.dumps(part))))
     yield "files", parts
     yield "timeout", UPLOAD_SECONDS
 
@@ -236,7 +236,9 @@ def _print_operations(description: Description, words: list[str]) -> None:
     operations = description.search(words)
     if not operations:
         raise InputError(f"no operation contains {' '.join(words)}")
-    print_table(("operation", "what it does"), ((each.name, each.summary) for each in operations))
+    print_table(
+        ("operation", "what it does"), ((operation.name, operation.summary) for operation in operations)
+    )
 
 
 def _type(field: Field) -> str:
@@ -244,6 +246,6 @@ def _type(field: Field) -> str:
     if field.is_file:
         return "file"
     if "enum" in field.schema:
-        return " | ".join(str(each) for each in field.schema["enum"] if each not in ("", None))
+        return " | ".join(str(choice) for choice in field.schema["enum"] if choice not in ("", None))
     types = field.schema.get("type", "text")
     return types if isinstance(types, str) else " or ".join(types)

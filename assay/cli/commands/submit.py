@@ -82,10 +82,10 @@ def _submit(
     """The run, and whether an earlier command submitted it."""
     address = f"tracks/{arguments.track}/runs/"
     identity: list[object] = [server.url, address, fields]
-    for each in (path, arguments.seconds):
-        if each is not None:
-            with each.open("rb") as file:
-                identity.append(f"{each.name} {sha256_of_file(file)}")
+    for submitted in (path, arguments.seconds):
+        if submitted is not None:
+            with submitted.open("rb") as file:
+                identity.append(f"{submitted.name} {sha256_of_file(file)}")
     options = {"seconds": arguments.seconds, "is_quiet": arguments.quiet}
     key = str(uuid5(NAMESPACE_URL, json.dumps(identity, sort_keys=True)))
     run, is_old = upload(server, address, path, fields, key=key, **options)

@@ -159,7 +159,12 @@ def choice_of(row: JudgmentRow, rules: JudgingRules) -> Grade | NonAnswer:
     if row.choice:
         folded = row.choice.strip().casefold()
         named = rules.choice(row.choice) or next(
-            (each for each in rules.choices if folded in {each.key.casefold(), each.label.casefold()}), None
+            (
+                choice
+                for choice in rules.choices
+                if folded in {choice.key.casefold(), choice.label.casefold()}
+            ),
+            None,
         )
         if named is None:
             raise ValueError(f"{row.choice!r} is not a choice of the protocol; use {_accepted(rules)}")
@@ -176,8 +181,10 @@ def choice_of(row: JudgmentRow, rules: JudgingRules) -> Grade | NonAnswer:
 
 
 def _of_number(number: int, rules: JudgingRules) -> Grade | NonAnswer | None:
-    grade = next((each for each in rules.grades if each.value == number), None)
-    return grade or next((each for each in rules.non_answers if each.qrels_code == number), None)
+    grade = next((grade for grade in rules.grades if grade.value == number), None)
+    return grade or next(
+        (non_answer for non_answer in rules.non_answers if non_answer.qrels_code == number), None
+    )
 
 
 def _accepted(rules: JudgingRules) -> str:

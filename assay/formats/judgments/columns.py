@@ -138,7 +138,7 @@ class JudgmentColumns:
             return len(self.answers) - 1
 
         known = (self.topics, self.docnos, self.assessors)
-        codes = [_names(*each, stream.form) for each in zip(NEEDED, known, strict=True)]
+        codes = [_names(*column, stream.form) for column in zip(NEEDED, known, strict=True)]
         answers = _Codes(answer_of)
         parts = []
         for columns in _blocks(file, stream.columns):

@@ -53,7 +53,7 @@ def _answers(row: JudgmentRow, rules: JudgingRules | None) -> dict[str, Any]:
     """
     if rules is None:
         return {}
-    questions = {each.key: each for each in rules.questions}
+    questions = {question.key: question for question in rules.questions}
     given = {
         key: from_text(questions[key], answer) if isinstance(answer, str) else answer
         for key, answer in row.answers.items()

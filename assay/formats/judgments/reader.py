@@ -67,7 +67,8 @@ class JudgmentsError(InputError):
         first = "; ".join(map(str, self.complaints[:LINES_SHOWN]))
         super().__init__(f"{name}: {first}" + (f"; and {more} more" if more else ""))
         self.errors = [
-            {"line": each.line or None, "code": "line", "message": each.message} for each in self.complaints
+            {"line": complaint.line or None, "code": "line", "message": complaint.message}
+            for complaint in self.complaints
         ]
 
 

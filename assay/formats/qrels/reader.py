@@ -205,11 +205,11 @@ class GradeScale(NamedTuple):
         kept = tuple(code for code in codes if code not in grades)
         levels = protocol.judging.grades if protocol.cites_posts else ()
         words = {
-            word.casefold().encode(): b"%d" % (each.value if isinstance(each, Grade) else POOLED)
-            for each in protocol.judging.choices
-            for word in (each.label, each.key)
+            word.casefold().encode(): b"%d" % (choice.value if isinstance(choice, Grade) else POOLED)
+            for choice in protocol.judging.choices
+            for word in (choice.label, choice.key)
         }
-        keys = {each.key.encode(): b"%d" % each.value for each in levels}
+        keys = {level.key.encode(): b"%d" % level.value for level in levels}
         return cls(protocol.slug, grades, kept, keys, words)
 
     def contains(self, grade: NDArray[np.int32]) -> bool:
@@ -367,11 +367,11 @@ def read_slow_path(
     has_header = has_grades and header_of(data) is not None
     if is_xml:
         cites = list(judged_cites(data))
-        reading.take_rows((number, each if isinstance(each, str) else each[:3]) for number, each in cites)
+        reading.take_rows((number, cite if isinstance(cite, str) else cite[:3]) for number, cite in cites)
         cited = {
-            (each.topic.encode(), each.docno.encode()): each.cited
-            for _, each in cites
-            if not isinstance(each, str)
+            (cite.topic.encode(), cite.docno.encode()): cite.cited
+            for _, cite in cites
+            if not isinstance(cite, str)
         }
         return replace(reading.checked(NO_CITES), cited=cited)
     if has_header:

@@ -185,9 +185,9 @@ class AnswerReader:
         if not self.answers:
             return NO_ROWS
         triples = [
-            (topic, docno.encode(), sentence, each.number)
-            for topic, each in enumerate(self.answers.values())
-            for docno, sentence in each.answer.rows()
+            (topic, docno.encode(), sentence, numbered.number)
+            for topic, numbered in enumerate(self.answers.values())
+            for docno, sentence in numbered.answer.rows()
         ]
         topic_index, docno, rank, number = zip(*triples, strict=True)
         return RunRows(
@@ -201,7 +201,9 @@ class AnswerReader:
 
     def cited_rows(self) -> RunRows:
         """The cited documents, as rows that can be looked up in a collection."""
-        pairs = [(docno, each.number) for each in self.answers.values() for docno in each.answer.cited]
+        pairs = [
+            (docno, numbered.number) for numbered in self.answers.values() for docno in numbered.answer.cited
+        ]
         return NO_ROWS._replace(
             docno=byte_strings([docno.encode() for docno, _ in pairs]),
             number=np.array([number for _, number in pairs], dtype=np.int64),
@@ -209,7 +211,7 @@ class AnswerReader:
 
     def cut(self) -> bytes:
         """The file with answers that are cut to the limits."""
-        return b"".join(each.cut for each in self.answers.values())
+        return b"".join(numbered.cut for numbered in self.answers.values())
 
 
 def _parsed(line: bytes, number: int, tally: Tally) -> dict[str, Any] | None:

@@ -116,8 +116,8 @@ def _ids_around(docno: bytes) -> list[bytes]:
 def _with_formulas(rows: RunRows, containing: dict[bytes, bytes], tally: Tally) -> RunRows:
     """The rows with formulas in place of elements. Of such a formula, the best line of each topic stays."""
     docno = rows.docno.tolist()
-    is_inside = np.array([each in containing for each in docno])
-    formula = np.array([containing.get(each, each) for each in docno], dtype=np.bytes_)
+    is_inside = np.array([name in containing for name in docno])
+    formula = np.array([containing.get(name, name) for name in docno], dtype=np.bytes_)
     by_score = np.lexsort((-rows.score, formula, rows.topic_index))  # stable: ties keep the order of the file
     topic, code = rows.topic_index[by_score], formula[by_score]
     is_first = np.append(True, (topic[1:] != topic[:-1]) | (code[1:] != code[:-1]))

@@ -63,7 +63,7 @@ def _pairs(lines: list[bytes], first: int, warn: Warn) -> Iterator[tuple[int, st
         while keys and keys[-1].indent >= indent:
             keys.pop()
         key, value = _key_of(content)
-        path = ".".join(each.key for each in keys)
+        path = ".".join(key.key for key in keys)
         if keys and (keys[-1].is_text or (is_item and not key)):
             yield number, path, _value(content)
         elif not key:
@@ -113,9 +113,9 @@ def header(fields: Mapping[str, str]) -> bytes:
 
 
 def _block(fields: list[tuple[list[str], str]]) -> Iterator[str]:
-    for key, group in groupby(fields, key=lambda each: each[0][0]):
+    for key, group in groupby(fields, key=lambda field: field[0][0]):
         below = [(path[1:], value) for path, value in group]
-        nested = list(_block([each for each in below if each[0]]))
+        nested = list(_block([field for field in below if field[0]]))
         if below[0][0]:
             yield f"{key}:"
             yield from (f"  {line}" for line in nested)

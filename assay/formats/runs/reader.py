@@ -160,7 +160,7 @@ def check_run(
         header = check.reader.header
         checked = replace(checked, _header=header.content, header_lines=header.numbers)
     if isinstance(check.reader, AnswerReader):
-        answers = {topic: each.answer for topic, each in check.reader.answers.items()}
+        answers = {topic: numbered.answer for topic, numbered in check.reader.answers.items()}
         return replace(checked, answers=answers, _cut=check.reader.cut())
     return checked
 
@@ -362,7 +362,7 @@ class _Check:
         tags = self.reader.tags if self.reader else {}
         counts = np.bincount(self.rows.topic_index, minlength=len(self.rows.topics)).tolist()
         if isinstance(self.reader, AnswerReader):
-            counts = [len(each.answer.sentences) for each in self.reader.answers.values()]
+            counts = [len(numbered.answer.sentences) for numbered in self.reader.answers.values()]
         metadata: Mapping[str, str] = getattr(
             self.reader, "stated", {}
         )  # of XML, whose reader is not imported

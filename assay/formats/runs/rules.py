@@ -467,7 +467,7 @@ def check_topic_documents(rows: RunRows, rule: TopicDocuments, tally: Tally) -> 
     """Report documents with the id of their topic; the rows, without them if the rule is to ignore them."""
     own, codes = (
         np.zeros(len(rows.docno), dtype=np.bool_),
-        np.array([each.encode() for each in rows.topics] or [b""]),
+        np.array([topic.encode() for topic in rows.topics] or [b""]),
     )
     for start in range(0, len(own), PART):
         part = slice(start, start + PART)

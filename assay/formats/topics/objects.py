@@ -110,10 +110,10 @@ def _inner(whole: dict[str, Any], text: str) -> Iterator[tuple[int, dict[str, An
     arrays = [
         value
         for value in whole.values()
-        if isinstance(value, list) and any(isinstance(each, dict) for each in value)
+        if isinstance(value, list) and any(isinstance(item, dict) for item in value)
     ]
     if len(arrays) == 1:
-        rows = [each if isinstance(each, dict) else {} for each in arrays[0]]
+        rows = [row if isinstance(row, dict) else {} for row in arrays[0]]
     elif names.places(keys, "topics"):  # a topic without a code
         rows = [whole]
     else:
@@ -161,9 +161,9 @@ def with_usual_names(row: Mapping[str, Any], *, is_table: bool = False) -> dict[
 def _versions(value: object) -> list[dict[str, Any]]:
     """The texts of a topic in objects of their own, one for each language."""
     return [
-        each
-        for each in (value if isinstance(value, list) else [value])
-        if isinstance(each, dict) and _texts(each)
+        version
+        for version in (value if isinstance(value, list) else [value])
+        if isinstance(version, dict) and _texts(version)
     ]
 
 
@@ -187,11 +187,11 @@ def _plain(value: Any, field: str) -> Any:
         return value
     if isinstance(value, dict):
         return "\n".join(
-            f"{key.replace('_', ' ').capitalize()}: {_plain(each, field)}"
-            for key, each in value.items()
-            if each
+            f"{key.replace('_', ' ').capitalize()}: {_plain(part, field)}"
+            for key, part in value.items()
+            if part
         )
-    return ", ".join(str(_plain(each, field)) for each in value) if isinstance(value, list) else str(value)
+    return ", ".join(str(_plain(part, field)) for part in value) if isinstance(value, list) else str(value)
 
 
 def _with_sections(row: dict[str, Any], sections: Mapping[str, str]) -> dict[str, Any]:
@@ -264,7 +264,7 @@ def topics_of_conversation(
         if not utterance:
             continue
         rewritten = " ".join(str(_first(turn, REWRITTEN) or "").split())
-        earlier = "".join(f"<li>{escape(each)}</li>" for each in before[-MAX_BEFORE:])
+        earlier = "".join(f"<li>{escape(utterance)}</li>" for utterance in before[-MAX_BEFORE:])
         yield {
             "code": f"{number}_{_number(turn, line, 'a turn')}",
             "title": utterance,

@@ -30,9 +30,9 @@ def subtopics_of(given: object) -> tuple[dict[str, str], ...]:
     """
     if not isinstance(given, (list, tuple)) or len(given) > MOST:
         raise Unusable(f"subtopics is not a list of at most {MOST} objects with number and text")
-    subtopics = tuple(_subtopic(each, n) for n, each in enumerate(given, 1))
-    numbers = [each["number"] for each in subtopics]
-    if repeated := next((each for n, each in enumerate(numbers) if each in numbers[:n]), ""):
+    subtopics = tuple(_subtopic(subtopic, n) for n, subtopic in enumerate(given, 1))
+    numbers = [subtopic["number"] for subtopic in subtopics]
+    if repeated := next((number for n, number in enumerate(numbers) if number in numbers[:n]), ""):
         raise Unusable(f"two subtopics have the number {repeated}")
     return subtopics
 
@@ -66,17 +66,18 @@ def labels_of(subtopics: Subtopics) -> dict[str, str]:
     {'1': 'Find a map. (nav)', '2': 'Subtopic 2'}
     """
     return {
-        each["number"]: (each["text"] or f"Subtopic {each['number']}")
-        + (f" ({each['type']})" if each.get("type") else "")
-        for each in subtopics
+        subtopic["number"]: (subtopic["text"] or f"Subtopic {subtopic['number']}")
+        + (f" ({subtopic['type']})" if subtopic.get("type") else "")
+        for subtopic in subtopics
     }
 
 
 def as_lines(subtopics: Subtopics) -> str:
     """Subtopics as people write them: `1: Find a map.`, or `1 (nav): Find a map.`"""
-    types = (f" ({each['type']})" if each.get("type") else "" for each in subtopics)
+    types = (f" ({subtopic['type']})" if subtopic.get("type") else "" for subtopic in subtopics)
     return "\n".join(
-        f"{each['number']}{kind}: {each['text']}" for each, kind in zip(subtopics, types, strict=True)
+        f"{subtopic['number']}{kind}: {subtopic['text']}"
+        for subtopic, kind in zip(subtopics, types, strict=True)
     )
 
 

@@ -131,7 +131,7 @@ class _Scan:
     """Reads marked text from tag to tag."""
 
     def __init__(self, text: str) -> None:
-        self.text = _DECLARATION.sub(lambda each: "\n" * each[0].count("\n"), without_comments(text))
+        self.text = _DECLARATION.sub(lambda match: "\n" * match[0].count("\n"), without_comments(text))
         self.topics: list[Topic] = []
         self.complaints: list[str] = []
         self._topic: Topic | None = None

@@ -77,9 +77,9 @@ def as_xml(topics: Iterable[TopicFields | TopicRow]) -> bytes:
                 etree.SubElement(element, name).text = without_controls(
                     text
                 )  # an older import may have stored some
-        for each in topic.subtopics:
-            named = {name: each[name] for name in ("number", "type") if each.get(name)}
-            etree.SubElement(element, "Subtopic", named).text = each["text"]
+        for subtopic in topic.subtopics:
+            named = {name: subtopic[name] for name in ("number", "type") if subtopic.get(name)}
+            etree.SubElement(element, "Subtopic", named).text = subtopic["text"]
     return etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
 
 
@@ -116,7 +116,8 @@ def as_table(topics: Iterable[TopicFields]) -> bytes:
             ",".join(topic.tags),
             topic.formula_id,
             topic.latex,
-            *[" | ".join(f"{each['number']} {each['text']}" for each in topic.subtopics)] * has_subtopics,
+            *[" | ".join(f"{subtopic['number']} {subtopic['text']}" for subtopic in topic.subtopics)]
+            * has_subtopics,
         )
         for topic in topics
     )

@@ -49,7 +49,9 @@ def read_xml(text: str, name: str) -> trec.Reading:
         return trec.Reading(list(bolt.rows_of_xml(root)), has_own_labels=True)
     elements = _elements(root)
     if not elements and local(root).lower() not in {"topics", "queries"}:
-        raise BadFile(f"{name} contains <{local(root)}>, and no {', '.join(f'<{each}>' for each in TOPICS)}.")
+        raise BadFile(
+            f"{name} contains <{local(root)}>, and no {', '.join(f'<{element}>' for element in TOPICS)}."
+        )
     rows: list[tuple[int, dict[str, Any]]] = []
     topics: list[trec.Topic] = []
     for element in elements:
@@ -72,7 +74,7 @@ def _root(text: str, name: str) -> "etree._Element":
     except etree.XMLSyntaxError as fault:
         first = fault
     if first.msg.startswith(_JOINED):  # several files, one after the other
-        whole = _PROLOG.sub(lambda each: "\n" * each[0].count("\n"), text)
+        whole = _PROLOG.sub(lambda match: "\n" * match[0].count("\n"), text)
         try:
             return xml_root(f"<topics>{whole}</topics>".encode())
         except etree.XMLSyntaxError:
