@@ -261,7 +261,7 @@ class Contents:
     def form_of(self, qrels: QrelsRecord) -> QrelsForm:
         """The columns of a version's file."""
         is_frozen = qrels.source != "imported"
-        return QrelsForm.of_version(self.protocol(qrels.protocol), qrels.report, is_frozen=is_frozen)
+        return QrelsForm.for_version(self.protocol(qrels.protocol), qrels.report, is_frozen=is_frozen)
 
     def qrels_columns(self, qrels: QrelsRecord) -> QrelsColumns:
         with refusing(qrels.file, QrelsError):
@@ -277,7 +277,7 @@ class Contents:
             phases = self.protocol(board.protocol).runs.phases
             split = next((phase.split for phase in phases if phase.key == board.phase), "")
             if split:
-                columns = columns.of_topics([topic.code for topic in self.topics if topic.split == split])
+                columns = columns.keep_topics([topic.code for topic in self.topics if topic.split == split])
         return self.judged_by(board, qrels)(columns)
 
     def judged_by(

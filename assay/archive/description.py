@@ -139,7 +139,7 @@ def readme(index: Index, names: Iterable[str]) -> str:
         f"Machines that judged: {', '.join(machines)}" if machines else "",
         f"Versions of the qrels: {len(index.qrels):,}; leaderboards: {len(index.leaderboards):,}",
         *(
-            f"Version {qrels.version} of the qrels: {_of_machine(qrels)}"
+            f"Version {qrels.version} of the qrels: {_machine_note(qrels)}"
             for qrels in index.qrels
             if qrels.machine
         ),
@@ -193,7 +193,7 @@ def braced(text: str) -> str:
     return "".join(special.get(character, character) for character in text)
 
 
-def _of_machine(qrels: QrelsRecord) -> str:
+def _machine_note(qrels: QrelsRecord) -> str:
     return f"the grades of the machine {qrels.machine_name}, and not of people"
 
 
@@ -232,7 +232,7 @@ def metadata(index: Index, sums: dict[str, str]) -> str:
             "@id": f"qrels-{qrels.version}",
             "name": f"qrels-{qrels.version}",
             "description": "; ".join(
-                filter(None, [qrels.columns, _of_machine(qrels) if qrels.machine else ""])
+                filter(None, [qrels.columns, _machine_note(qrels) if qrels.machine else ""])
             )
             + ".",
             "field": [

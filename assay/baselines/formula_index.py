@@ -178,7 +178,7 @@ class Numbers:
         self._runs: list[tuple[NDArray[np.uint64], NDArray[np.int32]]] = []
         self._n = 0
 
-    def of(self, digests: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    def number(self, digests: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """The number of each digest, which are distinct, and whether it is new."""
         numbers = np.full(len(digests), -1, dtype=np.int32)
         for keys, own in self._runs:
@@ -250,7 +250,7 @@ def _write_trees(folder: Path, batches: Iterator[TreeBatch]) -> None:
         rows = [stack.enter_context((folder / f"{name}.rows").open("wb")) for name in ROWS]
         for batch in batches:
             digests = np.array([int(digest, 16) for digest in batch.pairs.docno], dtype=np.uint64)
-            of_batch, is_new = numbers.of(digests)
+            of_batch, is_new = numbers.number(digests)
             new = [batch.strings[place] for place in np.flatnonzero(is_new)]
             strings.write(b"".join(new))
             lengths.append(np.array([len(string) for string in new], dtype=np.int32))

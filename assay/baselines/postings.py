@@ -224,7 +224,7 @@ class Postings(Arrays):
     def _frequency(self) -> NDArray[np.uint16]:
         return self._array("frequency")
 
-    def of(self, number: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+    def documents_with(self, number: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
         """The documents that have a token, and how often."""
         rows = slice(int(self._start[number]), int(self._start[number + 1]))
         return self._document[rows], self._frequency[rows]

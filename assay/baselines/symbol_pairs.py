@@ -61,7 +61,7 @@ def candidates(
     tokens = pairs(tree, kind)
     common = np.zeros(len(index.docno), dtype=np.int32)
     for number, n in index.numbers_of(tokens).items():
-        formulas, frequency = index.of(number)
+        formulas, frequency = index.documents_with(number)
         common[formulas] += np.minimum(frequency, n)
     rows = np.flatnonzero(common if only is None else common * only)
     score = 2 * common[rows] / (len(tokens) + index.length[rows])

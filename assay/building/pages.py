@@ -76,7 +76,7 @@ class Paths:
             self._first[month] = docno
             self._first.setdefault(month[:4], docno)
 
-    def of(self, docno: str, created: str) -> str:
+    def path(self, docno: str, created: str) -> str:
         name = quote(docno, safe="")
         if len(name) > _LONGEST_NAME:
             name = f"{name[: _LONGEST_NAME - 65]}-{sha256(docno.encode()).hexdigest()}"
@@ -119,7 +119,7 @@ def write_all(store: Store, folder: Path, progress: Callable[[int], None]) -> di
     while heads := [Post(*row) for row in store.rows(sql, (state["after"], PAGES_AT_ONCE))]:
         digests = []
         for head in heads:
-            path = folder / paths.of(head.docno, head.created)
+            path = folder / paths.path(head.docno, head.created)
             data = page(store, paths, head).encode(errors="replace")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
@@ -152,7 +152,7 @@ def page(store: Store, paths: Paths, head: Post) -> str:
     """The page of a thread."""
     sql = f"SELECT {_COLUMNS} FROM posts WHERE thread = ? AND {KEPT} AND NOT {HEADS} ORDER BY seq"
     answers = [Post(*row) for row in store.rows(sql, (head.docno,))]
-    level = len(paths.of(head.docno, head.created).split("/")) - 1
+    level = len(paths.path(head.docno, head.created).split("/")) - 1
     related = _related(store, paths, head, "../" * level)
     posts = [_article(store, head, related), *(_article(store, answer, "") for answer in answers)]
     return _PAGE.substitute(
@@ -220,7 +220,7 @@ def _related(store: Store, paths: Paths, head: Post, up: str) -> str:
     if not rows:
         return ""
     items = (
-        f'<li class="{escape(kind)}"><a href="{up}{escape(paths.of(docno, created))}">[{escape(docno)}]</a> '
+        f'<li class="{escape(kind)}"><a href="{up}{escape(paths.path(docno, created))}">[{escape(docno)}]</a> '
         f"{_text(title)}</li>"
         for docno, created, title, kind in rows
     )

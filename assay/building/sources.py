@@ -73,7 +73,7 @@ def files_of(path: Path, *, within: Path | None = None) -> list[File]:
         files = [_plain(entry, entry.relative_to(path).as_posix()) for entry in paths]
     else:
         _check_within([path], within)
-        files = _of_file(path)
+        files = _files_at(path)
     if not files:
         raise NotBuilt(f"{path} contains no file.")
     names = Counter(file.name for file in files)
@@ -88,13 +88,13 @@ def _check_within(paths: Sequence[Path], root: Path | None) -> None:
         raise NotBuilt(f"{path.name} is a link that leads out of the import folder. Copy the file into it.")
 
 
-def _of_file(path: Path) -> list[File]:
+def _files_at(path: Path) -> list[File]:
     with path.open("rb") as file:
         head = file.read(40)
     if head.startswith(SEVEN_ZIP):
-        return _of_seven_zip(path)
+        return _seven_zip_members(path)
     if head.startswith(ZIP):
-        return _of_zip(path)
+        return _zip_members(path)
     if kind := ARCHIVES.get(path.suffix.lower()):
         words = " ".join(head.decode(errors="replace").split())
         is_text = words.isprintable() and "\ufffd" not in words
@@ -118,12 +118,12 @@ def _unpacked(path: Path) -> Iterator[Readable]:
         yield file if path.suffix.lower() in SUFFIXES else UnpackedFile(file, path.name)
 
 
-def _of_zip(path: Path) -> list[File]:
+def _zip_members(path: Path) -> list[File]:
     try:
         with zipfile.ZipFile(path) as archive:
             entries = files_in(archive)
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-        raise damaged("zip", error).of(path.name) from None
+        raise damaged("zip", error).named(path.name) from None
     refuse_document([entry.filename for entry in entries], path.name)
     if any(entry.flag_bits & 1 for entry in entries):
         raise NotBuilt(f"{path.name} is encrypted. Unpack it first, and give the folder.")
@@ -140,10 +140,10 @@ def _zipped(path: Path, name: str) -> Iterator[Readable]:
         with zipfile.ZipFile(path) as archive, archive.open(name) as file:
             yield file
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise damaged("zip", error).of(path.name) from None
+        raise damaged("zip", error).named(path.name) from None
 
 
-def _of_seven_zip(path: Path) -> list[File]:
+def _seven_zip_members(path: Path) -> list[File]:
     tool = next(filter(shutil.which, TOOLS), None)
     if tool is None:
         raise NotBuilt(
@@ -182,7 +182,7 @@ def _output(command: Sequence[str], path: Path) -> str:
 
 def _failed(path: Path, command: Sequence[str], status: int, stderr: bytes) -> Unreadable:
     lines = stderr.decode(errors="replace").strip().splitlines()
-    return damaged("7z", lines[-1].strip() if lines else f"{command[0]} ends with status {status}").of(
+    return damaged("7z", lines[-1].strip() if lines else f"{command[0]} ends with status {status}").named(
         path.name
     )
 

@@ -14,7 +14,7 @@ from assay.cli.main import add
 from assay.digests import RunningSha256
 from assay.errors import InputError, plural
 from assay.exchange.content import SPLIT, Folder, TestCollection, Zipped
-from assay.exchange.library import PREFIX, of_files, of_ir_datasets
+from assay.exchange.library import PREFIX, collection_from_files, collection_from_ir_datasets
 from assay.exchange.registry import FORMS, STEP, Add, read
 from assay.formats.qrels.exports import CHECKSUMS
 
@@ -92,9 +92,9 @@ def _collection(arguments: argparse.Namespace) -> Iterator[TestCollection]:
         raise InputError("name a SOURCE, or --documents and --topics with --qrels; not both")
     if not source:
         name = arguments.name or arguments.documents.name.partition(".")[0]
-        yield _described(of_files(*single, dict(arguments.qrels), name), arguments)
+        yield _described(collection_from_files(*single, dict(arguments.qrels), name), arguments)
     elif source.startswith(PREFIX):
-        yield _described(of_ir_datasets(source.removeprefix(PREFIX)), arguments)
+        yield _described(collection_from_ir_datasets(source.removeprefix(PREFIX)), arguments)
     elif Path(source).is_dir():
         yield _described(read(Folder(Path(source))), arguments)
     else:

@@ -19,7 +19,9 @@ from assay.html.sanitize import plain
 PREFIX = "ir_datasets:"
 
 
-def of_files(documents: Path, topics: Path, judged: Mapping[str, Path], name: str) -> TestCollection:
+def collection_from_files(
+    documents: Path, topics: Path, judged: Mapping[str, Path], name: str
+) -> TestCollection:
     """A test collection of documents, topics and qrels by split, in any form that Assay reads.
 
     Raises:
@@ -45,7 +47,7 @@ def _plain(documents: Sequence[StoredDocument]) -> list[Document]:
     return [Document(document.docno, plain(document.title), plain(document.body)) for document in documents]
 
 
-def of_ir_datasets(name: str) -> TestCollection:
+def collection_from_ir_datasets(name: str) -> TestCollection:
     """A data set of ir_datasets by its id, such as `vaswani`. The library fetches what this machine does not have.
 
     Raises:
@@ -67,7 +69,7 @@ def of_ir_datasets(name: str) -> TestCollection:
             rows = (
                 (judgment.query_id, judgment.doc_id, judgment.relevance) for judgment in dataset.qrels_iter()
             )
-            judged = {SPLIT: qrels.of_rows(rows, name)}
+            judged = {SPLIT: qrels.from_rows(rows, name)}
         topics = [_topic(query) for query in dataset.queries_iter()]
 
     def documents() -> Iterator[Document]:

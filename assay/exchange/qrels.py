@@ -40,7 +40,7 @@ def with_four_columns(columns: QrelsColumns) -> bytes:
 
 def within(columns: QrelsColumns, codes: Collection[str], docnos: Collection[bytes]) -> QrelsColumns:
     """The rows whose topic and document are in the collection: readers of other tools fail on any other."""
-    kept = columns.of_topics(codes)
+    kept = columns.keep_topics(codes)
     return kept.kept(np.fromiter((docno in docnos for docno in kept.docno.tolist()), dtype=np.bool_))
 
 
@@ -68,7 +68,7 @@ def read(source: Source) -> dict[str, QrelsColumns]:
     return judged
 
 
-def of_rows(rows: Iterable[tuple[str, str, object]], name: str) -> QrelsColumns:
+def from_rows(rows: Iterable[tuple[str, str, object]], name: str) -> QrelsColumns:
     """Qrels from rows in memory, with the messages of a file."""
     numbered = ((n, (topic, docno, str(grade))) for n, (topic, docno, grade) in enumerate(rows, 1))
     with refusing(name):

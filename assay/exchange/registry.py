@@ -114,7 +114,7 @@ class Form(NamedTuple):
                 for place, row in parquet.rows_of(source, [name], keys)
             )
             split = re.sub(r"-\d{5}-of-\d{5}$", "", name.rpartition("/")[2].removesuffix(".parquet"))
-            judged[split] = qrels.of_rows(rows, name)
+            judged[split] = qrels.from_rows(rows, name)
         return judged
 
     def write(self, collection: TestCollection, add: Add, progress: Progress = _same) -> dict[str, int]:

@@ -106,7 +106,7 @@ class Unreadable(BadFile):
         self.reason = reason
         self.accepted = accepted
 
-    def of(self, name: str) -> "Unreadable":
+    def named(self, name: str) -> "Unreadable":
         """The same problem, with the name of the file in the message."""
         return Unreadable(self.code, self.reason, self.accepted, name=name)
 
@@ -186,7 +186,7 @@ def unpack(source: BinaryIO, limits: Limits, *, name: str = "") -> Iterator[byte
         yield first
         yield from blocks
     except Unreadable as error:
-        raise error.of(name) from None
+        raise error.named(name) from None
 
 
 class UnpackedFile:

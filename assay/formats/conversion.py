@@ -117,7 +117,7 @@ def convert_index(
             raise InputError(f"{other.name} and {path.name} would have the same results; rename one of them.")
     counts, n_finished = Counts(), 0
 
-    def of(paths: Sequence[Path], n_finished: int) -> Callable[[int, int], object]:
+    def step_report(paths: Sequence[Path], n_finished: int) -> Callable[[int, int], object]:
         names = " to ".join(dict.fromkeys((paths[0].name, paths[-1].name)))
         return lambda done, total: progress(Step(names, n_finished, len(files), done, total))
 
@@ -131,10 +131,10 @@ def convert_index(
         if len(new) > 1:
             _check_converter(out, cache.converter.full_name)
             formulas = (row[-1] for path in new for row in _rows(path))
-            report = of(new, n_finished)
+            report = step_report(new, n_finished)
             fill(cache, formulas, processes=processes, convert=convert, progress=report)
         for path in group:
-            report = of([path], n_finished)
+            report = step_report([path], n_finished)
             counts += convert_file(
                 path, out, cache=cache, processes=processes, convert=convert, progress=report
             )

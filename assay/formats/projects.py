@@ -140,7 +140,7 @@ def unpacked(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
                     _check_size(name, left, len(members))
                     contents = [(member.filename, archive.read(member)) for member in members]
             except Unreadable as error:
-                raise InputError(str(error.of(name))) from None
+                raise InputError(str(error.named(name))) from None
             except BROKEN as error:
                 raise InputError(f"{name}: a damaged or encrypted zip file: {error}") from None
         else:
@@ -179,7 +179,7 @@ def _project(folder: str, files: Mapping[str, bytes], otherwise: str) -> Project
     for member, data in sorted(files.items()):
         path = _path(folder, member)
         text, suffix = _text(data, path), PurePosixPath(member).suffix.lower()
-        title, html = _of_client(text, path) if suffix in {".json", ".jsonl"} else ("", text)
+        title, html = _client_template(text, path) if suffix in {".json", ".jsonl"} else ("", text)
         if suffix in TEMPLATES or title or (suffix != ".csv" and text.lstrip().startswith("<")):
             if project.template_name:
                 problem = (
@@ -209,7 +209,7 @@ def _text(data: bytes, name: str) -> str:
     return text
 
 
-def _of_client(text: str, name: str) -> tuple[str, str]:
+def _client_template(text: str, name: str) -> tuple[str, str]:
     """Title and template of a project as Turkle's client prints it."""
     try:
         project = json.loads(text)

@@ -74,14 +74,14 @@ def read_rows(data: bytes, name: str, *, fields: Sequence[str]) -> list[TableRow
         lines = list(sheet.rows)
     if not sheet.header and not lines:
         raise BadRows(name, [(1, "no header; the first line names the columns")])
-    if complaints := list(_of_header(sheet.header, fields)):
+    if complaints := list(_header_complaints(sheet.header, fields)):
         raise BadRows(name, [(sheet.number, complaint) for complaint in complaints])
     if len(lines) > MAX_ROWS:
         raise BadRows(name, [(1, f"{len(lines):,} rows; a table has at most {MAX_ROWS:,}")])
     return _checked(name, sheet.header, lines)
 
 
-def _of_header(header: Sequence[str], fields: Iterable[str]) -> Iterator[str]:
+def _header_complaints(header: Sequence[str], fields: Iterable[str]) -> Iterator[str]:
     accepted = f"use {', '.join((*ROW_COLUMNS, *fields))}"
     for column in dict.fromkeys(header):
         if column and header.count(column) > 1:

@@ -64,7 +64,7 @@ def qrels_from(
         InputError: Columns are missing, or rows are wrong; the message has the first ones.
     """
     rows_of = _rows(values, "qrels", name)
-    read = _of_whole_numbers(rows_of, scale, grades)
+    read = _whole_number_qrels(rows_of, scale, grades)
     if read is not None:
         return read
     topics, docnos = (
@@ -75,7 +75,7 @@ def qrels_from(
     try:
         return qrels_of_rows(enumerate(rows, 1), scale=scale, grades=grades)
     except QrelsError as error:
-        raise InputError(f"{name}: {_of_rows(str(error))}") from None
+        raise InputError(f"{name}: {_worded_for_rows(str(error))}") from None
 
 
 def subtopics_from(values: object, *, name: str = "qrels") -> QrelsColumns:
@@ -93,9 +93,9 @@ def subtopics_from(values: object, *, name: str = "qrels") -> QrelsColumns:
     rows = zip(*ids, columns["grade"], strict=True)
     lines = "".join(f" {topic}\t{subtopic}\t{docno}\t{grade}\n" for topic, subtopic, docno, grade in rows)
     try:
-        return parse_qrels(lines.encode(), form=QrelsForm.of_kind("subtopics"))
+        return parse_qrels(lines.encode(), form=QrelsForm.for_kind("subtopics"))
     except QrelsError as error:
-        raise InputError(f"{name}: {_of_rows(str(error))}") from None
+        raise InputError(f"{name}: {_worded_for_rows(str(error))}") from None
 
 
 def run_from(values: object, protocol: Protocol, *, name: str) -> RunColumns:
@@ -125,10 +125,10 @@ def run_from(values: object, protocol: Protocol, *, name: str) -> RunColumns:
     check_rows(rows, expected_of(protocol), shape, tally)
     if tally.has_errors:
         error = tally.complaints("error", {})[0]
-        raise InputError(f"{name}: {_of_rows(str(error))}; accepted: {error.accepted}")
+        raise InputError(f"{name}: {_worded_for_rows(str(error))}; accepted: {error.accepted}")
     for warning in tally.complaints("warning", {}):
         if warning.code == TOPIC_DOCUMENT:  # ranks in memory are unused, and PyTerrier's begin at 0
-            warnings.warn(f"{name}: {_of_rows(str(warning))}", InputWarning, stacklevel=2)
+            warnings.warn(f"{name}: {_worded_for_rows(str(warning))}", InputWarning, stacklevel=2)
     kept = {field: getattr(rows, field) for field in ("topics", "topic_index", "docno", "rank", "score")}
     columns, _ = RunColumns.ordered(**kept, ties=form.ties)
     return columns
@@ -196,7 +196,7 @@ def _words(column: Column, field: str, name: str) -> NDArray[np.bytes_]:
     return byte_strings(list(map(str.encode, _ids(column, field, name))))
 
 
-def _of_whole_numbers(rows: _Rows, scale: int, grades: GradeScale | None) -> QrelsColumns | None:
+def _whole_number_qrels(rows: _Rows, scale: int, grades: GradeScale | None) -> QrelsColumns | None:
     """Qrels whose grades are whole numbers; None for others, and for those with an error."""
     if set(map(type, rows.numbers)) != {int}:
         return None
@@ -338,6 +338,6 @@ def _refuse(name: str, n: int, cell: str, accepted: str) -> NoReturn:
     raise InputError(f"{name}: row {n}: {cell} cannot be used; use {accepted}")
 
 
-def _of_rows(text: str) -> str:
+def _worded_for_rows(text: str) -> str:
     """A message about lines of a file, for rows in memory."""
     return text.replace("line ", "row ").replace("lines ", "rows ")

@@ -55,13 +55,13 @@ def form_parts(html: str, values: Mapping[str, str], marked: Collection[str] = (
     pieces = [(name, escape(values[name].translate(kept))) for name in names]
 
     # The page with headings from level 3 on, below that of its panel
-    def of(match: re.Match[str]) -> str:
+    def with_marks(match: re.Match[str]) -> str:
         if match[1] is None:
             return _TEXT.sub(lambda mark: pieces[int(mark[1])][1], match[0])
         name, text = pieces[int(match[1])]
         return f'<span class="field-text" data-at="0" data-field="{escape(name)}">{text}</span>'
 
-    html = _PARAGRAPH.sub(r"\1", _TAG_OR_TEXT.sub(of, clean))
+    html = _PARAGRAPH.sub(r"\1", _TAG_OR_TEXT.sub(with_marks, clean))
     levels = [int(level) for level in _HEADING.findall(html)]
     html = _HEADING_TAG.sub(lambda match: f"{match[1]}{int(match[2]) - min(levels) + 3}>", html)
     texts_and_numbers = _PLACE.split(html)  # text, number, text, ..., text

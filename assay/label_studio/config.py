@@ -224,11 +224,11 @@ class _Reader:
         """The question of a control; nothing if it has no counterpart."""
         name = element.get("name", "")
         kinds: dict[str, Callable[[etree._Element], Made | None]] = {
-            "Choices": _of_choices,
-            "Rating": _of_rating,
-            "Number": _of_number,
+            "Choices": _choice_question,
+            "Rating": _rating_question,
+            "Number": _number_question,
             "TextArea": lambda _: ({"kind": "text"}, {}),
-            "Labels": self._of_labels,
+            "Labels": self._span_question,
         }
         made = kinds[tag](element) if tag in kinds else None
         if made is None:
@@ -249,7 +249,7 @@ class _Reader:
             question["after"] = conditions
         return Control(tag, question, choices)
 
-    def _of_labels(self, element: etree._Element) -> "Made | None":
+    def _span_question(self, element: etree._Element) -> "Made | None":
         """A question about parts of a text: the variable of the object is the field."""
         field_of_object = self.texts.get(element.get("toName", ""))
         keys, labels, hints = _choices_in(element, "Label")
@@ -323,7 +323,7 @@ def _choices_in(element: etree._Element, tag: str) -> tuple[dict[str, str], dict
     return words, labels, hints
 
 
-def _of_choices(element: etree._Element) -> Made | None:
+def _choice_question(element: etree._Element) -> Made | None:
     words, labels, hints = _choices_in(element, "Choice")
     parents = [choice.getparent() for choice in element.iter("Choice")]
     is_nested = any(parent is not None and parent.tag == "Choice" for parent in parents)
@@ -344,7 +344,7 @@ def _choices(labels: dict[str, str], hints: Mapping[str, str], *, has_values: bo
     ]
 
 
-def _of_rating(element: etree._Element) -> Made | None:
+def _rating_question(element: etree._Element) -> Made | None:
     most = element.get("maxRating", "5")
     if not most.isdecimal() or not 2 <= int(most[:4]) <= MOST_STARS:
         return None
@@ -352,7 +352,7 @@ def _of_rating(element: etree._Element) -> Made | None:
     return {"kind": "one-of", "choice": choices_of(stars, has_values=True)}, stars
 
 
-def _of_number(element: etree._Element) -> Made:
+def _number_question(element: etree._Element) -> Made:
     limits = {key: element.get(key, "") for key in ("min", "max")}
     numbers = {
         key: float(text) if "." in text else int(text)

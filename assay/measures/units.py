@@ -102,7 +102,7 @@ def with_visual_ids(qrels: QrelsColumns, formulas: Formulas) -> QrelsColumns:
     return replace(qrels.kept(has_id), topics=qrels.topics[topics], topic_index=index.astype(np.int32))
 
 
-def of_distinct_formulas(qrels: QrelsColumns, formulas: Formulas) -> tuple[QrelsColumns, int]:
+def to_distinct_formulas(qrels: QrelsColumns, formulas: Formulas) -> tuple[QrelsColumns, int]:
     """Replace the instances of qrels by distinct formulas, each with the highest grade of its instances.
 
     Returns:

@@ -141,9 +141,9 @@ def read_nuggets(data: bytes, name: str) -> list[NuggetList]:
         metadata = content.get("metadata")
         topic = metadata.get("topic_id") if isinstance(metadata, dict) else None
         if "qid" in content and "nuggets" in content:
-            nuggets = _of_nuggetizer(record)
+            nuggets = _nuggetizer_list(record)
         elif "nugget_bank" in content and (topic is not None or "query_id" in content):
-            nuggets = _of_bank(record, content["query_id"] if topic is None else topic)
+            nuggets = _bank_list(record, content["query_id"] if topic is None else topic)
         else:
             raise record.wrong(
                 "object", "qid and nuggets, query_id and nugget_bank, or metadata.topic_id and nugget_bank"
@@ -154,7 +154,7 @@ def read_nuggets(data: bytes, name: str) -> list[NuggetList]:
     return list(lists.values())
 
 
-def _of_nuggetizer(record: Record) -> NuggetList:
+def _nuggetizer_list(record: Record) -> NuggetList:
     content = record.content
     nuggets = [
         Nugget(
@@ -173,10 +173,10 @@ def _of_nuggetizer(record: Record) -> NuggetList:
     return NuggetList(record.topic(content["qid"], "qid"), title, tuple(nuggets), version)
 
 
-def _of_bank(record: Record, topic: Any) -> NuggetList:
+def _bank_list(record: Record, topic: Any) -> NuggetList:
     content = record.content
     nuggets = [
-        _of_question(record, place, item, key)
+        _bank_nugget(record, place, item, key)
         for bank, key in (("nugget_bank", "question"), ("claim_bank", "claim"))
         for place, item in record.items(content.get(bank), bank)
     ]
@@ -184,7 +184,7 @@ def _of_bank(record: Record, topic: Any) -> NuggetList:
     return NuggetList(record.topic(topic, "topic"), title, tuple(nuggets))
 
 
-def _of_question(record: Record, place: str, item: Mapping[str, Any], key: str) -> Nugget:
+def _bank_nugget(record: Record, place: str, item: Mapping[str, Any], key: str) -> Nugget:
     answers = [
         GoldAnswer(
             record.text(answer.get("answer"), f"{of_answer}.answer"),

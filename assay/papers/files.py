@@ -40,9 +40,9 @@ from assay.measures.scores import RunScores, judged_documents, prepare, score_pr
 from assay.measures.units import (
     check_units,
     collapse_instances,
-    of_distinct_formulas,
     read_formulas,
     several_instances,
+    to_distinct_formulas,
     with_visual_ids,
 )
 from assay.papers.comparison import DISTINCT, EVERYBODY, INSTANCES
@@ -249,7 +249,7 @@ class ScoredRuns:
             return {"": own}
         formulas = self.formulas
         collapsed = [collapse_instances(row, formulas)[0] for row in self.rows]
-        of_groups = {name: of_distinct_formulas(qrels, formulas)[0] for name, qrels in groups.items()}
+        of_groups = {name: to_distinct_formulas(qrels, formulas)[0] for name, qrels in groups.items()}
         return {INSTANCES: own, DISTINCT: Form(distinct, of_groups, collapsed)}
 
     def _pool(self) -> PoolSummary:
@@ -412,7 +412,7 @@ def _qrels(files: TrackFiles, protocol: Protocol, formulas: Formulas | None) -> 
     given = units if not is_collapsed else instances if units is None else None
     if given is None or formulas is None:
         return TrackQrels(units, instances)
-    distinct, n_skipped = of_distinct_formulas(given, formulas)
+    distinct, n_skipped = to_distinct_formulas(given, formulas)
     if not len(distinct.grade):
         raise InputError(f"{files.instances or files.qrels}: no line has a formula with a visual id")
     warning = (

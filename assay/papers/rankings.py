@@ -59,13 +59,13 @@ def complexity_table(
         rows = [
             (
                 Value(" – ".join(pair)),
-                *(_of_names(table, statistic(table), pair, digits) for table in tables),
+                *(_cell_of_rankings(table, statistic(table), pair, digits) for table in tables),
             )
             for pair in pairs
         ]
         groups.append(Group(name, tuple(rows)))
     gaps = [
-        (Value(name), *(_of_names(table, table.gap, (name,), digits) for table in tables))
+        (Value(name), *(_cell_of_rankings(table, table.gap, (name,), digits) for table in tables))
         for name in (*classes, ALL)
     ]
     groups.append(Group("Mean gap between neighbors", tuple(gaps)))
@@ -82,7 +82,7 @@ def complexity_table(
     )
 
 
-def _of_names(
+def _cell_of_rankings(
     table: RankingComparison,
     values: NDArray[np.float64] | NDArray[np.int64],
     names: tuple[str, ...],

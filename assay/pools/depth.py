@@ -53,13 +53,13 @@ class PooledUnits:
         np.minimum.at(best, self.entry, self.rank)
         return np.where(best == np.iinfo(np.int32).max, 0, best)
 
-    def of_entries(self, kept: NDArray[np.bool_]) -> "PooledUnits":
+    def keep_entries(self, kept: NDArray[np.bool_]) -> "PooledUnits":
         """Some of the entries, with their contributions; `kept` (n,) marks them."""
-        part = self.of_contributions(kept[self.entry])
+        part = self.keep_contributions(kept[self.entry])
         entry = (np.cumsum(kept) - 1)[part.entry].astype(np.int32)
         return replace(part, topic_index=self.topic_index[kept], docno=self.docno[kept], entry=entry)
 
-    def of_contributions(self, kept: NDArray[np.bool_]) -> "PooledUnits":
+    def keep_contributions(self, kept: NDArray[np.bool_]) -> "PooledUnits":
         """All entries with some of the contributions; `kept` (c,) marks them."""
         return replace(self, entry=self.entry[kept], run=self.run[kept], rank=self.rank[kept])
 
@@ -88,7 +88,7 @@ class Members:
     def __len__(self) -> int:
         return len(self.entry)
 
-    def of_entries(self, kept: NDArray[np.bool_]) -> "Members":
+    def keep_entries(self, kept: NDArray[np.bool_]) -> "Members":
         """The members of some entries, with entries and members renumbered; `kept` (entries,) marks the entries."""
         is_kept = kept[self.entry]
         is_contribution_kept = is_kept[self.member]
@@ -209,10 +209,10 @@ def round_robin_reach(units: PooledUnits, target: int) -> NDArray[np.int64]:
 
 def within(units: PooledUnits, reach: NDArray[np.int64]) -> PooledUnits:
     """The contributions at ranks up to `reach` (t,) of their topic, and their entries."""
-    part = units.of_contributions(units.rank <= reach[units.topic_index[units.entry]])
+    part = units.keep_contributions(units.rank <= reach[units.topic_index[units.entry]])
     kept = np.zeros(len(units), dtype=np.bool_)
     kept[part.entry] = True
-    return part.of_entries(kept)
+    return part.keep_entries(kept)
 
 
 def pool_known_items(
@@ -243,4 +243,4 @@ def pool_known_items(
     rows = [(topic, docno, 0) for topic, code in enumerate(codes.tolist()) for docno in sorted(items[code])]
     units = union([*tops, Top.of(rows)], codes)
     # the last "run" is not one: it adds the items that no run has
-    return replace(units.of_contributions(units.run < len(runs)), n_runs=len(runs))
+    return replace(units.keep_contributions(units.run < len(runs)), n_runs=len(runs))

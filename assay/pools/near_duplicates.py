@@ -41,7 +41,7 @@ def join_duplicates(
     joined = replace(
         units, entry=leader[units.entry][best].astype(np.int32), run=units.run[best], rank=units.rank[best]
     )
-    return joined.of_entries(is_leader), _members(units, leader, is_leader)
+    return joined.keep_entries(is_leader), _members(units, leader, is_leader)
 
 
 def passages_of(units: PooledUnits, members: Members | None, runs: Sequence[RunColumns]) -> list[str]:

@@ -126,7 +126,7 @@ def preview_pool(
     if not any(shares):
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
     if nuggets is not None and protocol.is_of_answers:
-        return _of_answers(inputs, shares, protocol, already or {}, nuggets)
+        return _answers_preview(inputs, shares, protocol, already or {}, nuggets)
     last = deepest or min(max(DEFAULT_DEPTH, most), protocol.runs.max_ranks, MAX_DEPTH)
     runs = [run.columns for run in inputs]
     depths = [-(-last * share // most) for share in shares]
@@ -164,7 +164,7 @@ def n_pairs(n: NDArray[np.int64], rules: PairRules) -> NDArray[np.int64]:
     return np.where(n > figures["few"], -(-n * np.minimum(figures["partners"], n - 1) // 2), every)
 
 
-def _of_answers(
+def _answers_preview(
     inputs: Sequence[PoolInput],
     shares: Sequence[int],
     protocol: Protocol,
@@ -203,4 +203,4 @@ def _units_to_judge(
     if rules.near_duplicate_overlap is not None:
         units, _ = join_duplicates(units, runs, overlap=rules.near_duplicate_overlap, first=is_old)
         is_old = are_among(units, units.topic_index, units.docno, already)
-    return units.of_entries(~is_old)
+    return units.keep_entries(~is_old)

@@ -396,11 +396,11 @@ def _only_new(selected: BuiltPool, material: Material) -> tuple[BuiltPool, int]:
         return selected, 0
     kept = ~is_old
     if members is None:
-        return replace(selected, units=units.of_entries(kept)), int(is_old.sum())
+        return replace(selected, units=units.keep_entries(kept)), int(is_old.sum())
     if material.protocol.pool.near_duplicate_overlap is not None:
         topic_index = units.topic_index[members.entry]
         is_old_member = are_among(units, topic_index, members.docno, material.already)
         is_old_member |= are_among(units, topic_index, members.docno, material.tied)
         kept[members.entry[~is_old_member]] = True
-    only_new = replace(selected, units=units.of_entries(kept), members=members.of_entries(kept))
+    only_new = replace(selected, units=units.keep_entries(kept), members=members.keep_entries(kept))
     return only_new, int(is_old.sum())

@@ -32,15 +32,15 @@ def is_slug(key: str) -> bool:
     return SLUG.fullmatch(key) is not None and len(key) <= MAX_KIND
 
 
-def form_complaints(protocol: Protocol) -> Iterator[str]:
+def question_and_set_complaints(protocol: Protocol) -> Iterator[str]:
     """Yield each error of the questions and of the sets of qrels, with its key."""
     for n, question in enumerate(protocol.judging.questions):
-        yield from _of_question(question, protocol, n)
+        yield from _question_complaints(question, protocol, n)
     for n, of_set in enumerate(protocol.qrels.sets):
-        yield from _of_set(of_set, protocol, n)
+        yield from _set_complaints(of_set, protocol, n)
 
 
-def of_form(protocol: Protocol) -> Iterator[str]:
+def form_table_complaints(protocol: Protocol) -> Iterator[str]:
     """Yield each error of the form that shows rows: its fields, and its HTML with the line there."""
     form, key = protocol.judging.form, "judging.form"
     if (protocol.judging.layout == "form") != (form is not None):
@@ -59,10 +59,14 @@ def of_form(protocol: Protocol) -> Iterator[str]:
         if place.name not in (*form.fields, *ROW_COLUMNS):
             accepted = ", ".join((*form.fields, *ROW_COLUMNS))
             yield f"{key}.html: line {place.line} of the HTML: ${{{place.name}}} is not a field; use {accepted}"
-    yield from _of_frame(protocol.judging, template) if form.frame else _of_page(protocol.judging, template)
+    yield from (
+        _framed_page_complaints(protocol.judging, template)
+        if form.frame
+        else _page_complaints(protocol.judging, template)
+    )
 
 
-def _of_page(judging: JudgingRules, template: Template) -> Iterator[str]:
+def _page_complaints(judging: JudgingRules, template: Template) -> Iterator[str]:
     """Complaints about the HTML of a form whose controls Assay makes."""
     for name, line in template.raw:
         yield f"judging.form.html: line {line} of the HTML: ${{{name}|raw}} needs frame = true; use ${{{name}}}"
@@ -93,7 +97,7 @@ def frame_complaints(template: Template) -> Iterator[tuple[int, str]]:
         yield 1, "nothing to answer; add an input, select or textarea with a name"
 
 
-def _of_frame(judging: JudgingRules, template: Template) -> Iterator[str]:
+def _framed_page_complaints(judging: JudgingRules, template: Template) -> Iterator[str]:
     """Complaints about a form that is shown in a frame."""
     for line, problem in frame_complaints(template):
         yield f"judging.form.html: line {line} of the HTML: {problem}"
@@ -105,18 +109,20 @@ def _of_frame(judging: JudgingRules, template: Template) -> Iterator[str]:
             yield f"judging.question[{n}].after: has no effect in a frame, whose HTML decides what it asks"
 
 
-def _of_question(question: Question, protocol: Protocol, n: int) -> Iterator[str]:
+def _question_complaints(question: Question, protocol: Protocol, n: int) -> Iterator[str]:
     """Complaints about a question; `judging.question[2]` is the second one of the file."""
     place, others = f"judging.question[{n + 1}]", protocol.judging.questions[:n]
-    yield from _of_key_and_label(question, others, place, "questions", "the question", "is asked twice")
-    yield from _of_question_choices(question, protocol.judging, n)
-    yield from _of_kind(question, protocol.judging, place)
-    yield from _of_limits(question, place)
+    yield from _key_and_label_complaints(
+        question, others, place, "questions", "the question", "is asked twice"
+    )
+    yield from _choice_complaints(question, protocol.judging, n)
+    yield from _kind_complaints(question, protocol.judging, place)
+    yield from _limit_complaints(question, place)
     for key in ("after", "after_all"):
         conditions: tuple[str, ...] = getattr(question, key)
         yield from _repeated(f"{place}.{key}", conditions)
         for text in conditions:
-            if problem := _of_condition(Condition.parse(text), protocol, n):
+            if problem := _condition_problem(Condition.parse(text), protocol, n):
                 yield f"{place}.{key}: {problem}"
     wrong = [code for code in question.languages if not LANGUAGE.fullmatch(code)]
     yield from (
@@ -125,7 +131,7 @@ def _of_question(question: Question, protocol: Protocol, n: int) -> Iterator[str
     yield from _repeated(f"{place}.languages", question.languages)
 
 
-def _of_key_and_label(
+def _key_and_label_complaints(
     part: Question | schema.QuestionChoice,
     others: Sequence[Question | schema.QuestionChoice],
     place: str,
@@ -146,7 +152,7 @@ def _of_key_and_label(
         yield f"{place}.label: {shown(part.label)} {twice}"
 
 
-def _of_condition(condition: Condition, protocol: Protocol, n: int) -> str:
+def _condition_problem(condition: Condition, protocol: Protocol, n: int) -> str:
     """The problem with a condition of the question that `n` questions precede; nothing if it can be met."""
     judging, of, value = protocol.judging, condition.of, condition.value
     if label := condition.label:
@@ -172,7 +178,7 @@ def _of_condition(condition: Condition, protocol: Protocol, n: int) -> str:
     return "" if value in choices else f"{value!r} is not a choice of {of}; use {', '.join(choices)}"
 
 
-def _of_kind(question: Question, judging: JudgingRules, place: str) -> Iterator[str]:
+def _kind_complaints(question: Question, judging: JudgingRules, place: str) -> Iterator[str]:
     form = judging.form
     if question.field and (question.kind != "span" or form is None):
         yield f"{place}.field: has an effect on the kind span in the layout form only; leave it out"
@@ -187,7 +193,7 @@ def _of_kind(question: Question, judging: JudgingRules, place: str) -> Iterator[
         yield f"{place}.field: judging.form.html does not show ${{{question.field}}}, so nothing could be marked"
 
 
-def _of_limits(question: Question, place: str) -> Iterator[str]:
+def _limit_complaints(question: Question, place: str) -> Iterator[str]:
     """Complaints about keys that the kind of a question does not have, or that cannot be met."""
     for key, accepted in LIMITS.items():
         if getattr(question, key) not in (None, "") and question.kind not in accepted:
@@ -214,7 +220,7 @@ def _repeated(key: str, values: Sequence[str]) -> Iterator[str]:
     return (f"{key}: {value!r} is listed twice" for n, value in enumerate(values) if value in values[:n])
 
 
-def _of_question_choices(question: Question, judging: JudgingRules, n: int) -> Iterator[str]:
+def _choice_complaints(question: Question, judging: JudgingRules, n: int) -> Iterator[str]:
     place, choices = f"judging.question[{n + 1}].choice", question.given_choices
     if question.choices_from:
         if question.kind != "any-of":
@@ -235,15 +241,17 @@ def _of_question_choices(question: Question, judging: JudgingRules, n: int) -> I
     for m, choice in enumerate(choices, 1):
         taken = [choice.shortcut for choice in (*judging.choices, *earlier, *choices[: m - 1])]
         words = ("choices", "the text of the button", "is the label of two choices")
-        yield from _of_key_and_label(choice, choices[: m - 1], f"{place}[{m}]", *words, is_value=is_value)
-        yield from _of_value(choice, question, f"{place}[{m}].value")
+        yield from _key_and_label_complaints(
+            choice, choices[: m - 1], f"{place}[{m}]", *words, is_value=is_value
+        )
+        yield from _value_complaints(choice, question, f"{place}[{m}].value")
         if len(choice.shortcut) > 1:
             yield f"{place}[{m}].shortcut: {choice.shortcut!r} is not one key, such as 1 or x"
         if choice.shortcut and choice.shortcut in taken:
             yield f"{place}[{m}].shortcut: {choice.shortcut!r} is used by two choices of the page"
 
 
-def _of_value(choice: schema.QuestionChoice, question: Question, place: str) -> Iterator[str]:
+def _value_complaints(choice: schema.QuestionChoice, question: Question, place: str) -> Iterator[str]:
     values = [choice.value for choice in question.given_choices]
     if choice.value is None:
         if any(value is not None for value in values):
@@ -257,7 +265,7 @@ def _of_value(choice: schema.QuestionChoice, question: Question, place: str) -> 
         yield f"{place}: {choice.value} is not between 0 and {HIGHEST_GRADE}"
 
 
-def _of_set(rules: schema.QrelsSet, protocol: Protocol, n: int) -> Iterator[str]:
+def _set_complaints(rules: schema.QrelsSet, protocol: Protocol, n: int) -> Iterator[str]:
     """Complaints about a set of qrels; `qrels.set[2]` is the second one of the file."""
     place, judging = f"qrels.set[{n + 1}]", protocol.judging
     if rules.key in [other.key for other in protocol.qrels.sets[:n]]:
@@ -292,10 +300,10 @@ def _of_set(rules: schema.QrelsSet, protocol: Protocol, n: int) -> Iterator[str]
         has_values = question is None or any(choice.value is not None for choice in question.choices)
         if choices and not (rules.grades or rules.rules or has_values):
             yield f"{place}.grades: missing; give each of {', '.join(choices)} its grade, or its choice a value"
-    yield from _of_set_grades(rules, protocol, place)
+    yield from _set_grade_complaints(rules, protocol, place)
 
 
-def _of_set_grades(rules: schema.QrelsSet, protocol: Protocol, place: str) -> Iterator[str]:
+def _set_grade_complaints(rules: schema.QrelsSet, protocol: Protocol, place: str) -> Iterator[str]:
     """Complaints about conditions and grades of a set of qrels."""
     conditions = [
         ("only", rules.only),
@@ -303,7 +311,9 @@ def _of_set_grades(rules: schema.QrelsSet, protocol: Protocol, place: str) -> It
     ]
     for key, texts in conditions:
         for text in texts:
-            if problem := _of_condition(Condition.parse(text), protocol, len(protocol.judging.questions)):
+            if problem := _condition_problem(
+                Condition.parse(text), protocol, len(protocol.judging.questions)
+            ):
                 yield f"{place}.{key}: {problem}"
     named = {f"grades.{key}": grade for key, grade in rules.grades.items()}
     named |= {f"rule[{m}].grade": rule.grade for m, rule in enumerate(rules.rules, 1)}

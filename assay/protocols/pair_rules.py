@@ -54,7 +54,7 @@ def pair_complaints(protocol: Protocol) -> Iterator[str]:
     elif protocol.pool.strategy == "known-item" or protocol.pool.near_duplicate_overlap is not None:
         yield "pool.pairs: a pool of known items or of near-duplicates has no pairs; use the strategy top-k"
     else:
-        yield from _of_pairs(pairs)
+        yield from _selection_complaints(pairs)
     if protocol.pool.order == "move-to-front":
         yield "pool.order: move-to-front follows relevant units; a pair has no relevance; use random"
     rules = judging.preference or PreferenceRules()
@@ -65,12 +65,12 @@ def pair_complaints(protocol: Protocol) -> Iterator[str]:
     if not rules.question.strip():
         yield "judging.preference.question: empty; write the question about the two documents"
     selection = None if pairs is None else pairs.selection
-    yield from _of_qrels("qrels", protocol.qrels, selection)
+    yield from _qrels_complaints("qrels", protocol.qrels, selection)
     for n, of_set in enumerate(protocol.qrels.sets, 1):
-        yield from _of_qrels(f"qrels.set[{n}]", of_set, selection)
+        yield from _qrels_complaints(f"qrels.set[{n}]", of_set, selection)
 
 
-def _of_pairs(pairs: PairRules) -> Iterator[str]:
+def _selection_complaints(pairs: PairRules) -> Iterator[str]:
     given = [name for name in TOURNAMENT if getattr(pairs, name) is not None]
     if pairs.selection != "tournament":
         for name in given:
@@ -84,7 +84,7 @@ def _of_pairs(pairs: PairRules) -> Iterator[str]:
         )
 
 
-def _of_qrels(place: str, rules: QrelsRules | QrelsSet, selection: str | None) -> Iterator[str]:
+def _qrels_complaints(place: str, rules: QrelsRules | QrelsSet, selection: str | None) -> Iterator[str]:
     """Complaints about the way from preferences to qrels, of the protocol or of a set."""
     if rules.preferences is None:
         yield f"{place}.preferences: missing; say how preferences become grades, such as 'copeland'"

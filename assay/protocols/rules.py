@@ -15,9 +15,9 @@ from assay.protocols.form_rules import (
     NOT_A_KEY,
     NOT_A_SLUG,
     SLUG,
-    form_complaints,
+    form_table_complaints,
     is_slug,
-    of_form,
+    question_and_set_complaints,
 )
 from assay.protocols.measures import FAMILIES, Measure, MeasureError, parse_measure, qrels_of
 from assay.protocols.pair_rules import pair_complaints
@@ -53,31 +53,31 @@ def complaints(protocol: Protocol) -> Iterator[str]:
         if protocol.interaction is not None:
             yield "interaction: has no effect without [runs]; leave it out"
     else:
-        yield from _of_runs(protocol.runs)
-    yield from _of_uses(protocol.runs)
+        yield from _run_complaints(protocol.runs)
+    yield from _use_complaints(protocol.runs)
     interaction, runs, names = protocol.interaction, protocol.runs, ("", *protocol.scoring.measures)
     if interaction is not None:
         if interaction.run_kind not in runs.keys:
             yield f"interaction.run_kind: {interaction.run_kind!r} is not a kind of run; use {', '.join(runs.keys)}"
         if interaction.measure not in names:
             yield f"interaction.measure: {interaction.measure} is not one of scoring.measures: {', '.join(names[1:])}"
-    yield from _of_lines(protocol.runs)
+    yield from _column_complaints(protocol.runs)
     for n, kind in enumerate(protocol.runs.kinds):
-        yield from _of_kind(kind, protocol.runs, n)
-    yield from _of_phases_and_questions(protocol.runs)
-    yield from _of_answers(protocol)
-    yield from _of_qrels_lines(protocol)
-    yield from _of_pool_and_layout(protocol)
-    yield from of_form(protocol)
+        yield from _kind_complaints(kind, protocol.runs, n)
+    yield from _phase_and_question_complaints(protocol.runs)
+    yield from _answer_complaints(protocol)
+    yield from _qrels_column_complaints(protocol)
+    yield from _pool_and_layout_complaints(protocol)
+    yield from form_table_complaints(protocol)
     yield from pair_complaints(protocol)
-    yield from _of_choices(protocol.judging)
-    yield from _of_grades(protocol.judging)
-    yield from _of_codes(protocol)
-    yield from form_complaints(protocol)
-    yield from _of_scoring(protocol)
+    yield from _choice_complaints(protocol.judging)
+    yield from _grade_complaints(protocol.judging)
+    yield from _code_complaints(protocol)
+    yield from question_and_set_complaints(protocol)
+    yield from _scoring_complaints(protocol)
 
 
-def _of_runs(runs: schema.RunRules) -> Iterator[str]:
+def _run_complaints(runs: schema.RunRules) -> Iterator[str]:
     if runs == schema.NO_RUNS:
         yield 'runs: missing; this key is required, except with pool.strategy = "rows"'
         return
@@ -96,7 +96,7 @@ def _of_runs(runs: schema.RunRules) -> Iterator[str]:
         yield "runs.kind: no kind is scored; leave out `scored = false` in at least one"
 
 
-def _of_uses(runs: schema.RunRules) -> Iterator[str]:
+def _use_complaints(runs: schema.RunRules) -> Iterator[str]:
     for name, values in runs.attributes.items():
         if name not in FREE_ATTRIBUTES or not values:
             yield f"runs.attributes: {shown(name)} is not accepted; list values of {' or '.join(FREE_ATTRIBUTES)}"
@@ -108,7 +108,7 @@ def _of_uses(runs: schema.RunRules) -> Iterator[str]:
                 yield f"runs.{key}.{word}: {shown(title)} is not one line of text"
 
 
-def _of_lines(runs: schema.RunRules) -> Iterator[str]:
+def _column_complaints(runs: schema.RunRules) -> Iterator[str]:
     """Complaints about the columns of runs, and about the order of ties."""
     lines, needs_rank = runs.columns, runs.ties == "rank"
     if (lines is not None) != ("columns" in runs.formats):
@@ -121,7 +121,7 @@ def _of_lines(runs: schema.RunRules) -> Iterator[str]:
         yield "runs.out_of_range_ranks: no format of runs.formats has ranks; leave the key out"
     if needs_rank and "bolt-xml" in runs.formats:
         yield "runs.ties: bolt-xml has no ranks; use docno or file"
-    yield from _of_tags(runs)
+    yield from _tag_complaints(runs)
     if lines is None:
         return
     order = lines.order
@@ -129,7 +129,7 @@ def _of_lines(runs: schema.RunRules) -> Iterator[str]:
         yield f"runs.columns.topic: {shown(lines.topic)} is not one word of at most {MAX_TAG} bytes"
     if lines.topic and "topic" in order:
         yield "runs.columns.topic: runs.columns.order has a column with the topic; use one of them"
-    yield from _of_order("runs.columns.order", ("topic", *order) if lines.topic else order)
+    yield from _order_complaints("runs.columns.order", ("topic", *order) if lines.topic else order)
     if not {"score", "rank"} & set(order) and runs.max_ranks != 1:
         yield (
             "runs.columns.order: names neither score nor rank, which order the documents; add one of them, or set "
@@ -139,11 +139,11 @@ def _of_lines(runs: schema.RunRules) -> Iterator[str]:
         yield "runs.ties: runs.columns.order has no rank; use docno or file"
     if ("label" in order) != bool(lines.labels):
         yield "runs.columns.labels: name the words of the column label, or use neither"
-    yield from _of_words("runs.columns.labels", lines.labels)
-    yield from _of_header("runs.columns", lines)
+    yield from _word_complaints("runs.columns.labels", lines.labels)
+    yield from _header_complaints("runs.columns", lines)
 
 
-def _of_tags(runs: schema.RunRules) -> Iterator[str]:
+def _tag_complaints(runs: schema.RunRules) -> Iterator[str]:
     """Complaints about the rules for tags and for the second column."""
     if runs.second_column and "trec-6" not in runs.formats:
         yield "runs.second_column: runs.formats has no trec-6; leave the key out"
@@ -155,7 +155,7 @@ def _of_tags(runs: schema.RunRules) -> Iterator[str]:
         yield "runs.tag_characters: white space cannot be in a tag; leave it out"
 
 
-def _of_order(key: str, order: tuple[str, ...]) -> Iterator[str]:
+def _order_complaints(key: str, order: tuple[str, ...]) -> Iterator[str]:
     for column in dict.fromkeys(order):
         if column != "skip" and order.count(column) > 1:
             yield f"{key}: {column} is listed twice"
@@ -164,7 +164,7 @@ def _of_order(key: str, order: tuple[str, ...]) -> Iterator[str]:
             yield f"{key}: {column} is missing, the {meaning}"
 
 
-def _of_header(table: str, lines: schema.RunLines | schema.QrelsLines) -> Iterator[str]:
+def _header_complaints(table: str, lines: schema.RunLines | schema.QrelsLines) -> Iterator[str]:
     key, names = f"{table}.header", lines.header
     if names and len(names) != len(lines.order):
         n = len(lines.order)
@@ -179,13 +179,13 @@ def _of_header(table: str, lines: schema.RunLines | schema.QrelsLines) -> Iterat
         yield f"{key}: {shown(name)} is listed twice"
 
 
-def _of_words(key: str, words: Iterable[str]) -> Iterator[str]:
+def _word_complaints(key: str, words: Iterable[str]) -> Iterator[str]:
     for word in words:
         if not WORD.fullmatch(word):
             yield f"{key}: {shown(word)} is not one word of at most 50 characters without separators"
 
 
-def _of_key_and_title(
+def _key_and_title_complaints(
     part: schema.RunKind | schema.Phase,
     earlier: Iterable[schema.RunKind | schema.Phase],
     place: str,
@@ -199,9 +199,9 @@ def _of_key_and_title(
         yield f"{place}.title: {shown(part.title)} is not one line of text"
 
 
-def _of_kind(kind: schema.RunKind, runs: schema.RunRules, n: int) -> Iterator[str]:
+def _kind_complaints(kind: schema.RunKind, runs: schema.RunRules, n: int) -> Iterator[str]:
     place, depth = f"runs.kind[{n + 1}]", kind.depth
-    yield from _of_key_and_title(kind, runs.kinds[:n], place, "kinds")
+    yield from _key_and_title_complaints(kind, runs.kinds[:n], place, "kinds")
     if depth is not None and not 1 <= depth <= runs.max_ranks:
         not_pooled = "; leave the key out if runs of the kind are not pooled" if depth < 1 else ""
         yield f"{place}.depth: {depth} is below 1 or above runs.max_ranks, {runs.max_ranks}{not_pooled}"
@@ -228,7 +228,7 @@ def _of_kind(kind: schema.RunKind, runs: schema.RunRules, n: int) -> Iterator[st
     )
 
 
-def _of_phases_and_questions(runs: schema.RunRules) -> Iterator[str]:
+def _phase_and_question_complaints(runs: schema.RunRules) -> Iterator[str]:
     """Complaints about phases, and about questions of runs."""
     yield from run_question_complaints(runs)
     keys = [phase.key for phase in runs.phases]
@@ -238,15 +238,15 @@ def _of_phases_and_questions(runs: schema.RunRules) -> Iterator[str]:
             yield f"runs.kind[{n}].phase: {shown(kind.phase)} is not a phase of the protocol; use {phases}"
     for n, phase in enumerate(runs.phases):
         place, kinds = f"runs.phase[{n + 1}]", runs.kinds_of(phase)
-        yield from _of_key_and_title(phase, runs.phases[:n], place, "phases")
+        yield from _key_and_title_complaints(phase, runs.phases[:n], place, "phases")
         if not kinds:
             yield f"{place}: no kind of run belongs to it; write `phase = {phase.key!r}` in a kind"
         if phase.max_per_day is not None and phase.max_per_day < 1:
             yield f"{place}.max_per_day: {phase.max_per_day} is below 1"
-        yield from _of_board(phase, runs, place)
+        yield from _board_complaints(phase, runs, place)
 
 
-def _of_board(phase: schema.Phase, runs: schema.RunRules, place: str) -> Iterator[str]:
+def _board_complaints(phase: schema.Phase, runs: schema.RunRules, place: str) -> Iterator[str]:
     """Complaints about a board of a phase, which must reveal nothing about topics that are still blind."""
     if phase.after_closing and not phase.has_board:
         yield f'{place}.scores: runs after closing are on a board of their own; use "team", "teams" or "everybody"'
@@ -267,7 +267,7 @@ def _of_board(phase: schema.Phase, runs: schema.RunRules, place: str) -> Iterato
         )
 
 
-def _of_answers(protocol: Protocol) -> Iterator[str]:
+def _answer_complaints(protocol: Protocol) -> Iterator[str]:
     """Complaints about generated answers, whose keys belong together."""
     own, is_own = "'generated-answer'", protocol.is_of_answers
     for key, value, fits in (
@@ -302,15 +302,15 @@ def _of_answers(protocol: Protocol) -> Iterator[str]:
         yield f"runs.answers.characters_label: {rules.characters_label!r} is not a label of topics; use {accepted}"
 
 
-def _of_qrels_lines(protocol: Protocol) -> Iterator[str]:
+def _qrels_column_complaints(protocol: Protocol) -> Iterator[str]:
     lines = protocol.qrels.columns
     if lines is None:
         return
-    yield from _of_order("qrels.columns.order", lines.order)
+    yield from _order_complaints("qrels.columns.order", lines.order)
     if "grade" not in lines.order:
         yield "qrels.columns.order: grade is missing, the number or word of the grade"
-    yield from _of_words("qrels.columns.words", lines.words)
-    yield from _of_header("qrels.columns", lines)
+    yield from _word_complaints("qrels.columns.words", lines.words)
+    yield from _header_complaints("qrels.columns", lines)
     values = {grade.value for grade in protocol.judging.grades}
     for word, value in lines.words.items():
         if value not in values:
@@ -318,7 +318,7 @@ def _of_qrels_lines(protocol: Protocol) -> Iterator[str]:
             yield f"qrels.columns.words.{word}: {value} is not the value of a grade; use {accepted}"
 
 
-def _of_pool_and_layout(protocol: Protocol) -> Iterator[str]:
+def _pool_and_layout_complaints(protocol: Protocol) -> Iterator[str]:
     """Complaints about the pool, and about the page that shows its units."""
     pool, instances, layout, unit = protocol.pool, protocol.instances, protocol.judging.layout, protocol.unit
     strategy, overlap = pool.strategy, pool.near_duplicate_overlap
@@ -342,7 +342,7 @@ def _of_pool_and_layout(protocol: Protocol) -> Iterator[str]:
         yield f"judging.judges: {protocol.judging.judges} is below 1"
 
 
-def _of_choices(judging: JudgingRules) -> Iterator[str]:
+def _choice_complaints(judging: JudgingRules) -> Iterator[str]:
     """Complaints about grades and non-answers; `judging.grade[2]` is the second grade of the file."""
     if not (judging.given_grades or judging.judges_pairs) and not (
         judging.form and (judging.questions or judging.form.frame)
@@ -365,7 +365,7 @@ def _of_choices(judging: JudgingRules) -> Iterator[str]:
             yield f"{place}.shortcut: {choice.shortcut!r} is not one key, such as 1 or x"
 
 
-def _of_grades(judging: JudgingRules) -> Iterator[str]:
+def _grade_complaints(judging: JudgingRules) -> Iterator[str]:
     values = [grade.value for grade in judging.grades]
     for n, value in enumerate(values):
         place = f"judging.grade[{n + 1}].value"
@@ -380,7 +380,7 @@ def _of_grades(judging: JudgingRules) -> Iterator[str]:
             yield f"{place}: {value} is above {HIGHEST_GRADE}"
 
 
-def _of_codes(protocol: Protocol) -> Iterator[str]:
+def _code_complaints(protocol: Protocol) -> Iterator[str]:
     """Complaints about codes of non-answers, which must differ from each other and from all grades."""
     grades = {grade.value for grade in protocol.judging.grades}
     if protocol.qrels.aggregate == "sum" and grades:
@@ -399,7 +399,7 @@ def _of_codes(protocol: Protocol) -> Iterator[str]:
                 yield f"{place}: {code} is a grade of the qrels"
 
 
-def _of_scoring(protocol: Protocol) -> Iterator[str]:
+def _scoring_complaints(protocol: Protocol) -> Iterator[str]:
     """Complaints about the measures, and about the grades from which a unit is relevant."""
     names, keys = protocol.scoring.all_measures, ["", *(qrels_set.key for qrels_set in protocol.qrels.sets)]
     judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
@@ -426,9 +426,9 @@ def _of_scoring(protocol: Protocol) -> Iterator[str]:
             measures[key].append(measure)
             yield from (
                 f"scoring.measures[{n}]: {problem}"
-                for problem in _of_measure(protocol, measure, name, *limits)
+                for problem in _measure_complaints(protocol, measure, name, *limits)
             )
-            yield from _of_kind_of_qrels(protocol, measure, of_set, f"scoring.measures[{n}]")
+            yield from _qrels_kind_complaints(protocol, measure, of_set, f"scoring.measures[{n}]")
     for key, of_qrels in measures.items():
         try:
             qrels_of(of_qrels)
@@ -445,7 +445,7 @@ def _of_scoring(protocol: Protocol) -> Iterator[str]:
             yield f"{key}: {level} is above the highest grade of the qrels, {highest}"
 
 
-def _of_kind_of_qrels(
+def _qrels_kind_complaints(
     protocol: Protocol, measure: Measure, of_set: QrelsSet | None, place: str
 ) -> Iterator[str]:
     """A complaint about a measure of a set of qrels that needs more than the set has."""
@@ -458,7 +458,7 @@ def _of_kind_of_qrels(
         yield f"{place}: {measure} needs qrels with {needed}, and {of_set.key} has {kind} only{why}"
 
 
-def _of_measure(
+def _measure_complaints(
     protocol: Protocol, measure: Measure, name: str, relevant_from: int, highest: int
 ) -> Iterator[str]:
     """Complaints about a measure that the protocol cannot compute, or that cannot be meant."""
@@ -466,7 +466,7 @@ def _of_measure(
     has_level = "rel=" in name.replace(" ", "")
 
     if measure.in_characters:
-        yield from _of_characters(protocol, measure, name)
+        yield from _character_complaints(protocol, measure, name)
     if family.of_answers:
         if not protocol.is_of_answers:
             yield f"{measure} is about generated answers; it needs unit = 'generated-answer'"
@@ -493,7 +493,7 @@ def _of_measure(
         yield f"{name!r} compares the labels of runs; it needs the column label in runs.columns.order"
 
 
-def _of_characters(protocol: Protocol, measure: Measure, name: str) -> Iterator[str]:
+def _character_complaints(protocol: Protocol, measure: Measure, name: str) -> Iterator[str]:
     """Complaints about a measure in characters."""
     if protocol.unit != "passage":
         yield f"{measure} counts characters of citations; it needs unit = 'passage'"

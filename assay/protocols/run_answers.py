@@ -69,7 +69,7 @@ def _answer(asked: schema.RunQuestion, given: Any, header: Mapping[str, Stated] 
         raise WrongAnswer(asked.key, problem, code="unknown-answer")
     stated = (header or {}).get(asked.path)
     if stated is not None:
-        in_file = _of_header(asked, stated.value)
+        in_file = _answer_from_field(asked, stated.value)
         place = f"{f'line {stated.line}: ' if stated.line else ''}{asked.path} of the header"
         if problem := problem_with(question, in_file):
             raise WrongAnswer(asked.key, f"{place}: {problem}", code="unknown-answer")
@@ -83,7 +83,7 @@ def _answer(asked: schema.RunQuestion, given: Any, header: Mapping[str, Stated] 
     return answer
 
 
-def _of_header(asked: schema.RunQuestion, value: str) -> Any:
+def _answer_from_field(asked: schema.RunQuestion, value: str) -> Any:
     """The answer that the value of a field is: a choice is named by its key or label, yes and no also as in YAML."""
     if not asked.choices:
         return value.strip()

@@ -139,7 +139,7 @@ class Agreement(Result):
                 "topics",
                 f"{ALPHA}; two-way from grade {level}",
                 ("topic", *COLUMNS),
-                [(code, *_alphas(graded.of_topic(n), level)) for n, code in enumerate(graded.topics)],
+                [(code, *_alphas(graded.for_topic(n), level)) for n, code in enumerate(graded.topics)],
             ),
         ]
         overall, topics = map(report.without_order, own) if scale.is_nominal else own

@@ -106,7 +106,7 @@ def qrels_from_any(
     if kind == "subtopics":
         return subtopics_from(qrels)
     if kind != "grades":
-        columns = QrelsForm.of_kind(kind).title
+        columns = QrelsForm.for_kind(kind).title
         raise InputError(
             f"these measures need qrels with {kind}, which only files have; give a file of {columns}"
         )

@@ -74,7 +74,7 @@ class Graded:
         scale = scale or tuple(np.unique(grade).tolist())
         return cls(list(assessors), list(topics), unit, topic, assessor, grade, scale)
 
-    def of_topic(self, number: int) -> Self:
+    def for_topic(self, number: int) -> Self:
         """The judgments of one topic."""
         keep = self.topic == number
         columns = (self.unit[keep], self.topic[keep], self.assessor[keep], self.grade[keep])
@@ -251,7 +251,7 @@ def by_topic(graded: Graded, level: int) -> list[TopicAgreement]:
     """The agreement on each topic with a unit that several assessors judged."""
     rows = []
     for number, code in enumerate(graded.topics):
-        part = graded.of_topic(number)
+        part = graded.for_topic(number)
         if part.n_shared_units:
             of_grades = part.patterns()
             nominal, ordinal = (of_grades.alpha(metric) for metric in METRICS[:2])

@@ -47,7 +47,7 @@ def _geometric(family: str, about: str) -> TrecMeasure:
 
 
 def _gain(compute: Callable[..., float], about: str) -> TrecMeasure:
-    return TrecMeasure(gains.of_each_topic(compute), about, "pairs")
+    return TrecMeasure(gains.measure_per_topic(compute), about, "pairs")
 
 
 def _preferred(about: str) -> TrecMeasure:

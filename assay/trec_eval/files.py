@@ -205,7 +205,7 @@ def read_run(path: str, judged_topics: Collection[str]) -> TrecRun:
     for lines in Lines.read(path, 6, "topic, Q0, docno, rank, score, tag", allows_more=True):
         table = lines.table
         score = lines.numbers(4, "score")
-        parts.add(topic=topics.of(table, 0), docno=table.words(2), score=score, number=lines.number)
+        parts.add(topic=topics.numbers(table, 0), docno=table.words(2), score=score, number=lines.number)
     tag = bytes(table.words(5)[-1])
     topic, docno, score, number = parts.joined().values()
     repeated = repeated_rows(topic, docno)  # topics are still in the order of the file, which makes it faster
@@ -228,7 +228,7 @@ class Numbered:
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
 
-    def of(self, table: Table, column: int) -> NDArray[np.int32]:
+    def numbers(self, table: Table, column: int) -> NDArray[np.int32]:
         """(lines,) the number of each word of a column."""
         words, index = table.codes(column)
         numbers = [self._numbers.setdefault(word, len(self._numbers)) for word in words]
@@ -244,7 +244,9 @@ def read_qrels(path: str) -> QrelsColumns:
     topics, parts = Numbered(), Parts()
     for lines in Lines.read(path, 4, "topic, 0, docno, grade"):
         table = lines.table
-        parts.add(topic=topics.of(table, 0), docno=table.words(2), grade=lines.grades(), number=lines.number)
+        parts.add(
+            topic=topics.numbers(table, 0), docno=table.words(2), grade=lines.grades(), number=lines.number
+        )
     topic, *columns = parts.joined().values()
     return _qrels(path, *topics.ordered(topic), *columns)
 
@@ -254,7 +256,9 @@ def read_grouped_qrels(path: str) -> dict[bytes, QrelsColumns]:
     topics, groups, parts = Numbered(), Numbered(), Parts()
     for lines in Lines.read(path, 4, "topic, group, docno, grade"):
         table, columns = lines.table, {"grade": lines.grades(), "number": lines.number}
-        parts.add(topic=topics.of(table, 0), group=groups.of(table, 1), docno=table.words(2), **columns)
+        parts.add(
+            topic=topics.numbers(table, 0), group=groups.numbers(table, 1), docno=table.words(2), **columns
+        )
     topic, group, *own = parts.joined().values()
     codes, topic = topics.ordered(topic)
     names, group = groups.ordered(group)

@@ -54,7 +54,7 @@ def _gained(view: View, gains: tuple[tuple[int, float], ...]) -> list[Gained]:
     return topics
 
 
-def of_each_topic(compute: Callable[[Gained], float]) -> Callable[[View, Parameters], list[Values]]:
+def measure_per_topic(compute: Callable[[Gained], float]) -> Callable[[View, Parameters], list[Values]]:
     """A measure, from the function that computes it for one topic."""
     return lambda view, parameters: [np.array([compute(topic) for topic in _by_topic(view, parameters)])]
 

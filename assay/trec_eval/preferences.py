@@ -75,7 +75,7 @@ class Preferences:
     def counts(self) -> list[Counts]:
         return [group.counts(self.n_returned) for group in self.groups]
 
-    def of_pairs(self) -> NDArray[np.int64]:
+    def pair_counts(self) -> NDArray[np.int64]:
         """(n, n) number of groups that prefer the document of the row to that of the column."""
         counts = np.zeros(self.groups[0].prefers.shape, dtype=np.int64)
         for group in self.groups:
@@ -160,7 +160,7 @@ def mean_over_groups(topic: Preferences, suffix: str) -> float:
 
 def mean_over_pairs(topic: Preferences, suffix: str) -> float:
     """Mean over pairs of documents of the share of groups whose preference is fulfilled."""
-    counts, n = topic.of_pairs(), topic.n_returned
+    counts, n = topic.pair_counts(), topic.n_returned
     either = np.triu(counts + counts.T, 1)
     last = n if suffix == "_ret" else len(counts)
     expressed = either[:n, :last]

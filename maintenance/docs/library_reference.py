@@ -57,7 +57,7 @@ def _navigate_titles(app: Sphinx, page: str, template: str, context: dict[str, A
     """Give the theme titles of pages only: to copy all headings for each page took a third of the build."""
     toctree = context["toctree"]
 
-    def of_titles(**options: Any) -> str:
+    def toctree_of_titles(**options: Any) -> str:
         complete = app.env.tocs
         app.env.tocs = _titles(app.env)
         try:
@@ -65,7 +65,7 @@ def _navigate_titles(app: Sphinx, page: str, template: str, context: dict[str, A
         finally:
             app.env.tocs = complete
 
-    context["toctree"] = of_titles
+    context["toctree"] = toctree_of_titles
 
 
 @cache

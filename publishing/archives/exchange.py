@@ -87,7 +87,7 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> dict[str, int]:
         track.slug,
         [topic_of(topic) for topic in topics],
         {
-            name: columns.of_topics([code for code in codes if splits.get(code, SPLIT) == name])
+            name: columns.keep_topics([code for code in codes if splits.get(code, SPLIT) == name])
             for name in sorted({splits.get(code, SPLIT) for code in codes})
         },
         lambda: _documents(track),

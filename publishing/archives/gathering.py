@@ -300,7 +300,7 @@ def _qrels(qrels: Qrels, numbers: _Numbers, names: Mapping[int, str]) -> QrelsRe
         report=report,
         pool=None if qrels.pool_id is None else numbers.pools[qrels.pool_id],
         protocol=qrels.protocol.slug,
-        columns=QrelsForm.of_version(
+        columns=QrelsForm.for_version(
             qrels.protocol.parsed, qrels.report, is_frozen=qrels.source == Qrels.Source.FROZEN
         ).title,
         machine=names[qrels.machine.assessor.user_id] if qrels.machine else "",

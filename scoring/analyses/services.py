@@ -15,7 +15,7 @@ from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
-from assay.measures.units import collapse_instances, of_distinct_formulas, several_instances
+from assay.measures.units import collapse_instances, several_instances, to_distinct_formulas
 from assay.papers.comparison import DISTINCT, EVERYBODY, INSTANCES
 from assay.pools.depth import PooledUnits
 from assay.pools.strategies import PoolError
@@ -301,7 +301,7 @@ def _both_forms(version: Qrels, track: Track) -> tuple[QrelsColumns, QrelsColumn
     columns = qrels_columns(version)
     if track.protocol.parsed.scoring.collapse_instances:
         return instances_of(version), columns
-    return columns, of_distinct_formulas(columns, formulas_of(track.collection_id or 0, columns.docno))[0]
+    return columns, to_distinct_formulas(columns, formulas_of(track.collection_id or 0, columns.docno))[0]
 
 
 def _judges(analysis: Analysis, progress: jobs.Progress) -> Result:

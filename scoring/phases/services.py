@@ -82,7 +82,7 @@ def _columns(track: Track, rules: Phase, qrels: Qrels) -> QrelsColumns:
     if not rules.split:
         return columns
     codes = set(track.topics.filter(split=rules.split).values_list("code", flat=True))
-    return columns.of_topics(codes)
+    return columns.keep_topics(codes)
 
 
 def _request(board: PhaseBoard, run_ids: Sequence[int], by: User) -> None:

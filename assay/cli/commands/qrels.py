@@ -28,7 +28,7 @@ from assay.formats.sheets import read_sheet
 from assay.formats.spreadsheet import as_csv, original
 from assay.formats.text import read_data, read_text
 from assay.formats.topics.codes import read_topic_codes
-from assay.measures.units import of_distinct_formulas, read_formulas
+from assay.measures.units import read_formulas, to_distinct_formulas
 from assay.protocols.loader import load_protocol
 
 ASSESSOR_COLUMNS = ("assessor", "assessor_id", "workerid", "turkle.username", "username", "user", "judge")
@@ -117,11 +117,11 @@ def _convert(arguments: argparse.Namespace) -> None:
         missing = sorted(set(topics) - set(qrels.topics.tolist()))
         if missing:
             raise InputError(f"{arguments.topics}: the qrels have no topic {', '.join(missing[:5])}")
-        qrels = qrels.of_topics(topics)
+        qrels = qrels.keep_topics(topics)
     notes = []
     if arguments.formulas:
         n_instances = len(qrels.grade)
-        qrels, n_skipped = of_distinct_formulas(qrels, read_formulas(arguments.formulas))
+        qrels, n_skipped = to_distinct_formulas(qrels, read_formulas(arguments.formulas))
         if not len(qrels.grade):
             raise InputError(f"{arguments.qrels}: no line has a formula with a visual id")
         notes.append(

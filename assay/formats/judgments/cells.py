@@ -174,13 +174,13 @@ def choice_of(row: JudgmentRow, rules: JudgingRules) -> Grade | NonAnswer:
         return named
     if row.grade is None:
         raise ValueError(f"neither choice nor grade is given; use {_accepted(rules)}")
-    graded = _of_number(row.grade, rules)
+    graded = _choice_with_number(row.grade, rules)
     if graded is None:
         raise ValueError(f"grade {row.grade} is not in the protocol; use {_accepted(rules)}")
     return graded
 
 
-def _of_number(number: int, rules: JudgingRules) -> Grade | NonAnswer | None:
+def _choice_with_number(number: int, rules: JudgingRules) -> Grade | NonAnswer | None:
     grade = next((grade for grade in rules.grades if grade.value == number), None)
     return grade or next(
         (non_answer for non_answer in rules.non_answers if non_answer.qrels_code == number), None
@@ -198,7 +198,11 @@ def grade_of(row: JudgmentRow, rules: JudgingRules | None, *, is_named: bool) ->
     Raises `ValueError` if the protocol has no such choice; without a protocol, names mean nothing.
     """
     if row.grade is not None:
-        return row.grade if rules is None or not isinstance(_of_number(row.grade, rules), NonAnswer) else None
+        return (
+            row.grade
+            if rules is None or not isinstance(_choice_with_number(row.grade, rules), NonAnswer)
+            else None
+        )
     if not is_named or not row.choice:
         return None
     if rules is None:

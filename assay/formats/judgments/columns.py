@@ -51,7 +51,7 @@ class _Codes(dict[Any, int]):
         number = self[cell] = self._number_of(cell)
         return number
 
-    def of(self, column: Sequence[Any]) -> Ints:
+    def numbers(self, column: Sequence[Any]) -> Ints:
         return np.fromiter(map(self.__getitem__, column), dtype=np.int64, count=len(column))
 
 
@@ -145,8 +145,10 @@ class JudgmentColumns:
             for name in others:
                 for text in set(columns[name]):
                     check_cell(name, text, stream.form)
-            numbers = [own.of(columns[name]) for name, own in zip(NEEDED, codes, strict=True)]
-            parts.append([*numbers, answers.of(list(zip(*(columns[name] for name in fields), strict=True)))])
+            numbers = [own.numbers(columns[name]) for name, own in zip(NEEDED, codes, strict=True)]
+            parts.append(
+                [*numbers, answers.numbers(list(zip(*(columns[name] for name in fields), strict=True)))]
+            )
         table = np.concatenate([np.empty((4, 0), dtype=np.int64), *map(np.stack, parts)], axis=1)
         is_current = np.array([row.is_current for row in self.answers], dtype=np.bool_)
         return table[:, is_current[table[3]]]

@@ -63,7 +63,7 @@ class QrelsColumns:
         rows = zip(self.topic_index.tolist(), self.docno.tolist(), self.grade.tolist(), strict=True)
         return ((codes[topic], docno, grade) for topic, docno, grade in rows)
 
-    def of_topics(self, codes: Collection[str]) -> "QrelsColumns":
+    def keep_topics(self, codes: Collection[str]) -> "QrelsColumns":
         """The rows of some topics, without the others."""
         is_kept = np.isin(self.topics, np.array(list(codes), dtype=np.str_))
         rows = is_kept[self.topic_index]

@@ -126,7 +126,7 @@ def split_given(columns: QrelsColumns, test: Collection[str]) -> tuple[QrelsColu
         raise SplitError(f"the qrels have no topic {', '.join(unknown[:5])}{more}")
     if not test or len(set(test)) == len(known):
         raise SplitError(f"with {len(set(test))} of {len(known)} topics for the test, one part is empty")
-    return columns.of_topics(known - set(test)), columns.of_topics(test)
+    return columns.keep_topics(known - set(test)), columns.keep_topics(test)
 
 
 def split_at_random(columns: QrelsColumns, share: float, seed: int) -> tuple[QrelsColumns, QrelsColumns]:

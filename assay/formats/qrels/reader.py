@@ -107,7 +107,7 @@ class QrelsForm(NamedTuple):
     header: tuple[str, ...] = ()  # the names of the columns, in the first line of a file; empty: it has none
 
     @classmethod
-    def of_kind(cls, kind: QrelsKind) -> Self:
+    def for_kind(cls, kind: QrelsKind) -> Self:
         """The columns of a kind of qrels."""
         if kind == "grades":
             return cls()
@@ -115,11 +115,11 @@ class QrelsForm(NamedTuple):
         return cls(width, 0, docno, grade, title=title, kind=kind, parts=parts)
 
     @classmethod
-    def of_version(cls, protocol: Protocol, report: Mapping[str, Any], *, is_frozen: bool) -> Self:
+    def for_version(cls, protocol: Protocol, report: Mapping[str, Any], *, is_frozen: bool) -> Self:
         """The columns of a version of qrels: frozen ones have grades, unless they have subtopics or preferences."""
         key = str(report.get("set", ""))
         is_main = is_frozen and not key
-        return cls.of_kind(kind_in(protocol, protocol.qrels) if is_main else kind_of(protocol, key))
+        return cls.for_kind(kind_in(protocol, protocol.qrels) if is_main else kind_of(protocol, key))
 
     @classmethod
     def of(cls, protocol: Protocol, kind: QrelsKind | None = None) -> Self:
@@ -129,7 +129,7 @@ class QrelsForm(NamedTuple):
         """
         kind = kind_of(protocol) if kind is None else kind
         if kind != "grades":
-            return cls.of_kind(kind)
+            return cls.for_kind(kind)
         lines = protocol.qrels.columns
         if lines is None:
             return cls()

@@ -280,7 +280,7 @@ def _sentences(line: _Line, form: AnswerForm, references: Sequence[str] | None) 
             line.error("sentence", "a sentence has no text", "{text, citations}, with a text.", note)
             continue
         citations = _Citations(line, form, references, known, f"{key}[{place}].citations")
-        sentences.append(Sentence(text, tuple(citations.of(sentence.get("citations")))))
+        sentences.append(Sentence(text, tuple(citations.documents(sentence.get("citations")))))
     return sentences
 
 
@@ -293,7 +293,7 @@ class _Citations(NamedTuple):
     known: frozenset[str] | None
     place: str
 
-    def of(self, given: Any) -> list[str]:
+    def documents(self, given: Any) -> list[str]:
         """The documents, the most important first, each once."""
         if isinstance(given, dict) and not self.form.has_references:
             for docno, confidence in given.items():

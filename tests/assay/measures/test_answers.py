@@ -49,7 +49,7 @@ def columns_of(answers: Mapping[str, Sentences] = OWLS) -> RunColumns:
 
 
 def judged(text: str) -> JudgedDocuments:
-    return JudgedDocuments(parse_qrels(text.encode(), form=QrelsForm.of_kind("nuggets")))
+    return JudgedDocuments(parse_qrels(text.encode(), form=QrelsForm.for_kind("nuggets")))
 
 
 def scores(qrels: str, names: list[str], answers: Mapping[str, Sentences] = OWLS) -> RunScores:
@@ -132,9 +132,9 @@ def test_wrong_importance_is_named_with_its_line() -> None:
 
 
 def test_qrels_are_written_as_they_were_read() -> None:
-    text = format_qrels(parse_qrels((ASSIGNED + CITED).encode(), form=QrelsForm.of_kind("nuggets")))
+    text = format_qrels(parse_qrels((ASSIGNED + CITED).encode(), form=QrelsForm.for_kind("nuggets")))
 
-    assert format_qrels(parse_qrels(text, form=QrelsForm.of_kind("nuggets"))) == text
+    assert format_qrels(parse_qrels(text, form=QrelsForm.for_kind("nuggets"))) == text
 
 
 def test_names_of_nuggetizer_are_accepted() -> None:

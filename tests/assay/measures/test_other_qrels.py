@@ -77,7 +77,7 @@ WORKED = [
 
 
 def read(text: str, kind: QrelsKind) -> JudgedDocuments:
-    return JudgedDocuments(parse_qrels(text.encode(), form=QrelsForm.of_kind(kind)))
+    return JudgedDocuments(parse_qrels(text.encode(), form=QrelsForm.for_kind(kind)))
 
 
 def one_topic(order: str) -> RunColumns:
@@ -196,12 +196,12 @@ def test_contradictory_preferences_have_a_best_ranking_that_follows_the_run() ->
     ],
 )
 def test_files_of_qrels_are_written_as_they_are_read(kind: QrelsKind, text: str) -> None:
-    columns = parse_qrels(text.encode(), form=QrelsForm.of_kind(kind))
+    columns = parse_qrels(text.encode(), form=QrelsForm.for_kind(kind))
 
     written = format_qrels(columns)
 
     assert sorted(written.decode().split("\n")) == sorted(text.replace(" ", "\t").split("\n"))
-    assert format_qrels(parse_qrels(written, form=QrelsForm.of_kind(kind))) == written
+    assert format_qrels(parse_qrels(written, form=QrelsForm.for_kind(kind))) == written
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_files_of_qrels_are_written_as_they_are_read(kind: QrelsKind, text: str)
 )
 def test_wrong_lines_are_refused_with_their_number(kind: QrelsKind, text: str, complaint: str) -> None:
     with pytest.raises(QrelsError) as error:
-        parse_qrels(text.encode(), form=QrelsForm.of_kind(kind))
+        parse_qrels(text.encode(), form=QrelsForm.for_kind(kind))
 
     assert complaint in str(error.value)
 
@@ -242,7 +242,7 @@ def test_measure_refuses_qrels_without_its_parts() -> None:
 
 
 def test_qrels_without_some_documents_keep_the_subtopics_of_the_others() -> None:
-    columns = parse_qrels(SUBTOPICS.encode(), form=QrelsForm.of_kind("subtopics"))
+    columns = parse_qrels(SUBTOPICS.encode(), form=QrelsForm.for_kind("subtopics"))
     measures = parse_measures(["StRecall"])
     scoring = Scoring([one_topic("a b")], columns, measures)
 

@@ -16,7 +16,7 @@ from assay.formats.runs.reader import read_run
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
-from assay.measures.units import collapse_instances, of_distinct_formulas
+from assay.measures.units import collapse_instances, to_distinct_formulas
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import parse_measures
 from tests.helpers.real_files import make_run
@@ -81,7 +81,7 @@ def test_run_of_unknown_formulas_is_empty(known: dict[str, str]) -> None:
 def test_formula_has_the_highest_grade_of_its_instances() -> None:
     qrels = parse_qrels(b"B.1 0 11 1\nB.1 0 12 3\nB.1 0 13 2\nB.1 0 14 0\nB.2 0 11 -1\n")
 
-    collapsed, n_skipped = of_distinct_formulas(qrels, formulas({"11": "v1", "12": "v1", "13": "v2"}))
+    collapsed, n_skipped = to_distinct_formulas(qrels, formulas({"11": "v1", "12": "v1", "13": "v2"}))
 
     assert collapsed.docno.tolist() == [b"v1", b"v2", b"v1"]
     assert collapsed.grade.tolist() == [3, 2, -1]

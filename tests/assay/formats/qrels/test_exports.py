@@ -155,7 +155,7 @@ def test_a_share_with_an_empty_part_is_refused(share: float) -> None:
 
 
 def test_unknown_topics_give_no_rows() -> None:
-    assert len(small().of_topics(["B"]).grade) == 0
+    assert len(small().keep_topics(["B"]).grade) == 0
 
 
 def test_codes_of_people_do_not_reveal_their_names() -> None:
