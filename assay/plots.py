@@ -41,7 +41,6 @@ class Plot:
 
     @property
     def stacks(self) -> list[str]:
-        """The bars of each label of a plot of groups."""
         return list(dict.fromkeys(series["stack"] for series in self.series))
 
     @property

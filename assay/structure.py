@@ -127,7 +127,6 @@ def keys(kind: type) -> Mapping[str, tuple["Field[Any]", Any]]:
 
 @cache
 def words(kind: type) -> Mapping[str, Key]:
-    """The words of each key of a dataclass."""
     hints = get_type_hints(kind, include_extras=True)
     metadata = {key: getattr(hints[field.name], "__metadata__", ()) for key, (field, _) in keys(kind).items()}
     return {key: next(word for word in about if isinstance(word, Key)) for key, about in metadata.items()}

@@ -24,8 +24,6 @@ class Click(NamedTuple):
 
 
 class Others(Protocol):
-    """The others in a campaign."""
-
     def work(self) -> None:
         """Do the jobs that wait."""
 
@@ -72,10 +70,10 @@ class Organizer:
         self._click(self.page.get_by_label(label), label)
 
     def choose(self, name: str, option: str) -> None:
-        field = self.page.locator(f"select[name={name}]").first
-        value = field.locator("option", has_text=option).first.get_attribute("value")
+        select = self.page.locator(f"select[name={name}]").first
+        value = select.locator("option", has_text=option).first.get_attribute("value")
         self._note(f"{name}: {option}")
-        field.select_option(value)
+        select.select_option(value)
 
     def upload(self, name: str, *files: Path) -> None:
         self._note(f"{name}: {', '.join(file.name for file in files)}")

@@ -45,9 +45,8 @@ KEYWORDS = {
 }
 CALL = re.compile(r"(?<!\w)(_|n?gettext)\(")  # in what `templatize` makes of a page
 LITERAL = re.compile(r"""\s*u?("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*,?""", re.DOTALL)
-COUNTED = re.compile(
-    r"""count(?:ed\([^"']*?, |ed:|able\()["']([\w ,]+)["']"""
-)  # the nouns of `web.pages.counted`
+# The nouns of `web.pages.counted`
+COUNTED = re.compile(r"""count(?:ed\([^"']*?, |ed:|able\()["']([\w ,]+)["']""")
 NAMES = re.compile(r"%\((\w+)\)s|\{(\w+)\}")
 # Of the head of a catalog: what changes without a change of its texts
 NOT_KEPT = tuple(
@@ -76,20 +75,17 @@ class Text(NamedTuple):
 
 
 def texts_of_page(source: str) -> Iterator[Text]:
-    """The texts of a template."""
     code = templatize(source)
     for match in CALL.finditer(code):
         end = match.end()
-        while literal := LITERAL.match(
-            code, end
-        ):  # up to the end of the call, or to the number that it counts
+        # Up to the end of the call, or to the number that it counts
+        while literal := LITERAL.match(code, end):
             end = literal.end()
         literals = ast.literal_eval(f"[{code[match.end() : end]}]")
         yield Text(*literals[: 2 if match[1] == "ngettext" else 1])
 
 
 def texts_of_python(path: Path) -> Iterator[Text]:
-    """The texts of a module."""
     with path.open("rb") as file:
         for _, message, _, _ in extract("python", file, keywords=KEYWORDS):
             yield Text(*message) if isinstance(message, tuple) else Text(message)
@@ -160,7 +156,6 @@ def compiled(catalog: Catalog) -> bytes:
 
 
 def names_in(text: str) -> set[str]:
-    """The names of the values that a text takes."""
     return {first or second for first, second in NAMES.findall(text)}
 
 

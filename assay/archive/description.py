@@ -169,7 +169,6 @@ def readme(index: Index, names: Iterable[str]) -> str:
 
 
 def bibtex(index: Index) -> str:
-    """An entry for a bibliography."""
     names = [author(line).name for line in index.authors]
     entry = {
         "author": " and ".join(map(braced, names)) or braced(organizers(index)),
@@ -302,9 +301,9 @@ def datacite(index: Index) -> str:
     return json.dumps(record, ensure_ascii=False, indent=1) + "\n"
 
 
-def _columns(title: str) -> Iterator[tuple[str, str, str]]:
+def _columns(heading: str) -> Iterator[tuple[str, str, str]]:
     """The columns of qrels, which have no header: the name and type of each, and its part of a line."""
-    for n, name in enumerate(title.split(", ")):
+    for n, name in enumerate(heading.split(", ")):
         if name != "0":
             others = r"[^\t]+\t" * n
             yield name, COLUMNS_OF_QRELS.get(name, "sc:Text"), rf"^{others}([^\t]+)(?:\t.*)?$"

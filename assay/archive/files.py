@@ -138,7 +138,6 @@ class SealedZip:
 
     @property
     def n_bytes(self) -> int:
-        """The bytes of all files together."""
         return sum(info.file_size for info in self._members.values())
 
     @property

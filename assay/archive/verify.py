@@ -129,7 +129,6 @@ def _runs(contents: Contents) -> Finding:
 
 
 def session_problems(contents: Contents) -> Iterator[str]:
-    """The problems of the sessions and of the files of their data."""
     index = contents.index
     teams, topics = set(index.teams), {topic.code for topic in contents.topics}
     people = {assessor.name for assessor in index.assessors}
@@ -321,10 +320,14 @@ def _left_out(
             continue
         if is_kept and row.pool in pools and row.kind in ALWAYS:
             of_units[Unit(row.topic, row.docno)].append(row)
-    counted = {(row.topic, row.assessor) for unit in of_units.keys() & units for row in of_units[unit]}
+    graded_already = {(row.topic, row.assessor) for unit in of_units.keys() & units for row in of_units[unit]}
     for unit, rows in of_units.items():
         is_graded = all(row.grade is not None and row.judged_at and row.judged_at < made for row in rows)
-        if unit not in units and is_graded and any((row.topic, row.assessor) in counted for row in rows):
+        if (
+            unit not in units
+            and is_graded
+            and any((row.topic, row.assessor) in graded_already for row in rows)
+        ):
             yield unit
 
 

@@ -80,7 +80,6 @@ def rows_of(chunk: Chunk, index: Index) -> tuple[list[Row], dict[str, int]]:
 
 
 def trees_of(chunk: Chunk, *, index: Index, kind: Kind) -> TreeBatch:
-    """The trees of a chunk."""
     rows, skipped = rows_of(chunk, index)
     number: dict[str, int] = {}
     with_tree, tree = [], []
@@ -232,7 +231,6 @@ ROWS = ("formula", "post", "is_answer", "tree")  # columns that are written batc
 
 
 def _column(folder: Path, name: str) -> NDArray[Any]:
-    """A column of the formulas of one kind of tree."""
     parts = []
     with (folder / f"{name}.rows").open("rb") as file:
         while file.peek(1):
@@ -263,11 +261,8 @@ def _write_trees(folder: Path, batches: Iterator[TreeBatch]) -> None:
 
 
 class FormulaIndex(Arrays):
-    """The index of a folder."""
-
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of trees that formulas of the index have."""
         return tuple(kind for kind in KINDS if (self.folder / kind).is_dir())
 
     @cached_property

@@ -165,7 +165,6 @@ def _claim(store: Store, folder: Path, files: Sequence[File], settings: Settings
 
 
 def settings_of(store: Store) -> Settings:
-    """The settings of a build."""
     noted = store.about("settings")
     if noted is None:
         raise NotBuilt(

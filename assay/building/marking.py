@@ -108,8 +108,8 @@ def numbered(batch: Sequence[Field], *, are_clean: bool) -> list[Numbered]:
             results.append(Numbered(marked.html, (), frozenset()))
             continue
         read = {formula.id: formula.latex.strip() for formula in cut(marked.html)[1]}
-        lost = (n for n, latex in enumerate(marked.latex, 1) if read.get(f"{_NUMBER}{n}") != latex.strip())
-        results.append(Numbered(marked.html, marked.latex, frozenset(lost)))
+        missing = (n for n, latex in enumerate(marked.latex, 1) if read.get(f"{_NUMBER}{n}") != latex.strip())
+        results.append(Numbered(marked.html, marked.latex, frozenset(missing)))
     return results
 
 

@@ -149,7 +149,6 @@ def sums(store: Store) -> Iterator[str]:
 
 
 def page(store: Store, paths: Paths, head: Post) -> str:
-    """The page of a thread."""
     sql = f"SELECT {_COLUMNS} FROM posts WHERE thread = ? AND {KEPT} AND NOT {HEADS} ORDER BY seq"
     answers = [Post(*row) for row in store.rows(sql, (head.docno,))]
     level = len(paths.path(head.docno, head.created).split("/")) - 1

@@ -135,7 +135,6 @@ _LINES: Mapping[str, Callable[[Store], Iterator[str]]] = {
 
 
 def after_of(store: Store, kinds: Iterable[str]) -> dict[str, int]:
-    """The numbers of what is published."""
     rows = store.rows(f"SELECT kind, count(*) FROM posts WHERE {KEPT} GROUP BY kind ORDER BY kind")
     counts = {f"{kind}s": n for kind, n in rows}
     counts["comments"] = store.number(f"SELECT count(*) FROM comments WHERE {_OF_POST.format('post')}")

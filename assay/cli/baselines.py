@@ -30,7 +30,6 @@ def add_run_options(parser: argparse.ArgumentParser, *, tag: str) -> None:
 
 
 def read_topic_rows(path: Path, protocol: Protocol) -> list[TopicRow]:
-    """The topics of a file."""
     is_formula = protocol.unit in {"formula", "visually-distinct-formula"}
     return read_topics(read_file(str(path)), path.name, is_formula=is_formula)
 

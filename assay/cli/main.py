@@ -130,7 +130,6 @@ def _run(words: Sequence[str]) -> int:
 
 
 def command_of(name: str) -> Any:
-    """The module of a subcommand."""
     return load(f"assay.cli.commands.{name.replace('-', '_')}")
 
 

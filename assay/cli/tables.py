@@ -14,8 +14,6 @@ from assay.tables import Table, as_text
 
 
 class Named(Protocol):
-    """A table of any kind."""
-
     @property
     def name(self) -> str: ...
 

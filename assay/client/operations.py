@@ -69,8 +69,6 @@ class Request(NamedTuple):
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation of a description."""
-
     name: str
     method: str
     path: str

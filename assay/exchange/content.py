@@ -141,7 +141,6 @@ def _damage(name: str) -> Iterator[None]:
 
 
 def read_small(source: Source, name: str) -> bytes:
-    """The content of a file of topics or qrels."""
     with source.opened(name) as file:
         data: bytes = file.read(MAX_SMALL + 1)
     if len(data) > MAX_SMALL:

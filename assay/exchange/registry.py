@@ -80,9 +80,9 @@ class Form(NamedTuple):
         topics = list(self._topics(source))
         if not topics:
             raise BadFile(f"{source.name} has no topics.")
-        read = self._parquet_qrels(source) if self.is_parquet else qrels.read(source)
-        qrels.checked(read, topics, source.name)
-        return TestCollection(source.name, topics, read, lambda: self._documents(source))
+        judged = self._parquet_qrels(source) if self.is_parquet else qrels.read(source)
+        qrels.checked(judged, topics, source.name)
+        return TestCollection(source.name, topics, judged, lambda: self._documents(source))
 
     def _documents(self, source: Source) -> Iterator[Document]:
         for place, row in self.rows(source, self.documents, (self.document_key, "title", "text")):

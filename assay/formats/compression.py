@@ -23,18 +23,8 @@ if TYPE_CHECKING:
     import zipfile
 
 STDIN = "-"
-SUFFIXES = (
-    ".gz",
-    ".xz",
-    ".zip",
-    ".tsv",
-    ".txt",
-    ".trec",
-    ".run",
-    ".res",
-    ".json",
-    ".jsonl",
-)  # no part of a name
+# Endings that are no part of a name
+SUFFIXES = (".gz", ".xz", ".zip", ".tsv", ".txt", ".trec", ".run", ".res", ".json", ".jsonl")
 BLOCK = 1 << 18
 XZ_MEMORY = 128 << 20
 RATIO_FROM = 16 << 20  # bytes of text from which the ratio is checked; small files of ties compress very well

@@ -127,7 +127,6 @@ def judgments_csv(project: Project) -> str:
 
 
 def slug_of(folder: Path, *, otherwise: str) -> str:
-    """The slug of the protocol of a folder."""
     return re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or otherwise
 
 

@@ -172,8 +172,8 @@ def _places(names: tuple[str, ...], fields: str) -> Mapping[str, int]:
     words = [normal(name) for name in names]
     taken: dict[str, int] = {}
     for field, (known, _) in usual.items():
-        places = (words.index(name) for name in known if name in words)
-        place = next((place for place in places if place not in taken.values()), None)
+        positions = (words.index(name) for name in known if name in words)
+        place = next((place for place in positions if place not in taken.values()), None)
         if place is not None:
             taken[field] = place
     for field, (_, ending) in usual.items():

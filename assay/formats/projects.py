@@ -315,8 +315,8 @@ def lab_of(project: ProjectFiles, *, slug: str = "", title: str = "", report: Re
 def _lab(
     project: ProjectFiles,
     text: str,
-    rows_csv: bytes,
-    judgments_csv: bytes,
+    rows_data: bytes,
+    judgments_data: bytes,
     given: Sequence[str] = (),
     *,
     name: str,
@@ -328,11 +328,11 @@ def _lab(
     form = protocol.judging.form
     if form is None:
         raise InputError(f"{path}: the protocol judges no rows; its layout is {protocol.judging.layout}")
-    rows = read_rows(rows_csv, name, fields=form.fields)
+    rows = read_rows(rows_data, name, fields=form.fields)
     file = _path(project.name, JUDGMENTS_FILE)
     judgments: list[JudgmentRow] = []
     try:
-        for row in open_judgments(BytesIO(judgments_csv), file).rows if judgments_csv else ():
+        for row in open_judgments(BytesIO(judgments_data), file).rows if judgments_data else ():
             judgments.append(row)
             report(len(rows) + len(judgments), "checking")
     except JudgmentsError as error:
@@ -345,7 +345,7 @@ def _lab(
     problems = list(
         islice(_problems(protocol.judging, rows, zip(places, judgments, strict=True)), MAX_PROBLEMS)
     )
-    return Lab(project.name, text, rows_csv, judgments_csv, protocol, rows, judgments, places, [], problems)
+    return Lab(project.name, text, rows_data, judgments_data, protocol, rows, judgments, places, [], problems)
 
 
 def _problems(

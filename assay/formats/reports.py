@@ -218,7 +218,7 @@ def print_report(report: Report, path: str, file: TextIO | None = None) -> None:
     form_and_tag = "".join(f"{word}, " for word in words if word)
     size = f"{plural(report.n_lines, 'line')}, {plural(report.n_topics, 'topic')}"
     lines = [f"{path}: {verdict}, {counts} ({form_and_tag}{size})"]
-    lines += [f"  {field}: {value}" for field, value in report.metadata.items()]
+    lines += [f"  {key}: {value}" for key, value in report.metadata.items()]
     for complaint in (*report.errors, *report.warnings):
         lines += [f"  {complaint.severity}: {complaint}", f"      accepted: {complaint.accepted}"]
         for line in complaint.lines:

@@ -124,9 +124,8 @@ class SeparatedLines:
                 return b""
             words.append(word)
         line = b"\t".join(words)
-        return (
-            b" " + line if line.startswith(b"#") else line
-        )  # a line of qrels that begins with # is a comment
+        # A line of qrels that begins with # is a comment
+        return b" " + line if line.startswith(b"#") else line
 
 
 ACCEPTED = "Columns without white space; those with separators in quotation marks, and quotation marks in them doubled."

@@ -309,9 +309,8 @@ def _ids(column: Column, field: str, name: str) -> list[str]:
             is_float = isinstance(word, float) and word.is_integer()
             hint = f"; if the table read ids as numbers, table[{field!r}].astype(int)" if is_float else ""
             _refuse(name, n, f"the {field} {word!r}", f"text or a whole number{hint}")
-        words[n - 1] = (
-            str(int(word)) if is_number else str(word)
-        )  # also of a class of strings, such as NumPy's
+        # Also of a class of strings, such as NumPy's
+        words[n - 1] = str(int(word)) if is_number else str(word)
     text, most = " ".join(words), {"docno": MAX_DOCNO, "topic": MAX_TOPIC}.get(field, MAX_NAME)
     is_usual = len(text.split()) == len(words) and "\0" not in text
     if is_usual and max(map(len, words), default=0) * 4 <= most:  # a character has at most four bytes

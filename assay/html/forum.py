@@ -121,7 +121,7 @@ def _write_tag(writer: "_Writer", token: re.Match[str], *, is_marked: bool) -> N
         # The placeholder of an image, until the page shows it; see `assay.html.images`
         source = attributes.get("src", "")
         words = images.described(" ".join(attributes.get("alt", "").split()), links.read(source).host)
-        start = images.placeholder(images.reference(source))
+        start = images.placeholder(images.reference_in(source))
         writer.inline(f"{start}{escape(words, quote=False)}</span>", is_marked=is_marked)
     elif name == "br":
         writer.space("\n")

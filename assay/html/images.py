@@ -38,7 +38,7 @@ class ShownImage(NamedTuple):
     height: int
 
 
-def reference(url: str) -> str:
+def reference_in(url: str) -> str:
     """The host and path of the URL of an image, or a relative path; empty if no file can have such a name."""
     path = _SCHEME.sub("", url.strip(), count=1).partition("#")[0].partition("?")[0]
     return file_name(unquote(path))

@@ -179,7 +179,6 @@ _CLOSE = {"$": "$", "$$": "$$", "\\(": "\\)", "\\\\(": "\\\\)", "\\[": "\\]", "\
 
 
 def closing(delimiter: str) -> str:
-    """The closing delimiter of an opening one."""
     return _CLOSE.get(delimiter) or delimiter.replace("begin", "end", 1)
 
 

@@ -335,7 +335,7 @@ def _image(_tag: str, attributes: _Attributes, formulas: list[latex.Formula]) ->
     source = attributes.get("src", "")
     words = images.described(attributes.get("alt", "").strip(), links.read(source).host)
     shown = _Scan(escape(words, quote=False), formulas).run()
-    return f"{images.placeholder(images.reference(source))}{shown}</span>"
+    return f"{images.placeholder(images.reference_in(source))}{shown}</span>"
 
 
 def _span(_tag: str, attributes: _Attributes, _formulas: list[latex.Formula]) -> str:

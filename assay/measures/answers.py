@@ -59,7 +59,6 @@ class Nuggets(NamedTuple):
 
 @remembered
 def nuggets_of(judged: JudgedDocuments) -> Nuggets:
-    """The nuggets of some qrels."""
     vital: list[dict[str, bool]] = [{} for _ in range(judged.n_topics)]
     grades: defaultdict[tuple[int, str], dict[str, int]] = defaultdict(dict)
     rows = zip(

@@ -337,13 +337,13 @@ def precision_at_recall(hits: Hits, judged: JudgedDocuments, measure: Measure) -
     return interpolated_precision(relevant(hits, measure.level), points)
 
 
-def recall_points(recall: float, n_relevant: NDArray[np.int64]) -> NDArray[np.int64]:
+def recall_points(share_wanted: float, n_relevant: NDArray[np.int64]) -> NDArray[np.int64]:
     """(topics,) number of relevant documents that make up a share of them, rounded; a half is rounded up.
 
     >>> recall_points(0.5, np.array([1, 4])).tolist()
     [1, 2]
     """
-    exact = recall * n_relevant
+    exact = share_wanted * n_relevant
     below = np.floor(exact)
     points: NDArray[np.int64] = (below + (exact - below >= 0.5)).astype(np.int64)
     return points
@@ -359,13 +359,13 @@ def interpolated_precision(retrieved: Hits, n_wanted: NDArray[np.int64]) -> Valu
     n_retrieved = counts(retrieved)
     end = np.cumsum(n_retrieved)
     n_so_far = np.arange(len(retrieved.topic)) - (end - n_retrieved)[retrieved.topic] + 1
-    precision = np.append(n_so_far / retrieved.rank, 0.0)
+    values_at_hits = np.append(n_so_far / retrieved.rank, 0.0)
     is_reached = (n_retrieved > 0) & (n_wanted <= n_retrieved)
     start = (end - n_retrieved + np.maximum(n_wanted, 1) - 1)[is_reached]
     values = np.zeros(len(n_retrieved))
     if len(start):
         bounds = np.column_stack((start, end[is_reached])).ravel()
-        values[is_reached] = np.maximum.reduceat(precision, bounds)[::2]
+        values[is_reached] = np.maximum.reduceat(values_at_hits, bounds)[::2]
     return values
 
 
@@ -395,9 +395,9 @@ def set_f(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """
     weight = measure.number("beta") or 0.0
     n_relevant_returned = counts(relevant(hits, measure.level))
-    precision = share(n_relevant_returned, hits.n_returned)
-    recall = share(n_relevant_returned, judged.n_graded(measure.level))
-    return share((weight + 1.0) * precision * recall, weight * precision + recall)
+    p = share(n_relevant_returned, hits.n_returned)
+    r = share(n_relevant_returned, judged.n_graded(measure.level))
+    return share((weight + 1.0) * p * r, weight * p + r)
 
 
 def set_average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
@@ -416,6 +416,6 @@ def n_returned(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
     return number.astype(np.float64)
 
 
-def n_relevant(_: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+def total_relevant(_: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """Number of relevant documents in the qrels. Equals trec_eval's num_rel."""
     return judged.n_graded(measure.level).astype(np.float64)

@@ -177,8 +177,8 @@ class JudgedDocuments:
         """A value that depends on the qrels only: computed once for all runs, and stored under its name."""
         if name not in self._remembered:
             self._remembered[name] = compute()
-        remembered: Remembered = self._remembered[name]
-        return remembered
+        result: Remembered = self._remembered[name]
+        return result
 
     def n_graded(self, lowest: int, below: int | None = None) -> NDArray[np.int64]:
         """(topics,) number of documents with a grade from `lowest`, and less than `below` unless that is None."""

@@ -59,7 +59,6 @@ class Above(NamedTuple):
 
 @remembered
 def strata_of(judged: JudgedDocuments) -> Strata:
-    """The strata of qrels."""
     seen: list[dict[bytes, int]] = [{} for _ in range(judged.n_topics)]
     pairs = zip(judged.topic.tolist(), judged.parts_of("strata"), strict=True)
     number = np.array(

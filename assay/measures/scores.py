@@ -86,7 +86,7 @@ KERNELS: dict[str, Kernel] = {
     "charAP": characters.average_precision,
     "charIPrec": characters.precision_at_recall,
     "NumRet": kernels.n_returned,
-    "NumRel": kernels.n_relevant,
+    "NumRel": kernels.total_relevant,
 }
 
 ALL = "all"  # the topic of means

@@ -208,7 +208,6 @@ def _bank_nugget(record: Record, place: str, item: Mapping[str, Any], key: str) 
 
 
 def _creator(record: Record, value: Any, key: str) -> str:
-    """The first creator of a nugget."""
     for _, item in record.items(value, key)[:1]:
         name = item.get("assessor_id") if item.get("is_human") else item.get("llm_model")
         return record.text(name, key, is_required=False) or ("" if item.get("is_human") else AUTOMATIC)

@@ -148,7 +148,6 @@ def _group_width(plot: Plot) -> float:
 
 
 def _left(plot: Plot, place: int, bar: float) -> float:
-    """The left end of a bar of a label."""
     return LEFT + _group_width(plot) * (place + (1 - BARS) / 2 + BARS * bar / max(len(plot.stacks), 1))
 
 
@@ -268,9 +267,8 @@ def _axis_of_groups(plot: Plot) -> list[str]:
         "  legend cell align=left]",
     ]
     # A part is drawn from 0 to its end, and those below it cover it: the last part of a bar comes first.
-    legend = {
-        name: n for n, name in enumerate(series["name"] for series in plot.series)
-    }  # the last of each name
+    # Of series with the same name, the last
+    legend = {name: n for n, name in enumerate(series["name"] for series in plot.series)}
     for n, series in reversed(list(enumerate(plot.series))):
         points = " ".join(
             f"({part.place + BARS * ((part.bar + 0.5) / n_bars - 0.5):.3f},{part.top:g})"

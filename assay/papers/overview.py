@@ -21,9 +21,8 @@ from assay.protocols.schema import RunKind, RunQuestion
 BASELINES = "Baselines"
 NO_LABEL = "No label"
 MADE = ("automatic", "manual")
-Baselines = Literal[
-    "all", "automatic"
-]  # that the best run is compared with; no oracle is among the automatic ones
+# What the best run is compared with; no oracle is among the automatic ones
+Baselines = Literal["all", "automatic"]
 STRONGEST: dict[Baselines, str] = {
     "all": "strongest baseline",
     "automatic": "strongest automatic baseline without oracles",

@@ -144,9 +144,9 @@ def top_k(runs: Sequence[RunColumns], depths: Sequence[int]) -> PooledUnits:
     for run, reach in zip(runs, reach_of_rows(runs, depths, codes), strict=True):
         numbers = numbers_in(run, codes)
         n_rows = reach[numbers].astype(np.int64)
-        within = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
-        rows = np.repeat(run.offsets[:-1], n_rows) + within
-        tops.append(Top(numbers[run.topic_index[rows]], run.docno[rows], (within + 1).astype(np.int32)))
+        position = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
+        rows = np.repeat(run.offsets[:-1], n_rows) + position
+        tops.append(Top(numbers[run.topic_index[rows]], run.docno[rows], (position + 1).astype(np.int32)))
     return union(tops, codes)
 
 

@@ -41,7 +41,6 @@ def grades_in(protocol: Protocol, rules: schema.QrelsSet) -> list[int]:
 
 
 def highest_of(protocol: Protocol, rules: schema.QrelsSet) -> int:
-    """The highest grade of a set of qrels."""
     judges = protocol.judging.judges if rules.aggregate == "sum" else 1
     return judges * max(grades_in(protocol, rules), default=0)
 

@@ -1020,11 +1020,9 @@ class Grade:
     ] = ""
 
     def label_for(self, docno: str) -> str:
-        """The text of the button for a unit."""
         return (is_citation(docno) and self.citation_label) or self.label
 
     def definition_for(self, docno: str) -> str:
-        """The definition for a unit."""
         return (is_citation(docno) and self.citation_definition) or self.definition
 
 
@@ -1889,7 +1887,6 @@ class Protocol:
 
     @property
     def judged_heading(self) -> str:
-        """The heading of a column of what was judged."""
         is_other = self.judged_noun != "unit" or self.is_of_answers
         return self.judged_noun.capitalize() if is_other else "Document"
 
@@ -1923,8 +1920,8 @@ class Protocol:
     @property
     def cites_posts(self) -> bool:
         """Return whether a run cites passages of posts by thread, post, offset and length; else it cites documents."""
-        is_citation = self.judging.layout == "citation" or "bolt-xml" in self.runs.formats
-        return self.unit == "passage" and is_citation
+        names_citations = self.judging.layout == "citation" or "bolt-xml" in self.runs.formats
+        return self.unit == "passage" and names_citations
 
     @property
     def digest(self) -> str:

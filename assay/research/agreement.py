@@ -124,9 +124,9 @@ class Agreement(Result):
     @cached_property
     def tables(self) -> list[Table]:
         """Alpha of all, with intervals; kappa of every two and by assessor; alpha by topic."""
-        graded, level, scale = self.graded, self.level, self.scale
+        judgments, level, scale = self.graded, self.level, self.scale
         of = f"“{scale.label}” ({scale.numbers}): " if scale.key else ""
-        of_all = (len(graded.assessors), *_alphas(graded, level), self.n_without_grade, self.n_repeated)
+        of_all = (len(judgments.assessors), *_alphas(judgments, level), self.n_without_grade, self.n_repeated)
         own = [
             Table(
                 "all",
@@ -139,11 +139,11 @@ class Agreement(Result):
                 "topics",
                 f"{ALPHA}; two-way from grade {level}",
                 ("topic", *COLUMNS),
-                [(code, *_alphas(graded.for_topic(n), level)) for n, code in enumerate(graded.topics)],
+                [(code, *_alphas(judgments.for_topic(n), level)) for n, code in enumerate(judgments.topics)],
             ),
         ]
         overall, topics = map(report.without_order, own) if scale.is_nominal else own
-        others = report.tables(graded, level, is_nominal=scale.is_nominal)
+        others = report.tables(judgments, level, is_nominal=scale.is_nominal)
         return [overall, *islice(others, 3), topics]  # its own table of topics also counts judgments
 
     def plot(self) -> Figure:
@@ -160,12 +160,12 @@ class Agreement(Result):
         )
 
 
-def _alphas(graded: report.Graded, level: int) -> tuple[Cell, ...]:
+def _alphas(judgments: report.Graded, level: int) -> tuple[Cell, ...]:
     return (
-        len(graded.unit),
-        graded.n_shared_units,
-        *map(graded.patterns().alpha, report.METRICS),
-        graded.patterns(level).alpha("nominal"),
+        len(judgments.unit),
+        judgments.n_shared_units,
+        *map(judgments.patterns().alpha, report.METRICS),
+        judgments.patterns(level).alpha("nominal"),
     )
 
 

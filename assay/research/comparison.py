@@ -435,16 +435,16 @@ class Tiers(Result):
         for measure, tukey in self._tukey.items():
             scores = inputs.scores(measure)
             within = possible_range(scores, measure)
-            intervals = intervals_of_means(scores, level=self.tests.level, within=within)
+            bounds = intervals_of_means(scores, level=self.tests.level, within=within)
             tier_of = dict(
                 zip(self._compared, letters(tiers_of(tukey, alpha), len(self._compared)), strict=True)
             )
-            ranked = sorted(inputs.comparable, key=lambda n: -intervals.means[n])
-            for rank, n in zip(ranks(intervals.means[ranked]).tolist(), ranked, strict=True):
-                numbers = (float(column[n]) for column in (intervals.means, intervals.low, intervals.high))
+            ranked = sorted(inputs.comparable, key=lambda n: -bounds.means[n])
+            for rank, n in zip(ranks(bounds.means[ranked]).tolist(), ranked, strict=True):
+                numbers = (float(column[n]) for column in (bounds.means, bounds.low, bounds.high))
                 rows.append((str(measure), rank, inputs.names[n], *numbers, tier_of.get(n, "")))
             rows += [
-                (str(measure), None, name, float(intervals.means[n]), None, None, NOT_COMPARABLE)
+                (str(measure), None, name, float(bounds.means[n]), None, None, NOT_COMPARABLE)
                 for n, name in enumerate(inputs.names)
                 if n not in inputs.comparable
             ]

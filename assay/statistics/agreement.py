@@ -194,7 +194,6 @@ class Patterns(NamedTuple):
         return float(_alphas(self.grades, coincidences, metric)[0])
 
     def interval(self, metric: Metric, level: float = LEVEL) -> Interval:
-        """The confidence interval of alpha."""
         added = _coincidences(self.counts)
         total = np.tensordot(self.n_units[None], added, axes=1)
         values = _alphas(self.grades, np.concatenate((total, total - added)), metric)

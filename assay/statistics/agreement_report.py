@@ -75,7 +75,6 @@ class Graded:
         return cls(list(assessors), list(topics), unit, topic, assessor, grade, scale)
 
     def for_topic(self, number: int) -> Self:
-        """The judgments of one topic."""
         keep = self.topic == number
         columns = (self.unit[keep], self.topic[keep], self.assessor[keep], self.grade[keep])
         return type(self)(self.assessors, self.topics, *columns, self.scale)
@@ -194,10 +193,10 @@ class AssessorAgreement(NamedTuple):
     two_way: float
 
 
-def by_assessor(pairs: Sequence[Pair]) -> list[AssessorAgreement]:
+def by_assessor(shared: Sequence[Pair]) -> list[AssessorAgreement]:
     """The mean agreement of each assessor who shares units with another, by name."""
     of_name: dict[str, list[Pair]] = {}
-    for pair in pairs:
+    for pair in shared:
         of_name.setdefault(pair.first, []).append(pair)
         of_name.setdefault(pair.second, []).append(pair)
     return [

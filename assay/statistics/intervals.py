@@ -109,9 +109,8 @@ def _ends(values: Scores, middle: Scores, level: float, within: Range) -> tuple[
         return np.full_like(middle, np.nan), np.full_like(middle, np.nan)
     away = values - values.mean(axis=1, keepdims=True)
     spread = np.sqrt(np.square(away).mean(axis=1))
-    is_level = np.ptp(values, axis=1) <= 1e-12 * np.maximum(
-        1.0, np.abs(middle)
-    )  # equal, up to rounding errors
+    # Equal, up to rounding errors
+    is_level = np.ptp(values, axis=1) <= 1e-12 * np.maximum(1.0, np.abs(middle))
     spread = np.where(is_level, np.nan, spread)
     skew = (away**3).mean(axis=1) / spread**3 / math.sqrt(n)  # between -1 and 1
     t = t_quantile(level, n - 1)

@@ -184,7 +184,6 @@ class LeaderboardStatistics:
 
 
 def stored_method(statistics: Mapping[str, Any]) -> Method:
-    """The method of the intervals of stored statistics."""
     method: Method = statistics.get("intervals", "bca")
     return method
 

@@ -259,15 +259,15 @@ class TopicDifference:
 def difference_of_topic(first: Ranked, second: Ranked, topic: str) -> TopicDifference:
     """Compare the rankings of one topic; a topic that a run does not have is an empty ranking."""
     left, right = documents_of(first, topic), documents_of(second, topic)
-    ranks = common_ranks(left, right)
-    deepest, longest = ranks.max(axis=1, initial=0), max(len(left), len(right))
+    common = common_ranks(left, right)
+    deepest, longest = common.max(axis=1, initial=0), max(len(left), len(right))
     return TopicDifference(
         topic=topic,
         n_first=len(left),
         n_second=len(right),
-        n_common=len(ranks),
+        n_common=len(common),
         overlap=tuple(float((deepest <= k).sum()) / (min(k, longest) or 1) for k in DEPTHS),
-        rbo=rank_biased_overlap(ranks, len(left), len(right), PERSISTENCE).extrapolated,
+        rbo=rank_biased_overlap(common, len(left), len(right), PERSISTENCE).extrapolated,
         is_equal=bool(np.array_equal(left, right)),
     )
 

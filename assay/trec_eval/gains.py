@@ -79,7 +79,6 @@ def dcg(topic: Gained) -> float:
 
 
 def ideal_dcg(topic: Gained) -> float:
-    """The discounted cumulative gain of the best ranking."""
     return float(_ideal_discounted(topic)[-1])
 
 

@@ -73,9 +73,8 @@ class View:
         """(topics,) number of relevant documents that the run returned."""
         return counts(self.relevant)
 
-    def value(self, family: str, k: int | None = None) -> Values:
-        """The values that the kernel of a family computes."""
-        return KERNELS[family](self.hits, self.judged, Measure(family, self.level, k))
+    def value(self, name: str, k: int | None = None) -> Values:
+        return KERNELS[name](self.hits, self.judged, Measure(name, self.level, k))
 
     @cached_property
     def hits_by_topic(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -95,7 +94,6 @@ Compute = Callable[[View, Parameters], list[Values]]
 
 
 def family(name: str) -> Compute:
-    """The measure of a family of kernels."""
     return lambda view, _: [view.value(name)]
 
 

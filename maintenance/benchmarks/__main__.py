@@ -3,9 +3,8 @@
 import os
 import sys
 
-os.environ.setdefault(
-    "OPENBLAS_NUM_THREADS", "1"
-)  # before NumPy is imported: CPU times are those of one core
+# Before NumPy is imported: CPU times are those of one core
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from maintenance.benchmarks import (  # noqa: F401  each module adds its cases
     baselines,

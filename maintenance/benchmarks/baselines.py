@@ -164,8 +164,8 @@ def write_posts(folder: Path, posts: int) -> None:
         bodies = []
         for words in texts(min(posts, DISTINCT), 3):
             half = len(words) // 2
-            formula = " + ".join(f"\\{COMMANDS[len(word) % 10]}_{word[-1]}" for word in words[half::6])
-            body = f'<p>{" ".join(words[:half])} <span class="math-container">{formula}</span></p>'
+            latex = " + ".join(f"\\{COMMANDS[len(word) % 10]}_{word[-1]}" for word in words[half::6])
+            body = f'<p>{" ".join(words[:half])} <span class="math-container">{latex}</span></p>'
             bodies.append(json.dumps(body))
         for number in range(posts):
             start = f'{{"docno": "{number}", "kind": "answer", "thread": "t", "body": '

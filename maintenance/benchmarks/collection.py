@@ -513,9 +513,9 @@ def formula_conversion(*, pairs: Path = SHARED / "data" / "slt" / "latex_mathml_
 
 def _strings(formulas: Sequence[str], convert: Callable[[str], str]) -> list[str]:
     strings = []
-    for formula in formulas:
+    for latex in formulas:
         try:
-            strings.append(slt(convert(formula)) or "")
+            strings.append(slt(convert(latex)) or "")
         except Exception:  # noqa: BLE001 -- whatever latex2mathml raises
             strings.append("")
     return strings

@@ -40,7 +40,6 @@ class Campaign(NamedTuple):
     first: dict[int, str]
 
     def parts(self) -> dict[int, str]:
-        """The part of each process of the site."""
         parents = {number: parent for number, parent, *_ in process_times()}
         parts = {}
         for number in parents:
@@ -319,12 +318,12 @@ def release_day(var: Path, *, users: int = 5, seconds: float = 60) -> None:
             release = {"level": "public", "reason": "For the benchmark."}
             manager.api("POST", f"leaderboards/{board.pk}/release/", release)
         results, code = f"/leaderboards/{board.pk}/", track().topics.earliest("id").code
-        paths = [
+        addresses = [
             "/",
             f"/tracks/{SLUG}/",
             *(results + end for end in ("", "?page=2", "topics/", f"topics/{code}/")),
         ]
-        paths += [f"{results}leaderboard.tsv", f"/qrels/{board.qrels_id}/qrels.tsv"]
+        addresses += [f"{results}leaderboard.tsv", f"/qrels/{board.qrels_id}/qrels.tsv"]
         times: dict[str, list[float]] = defaultdict(list)
         people, work = [], Work()
         for n in range(users):
@@ -332,8 +331,8 @@ def release_day(var: Path, *, users: int = 5, seconds: float = 60) -> None:
             own = board.evaluations.filter(run__team__members=user).first() if user else None
             mine = [f"/tracks/{SLUG}/runs/", f"/evaluations/{own.pk}/", f"/runs/{own.run_id}/"] if own else []
             people.append(Person(campaign.port, user))
-            people[-1].get(paths[0])  # the first request of a process takes longer
-            work.start(read(people[-1], [*paths, *mine], times, n), 0)
+            people[-1].get(addresses[0])  # the first request of a process takes longer
+            work.start(read(people[-1], [*addresses, *mine], times, n), 0)
         work.start(score(manager, board.qrels_id), 0)
         before, start = campaign.cpu(), time.perf_counter()
         work.over.wait(seconds)
@@ -356,11 +355,11 @@ def release_day(var: Path, *, users: int = 5, seconds: float = 60) -> None:
             figure(f"CPU of {part} per request", 1e3 * used[part] / len(every), "ms")
 
 
-def read(reader: Person, paths: list[str], times: dict[str, list[float]], seed: int) -> Iterator[None]:
+def read(reader: Person, addresses: list[str], times: dict[str, list[float]], seed: int) -> Iterator[None]:
     """Open these pages and files again and again, in random orders."""
     rng, role = random.Random(seed), "participant" if reader.session else "visitor"
     while True:
-        for path in rng.sample(paths, len(paths)):
+        for path in rng.sample(addresses, len(addresses)):
             reader.get(path)
             times[f"{role} {re.sub('[0-9]+', 'N', path)}"].append(reader.seconds[-1])
             yield

@@ -27,9 +27,8 @@ from maintenance.benchmarks.harness import case
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
-Judges = tuple[
-    float, tuple[float, ...]
-]  # the share of units on which they agree, and how often each grade occurs
+# Judges: the share of units on which they agree, and how often each grade occurs
+Judges = tuple[float, tuple[float, ...]]
 SIZES = (3, 5, 10, 25, 50)
 
 

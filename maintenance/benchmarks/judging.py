@@ -24,9 +24,8 @@ from maintenance.benchmarks.harness import (
 PASSWORD = "worker-pass-1"
 FORM = "application/x-www-form-urlencoded"  # as the page's script submits
 PEOPLE = 8
-LONG = (
-    "<p>" + "An answer with many words, all of which are to the point. " * 250 + "</p>"
-)  # 15.5 kB, as Turkle's tasks
+# 15.5 kB, like the tasks of Turkle
+LONG = "<p>" + "An answer with many words, all of which are to the point. " * 250 + "</p>"
 SHORT = LONG[:1_000]
 # Published for 2 cores, 2 gunicorn workers, 2,000 tasks of 15.5 kB, no think time: by database and number of assessors.
 TURKLE = {1: {"Turkle on PostgreSQL": 5.3, "on SQLite": 30.9, "on MariaDB": 27.3}, 8: {"Turkle on PostgreSQL": 5.6, "on SQLite": 26.8, "on MariaDB": 40.7}}  # fmt: skip # noqa: E501

@@ -120,13 +120,14 @@ def compare_with_pytrec_eval(qrels: Path, files: Sequence[Path], folder: Path, r
         f"{len(files)} stored runs, warm", lambda: [score(load(path), judged) for path in stored], evaluate
     )
     compare(f"{len(files)} runs as arrays, warm", lambda: [score(run, judged) for run in runs], evaluate)
+    # Not 0, because trec_eval 9 cuts scores to 32 bits, so some tie
     difference = max(
         abs(float(values[row, n]) - of_run[topic][name])
         for values, of_run in zip([score(run, judged) for run in runs], evaluate(), strict=True)
         for row, topic in enumerate(judged.topics.tolist())
         if topic in of_run
         for n, name in enumerate(THEIR_NAMES)
-    )  # trec_eval 9 cuts scores to 32 bits, so some tie
+    )
     print(f"largest difference from pytrec_eval over all topics of all runs: {difference:.1e}")
 
 

@@ -77,10 +77,10 @@ def submitted(n_runs: int, n_topics: int) -> str:
         )
         of_track = track_services.open_for_runs(track=of_track)
     grades = np.random.default_rng(1).choice(3, (n_topics, DOCUMENTS), p=[0.9, 0.07, 0.03])
-    submitted = set(Run.objects.filter(track=of_track).values_list("tag", flat=True))
+    tags = set(Run.objects.filter(track=of_track).values_list("tag", flat=True))
     for n in range(n_runs):
         tag = f"run{n:04}"
-        if tag in submitted:
+        if tag in tags:
             continue
         team, is_new = Team.objects.get_or_create(track=of_track, name=f"Team {n // 5:03}")
         if is_new:

@@ -379,26 +379,26 @@ def pages(var: Path, *, repeats: int = 5, examples: int = 2, only: str = "", sho
             "assessor": User.objects.filter(username="assessor0").first(),
             "organizer": organizer(),
         }
-        measured = []
+        rows = []
         for role, user in people.items():
             client = Client(SERVER_NAME="localhost", raise_request_exception=False)
             if user is not None:
                 client.force_login(user)
             starts = ["/", *(admin_addresses() if role == "organizer" else [])]
-            measured += [(role, *page) for page in crawl(client, starts, repeats, examples, only)]
-    measured.sort(key=lambda page: -max(page[3] / LIMIT, page[7] / LARGEST * page[9]))
+            rows += [(role, *page) for page in crawl(client, starts, repeats, examples, only)]
+    rows.sort(key=lambda page: -max(page[3] / LIMIT, page[7] / LARGEST * page[9]))
     print(f"{'median':>8} {'max':>8} {'cpu':>7} {'queries':>7} {'kB':>8}  role         page")
-    for role, name, address, median, longest, cpu, n_queries, size, status, _ in measured[:shown]:
+    for role, name, address, median, longest, cpu, n_queries, size, status, _ in rows[:shown]:
         mark = "" if status in {200, 302} else f" {status}"
         print(
             f"{median:8.3f} {longest:8.3f} {cpu:7.3f} {n_queries:7} {size / 1024:8.0f}  {role:12} "
             f"{name} {address}{mark}"
         )
-    medians = [page[3] for page in measured]
+    medians = [page[3] for page in rows]
     slow = sum(median > LIMIT for median in medians)
     figure("slowest page, median", max(medians), note=f"{len(medians)} pages, {slow} of them over {LIMIT} s")
     figure("pages, 95th percentile of the medians", percentile(medians, 0.95))
-    sizes = [page[7] for page in measured if page[9]]
+    sizes = [page[7] for page in rows if page[9]]
     large = sum(size > LARGEST for size in sizes)
     figure("largest page", max(sizes) / 1024, "kB", note=f"{large} pages over {LARGEST // 1024} kB")
 

@@ -90,7 +90,6 @@ class _Generated(SphinxDirective):
 
 
 def measures(_: str) -> Iterator[str]:
-    """The families of measures."""
     notes = _notes("measures.toml", FAMILIES)
     yield "| name | what it is | trec_eval |"
     yield "|---|---|---|"
@@ -134,7 +133,6 @@ def measure_aliases(_: str) -> Iterator[str]:
 
 
 def protocol_keys(table: str) -> Iterator[str]:
-    """The keys of a table of a protocol file."""
     keys = dict(structure.keys(TABLES[table]))
     if not table:
         is_table = {key: is_dataclass(_bare(hint)) or key == "published" for key, (_, hint) in keys.items()}
@@ -180,7 +178,6 @@ def protocol(slug: str) -> Iterator[str]:
 
 
 def options(command: str) -> Iterator[str]:
-    """The help of a subcommand."""
     os.environ |= {"COLUMNS": "100", "NO_COLOR": "1"}
     shown = TextIOWrapper(BytesIO(), encoding="utf-8")
     with redirect_stdout(shown), suppress(SystemExit):

@@ -82,12 +82,12 @@ def _read_keys(arguments: argparse.Namespace) -> Keys:
     return Keys(keys.formula, keys.slt, keys.latex, kept)
 
 
-def _print_report(keys: Keys, report: Report, arguments: argparse.Namespace) -> None:
+def _print_report(keys: Keys, differences: Report, arguments: argparse.Namespace) -> None:
     """Report where given ids and strings disagree: the first on the terminal, all of them in the file."""
     rows = [
         (detail.visual.decode(), detail.n_ids, detail.n_strings, detail.n, keys.formula[detail.row].decode(),
          "SLT" if detail.is_slt else "LaTeX")
-        for detail in report.details
+        for detail in differences.details
     ]  # fmt: skip
     if arguments.report is not None:
         with opened_output(arguments.report) as file:
@@ -95,11 +95,11 @@ def _print_report(keys: Keys, report: Report, arguments: argparse.Namespace) -> 
     if not rows:
         return
     counts = (
-        f"{plural(report.split_ids, 'id')} with several SLT strings, "
-        f"{plural(report.shared_strings, 'SLT string')} with several ids, "
-        f"{report.shared_latex:,} LaTeX without a string with several ids"
+        f"{plural(differences.split_ids, 'id')} with several SLT strings, "
+        f"{plural(differences.shared_strings, 'SLT string')} with several ids, "
+        f"{differences.shared_latex:,} LaTeX without a string with several ids"
     )
-    note(f"ids and strings disagree on {plural(report.n_formulas, 'formula')}: {counts}", arguments)
+    note(f"ids and strings disagree on {plural(differences.n_formulas, 'formula')}: {counts}", arguments)
     for visual, n_ids, n_strings, n, first, representation in rows[:N_SHOWN]:
         strings = f"the {representation} has {plural(n_ids, 'id')}, the id {plural(n_strings, 'string')}"
         note(f"  id {visual}, {plural(n, 'formula')} such as {first}: {strings}", arguments)

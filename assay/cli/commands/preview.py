@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     inputs, _, formulas = read_pooled(arguments, protocol, topics)
     beyond = beyond_team_limit(inputs, protocol.runs, {}, arguments.runs_per_team)
     preview = preview_pool(
-        [run for run, is_beyond in zip(inputs, beyond, strict=True) if not is_beyond],
+        [pool_input for pool_input, is_beyond in zip(inputs, beyond, strict=True) if not is_beyond],
         protocol=protocol,
         deepest=arguments.deepest,
         formulas=formulas,

@@ -38,11 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     protocol = load_protocol(arguments.protocol)
     runs = read_manifest(arguments.runs, protocol)
-    inputs = inputs_of(arguments, {run.tag: str(run.file) for run in runs})
+    inputs = inputs_of(arguments, {listed.tag: str(listed.file) for listed in runs})
     check_ranks(inputs)
     pooled = [
-        PoolInput(rows, run.team, run.tag, run.kind, run.pooled_as)
-        for rows, run in zip(inputs.rows, runs, strict=True)
+        PoolInput(rows, listed.team, listed.tag, listed.kind, listed.pooled_as)
+        for rows, listed in zip(inputs.rows, runs, strict=True)
     ]
     whole = Scoring(
         inputs.runs, inputs.qrels, inputs.measures, inputs.average, inputs.level, inputs.judged_by
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     teams = leave_one_team_out(
         whole,
         _pool(pooled, inputs, arguments.seed, 1.0),
-        [run.team for run in pooled],
+        [listed.team for listed in pooled],
         progress=steps("teams", is_quiet=is_quiet),
     )
     # a protocol without depths has only one pool

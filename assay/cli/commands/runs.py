@@ -22,8 +22,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(runs)
         return 0
     rows = [
-        dict(run, is_late="late" if run["is_late"] else "", submitted_at=run["submitted_at"][:19])
-        for run in runs
+        dict(listed, is_late="late" if listed["is_late"] else "", submitted_at=listed["submitted_at"][:19])
+        for listed in runs
     ]
     print_table(list(COLUMNS.values()), ([row[name] for name in COLUMNS] for row in rows))
     return 0

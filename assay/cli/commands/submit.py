@@ -50,27 +50,27 @@ def run(arguments: argparse.Namespace) -> int:
             fields["replaces"] = arguments.replaces
         for path in arguments.runs:
             try:
-                run, is_old = _submit(server, arguments, path, fields)
+                stored_run, is_old = _submit(server, arguments, path, fields)
             except ServerError as error:
                 if error.exit_status != REFUSED:
                     raise
                 print_refusal(path, error, is_json=arguments.json)
                 is_refused = True
             else:
-                stored.append(run)
+                stored.append(stored_run)
                 if arguments.json:
                     continue
                 state = (
                     "was already submitted"
                     if is_old
                     else "submitted, late"
-                    if run["is_late"]
+                    if stored_run["is_late"]
                     else "submitted"
                 )
-                name = f"run {run['id']}, {run['kind']} run {run['tag']} of {run['team']}"
-                size = f"{plural(run['n_lines'], 'line')}, {plural(run['n_topics'], 'topic')}"
+                name = f"run {stored_run['id']}, {stored_run['kind']} run {stored_run['tag']} of {stored_run['team']}"
+                size = f"{plural(stored_run['n_lines'], 'line')}, {plural(stored_run['n_topics'], 'topic')}"
                 print(f"{path}: {state} as {name} ({size})")  # noqa: T201
-                print(f"  sha256 {run['sha256']}; {server.url}/runs/{run['id']}/")  # noqa: T201
+                print(f"  sha256 {stored_run['sha256']}; {server.url}/runs/{stored_run['id']}/")  # noqa: T201
     if arguments.json:
         print_json(stored)
     return int(is_refused)
@@ -88,7 +88,7 @@ def _submit(
                 identity.append(f"{submitted.name} {sha256_of_file(file)}")
     options = {"seconds": arguments.seconds, "is_quiet": arguments.quiet}
     key = str(uuid5(NAMESPACE_URL, json.dumps(identity, sort_keys=True)))
-    run, is_old = upload(server, address, path, fields, key=key, **options)
-    if is_old and server.get(f"runs/{run['id']}/")["status"] != "submitted":  # withdrawn since
+    stored_run, is_old = upload(server, address, path, fields, key=key, **options)
+    if is_old and server.get(f"runs/{stored_run['id']}/")["status"] != "submitted":  # withdrawn since
         return upload(server, address, path, fields, key=str(uuid4()), **options)
-    return run, is_old
+    return stored_run, is_old

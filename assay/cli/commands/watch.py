@@ -82,17 +82,23 @@ def _state(server: Server, noun: str, number: int) -> State:
     return State(f"{thing['status']}: {thing['title']}{progress}")
 
 
-def _run(server: Server, run: Mapping[str, Any], number: int) -> State:
-    if run["status"] != "submitted":
-        reason = f": {run['changes'][-1]['text']}" if run["changes"] and run["changes"][-1]["text"] else ""
-        return State(f"{run['status']}{reason}", is_good=False)
-    for board in server.rows(f"tracks/{run['track']}/leaderboards/"):
+def _run(server: Server, submitted: Mapping[str, Any], number: int) -> State:
+    if submitted["status"] != "submitted":
+        reason = (
+            f": {submitted['changes'][-1]['text']}"
+            if submitted["changes"] and submitted["changes"][-1]["text"]
+            else ""
+        )
+        return State(f"{submitted['status']}{reason}", is_good=False)
+    for board in server.rows(f"tracks/{submitted['track']}/leaderboards/"):
         if board["status"] == "ready" and board["released_to"] != "hidden":
             rows = server.get(f"leaderboards/{board['id']}/")["runs"]
             if any(row["run"] == number for row in rows):
-                text = f"scored: leaderboards/{board['id']}, assay results {run['track']} shows it"
+                text = f"scored: leaderboards/{board['id']}, assay results {submitted['track']} shows it"
                 return State(text, is_good=True)
-    pools = ", ".join(pool["pool"] for pool in run["pools"])
+    pools = ", ".join(pool["pool"] for pool in submitted["pools"])
     if pools:
         return State(f"in the pool {pools}, not scored yet")
-    return State("submitted, can be withdrawn" if run["is_accepting_runs"] else "submitted, in no pool yet")
+    return State(
+        "submitted, can be withdrawn" if submitted["is_accepting_runs"] else "submitted, in no pool yet"
+    )

@@ -126,9 +126,8 @@ def add_article(file: ArticleFile, batch: Batch, skipped: dict[str, list[str]]) 
     start = _BODY.search(marked)
     end = _BODY_END.search(marked, start.end()) if start else None
     body = marked[start.end() if start else 0 : end.start() if end else len(marked)]
-    body = _EMPTY_TAG.sub(
-        r"<\1\2></\1>", body
-    )  # in HTML, an empty element such as `<div/>` would not be closed
+    # In HTML, an empty element such as `<div/>` would not be closed
+    body = _EMPTY_TAG.sub(r"<\1\2></\1>", body)
     body = limited(clean_marked_body(limited(body, "the HTML of the article", MAX_HTML)), "the article")
     if not plain(body):
         raise Unusable("no text")

@@ -234,7 +234,7 @@ def _unquoted_rows(rows: list[list[bytes]], lines: Sequence[int], skipped: Skipp
     bad = set()
     for i in compress(range(len(rows)), is_odd):
         # If a mark is not from a csv writer, the row stays as it is.
-        fields = [field for value in rows[i] if (field := _unquoted_field(value)) is not None]
+        fields = [cell for value in rows[i] if (cell := _unquoted_field(value)) is not None]
         plain = fields if len(fields) == len(rows[i]) else rows[i]
         if len(plain) != width or b"\t" in plain[-1] or b"\n" in b"".join(plain):
             skipped.add(NO_WIDTH, lines[i])

@@ -38,8 +38,6 @@ _CONTENT = re.compile(rb"<(?:\w+:)?(?:apply|ci|cn|csymbol|cerror)\b")
 
 
 class Index(NamedTuple):
-    """The kind of a formula index."""
-
     representation: Representation
     version: int
     is_of_topics: bool = False

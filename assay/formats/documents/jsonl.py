@@ -48,9 +48,8 @@ _DOCNO = re.compile(rf"\S{{1,{MAX_NAME}}}")
 _LANGUAGE = re.compile(r"(?=.{1,20}\Z)[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _IDS = frozenset({"docno", "thread", "accepted", "id"})
 _TEXTS = frozenset({"title", "text", "body", "source", "comments"})
-_KEYS = frozenset(
-    ["docno", "kind", "thread", "tags", "score", "accepted", "author", "published", "language"]
-)  # not texts; all others are ignored
+# Keys that are not texts; all others are ignored
+_KEYS = frozenset(["docno", "kind", "thread", "tags", "score", "accepted", "author", "published", "language"])
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 
 

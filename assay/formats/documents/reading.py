@@ -22,10 +22,8 @@ from assay.processes import map_fresh, processors
 
 Result = TypeVar("Result")
 SMALL = 4_000_000  # bytes; for smaller files, starting processes takes longer than the work
-BUILT = (
-    "posts.jsonl",
-    "Posts.xml",
-)  # in the folder `collection` of a build; the first one that exists is read
+# Files in the folder `collection` of a build; the first one that exists is read
+BUILT = ("posts.jsonl", "Posts.xml")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "N": ""}
 

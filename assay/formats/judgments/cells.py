@@ -21,8 +21,6 @@ TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no"}
 
 
 class Wrong(NamedTuple):
-    """An error of a row."""
-
     message: str
 
 

@@ -34,15 +34,15 @@ def graded(
     rows: Sequence[JudgmentRow], rules: JudgingRules | None, name: str, *, is_named: bool
 ) -> list[JudgmentRow]:
     """The judgments with their grades by the protocol."""
-    graded = []
+    answers_with_grades = []
     for row in rows:
         try:
             answers, grade = _answers(row, rules), grade_of(row, rules, is_named=is_named)
             is_as_read = grade == row.grade and not answers and not row.answers  # as in most files
-            graded.append(row if is_as_read else row._replace(grade=grade, answers=answers))
+            answers_with_grades.append(row if is_as_read else row._replace(grade=grade, answers=answers))
         except (ValueError, WrongAnswer) as error:
             raise JudgmentsError(name, [Complaint(row.line, str(error))]) from None
-    return graded
+    return answers_with_grades
 
 
 def _answers(row: JudgmentRow, rules: JudgingRules | None) -> dict[str, Any]:

@@ -108,7 +108,6 @@ class QrelsForm(NamedTuple):
 
     @classmethod
     def for_kind(cls, kind: QrelsKind) -> Self:
-        """The columns of a kind of qrels."""
         if kind == "grades":
             return cls()
         title, width, docno, grade, parts = LAYOUTS[kind]
@@ -150,7 +149,6 @@ class QrelsForm(NamedTuple):
         return self._replace(width=len(columns), columns=columns, **places)  # type: ignore[arg-type]
 
     def n_columns(self, line: bytes) -> int:
-        """The number of columns of a line."""
         return len(line.split()) if self.is_of_words else n_columns(line, self.separator)
 
     @property
@@ -187,9 +185,8 @@ class GradeScale(NamedTuple):
     grades: tuple[int, ...]
     codes: tuple[int, ...] = ()
     keys: Mapping[bytes, bytes] = MappingProxyType({})  # grades by their key, where documents are citations
-    words: Mapping[bytes, bytes] = MappingProxyType(
-        {}
-    )  # grades by their key and their label, in small letters
+    # Grades by their key and their label, in small letters
+    words: Mapping[bytes, bytes] = MappingProxyType({})
 
     @classmethod
     def of(cls, protocol: Protocol, scale: int = 1) -> Self:
@@ -405,9 +402,8 @@ class _Reading:
     first_lines: dict[tuple[bytes, ...], int] = field(default_factory=dict)
     fractions: set[bytes] = field(default_factory=set)
     advice: str = ""  # on lines with another number of columns
-    second_words: set[bytes] = field(
-        default_factory=set
-    )  # of the column without meaning, in lines that repeat
+    # Words of the column without meaning, in lines that repeat
+    second_words: set[bytes] = field(default_factory=set)
 
     def checked(self, if_empty: str) -> QrelsColumns:
         """The rows as arrays; an error if any row is wrong, or if there are none."""
@@ -524,10 +520,10 @@ class _Reading:
 
 def _width_advice(columns: Sequence[bytes], hint: str) -> str:
     """Say what to do with lines that do not have the usual four columns; empty if it is not known."""
-    n_columns = len(columns)
-    if n_columns == 3:
+    width = len(columns)
+    if width == 3:
         return "If the columns are topic, docno and grade, insert a column of zeros after the topic."
-    if n_columns == 6 and columns[1].upper() == b"Q0":
+    if width == 6 and columns[1].upper() == b"Q0":
         return "The lines look like those of a run: topic, Q0, docno, rank, score, tag."
     if "commas" in hint or "semicolons" in hint:
         return "A table with commas or semicolons begins with a line that names its columns, such as topic,docno,grade."

@@ -71,9 +71,8 @@ CHECKED_ONLY = {"number", "original"}  # not stored
 # The codes of errors that commands tolerate where scores decide the order, because the ranks of real runs may be
 # anything.
 UNUSED_RANKS = frozenset({"rank", "rank-range"})
-NOTED = frozenset(
-    {"encoding-windows", TOPIC_DOCUMENT}
-)  # the codes of other warnings that the users of commands see
+# The codes of other warnings that the users of commands see
+NOTED = frozenset({"encoding-windows", TOPIC_DOCUMENT})
 JSON_START = re.compile(rb"\s*\{\s*[\"}]")
 XML_START = re.compile(rb"\s*<(?!SYSDESC>)[A-Za-z_?!]")
 
@@ -153,9 +152,9 @@ def check_run(
             file, expected, limits, forms_of(protocol), formulas, posts, tally=Tally(tolerated=tolerated)
         )
         columns = check.columns()
-        report = check.report(name)
+        run_report = check.report(name)
     form = check.reader.form if check.reader else None
-    checked = CheckedRun(report, None if report.errors else columns, form, columns)
+    checked = CheckedRun(run_report, None if run_report.errors else columns, form, columns)
     if isinstance(check.reader, LineReader):
         header = check.reader.header
         checked = replace(checked, _header=header.content, header_lines=header.numbers)
@@ -255,8 +254,6 @@ def expected_of(
 
 @dataclass(slots=True)
 class _Check:
-    """The check of one file."""
-
     file: BinaryIO
     expected: Expected
     limits: Limits
@@ -363,9 +360,8 @@ class _Check:
         counts = np.bincount(self.rows.topic_index, minlength=len(self.rows.topics)).tolist()
         if isinstance(self.reader, AnswerReader):
             counts = [len(numbered.answer.sentences) for numbered in self.reader.answers.values()]
-        metadata: Mapping[str, str] = getattr(
-            self.reader, "stated", {}
-        )  # of XML, whose reader is not imported
+        # Of XML, whose reader is not imported
+        metadata: Mapping[str, str] = getattr(self.reader, "stated", {})
         if isinstance(self.reader, LineReader):  # a line of ir_metadata that cannot be read is a warning
             accepted = "YAML: “key: value”, lists and nested keys."
             metadata = self.reader.header.fields(

@@ -93,7 +93,6 @@ class LineForm(NamedTuple):
         return self.separator == b"\t" and not self.only_tabs
 
     def n_columns(self, line: bytes) -> int:
-        """The number of columns of a line."""
         n = len(line.split()) if self.is_of_words else n_columns(line, self.separator)
         return n + 1 if n and self.only_topic else n
 

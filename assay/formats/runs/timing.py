@@ -79,8 +79,6 @@ def _shown(seconds: float) -> str:
 
 @dataclass(slots=True)
 class _Seconds:
-    """The check of one file."""
-
     file: BinaryIO
     name: str
     most: float

@@ -194,16 +194,16 @@ def _has_text(topic: TopicRow) -> bool:
 
 def _notes_on_tags(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> list[str]:
     """A note if texts, which are plain, have tags of HTML."""
-    lines = [
+    tagged_lines = [
         line
         for line, row in rows
         if row.get("body") is None and _TAG_OF_TEXT.search(str(row.get("text", "")))
     ]
-    if not lines:
+    if not tagged_lines:
         return []
-    texts = plural(len(lines), "text has,texts have")
+    texts = plural(len(tagged_lines), "text has,texts have")
     return [
-        f"{texts} tags of HTML, which readers see (first in line {lines[0]}): in JSON, HTML is the key body"
+        f"{texts} tags of HTML, which readers see (first in line {tagged_lines[0]}): in JSON, HTML is the key body"
     ]
 
 
@@ -342,8 +342,8 @@ def read_labels(data: bytes, name: str) -> dict[str, dict[str, str]]:
         reading = _reading(data, name, is_formula=True)
         if reading.complaints:
             raise BadTopics(name, reading.complaints)
-        named = ((str(row.get("code", "")).strip(), row.get("labels")) for _, row in reading.rows)
-        return _checked({code: labels for code, labels in named if labels}, name)
+        labels_of_codes = ((str(row.get("code", "")).strip(), row.get("labels")) for _, row in reading.rows)
+        return _checked({code: labels for code, labels in labels_of_codes if labels}, name)
     text = decoded(_unpacked(data, name), name).text
     if text.lstrip().startswith("{"):
         try:

@@ -260,7 +260,6 @@ def _without_label(text: str, key: str) -> tuple[str, str]:
 
 
 def name_of(tag: str) -> str:
-    """The name of a section."""
     return _NAMES.get(tag, tag.replace("-", " ").replace("_", " ").capitalize())
 
 

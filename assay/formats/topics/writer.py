@@ -74,9 +74,8 @@ def as_xml(topics: Iterable[TopicFields | TopicRow]) -> bytes:
         }
         for name, text in texts.items():
             if text:
-                etree.SubElement(element, name).text = without_controls(
-                    text
-                )  # an older import may have stored some
+                # An older import may have stored some
+                etree.SubElement(element, name).text = without_controls(text)
         for subtopic in topic.subtopics:
             named = {name: subtopic[name] for name in ("number", "type") if subtopic.get(name)}
             etree.SubElement(element, "Subtopic", named).text = subtopic["text"]
@@ -153,11 +152,11 @@ def formulas_of(topic: TopicFields | TopicRow) -> Iterator[tuple[str, ...]]:
 
 def labels(topics: Sequence[TopicFields]) -> bytes:
     """A label file: CSV with a column for each label of any topic, and for the split if a topic has one."""
-    labels = {
+    labels_of_topics = {
         topic.code: {**topic.labels, **({"split": topic.split} if topic.split else {})} for topic in topics
     }
-    names = sorted({name for of_topic in labels.values() for name in of_topic})
-    rows = [[code, *(own.get(name, "") for name in names)] for code, own in labels.items() if own]
+    names = sorted({name for of_topic in labels_of_topics.values() for name in of_topic})
+    rows = [[code, *(own.get(name, "") for name in names)] for code, own in labels_of_topics.items() if own]
     return as_csv(["topic", *names], rows).encode()
 
 

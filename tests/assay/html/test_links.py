@@ -187,7 +187,7 @@ def test_html_without_links_is_unchanged() -> None:
     ],
 )
 def test_reference_names_a_file_or_nothing(url: str, reference: str) -> None:
-    assert images.reference(url) == reference
+    assert images.reference_in(url) == reference
 
 
 @pytest.mark.parametrize(
