@@ -21,12 +21,6 @@ MOST = 100_000  # topics of a quota
 MOST_PER_TOPIC = 100
 
 
-class QuotasRefused(Refused):
-    """The candidates do not suffice for the quotas."""
-
-    title = "These quotas cannot be met"
-
-
 class Stratum(NamedTuple):
     """So many topics are wanted of the candidates that meet the conditions."""
 
@@ -105,7 +99,7 @@ def draw(candidates: Iterable[Candidate], settings: Settings, labels: Labels) ->
     """Draw the sample of candidates that the settings describe.
 
     Raises:
-        QuotasRefused: A stratum has fewer candidates than its quota; the message has all counts.
+        Refused: A stratum has fewer candidates than its quota; the message has all counts.
     """
     ids: list[list[str]] = [[] for _ in settings.strata]
     n = n_meeting = 0
@@ -126,7 +120,8 @@ def draw(candidates: Iterable[Candidate], settings: Settings, labels: Labels) ->
         ]
         meeting = plural(n_meeting, "candidate meets,candidates meet")
         start = f"{meeting} the conditions of all strata"
-        raise QuotasRefused("\n".join([f"{start}, and they do not suffice for the quotas:", *lines]))
+        message = "\n".join([f"{start}, and they do not suffice for the quotas:", *lines])
+        raise Refused(message, code="quotas-refused", title="These quotas cannot be met")
     chosen: list[tuple[int, Drawn]] = []
     for number, (stratum, own) in enumerate(zip(settings.strata, ids, strict=True), 1):
         starts = stream_starts(settings.seed, ((b"candidate", docno.encode()) for docno in own)).tolist()

@@ -13,17 +13,13 @@ PIECE = 1 << 20
 TEXT, NUMBER = "string", "int32"
 
 
-class NeedsArrow(InputError):
-    """Parquet is asked for, and pyarrow is not installed."""
-
-
 def _arrow() -> Any:
     try:
         import pyarrow  # noqa: PLC0415 -- large and optional
         import pyarrow.parquet  # noqa: PLC0415
     except ModuleNotFoundError:
         install = 'pip install "assay[parquet]", or for a site pip install -r requirements-parquet.txt'
-        raise NeedsArrow(f"parquet files need pyarrow, which is not installed: {install}") from None
+        raise InputError(f"parquet files need pyarrow, which is not installed: {install}") from None
     return pyarrow
 
 

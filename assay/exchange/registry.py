@@ -123,7 +123,7 @@ class Form(NamedTuple):
         Lines of qrels whose topic or document is not in the collection are left out, and counted.
 
         Raises:
-            NeedsArrow: The form needs pyarrow.
+            InputError: The form needs pyarrow.
             BadFile: A name cannot be one of a file.
         """
         for name in (collection.name, *collection.qrels):

@@ -26,10 +26,6 @@ NEEDED = ("file", "team", "tag", "kind")
 ALLOWED = ("file", "team", *COLUMNS)
 
 
-class ManifestError(InputError):
-    """A manifest has errors; the message has a line for each."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestRun(Declaration):
     """A run of a manifest, with what its team states about it."""
@@ -41,7 +37,7 @@ class ManifestRun(Declaration):
 def read_manifest(path: Path, protocol: Protocol) -> list[ManifestRun]:
     """The runs of a manifest, in its order. Paths are relative to the folder of the manifest.
 
-    Raises `ManifestError` if the manifest has errors; each complaint names its line; `OSError` if the manifest cannot
+    Raises `InputError` if the manifest has errors; each complaint names its line; `OSError` if the manifest cannot
     be read.
     """
     folder = path.parent
@@ -60,14 +56,14 @@ def parse_manifest(
         has_file: whether there is a file with a path of the manifest.
 
     Raises:
-        ManifestError: The manifest has errors; each complaint names its line.
+        InputError: The manifest has errors; each complaint names its line.
     """
     text = decoded(data, name).text
     sheet = read_sheet(StringIO(text, newline=""))
     header = [normal(column) for column in sheet.header]
     unknown = [column for column in header if column not in ALLOWED]
     if unknown or not set(NEEDED) <= set(header) or len(set(header)) != len(header):
-        raise ManifestError(
+        raise InputError(
             f"{name}: line {sheet.number or 1}: expected the columns {', '.join(NEEDED)} and optionally "
             f"{', '.join(ALLOWED[len(NEEDED) :])}; got {', '.join(sheet.header) or 'nothing'}"
         )
@@ -86,7 +82,7 @@ def parse_manifest(
     if not rows:
         complaints.append(f"{name}: the manifest lists no runs")
     if complaints:
-        raise ManifestError("\n".join(complaints))
+        raise InputError("\n".join(complaints))
     return runs
 
 

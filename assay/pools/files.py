@@ -28,10 +28,6 @@ from assay.structure import WrongStructure, structured
 PART = 20_000  # rows in memory as text at a time
 
 
-class PoolFileError(InputError):
-    """A file of a pool, or of known items, cannot be used."""
-
-
 def pool_tsv(pool: BuiltPool) -> bytes:
     """The pool as bytes; the SHA-256 of these bytes identifies a pool."""
     return b"".join(_pool_parts(pool))
@@ -132,14 +128,14 @@ def read_docnos(path: Path, *, column: int = 1) -> dict[str, set[str]]:
         column: the column of the docnos, from 0; the topic is in column 0.
 
     Raises:
-        PoolFileError: A line does not have the column.
+        InputError: A line does not have the column.
         OSError: The file cannot be read.
     """
     docnos: dict[str, set[str]] = {}
     for number, line in enumerate(lines_of(read_text(str(path))) or [""], 1):
         cells = line.split("\t")
         if len(cells) <= column or not cells[0] or not cells[column]:
-            raise PoolFileError(
+            raise InputError(
                 f"{path.name}: line {number}: expected a topic and, in column {column + 1}, a docno, separated by tabs"
             )
         docnos.setdefault(cells[0], set()).add(cells[column])
@@ -175,13 +171,13 @@ def read_summary(path: Path) -> PoolSummary:
     """The summary of a pool from its record.
 
     Raises:
-        PoolFileError: The file is no such record.
+        InputError: The file is no such record.
     """
     try:
         values: _Record = structured(_Record, json.loads(path.read_bytes()), is_open=True)
     except (ValueError, RecursionError, WrongStructure) as error:
         text = f"{path}: not the record of a pool, which `assay pool` writes next to its output as FILE.json"
-        raise PoolFileError(f"{text}: {error}") from None
+        raise InputError(f"{text}: {error}") from None
     depths: dict[str, int] = {}
     for run in values.runs:
         depths[run.kind] = max(depths.get(run.kind, 0), run.depth)

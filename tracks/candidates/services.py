@@ -70,7 +70,7 @@ def draw_sample(
     the candidates have now.
 
     Raises:
-        QuotasRefused: The candidates do not suffice for a quota.
+        Refused: The candidates do not suffice for a quota.
         SampleRefused: There are no candidates, the track is not a draft, its protocol has other values for a label, or
             somebody cannot be one of the two people.
     """

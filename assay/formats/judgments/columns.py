@@ -35,9 +35,8 @@ from assay.formats.spreadsheet import long_cells, original
 from assay.protocols.schema import JudgingRules
 
 ANSWERED = {"choice", "grade", "kind", "answers", "is_current"}  # fields that are compared, or decide what is
-ROWS = (
-    500  # that are read at once: few enough that Python's garbage collector does not look for cycles in them
-)
+# Rows that are read at once: few enough that Python's garbage collector does not look for cycles in them
+ROWS = 500
 Ints = NDArray[np.int64]
 
 

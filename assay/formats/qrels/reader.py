@@ -95,9 +95,8 @@ class QrelsForm(NamedTuple):
     topic: int = 0
     docno: int = 2
     grade: int | None = 3  # None: every line has grade 1
-    separator: bytes = (
-        b"\t"  # of columns that are written; if it is a tab, any white space separates those read
-    )
+    # Of columns that are written; if it is a tab, any white space separates those read
+    separator: bytes = b"\t"
     words: Mapping[bytes, bytes] = MappingProxyType({})
     title: str = "topic, 0, docno, grade"
     columns: tuple[str, ...] = ()  # the names of all columns, for lines that are not separated by white space

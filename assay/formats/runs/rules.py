@@ -24,26 +24,24 @@ class LineForm(NamedTuple):
 
     name: RunFormat
     title: str
-    width: int
-    topic: int
-    docno: int
-    rank: int | None
-    score: int | None  # None: the rank decides; without both columns, a topic has one document
-    tag: int | None
+    width: int = 0
+    topic: int = 0
+    docno: int = 0
+    rank: int | None = None
+    score: int | None = None  # None: the rank decides; without both columns, a topic has one document
+    tag: int | None = None
     post: int | None = None  # of the post that contains the formula
     filler: int | None = None  # a column without meaning
     fixed: bytes = b""  # the word that this column must have; empty: any
     label: int | None = None
     labels: tuple[tuple[bytes, bool], ...] = ()  # the words of the label: whether the document is relevant
-    separator: bytes = (
-        b"\t"  # of columns that are written; if it is a tab, any white space separates those read
-    )
+    # Of columns that are written; if it is a tab, any white space separates those read
+    separator: bytes = b"\t"
     ties: Ties = "docno"
     columns: tuple[str, ...] = ()  # the names of all columns, for lines that are not separated by white space
     only_tabs: bool = False  # separate columns, which may be empty or contain spaces
-    only_topic: bytes = (
-        b""  # that is read as the first column of each line; empty: the lines name their topics
-    )
+    # What is read as the first column of each line; empty: the lines name their topics
+    only_topic: bytes = b""
     header: tuple[str, ...] = ()  # the names of the columns, in the first line of a file; empty: it has none
 
     def with_order(self, columns: tuple[str, ...]) -> "LineForm":
@@ -176,9 +174,38 @@ _NARRATIVE = ("metadata.run_id", "metadata.narrative_id", "metadata.team_id", "m
 FORMS: dict[RunFormat, RunForm] = {
     form.name: form
     for form in (
-        LineForm("arqmath-5", "Query_Id Post_Id Rank Score Run_Number", 5, 0, 1, 2, 3, 4),
-        LineForm("arqmath-6", "Query_Id Formula_Id Post_Id Rank Score Run_Number", 6, 0, 1, 3, 4, 5, post=2),
-        LineForm("trec-6", "topic Q0 docno rank score tag", 6, 0, 2, 3, 4, 5, filler=1),
+        LineForm(
+            "arqmath-5",
+            "Query_Id Post_Id Rank Score Run_Number",
+            width=5,
+            topic=0,
+            docno=1,
+            rank=2,
+            score=3,
+            tag=4,
+        ),
+        LineForm(
+            "arqmath-6",
+            "Query_Id Formula_Id Post_Id Rank Score Run_Number",
+            width=6,
+            topic=0,
+            docno=1,
+            post=2,
+            rank=3,
+            score=4,
+            tag=5,
+        ),
+        LineForm(
+            "trec-6",
+            "topic Q0 docno rank score tag",
+            width=6,
+            topic=0,
+            filler=1,
+            docno=2,
+            rank=3,
+            score=4,
+            tag=5,
+        ),
         XmlForm(
             name="ntcir-xml",
             title="XML: results > run[runtag] > result[for] > hit[xref, score, rank]",
@@ -250,7 +277,6 @@ def forms_of(protocol: Protocol, formats: Sequence[RunFormat] = ()) -> list[RunF
         form = LineForm(
             "columns",
             f"columns {', '.join(lines.header)}, named in the first line" if lines.header else title,
-            *(0, 0, 0, None, None, None),  # see with_order
             labels=tuple((word.encode(), is_relevant) for word, is_relevant in lines.labels.items()),
             separator=SEPARATORS[lines.separator],
             only_tabs=lines.separator == "tab",

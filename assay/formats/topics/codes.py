@@ -10,15 +10,11 @@ from assay.formats.topics.reader import BadTopics, read_codes
 SHOWN = 3  # errors in a message
 
 
-class TopicListError(InputError):
-    """A file contains no topic codes."""
-
-
 def read_topic_codes(path: Path) -> list[str]:
     """The codes, in the order of the file; it may be compressed.
 
     Raises:
-        TopicListError: The file is no file of topics that an import accepts, and no list, or it has errors.
+        InputError: The file is no file of topics that an import accepts, and no list, or it has errors.
         Unreadable: The file is damaged.
         OSError: The file cannot be read.
     """
@@ -30,6 +26,6 @@ def read_topic_codes(path: Path) -> list[str]:
         raise
     except BadTopics as fault:
         more = f"; and {len(fault.complaints) - SHOWN} more" if len(fault.complaints) > SHOWN else ""
-        raise TopicListError(f"{path.name}: {'; '.join(fault.complaints[:SHOWN])}{more}") from None
+        raise InputError(f"{path.name}: {'; '.join(fault.complaints[:SHOWN])}{more}") from None
     except BadFile as fault:
-        raise TopicListError(f"{fault.message} A list has one code per line, and nothing else.") from None
+        raise InputError(f"{fault.message} A list has one code per line, and nothing else.") from None

@@ -11,10 +11,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from assay.cli.main import main
-from assay.errors import BadFile
+from assay.errors import BadFile, InputError
 from assay.exchange import cards
 from assay.exchange.content import Document, Folder, TestCollection, Topic, Zipped
-from assay.exchange.parquet import NeedsArrow
 from assay.exchange.qrels import rows_of
 from assay.exchange.registry import FORMS, Add, read
 from assay.formats.qrels.columns import columns_from
@@ -185,7 +184,7 @@ def test_missing_pyarrow_is_named_with_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
-    with pytest.raises(NeedsArrow, match=r'pip install "assay\[parquet\]"'):
+    with pytest.raises(InputError, match=r'pip install "assay\[parquet\]"'):
         written("hugging-face", tmp_path)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import InputWarning
-from assay.formats.manifest import ManifestError, read_manifest
+from assay.errors import InputError, InputWarning
+from assay.formats.manifest import read_manifest
 from assay.formats.spreadsheet import as_csv, csv_lines, tsv_line, tsv_lines
 from assay.measures.scores import ScoreRow, as_json
 from assay.protocols.loader import load_protocol
@@ -51,7 +51,7 @@ HEADER = "file,team,tag,kind,pooled_as\n"
 def test_errors_of_a_manifest_name_the_line(files: Path, text: str, complaint: str) -> None:
     (files / "m.csv").write_text(text)
 
-    with pytest.raises(ManifestError) as error:
+    with pytest.raises(InputError) as error:
         read_manifest(files / "m.csv", PROTOCOL)
 
     assert complaint in str(error.value)

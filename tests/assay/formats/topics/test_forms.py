@@ -9,7 +9,7 @@ import pytest
 import assay
 from assay.cli.main import main
 from assay.errors import BadFile, InputError, InputWarning
-from assay.formats.topics.codes import TopicListError, read_topic_codes
+from assay.formats.topics.codes import read_topic_codes
 from assay.formats.topics.reader import read_topic_file, read_topics
 
 OWLS, TIDES = "Owls", "Tides"
@@ -275,7 +275,7 @@ def test_a_list_has_one_code_per_line(text: str, codes: list[str], tmp_path: Pat
 def test_other_text_is_refused_as_a_list(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "codes.txt").write_text(text)
 
-    with pytest.raises(TopicListError, match=message):
+    with pytest.raises(InputError, match=message):
         read_topic_codes(tmp_path / "codes.txt")
 
 

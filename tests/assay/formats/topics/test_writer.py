@@ -12,7 +12,7 @@ from assay.errors import BadFile, InputError
 from assay.formats.documents.batch import Malformed
 from assay.formats.documents.indexes import Index, recognized
 from assay.formats.topics import writer
-from assay.formats.topics.codes import TopicListError, read_topic_codes
+from assay.formats.topics.codes import read_topic_codes
 from assay.formats.topics.objects import LONGEST_TITLE, with_usual_names
 from assay.formats.topics.reader import TopicRow, read_labels, read_topics
 from assay.formats.topics.tables import read_table
@@ -247,7 +247,7 @@ def test_entities_of_topic_xml_are_not_expanded(tmp_path: Path) -> None:
     text = f'<!DOCTYPE t [<!ENTITY x SYSTEM "file://{tmp_path}/secret">]><Topics>&x;<Topic number="A.1"/></Topics>'
     (tmp_path / "t.xml").write_text(text)
 
-    with pytest.raises(TopicListError, match="entities are never expanded"):
+    with pytest.raises(InputError, match="entities are never expanded"):
         read_topic_codes(tmp_path / "t.xml")
 
 
