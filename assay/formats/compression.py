@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import zipfile
 
 STDIN = "-"
-# Endings that are no part of a name
+# Endings that are not part of a name
 SUFFIXES = (".gz", ".xz", ".zip", ".tsv", ".txt", ".trec", ".run", ".res", ".json", ".jsonl")
 BLOCK = 1 << 18
 XZ_MEMORY = 128 << 20
