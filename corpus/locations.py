@@ -76,7 +76,9 @@ def files_below(folder: Path, is_wanted: Callable[[str], bool]) -> Iterator[tupl
 
 def place_of(locations: Iterable[str]) -> str:
     """The place at which a job can read all of these files."""
-    prefixes = {next((each for each in (UPLOAD, FOLDER) if name.startswith(each)), "") for name in locations}
+    prefixes = {
+        next((prefix for prefix in (UPLOAD, FOLDER) if name.startswith(prefix)), "") for name in locations
+    }
     if "" in prefixes:
         return this_host()
     return IMPORT_FOLDER if FOLDER in prefixes else ""

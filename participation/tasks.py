@@ -29,14 +29,14 @@ def invitation(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
 
     A person whose language is not known gets that of the account that invites.
     """
-    for each in open_invitations().filter(pk=data["invitation"]):
-        address = each.email or (each.user.email if each.user else "")
-        by = each.created_by.get_full_name() or each.created_by.username
-        context = {"invitation": each, "link": link_of(each, site), "by": by}
+    for invitation in open_invitations().filter(pk=data["invitation"]):
+        address = invitation.email or (invitation.user.email if invitation.user else "")
+        by = invitation.created_by.get_full_name() or invitation.created_by.username
+        context = {"invitation": invitation, "link": link_of(invitation, site), "by": by}
         if address and context["link"]:
             template = "participation/invitations/mail_invitation.txt"
-            subject = format_lazy(gettext_lazy("Invitation to {track}"), track=each.track)
-            language = language_of(each.user, address) or each.created_by.language
+            subject = format_lazy(gettext_lazy("Invitation to {track}"), track=invitation.track)
+            language = language_of(invitation.user, address) or invitation.created_by.language
             yield Mail(address, subject, template, context, language)
 
 

@@ -101,37 +101,39 @@ def states_for(user: AnyUser, track: Track) -> list[Acceptance]:
     """The states of the kinds that a user may submit: some only organizers submit. Two queries."""
     sees_all = oversees(user, track.pk)
     rules = track.protocol.parsed.runs
-    return [each for each in states(track) if sees_all or rules.kind(each.kind).submitted_by == "teams"]
+    return [state for state in states(track) if sees_all or rules.kind(state.kind).submitted_by == "teams"]
 
 
 def until_closing(track: Track, states: Iterable[Acceptance]) -> list[Acceptance]:
     """The states of the kinds on which it depends whether a track is open: not those of phases after closing."""
     rules = track.protocol.parsed.runs
-    return [each for each in states if not rules.phase_of(each.kind).after_closing]
+    return [state for state in states if not rules.phase_of(state.kind).after_closing]
 
 
 def is_accepting(states: Iterable[Acceptance]) -> bool:
     """Return whether runs of any kind can be submitted or withdrawn."""
-    return any(each.is_accepting for each in states)
+    return any(state.is_accepting for state in states)
 
 
 def why_closed(states: Iterable[Acceptance]) -> str:
     """The reason why none of these kinds is accepted, as the end of a sentence; empty if one is."""
     states = list(states)
-    return "" if is_accepting(states) else next((each.reason for each in states), "it accepts no kind of run")
+    return (
+        "" if is_accepting(states) else next((state.reason for state in states), "it accepts no kind of run")
+    )
 
 
 def timetable(states: Iterable[Acceptance]) -> list[tuple[str, Acceptance]]:
     """The states, each with its kinds in words: kinds with the same times share one."""
     shared: dict[Acceptance, list[str]] = {}
-    for each in states:
-        shared.setdefault(replace(each, kind="", name="", reason=""), []).append(each.name)
+    for state in states:
+        shared.setdefault(replace(state, kind="", name="", reason=""), []).append(state.name)
     return [(", ".join(kinds), state) for state, kinds in shared.items()]
 
 
 def has_ended(track: Track, states: Iterable[Acceptance]) -> bool:
     """Return whether an open track accepts no run any more, because the time of each kind is over."""
-    is_over = all(each.stage == Stage.CLOSED for each in until_closing(track, states))
+    is_over = all(state.stage == Stage.CLOSED for state in until_closing(track, states))
     return track.status == Track.Status.OPEN and is_over
 
 
@@ -148,14 +150,14 @@ def next_closing(track: Track) -> Deadline | None:
     """
     if track.status != Track.Status.OPEN:
         return None
-    closings = [(each.closes_at, each) for each in track.deadlines.all() if each.closes_at]
+    closings = [(deadline.closes_at, deadline) for deadline in track.deadlines.all() if deadline.closes_at]
     coming = [closing for closing in closings if closing[0] > timezone.now()]
     return min(coming, key=lambda closing: closing[0], default=(None, None))[1]
 
 
 def deadlines_of(track: Track) -> dict[str, Deadline]:
     """The deadlines of a track by kind of run; that of all kinds has none."""
-    return {each.kind: each for each in Deadline.objects.filter(track=track)}
+    return {deadline.kind: deadline for deadline in Deadline.objects.filter(track=track)}
 
 
 def _state(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime) -> Acceptance:
@@ -172,7 +174,10 @@ def _state(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime)
     if is_draft and of_all.opens_at is None:
         is_waiting, opens_at = True, None
     stage = _stage(track.status == Track.Status.CLOSED, is_waiting, closing.closes_at, ends_at, now)
-    zone = next((each.zone for each in (closing, own, of_all) if each.closes_at or each.opens_at), "UTC")
+    zone = next(
+        (deadline.zone for deadline in (closing, own, of_all) if deadline.closes_at or deadline.opens_at),
+        "UTC",
+    )
     name = track.protocol.parsed.runs.name_of(kind)
     subject = f"{name} runs" if closing is own and closing.closes_at else "the track"
     reasons = {
@@ -191,9 +196,11 @@ def _state(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime)
 def _state_after(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime) -> Acceptance:
     """The state of a kind of a phase after closing, which only its own times limit."""
     rules, own = track.protocol.parsed.runs, rows.get(kind, Deadline())
-    before = [_state(track, each, rows, now) for each in rules.keys if not rules.phase_of(each).after_closing]
+    before = [
+        _state(track, other, rows, now) for other in rules.keys if not rules.phase_of(other).after_closing
+    ]
     is_over = track.status == Track.Status.CLOSED or has_ended(track, before)
-    zone = own.zone if own.opens_at or own.closes_at else next((each.zone for each in before), "UTC")
+    zone = own.zone if own.opens_at or own.closes_at else next((state.zone for state in before), "UTC")
     ends_at = own.closes_at and own.closes_at + timedelta(minutes=own.grace_minutes)
     is_early = own.opens_at is not None and now < own.opens_at
     stage = _stage(False, is_early or not is_over, own.closes_at, ends_at, now)
@@ -212,12 +219,17 @@ def day_of(track: Track, moment: datetime) -> tuple[datetime, datetime, str]:
     Without deadlines it is UTC. The end is the start of the next day. One query.
     """
     zone = next(
-        (each.zone for each in deadlines_of(track).values() if each.closes_at or each.opens_at), "UTC"
+        (
+            deadline.zone
+            for deadline in deadlines_of(track).values()
+            if deadline.closes_at or deadline.opens_at
+        ),
+        "UTC",
     )
     rules = times.zone_of(zone)
     day = moment.astimezone(rules).date()
     start, end = (
-        datetime.combine(each, time.min, rules).astimezone(UTC) for each in (day, day + timedelta(days=1))
+        datetime.combine(date, time.min, rules).astimezone(UTC) for date in (day, day + timedelta(days=1))
     )
     return start, end, zone
 

@@ -83,7 +83,7 @@ def _text(value: object) -> str:
         case list():
             return ", ".join(map(str, value))
         case dict():
-            return ", ".join(f"{name} {each}" for name, each in value.items())
+            return ", ".join(f"{name} {detail}" for name, detail in value.items())
         case _:
             return str(value)
 

@@ -71,7 +71,7 @@ def post_each(*, kind: str, data: Sequence[Mapping[str, Any]], site: str) -> lis
     """Send letters of a kind after the transaction, each with its own data; none where no mail server is set."""
     if not settings.SENDS_MAIL or not data:
         return []
-    rows = Letter.objects.bulk_create([Letter(kind=kind, data=dict(each), site=site) for each in data])
+    rows = Letter.objects.bulk_create([Letter(kind=kind, data=dict(values), site=site) for values in data])
     transaction.on_commit(_launch)
     return rows
 

@@ -24,8 +24,8 @@ def sessions_of(user: User, current_key: str | None) -> list[OwnSession]:
     stored = Session.objects.filter(session_key__in=logins, expire_date__gt=timezone.now())
     valid = {user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()}
     going_on = [
-        OwnSession(logins[each.session_key], each.expire_date, each.session_key == current_key)
-        for each in stored
-        if each.get_decoded().get(HASH_SESSION_KEY) in valid
+        OwnSession(logins[session.session_key], session.expire_date, session.session_key == current_key)
+        for session in stored
+        if session.get_decoded().get(HASH_SESSION_KEY) in valid
     ]
     return sorted(going_on, key=lambda session: (not session.is_current, -session.login.pk))

@@ -155,7 +155,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
 
 def verified_address(sociallogin: SocialLogin) -> str:
     """The e-mail address that a service has verified, or nothing."""
-    return next((each.email for each in sociallogin.email_addresses if each.verified is True), "")
+    return next((address.email for address in sociallogin.email_addresses if address.verified is True), "")
 
 
 def user_with(address: str) -> User | None:

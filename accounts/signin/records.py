@@ -71,7 +71,7 @@ def _recording(action: str, kind: str) -> Callable[..., None]:
 
 def _refuse_without_code(request: HttpRequest, user: User, **_: Any) -> None:
     """End a session that began without the second factor of its user, whichever page began it."""
-    methods = {each["method"] for each in get_authentication_records(request, user)}
+    methods = {used["method"] for used in get_authentication_records(request, user)}
     if "mfa" not in methods and user.authenticator_set.filter(type="totp").exists():  # type: ignore[attr-defined]
         logout(request)
         raise SecondFactorMissing

@@ -121,7 +121,7 @@ def finish(request: HttpRequest, provider_id: str) -> HttpResponseBase:
 @user_page
 def ways(request: AuthenticatedRequest) -> HttpResponse:
     """The services that are connected with an account, and its second factor. Everyone who has logged in."""
-    connected = {each.provider: each for each in SocialAccount.objects.filter(user=request.user)}
+    connected = {account.provider: account for account in SocialAccount.objects.filter(user=request.user)}
     providers, factor = get_adapter(request).list_providers(request), None
     if settings.SECOND_FACTOR:
         factors = apps.get_app_config("mfa").get_model("Authenticator")._default_manager

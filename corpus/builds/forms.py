@@ -116,7 +116,7 @@ class OptionsForm(StyledForm):
             topics=topics,
             has_formulas=data["has_formulas"],
             has_pages=data["has_pages"],
-            duplicates=next(each for each in get_args(Duplicates) if each == data["duplicates"]),
+            duplicates=next(choice for choice in get_args(Duplicates) if choice == data["duplicates"]),
             overlap=data["overlap"],
         )
         return {"settings": settings, "converter": data["converter"], "removed": data["removed"]}

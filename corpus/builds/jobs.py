@@ -126,7 +126,7 @@ def _run(progress: jobs.Progress, build: Build, folder: Path) -> dict[str, Any]:
             folders = (built / "formulas" / name for name in ("latex", "slt", "opt"))
             paths = [
                 *(dump or [built / "collection" / "posts.jsonl"]),
-                *(each for each in folders if each.is_dir()),
+                *(folder for folder in folders if folder.is_dir()),
             ]
             by = build.job.created_by if build.job else None
             build.import_job = imports.start_import(

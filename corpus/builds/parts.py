@@ -62,7 +62,7 @@ def convert(
         else:
             _convert(progress, part, build.converter, report)
         for done in build.parts.exclude(results=None).iterator(chunk_size=1):
-            yield unpack(done.formulas), [Conversion(*each) for each in unpack(done.results)]
+            yield unpack(done.formulas), [Conversion(*result) for result in unpack(done.results)]
             with progress.storing():  # the results are in the cache now
                 build.parts.filter(pk=done.pk).delete()
     with progress.storing():
@@ -78,10 +78,10 @@ def _plan(progress: jobs.Progress, build: Build, formulas: Sequence[str]) -> Non
     with progress.storing() as job:
         build.parts.filter(results=None).delete()
         done = {formula for part in build.parts.all() for formula in unpack(part.formulas)}
-        left, size = [each for each in formulas if each not in done], FORMULAS[build.converter]
+        left, size = [formula for formula in formulas if formula not in done], FORMULAS[build.converter]
         pieces = (left[start : start + size] for start in range(0, len(left), size))
         ConversionPart.objects.bulk_create(
-            (ConversionPart(build=build, formulas=pack(each)) for each in pieces), batch_size=100
+            (ConversionPart(build=build, formulas=pack(piece)) for piece in pieces), batch_size=100
         )
         n_wanted = min(MAX_HELPERS, len(left) // size // PARTS_PER_HELPER)
         for _ in range(n_wanted - _helpers(build).filter(state__in=Job.UNFINISHED).count()):

@@ -49,7 +49,7 @@ def unpacked(upload: "File[bytes]") -> Iterator[Iterator["File[bytes]"]]:
         upload.seek(0)
         if _is_tar(upload):
             with tarfile.open(fileobj=upload, mode="r:*") as tar:
-                members = [_Member(each.name, each.size, each) for each in tar.getmembers() if each.isfile()]
+                members = [_Member(info.name, info.size, info) for info in tar.getmembers() if info.isfile()]
                 yield _files(upload, members, tar.extractfile)
             return
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, ValueError, NotImplementedError) as error:
@@ -68,8 +68,8 @@ def _is_tar(upload: "File[bytes]") -> bool:
 
 
 def _files(upload: "File[bytes]", members: Sequence[_Member], opened: Any) -> Iterator["File[bytes]"]:
-    wanted = [each for each in members if _is_wanted(each.name)]
-    has_images = any(is_image(each.name) for each in members)
+    wanted = [member for member in members if _is_wanted(member.name)]
+    has_images = any(is_image(member.name) for member in members)
     if len(wanted) + has_images <= 1:  # reading the upload itself gives its one file, or its images
         upload.seek(0)
         yield upload

@@ -130,11 +130,11 @@ def offered_paths() -> OfferedPaths:
             entries = []
         n_left -= max(len(entries), 1)
         are_all &= len(entries) < most
-        usual = sorted((each for each in entries if _is_offered(each)), key=lambda entry: entry.name)
+        usual = sorted((entry for entry in entries if _is_offered(entry)), key=lambda entry: entry.name)
         names += [
-            Path(each.path).relative_to(root).as_posix() for each in usual if _is_within(Path(each), root)
+            Path(entry.path).relative_to(root).as_posix() for entry in usual if _is_within(Path(entry), root)
         ]
-        folders.extend(Path(each) for each in usual if each.is_dir(follow_symlinks=False))
+        folders.extend(Path(entry) for entry in usual if entry.is_dir(follow_symlinks=False))
     return OfferedPaths(
         sorted(names[:MAX_OFFERED]), are_all=are_all and not folders and len(names) <= MAX_OFFERED
     )

@@ -100,14 +100,17 @@ def announcements_page(user: AnyUser, track: Track) -> AnnouncementsPage:
             n_sent=Count("mails", Q(mails__letter__sent_at__isnull=False) | is_old),
             n_waiting=Count("mails", is_waiting),
         ).order_by("-published_at", "-pk")  # a query that groups has no default order
-    listed = [_listed(each) for each in announcements]
-    is_sending = any(each.n_waiting for each in listed)
+    listed = [_listed(announcement) for announcement in announcements]
+    is_sending = any(announcement.n_waiting for announcement in listed)
     return AnnouncementsPage(track, listed, is_sending, settings.SENDS_MAIL)
 
 
 def latest(user: AnyUser, track: Track) -> list[Listed]:
     """The newest announcements for a user that are not withdrawn. One query."""
-    return [_listed(each) for each in announcements_for(user, track).filter(withdrawn_at=None)[:SHOWN]]
+    return [
+        _listed(announcement)
+        for announcement in announcements_for(user, track).filter(withdrawn_at=None)[:SHOWN]
+    ]
 
 
 def mails_of(announcement: Announcement) -> QuerySet[AnnouncementMail]:

@@ -128,7 +128,7 @@ def _checked(title: str, text: str, audiences: Sequence[str]) -> dict[str, objec
         )
     if not audiences or set(audiences) - set(accepted):
         raise AnnouncementRefused(f"Choose who sees the announcement: {', '.join(accepted)}.")
-    chosen = [each for each in accepted if each in audiences]
+    chosen = [audience for audience in accepted if audience in audiences]
     return {"title": title, "text": text, "html": plain_html(text), "audiences": chosen}
 
 
@@ -136,7 +136,9 @@ def _send(announcement: Announcement, site: str) -> int:
     """Post a letter to each recipient; the number of letters. Where no mail server is set, there are none."""
     user_ids = list(recipients(announcement.track, announcement.audiences).values_list("pk", flat=True))
     posted = letters.post_each(
-        kind=MAIL, data=[{"announcement": announcement.pk, "user": each} for each in user_ids], site=site
+        kind=MAIL,
+        data=[{"announcement": announcement.pk, "user": user_id} for user_id in user_ids],
+        site=site,
     )
     mails = [
         AnnouncementMail(announcement=announcement, user_id=letter.data["user"], letter=letter)

@@ -132,7 +132,7 @@ class Interaction(Endpoints):
         """Give the first nominated topics of a team that have no session to an assessor."""
         user, team = person_of(request), team_of(person_of(request), team_id)
         data = self.validated(request)
-        assessors = {each.username: each for each in selectors.assessors_of(team.track)}
+        assessors = {assessor.username: assessor for assessor in selectors.assessors_of(team.track)}
         data["assessor"] = named(assessors, data["assessor"], "assessor")
         services.plan(team=team, by=user, **data)
         return self._sessions(request, team)

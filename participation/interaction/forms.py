@@ -54,9 +54,9 @@ class PlanForm(StyledForm):
         self.zone = zone
         self.fields["opens_at"].label = f"Sessions start from ({zone})"
         self.fields["closes_at"].label = f"Sessions start before ({zone})"
-        people = {str(each.pk): each for each in assessors}
+        people = {str(assessor.pk): assessor for assessor in assessors}
         field = cast(forms.TypedChoiceField, self.fields["assessor"])
-        field.choices = [(key, str(each)) for key, each in people.items()]
+        field.choices = [(key, str(assessor)) for key, assessor in people.items()]
         field.coerce = people.__getitem__
 
     def clean(self) -> dict[str, Any]:
@@ -78,17 +78,17 @@ class UploadForm(StyledForm):
 def forms_of(page: InteractionPage, user: User) -> list[tuple[TeamInteraction, dict[str, StyledForm | None]]]:
     """The teams of a page, each with its forms by what they do; only organizers plan."""
     teams = []
-    for each in page.teams:
-        prefix = f"team-{each.team.pk}-%s"
-        codes = "\n".join(row.nomination.topic.code for row in each.rows)
+    for interaction in page.teams:
+        prefix = f"team-{interaction.team.pk}-%s"
+        codes = "\n".join(row.nomination.topic.code for row in interaction.rows)
         forms_of_team: dict[str, StyledForm | None] = {
             "nominate": NominationForm(initial={"topics": codes}, auto_id=prefix),
-            "address": AddressForm(initial={"address": each.address}, auto_id=prefix),
+            "address": AddressForm(initial={"address": interaction.address}, auto_id=prefix),
             "plan": PlanForm(assessors=page.assessors, zone=page.zone, auto_id=prefix)
             if user.organizes(page.track.pk)
             else None,
             "log": UploadForm(auto_id=f"{prefix}-log"),
             "data": UploadForm(auto_id=f"{prefix}-data"),
         }
-        teams.append((each, forms_of_team))
+        teams.append((interaction, forms_of_team))
     return teams

@@ -178,7 +178,7 @@ def interaction_page(user: User, track: Track, rules: InteractionRules) -> Inter
         track=track,
         rules=rules,
         teams=shown,
-        sessions=[_row(each, limit, now) for each in own.order_by("place", "pk")],
+        sessions=[_row(session, limit, now) for session in own.order_by("place", "pk")],
         assessors=assessors_of(track) if user.oversees(track.pk) else [],
         why_no_nominations="" if runs.is_accepting else runs.reason,
         zone=runs.zone,
@@ -198,7 +198,7 @@ def window_in_words(opens_at: datetime | None, closes_at: datetime | None, zone:
 
 def assessors_of(track: Track) -> list[User]:
     """Return the people who can hold sessions."""
-    return [each.user for each in people_judging(track)]
+    return [assessor.user for assessor in people_judging(track)]
 
 
 def data_of(team: Team) -> Interaction | None:
@@ -211,8 +211,8 @@ def is_last(nomination: Nomination) -> bool:
     rules, now = rules_of(nomination.team.track), times.now()
     limit = 0 if rules is None else rules.seconds_per_topic
     others = list(Nomination.objects.filter(team=nomination.team_id))
-    states = {state_of(each, limit, now) for each in others}
-    started = [(each.started_at, each.pk) for each in others if each.started_at]
+    states = {state_of(session, limit, now) for session in others}
+    started = [(session.started_at, session.pk) for session in others if session.started_at]
     is_over = not states & {SessionState.PLANNED, SessionState.RUNNING}
     return is_over and bool(started) and max(started)[1] == nomination.pk
 
@@ -277,7 +277,7 @@ def session_page(nomination: Nomination, user: User) -> SessionPage:
         topic=nomination.topic,
         rendered_topic=render_topic(
             nomination.topic,
-            [each for each in (track.collection, track.topic_collection) if each],
+            [collection for collection in (track.collection, track.topic_collection) if collection],
             has_rules=track.protocol.parsed.cites_posts,
         ),
         row=row,
@@ -316,7 +316,7 @@ def sessions_with_seconds(track: Track) -> list[tuple[Nomination, float | None]]
     rules, now = rules_of(track), times.now()
     limit = 0 if rules is None else rules.seconds_per_topic
     rows = Nomination.objects.filter(team__track=track).select_related("team", "topic")
-    return [(each, seconds_of(each, limit, now)) for each in rows.order_by("team__name", "place")]
+    return [(session, seconds_of(session, limit, now)) for session in rows.order_by("team__name", "place")]
 
 
 def interactions_for(user: User, track: Track) -> list[SessionRow]:

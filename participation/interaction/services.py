@@ -79,7 +79,9 @@ def set_address(*, team: Team, address: str, by: User, site: str) -> Interaction
     limit = _rules(track).seconds_per_topic
     _check_member(team, by)
     now = times.now()
-    if any(selectors.state_of(each, limit, now) == SessionState.RUNNING for each in team.nominations.all()):
+    if any(
+        selectors.state_of(session, limit, now) == SessionState.RUNNING for session in team.nominations.all()
+    ):
         raise InteractionRefused(f"A session of {team} runs; change the address after it.")
     _check_address(address, site)
     interaction, _ = Interaction.objects.update_or_create(team=team, defaults={"address": address})
@@ -97,7 +99,11 @@ def _check_address(address: str, site: str) -> None:
         raise InteractionRefused(f"{address} is not encrypted; use an address that begins with https://.")
     # a host with perhaps a port, so that it can be a source of a policy
     host = parts.netloc
-    if not host or not host.isascii() or not all(each.isalnum() or each in ".-:[]" for each in host):
+    if (
+        not host
+        or not host.isascii()
+        or not all(character.isalnum() or character in ".-:[]" for character in host)
+    ):
         raise InteractionRefused(
             f"{address} is not accepted; use https://, a host, perhaps a port, and a path."
         )
@@ -206,10 +212,10 @@ def start(*, nomination: Nomination, by: User) -> Nomination:
     nomination, limit = _locked(nomination, by)
     _check_startable(nomination, limit, times.now())
     unended = Nomination.objects.filter(assessor=by, started_at__isnull=False, ended_at__isnull=True)
-    for each in unended:  # sessions whose time is over, though nobody ended them
-        latest = selectors.ends_at(each, limit)
+    for session in unended:  # sessions whose time is over, though nobody ended them
+        latest = selectors.ends_at(session, limit)
         if latest is not None and latest <= times.now():
-            _end(each, limit)
+            _end(session, limit)
     if unended.all().exists():
         raise InteractionRefused(gettext("Another session of yours runs. End it first."))
     nomination.started_at = times.now()
@@ -258,7 +264,7 @@ def log(*, team: Team, file: BinaryIO, by: User) -> int:
     track = track_services.lock(team.track_id)
     limit = _rules(track).seconds_per_topic
     _check_member(team, by)
-    by_code = {each.topic.code: each for each in team.nominations.select_related("topic")}
+    by_code = {session.topic.code: session for session in team.nominations.select_related("topic")}
     report = read_seconds(
         file, most=limit, name="time log", topics=set(track.topics.values_list("code", flat=True))
     )

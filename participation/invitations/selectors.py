@@ -92,7 +92,7 @@ class SharedLink:
 
 def shared_links(invitations: QuerySet[Invitation], site: str) -> list[SharedLink]:
     """The links of invitations, in the order in which they were made. One query."""
-    return [SharedLink(each, link_of(each, site)) for each in invitations.order_by("pk")]
+    return [SharedLink(invitation, link_of(invitation, site)) for invitation in invitations.order_by("pk")]
 
 
 LINK_COLUMNS = ("name", "email", "role", "team", "group", "user", "link")
@@ -101,7 +101,7 @@ LINK_COLUMNS = ("name", "email", "role", "team", "group", "user", "link")
 def link_rows(links: Iterable[SharedLink]) -> list[tuple[object, ...]]:
     """Invitations with their links, as rows of `LINK_COLUMNS`."""
     return [
-        (who.name, who.email, who.get_role_display(), who.team or "", who.group, who.user or "", each.link)
-        for each in links
-        for who in [each.invitation]
+        (who.name, who.email, who.get_role_display(), who.team or "", who.group, who.user or "", shared.link)
+        for shared in links
+        for who in [shared.invitation]
     ]

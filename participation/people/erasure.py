@@ -39,7 +39,9 @@ def erasure_of(user: User) -> Erasure:
             name = f"{model._meta.verbose_name}, {relation.field.name.replace('_', ' ')}"
             kept |= {name: n} if n else {}
     rows = [*_deleted(user), *_emptied(user).values()]
-    return Erasure({str(each.model._meta.verbose_name): n for each in rows if (n := each.count())}, kept)
+    return Erasure(
+        {str(queryset.model._meta.verbose_name): n for queryset in rows if (n := queryset.count())}, kept
+    )
 
 
 @transaction.atomic
@@ -67,7 +69,9 @@ def _deleted(user: User) -> list[QuerySet]:  # type: ignore[type-arg]  # of seve
     for name in FAILED_LOGINS:
         failed = apps.get_model("axes", name)._default_manager
         rows.append(failed.filter(username__iexact=user.username))
-    models = (apps.get_model(each) for each in SERVICES if apps.is_installed(f"allauth.{each.split('.')[0]}"))
+    models = (
+        apps.get_model(label) for label in SERVICES if apps.is_installed(f"allauth.{label.split('.')[0]}")
+    )
     return [*rows, *(model._default_manager.filter(user_id=user.pk) for model in models)]
 
 

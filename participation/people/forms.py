@@ -129,7 +129,9 @@ class GroupsForm(StyledForm):
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         groups = track.protocol.parsed.judging.groups
-        self.users = {each.user_id: each.user for each in people_judging(track).order_by("user__username")}
+        self.users = {
+            assessor.user_id: assessor.user for assessor in people_judging(track).order_by("user__username")
+        }
         given = dict(people_judging(track).values_list("user", "group"))
         for pk, user in self.users.items():
             choices = [("", "no group"), *((group, group) for group in groups)]

@@ -83,7 +83,7 @@ def read(text: str) -> People:
     """The people of a pasted list. A line with a problem gives no row."""
     texts = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     begin = next((line for line in texts if line.strip()), "")
-    separator = next((each for each in SEPARATORS if each in begin), SEPARATORS[0])
+    separator = next((separator for separator in SEPARATORS if separator in begin), SEPARATORS[0])
     split = (
         (number, [" ".join(cell.split()) for cell in next(csv.reader([line], delimiter=separator), [])])
         for number, line in enumerate(texts, 1)

@@ -194,7 +194,7 @@ def team_page(team: Team, user: User, site: str) -> TeamPage:
         members=members,
         former=list(former) if user.oversees(team.track_id) else [],
         invitations=shared_links(open_invitations().filter(team=team), site) if manager else [],
-        own=next((each for each in members if each.user_id == user.pk), None),
+        own=next((member for member in members if member.user_id == user.pk), None),
         is_manager=manager,
         requests=open_requests_for(team) if user in deciding(members) else [],
         n_runs=team.runs.filter(status="submitted").count(),

@@ -110,7 +110,7 @@ def _free_names(rows: Sequence[Row], accounts: Mapping[str, list[User]]) -> dict
     taken = {name.lower() for name in [*known, *names.values()]}
     for line, name in wanted.items():
         numbered = (name if n == 1 else f"{name}{n}" for n in count(1))
-        names[line] = next(each for each in numbered if each not in taken)
+        names[line] = next(candidate for candidate in numbered if candidate not in taken)
         taken.add(names[line])
     return names
 
@@ -125,7 +125,9 @@ def _complaints(track: Track, row: Row, users: Sequence[User], team: Team | None
     user = users[0] if users else None
     if user is None and row.username:
         try:
-            User(username=row.username).clean_fields({each.name for each in User._meta.fields} - {"username"})
+            User(username=row.username).clean_fields(
+                {field.name for field in User._meta.fields} - {"username"}
+            )
             User(username=row.username).clean()
         except ValidationError as error:
             yield Problem(row.line, "user name", " ".join(error.messages))

@@ -57,8 +57,8 @@ def members_to_mail(team: Team) -> list[int]:
 
 def is_manager(user: User, team: Team, members: Collection[Membership]) -> bool:
     """Return whether a user may change a team: organizers, its contact person, and every member if it has none."""
-    own = next((each for each in members if each.user_id == user.pk), None)
-    has_contact = any(each.is_contact for each in members)
+    own = next((member for member in members if member.user_id == user.pk), None)
+    has_contact = any(member.is_contact for member in members)
     if user.is_administrator or user.organizes(team.track_id):
         return True
     return own is not None and (own.is_contact or not has_contact)
@@ -71,8 +71,8 @@ def deciders(team: Team) -> list[User]:
 
 def deciding(members: Collection[Membership]) -> list[User]:
     """As `deciders`, of members that were read with their users."""
-    contacts = [each.user for each in members if each.is_contact]
-    return contacts or [each.user for each in members]
+    contacts = [member.user for member in members if member.is_contact]
+    return contacts or [member.user for member in members]
 
 
 def managed_as_member(user: User) -> QuerySet[Team]:

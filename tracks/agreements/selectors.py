@@ -69,4 +69,7 @@ def agreement_page(
 def acceptances_of(track: Track) -> dict[int, AgreementAcceptance]:
     """The latest acceptance of each user of any version of a track, by the id of the user. One query."""
     accepted = AgreementAcceptance.objects.filter(version__track=track).select_related("version")
-    return {each.user_id: each for each in accepted.defer("version__text", "version__html").order_by("pk")}
+    return {
+        acceptance.user_id: acceptance
+        for acceptance in accepted.defer("version__text", "version__html").order_by("pk")
+    }

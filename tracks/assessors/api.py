@@ -78,7 +78,7 @@ class Assessors(Endpoints):
         """Move assessors to groups of the protocol: all of them, or nobody."""
         track = track_of(request, slug)
         groups = self.validated(request)["groups"]
-        judging = {each.user.username: each.user for each in selectors.people_judging(track)}
+        judging = {assessor.user.username: assessor.user for assessor in selectors.people_judging(track)}
         people = {named(judging, name, "groups"): group for name, group in groups.items()}
         services.set_groups(track=track, groups=people)
         return selectors.people_judging(track).order_by("pk")

@@ -17,7 +17,7 @@ def _judged(user: AnyUser) -> set[str | int]:
     """The ids and the slugs of the tracks for which the user judges. A prepared query: each page with a header asks."""
     if not isinstance(user, User) or not user.is_active:
         return set()
-    return {each for row in _JUDGED.rows(user=user.pk) for each in row}
+    return {track_id for row in _JUDGED.rows(user=user.pk) for track_id in row}
 
 
 def is_assessor(user: AnyUser, track: Track) -> bool:
@@ -52,6 +52,8 @@ def code_names(track: Track) -> dict[int, str]:
     everyone = Assessor.objects.filter(track=track).select_related("user")
     return {
         # during an upgrade, the previous release adds people without a number
-        each.user_id: each.user.username if each.user.is_machine else f"A{each.pseudonym or -each.pk}"
-        for each in everyone
+        assessor.user_id: assessor.user.username
+        if assessor.user.is_machine
+        else f"A{assessor.pseudonym or -assessor.pk}"
+        for assessor in everyone
     }

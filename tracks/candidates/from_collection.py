@@ -45,7 +45,7 @@ def lines(track: Track, collection: Collection) -> Iterator[str]:
     rows = questions_of(track, collection).iterator(chunk_size=BATCH)
     while batch := list(islice(rows, BATCH)):
         of_batch = collection.documents.filter(
-            kind=Document.Kind.ANSWER, thread__in=[each.docno for each in batch]
+            kind=Document.Kind.ANSWER, thread__in=[question.docno for question in batch]
         )
         counts = of_batch.order_by().values("thread").annotate(n=Count("pk"))
         answers = dict(counts.values_list("thread", "n"))

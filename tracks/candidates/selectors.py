@@ -149,7 +149,7 @@ def candidates_page(
         job=jobs.exclude(state=Job.State.DONE).order_by("-pk").first(),
         n=rows.paginator.count,
         rows=rows,
-        columns=[_column(each, sort) for each in SORTED],
+        columns=[_column(key, sort) for key in SORTED],
         conditions=", ".join(map(str, conditions)),
         plot=plot if any(n for _, n in facts) else None,
         plotted=plotted,
@@ -295,9 +295,9 @@ def label_file(track: Track, docnos: Iterable[str] | None = None) -> str:
     rows = [
         [
             docno,
-            "accepted" if each.is_accepted else "rejected",
-            *(each.labels.get(name, "") for name in names),
+            "accepted" if decision.is_accepted else "rejected",
+            *(decision.labels.get(name, "") for name in names),
         ]
-        for docno, each in decided.items()
+        for docno, decision in decided.items()
     ]
     return as_csv(["id", DECISION, *names], rows)

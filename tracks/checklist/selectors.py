@@ -130,8 +130,8 @@ def checklist(track: Track) -> Checklist:
         phases.insert(0, PhasePoints(phase, points, sum(point.is_done for point in required), len(required)))
         begun = begun or (phase if phases[0].has_begun else None)
     step = _next(phases)
-    for each in phases:
-        each.points[:] = [point._replace(is_next=_is_of(step, point)) for point in each.points]
+    for phase in phases:
+        phase.points[:] = [point._replace(is_next=_is_of(step, point)) for point in phase.points]
     return Checklist(campaign, phases, step)
 
 
@@ -179,12 +179,15 @@ def _to_do(point: Point, phase: PhasePoints) -> Next:
     detail = point.detail
     if point.skip:
         others = [
-            each
-            for each in phase.points
-            if each.skip and each != point and each.is_possible and not (each.is_done or each.is_optional)
+            other
+            for other in phase.points
+            if other.skip
+            and other != point
+            and other.is_possible
+            and not (other.is_done or other.is_optional)
         ]
         skips = (point, *others)
-        names = ", ".join(each.label for each in others)
+        names = ", ".join(other.label for other in others)
         detail = f"Recommended: {detail}{f' Also recommended: {names}.' if others else ''}"
     return Next(Kind.DO, point.action, detail, point.address, point.is_form, skips)
 

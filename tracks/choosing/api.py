@@ -184,7 +184,7 @@ class Choosing(Endpoints):
     def derive_topics(self, request: Request, slug: str) -> Any:
         """Derive the formula topics of a draft from the topics of another track, at most one formula of each."""
         track, data = track_of(request, slug), self.validated(request)
-        sources = {each.slug: each for each in derivation.sources_for(person_of(request), track)}
+        sources = {source.slug: source for source in derivation.sources_for(person_of(request), track)}
         data["source"] = named(sources, data.pop("track"), "track")
         return derivation.derive(track=track, by=person_of(request), **data)
 

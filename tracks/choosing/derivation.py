@@ -65,7 +65,7 @@ def sources_for(user: AnyUser, track: Track) -> QuerySet[Track]:
         .filter(n_topics__gt=0)
         .order_by("name")
     )
-    formulas = [each.pk for each in tracks if each.protocol.parsed.unit in FORMULA_UNITS]
+    formulas = [track.pk for track in tracks if track.protocol.parsed.unit in FORMULA_UNITS]
     return tracks.exclude(pk__in=formulas)
 
 

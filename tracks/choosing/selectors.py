@@ -168,7 +168,7 @@ def sample_page(user: User, sample: CandidateSample, *, show: str) -> SamplePage
         gettext_noop("rejected"): [row for row in rows if row.outcome and not row.outcome.is_accepted],
     }
     show = show if show in of_choice else "all"
-    seats = [each.seat for place in places for each in place.candidate.current_decisions]  # type: ignore[attr-defined]
+    seats = [decision.seat for place in places for decision in place.candidate.current_decisions]  # type: ignore[attr-defined]
     return SamplePage(
         track=track,
         sample=sample,
@@ -295,10 +295,10 @@ def _other(candidate: Candidate, seat: int) -> CandidateDecision | None:
 def has_seen_other(user: User, candidate: Candidate) -> bool:
     """Return whether a person could see the other's decision: both had decided at the same time. One query."""
     decisions = list(candidate.decisions.exclude(seat=Seat.SETTLEMENT).order_by("pk"))
-    own = [each for each in decisions if each.by_id == user.pk]
+    own = [decision for decision in decisions if decision.by_id == user.pk]
     first = own[0].pk if own else None
-    later = (each for each in decisions if first is not None and each.pk > first)
-    return any(each.is_second for each in own) or any(each.is_second for each in later)
+    later = (decision for decision in decisions if first is not None and decision.pk > first)
+    return any(decision.is_second for decision in own) or any(decision.is_second for decision in later)
 
 
 def may_be_settled(decisions: Iterable[CandidateDecision]) -> bool:
@@ -311,9 +311,9 @@ def may_be_settled(decisions: Iterable[CandidateDecision]) -> bool:
 def settle_page(sample: CandidateSample, candidate: Candidate) -> SettlePage:
     """Both decisions on a candidate, and the labels on which they agree."""
     decisions = list(candidate.decisions.filter(is_current=True).select_related("by").order_by("seat"))
-    settlement = next((each for each in decisions if each.seat == Seat.SETTLEMENT), None)
-    both = [each for each in decisions if each.seat != Seat.SETTLEMENT]
-    agreed = set.intersection(*(set(each.labels.items()) for each in both)) if both else set()
+    settlement = next((decision for decision in decisions if decision.seat == Seat.SETTLEMENT), None)
+    both = [decision for decision in decisions if decision.seat != Seat.SETTLEMENT]
+    agreed = set.intersection(*(set(decision.labels.items()) for decision in both)) if both else set()
     chosen = settlement.labels if settlement else dict(agreed)
     return SettlePage(
         sample.track,

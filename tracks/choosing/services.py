@@ -201,7 +201,7 @@ def _new_topics(sample: CandidateSample, first: str) -> list[TopicRow]:
         for part in f"{title}{body}".split(f'data-formula-id="{FORMULA_PREFIX}')[1:]:
             number = part.partition('"')[0]
             numbers.append(int(number) if number.isdecimal() else 0)
-    made = topics_of([_row(each) for each, _ in chosen], codes=free, formulas_from=max(numbers) + 1)
+    made = topics_of([_row(candidate) for candidate, _ in chosen], codes=free, formulas_from=max(numbers) + 1)
     allowed = sample.track.protocol.parsed.topics.labels
     labels = [{name: value for name, value in own.labels.items() if name in allowed} for _, own in chosen]
     return [replace(topic, labels=own) for topic, own in zip(made, labels, strict=True)]

@@ -106,7 +106,7 @@ class NewMilestonesSerializer(Strict):
 
 def _deadlines(track: Track) -> Any:
     deadlines = track.deadlines.order_by("kind")
-    zone = next((each.zone for each in deadlines), times.AOE)
+    zone = next((deadline.zone for deadline in deadlines), times.AOE)
     values = {"zone": zone, "reminder_days": track.reminder_days, "deadlines": deadlines}
     return DeadlinesSerializer(values).data
 
@@ -136,14 +136,16 @@ class Dates(Endpoints):
         # The window of each kind
         zone = data["zone"]
         windows: dict[str, Window] = {}
-        for each in data["deadlines"]:
-            if each["kind"] in windows:
-                raise serializers.ValidationError({"deadlines": f"The kind “{each['kind']}” is there twice."})
+        for deadline in data["deadlines"]:
+            if deadline["kind"] in windows:
+                raise serializers.ValidationError(
+                    {"deadlines": f"The kind “{deadline['kind']}” is there twice."}
+                )
             opens_at, closes_at = (
-                each[name] and instant(each[name], zone, f"deadlines.{name}")
+                deadline[name] and instant(deadline[name], zone, f"deadlines.{name}")
                 for name in ("opens_at", "closes_at")
             )
-            windows[each["kind"]] = Window(opens_at, closes_at, each["grace_minutes"])
+            windows[deadline["kind"]] = Window(opens_at, closes_at, deadline["grace_minutes"])
         days = data.get("reminder_days", track.reminder_days)
         services.set_deadlines(track=track, zone=zone, windows=windows, reminder_days=days)
         return Response(_deadlines(track_of(request, slug)))
@@ -158,7 +160,9 @@ class Dates(Endpoints):
     def update_milestones(self, request: Request, slug: str) -> Any:
         """Set all milestones of a track."""
         track, data = self._change(request, slug, _milestones)
-        services.set_milestones(track=track, milestones=[NewMilestone(**each) for each in data["milestones"]])
+        services.set_milestones(
+            track=track, milestones=[NewMilestone(**milestone) for milestone in data["milestones"]]
+        )
         return Response(_milestones(track))
 
     def _change(

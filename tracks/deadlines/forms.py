@@ -69,9 +69,9 @@ class DatesForm(StyledForm):
     )
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
-        self.stored = {each.kind: each for each in track.deadlines.all()}
+        self.stored = {deadline.kind: deadline for deadline in track.deadlines.all()}
         self.kinds = {"": "All"} | {kind.key: kind.name for kind in track.protocol.parsed.runs.kinds}
-        self.shown_zone = next((each.zone for each in self.stored.values()), times.AOE)
+        self.shown_zone = next((deadline.zone for deadline in self.stored.values()), times.AOE)
         super().__init__(*args, **kwargs)
         self.fields["zone"].initial = self.shown_zone
         self.fields["reminder_days"].initial = track.reminder_days

@@ -50,7 +50,7 @@ def set_deadlines(
         raise DeadlineRefused(
             f"“{zone}” is not a time zone. Use {times.AOE}, UTC, or a name such as Europe/Prague."
         )
-    earlier = {each.kind: each for each in current.deadlines.all()}
+    earlier = {deadline.kind: deadline for deadline in current.deadlines.all()}
     windows = {kind: window for kind, window in windows.items() if not window.is_empty}
     stored = {
         kind: (Window(row.opens_at, row.closes_at, row.grace_minutes), row.zone)
@@ -156,24 +156,29 @@ def set_milestones(*, track: Track, milestones: Sequence[NewMilestone]) -> None:
     current = track_services.lock(track.pk)
     if len(milestones) > MOST:
         raise MilestonesRefused(f"There are {len(milestones)} milestones; use at most {MOST}.")
-    milestones = [each._replace(title=" ".join(each.title.split())) for each in milestones]
-    titles = [each.title for each in milestones]
-    for each in milestones:
-        if titles.count(each.title) > 1:
-            raise MilestonesRefused(f"The milestone “{each.title}” is there twice.")
-        if not times.EARLIEST <= each.starts_on.year <= (each.ends_on or each.starts_on).year <= times.LATEST:
+    milestones = [milestone._replace(title=" ".join(milestone.title.split())) for milestone in milestones]
+    titles = [milestone.title for milestone in milestones]
+    for milestone in milestones:
+        if titles.count(milestone.title) > 1:
+            raise MilestonesRefused(f"The milestone “{milestone.title}” is there twice.")
+        if (
+            not times.EARLIEST
+            <= milestone.starts_on.year
+            <= (milestone.ends_on or milestone.starts_on).year
+            <= times.LATEST
+        ):
             raise MilestonesRefused(
-                f"“{each.title}” has a day that is not in the years {times.EARLIEST} to {times.LATEST}."
+                f"“{milestone.title}” has a day that is not in the years {times.EARLIEST} to {times.LATEST}."
             )
-        if each.ends_on and each.ends_on <= each.starts_on:
-            raise MilestonesRefused(f"The last day of “{each.title}” is not after its first day.")
+        if milestone.ends_on and milestone.ends_on <= milestone.starts_on:
+            raise MilestonesRefused(f"The last day of “{milestone.title}” is not after its first day.")
     stored = current.milestones.order_by().values_list("title", "starts_on", "ends_on")
     if set(stored) == set(milestones):
         return
     current.milestones.exclude(title__in=titles).delete()
-    for each in milestones:
-        Milestone.objects.update_or_create(track=current, title=each.title, defaults=each._asdict())
-    days = "; ".join(f"{each.days} {each}" for each in current.milestones.all())
+    for milestone in milestones:
+        Milestone.objects.update_or_create(track=current, title=milestone.title, defaults=milestone._asdict())
+    days = "; ".join(f"{milestone.days} {milestone}" for milestone in current.milestones.all())
     audit.record(action="milestones.set", subject=current, track=current, details={"days": days or "none"})
 
 

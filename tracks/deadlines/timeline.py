@@ -50,7 +50,7 @@ def timeline(
     those to come are plans of the organizers.
     """
     rules = track.protocol.parsed.runs
-    deadlines = [each for each in track.deadlines.all() if not is_void(each, track, now)]
+    deadlines = [deadline for deadline in track.deadlines.all() if not is_void(deadline, track, now)]
     dates = [*_of_deadlines(deadlines, rules), *map(_of_milestone, track.milestones.all())]
     dates += [Date(title, f"{moment:%Y-%m-%d}", moment, moment) for title, moment in happened.items()]
     dates.sort(key=lambda date: (date.moment, date.title))

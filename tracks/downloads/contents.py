@@ -103,7 +103,7 @@ def originals(track: Track, *, with_private: bool = False) -> list[TopicImport]:
     `with_private` adds these files. Imports of earlier versions did not keep the file.
     """
     stored = track.topic_imports.filter(format="topics", is_replaced=False).exclude(file="").order_by("pk")
-    return [each for each in stored if with_private or not is_private(each)]
+    return [original for original in stored if with_private or not is_private(original)]
 
 
 def is_private(topic_import: TopicImport) -> bool:

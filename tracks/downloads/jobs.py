@@ -145,7 +145,7 @@ def export(progress: jobs.Progress, *, track_id: int, by_id: int) -> dict[str, A
     # The files of its build that participants may have, if it was built here
     built = BuildFile.objects.filter(build__collection=collection, is_private=False)
     files: list[tuple[str, Opened]] = [
-        (each.name, partial(cast(Any, each.file.open), "rb")) for each in built
+        (part.name, partial(cast(Any, part.file.open), "rb")) for part in built
     ]
     names = []
     for name, opened in files or _exported(progress, collection):

@@ -102,11 +102,15 @@ def items_for(user: AnyUser, track: Track) -> Iterator[Item]:
         text = rows["instructions"].text.encode()
         yield Item.made(Download.Kind.INSTRUCTIONS, f"{track.slug}-instructions.md", "", text)
     if Download.Kind.TOPICS in kinds:
-        for each in originals(track, with_private=oversees(user, track.pk)):
+        for original in originals(track, with_private=oversees(user, track.pk)):
             about = (
-                "As imported; only organizers get it." if is_private(each) else gettext_noop("As imported.")
+                "As imported; only organizers get it."
+                if is_private(original)
+                else gettext_noop("As imported.")
             )
-            yield Item("topics", original_name(each), about, each.size, each.sha256, str(each.file))
+            yield Item(
+                "topics", original_name(original), about, original.size, original.sha256, str(original.file)
+            )
         yield from topic_files(track)
     if Download.Kind.SAMPLE_RUN in kinds:
         yield from sample_runs(track)

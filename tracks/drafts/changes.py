@@ -226,7 +226,7 @@ def _add(lines: list[Line], change: Change) -> list[Line]:
     path, value = change.path, change.value or {}
     n = _line_at(lines, path)
     if n is None:
-        text = "".join(f"{key} = {_written(each).as_string()}\n" for key, each in value.items())
+        text = "".join(f"{key} = {_written(entry).as_string()}\n" for key, entry in value.items())
         return _with_table(lines, path, text, is_item=True)
 
     def edit(place: Any, key: str, _: int | None) -> None:
@@ -261,10 +261,10 @@ def _move(lines: list[Line], change: Change) -> list[Line]:
     name, number = change.path.rpartition("[")[0], steps_of(change.path)[-1][1] or 0
     first, second = sorted((number, number + int(change.value)))
     places = [
-        [n for n, line in enumerate(lines) if line.is_below(f"{name}[{each}]")] for each in (first, second)
+        [n for n, line in enumerate(lines) if line.is_below(f"{name}[{place}]")] for place in (first, second)
     ]
     if all(places):
-        upper, lower = ((each[0], each[-1] + 1) for each in places)
+        upper, lower = ((numbers[0], numbers[-1] + 1) for numbers in places)
         return [
             *lines[: upper[0]],
             *lines[slice(*lower)],
@@ -329,9 +329,9 @@ def _written(value: Any, earlier: Any = None) -> Item:
         table = deepcopy(earlier) if isinstance(earlier, InlineTable) else tomlkit.inline_table()
         for key in [key for key in table if key not in value]:
             del table[key]
-        for key, each in value.items():
-            if key not in table or table[key] != each:
-                table[key] = _written(each, table.get(key))
+        for key, entry in value.items():
+            if key not in table or table[key] != entry:
+                table[key] = _written(entry, table.get(key))
         return table
     item: Item = tomlkit.item(value)
     if isinstance(item, AoT):
@@ -350,10 +350,10 @@ def _text_of_lines(lines: Sequence[str]) -> Item:
 def _list_like(value: list[Any], earlier: Array) -> Item:
     """A list that keeps the lines and comments of an earlier one, whose items it may have."""
     kept = deepcopy(earlier)
-    for n in reversed([n for n, each in enumerate(earlier.unwrap()) if each not in value]):
+    for n in reversed([n for n, entry in enumerate(earlier.unwrap()) if entry not in value]):
         del kept[n]
-    for each in value[len(kept) :]:
-        kept.append(each)
+    for entry in value[len(kept) :]:
+        kept.append(entry)
     if kept.unwrap() == value:
         return kept
     made = tomlkit.array()

@@ -51,8 +51,12 @@ def check(text: str) -> Checked:
             syntax = str(error).removeprefix(f"{NAME}: ")
             return Checked(errors=[Problem("", 0, syntax)], syntax=syntax)
         problems = [
-            Problem(str(each["key"]), int(str(each["line"] or 0)), str(each["message"]).partition(": ")[2])
-            for each in error.errors
+            Problem(
+                str(problem["key"]),
+                int(str(problem["line"] or 0)),
+                str(problem["message"]).partition(": ")[2],
+            )
+            for problem in error.errors
         ]
     return Checked(errors=problems, has_rules=_has_types(text))
 

@@ -1,8 +1,9 @@
 """The form of a protocol, made from its schema: each key is a field by its type; a new key appears by itself."""
 
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
@@ -48,11 +49,11 @@ class Table:
 
     @property
     def shown(self) -> "Sequence[Field]":
-        return [each for each in self.fields if not each.is_more]
+        return [field for field in self.fields if not field.is_more]
 
     @property
     def more(self) -> "Sequence[Field]":
-        return [each for each in self.fields if each.is_more]
+        return [field for field in self.fields if field.is_more]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,17 +138,17 @@ class Form:
 
     data: Mapping[str, Any]
     base: Mapping[str, Any] | None = None
-    errors: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    errors: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
 
     def section(self, section: Section) -> list[Field]:
         """The fields of a section; those of a table that is always there without a frame around them."""
         made = [self.field(path) for path in section.keys]
         fields = [
             part
-            for each in made
-            for part in (each.fields if each.control == "table" and not each.is_optional else [each])
+            for field in made
+            for part in (field.fields if field.control == "table" and not field.is_optional else [field])
         ]
-        return [each for each in fields if each.path not in section.without]
+        return [field for field in fields if field.path not in section.without]
 
     def field(self, path: str) -> Field:
         """The field of a key, with those below it."""
@@ -189,8 +190,8 @@ class Form:
         if has_name := {"label", "title"} & set(keys(kind)):  # the key follows from the label
             is_new = not any(words.get(key) for key in ("key", *has_name))
             fields = [
-                replace(each, is_more=is_new or not each.errors) if each.path == f"{path}.key" else each
-                for each in fields
+                replace(field, is_more=is_new or not field.errors) if field.path == f"{path}.key" else field
+                for field in fields
             ]
         return Item(path=path, name=name, fields=fields, is_first=place == 1, is_last=place == n)
 
@@ -202,7 +203,7 @@ class Form:
         place = f"{parent_of(path)}{other}" if other.startswith(".") else other
         value = value_at(self.data, place)
         value = spec_of(place).default if value is None else value
-        return any(each in accepted for each in (value if isinstance(value, (list, tuple)) else [value]))
+        return any(item in accepted for item in (value if isinstance(value, (list, tuple)) else [value]))
 
     def _compared(self, made: Field, value: Any, named: Mapping[str, str]) -> Field:
         """A field with the value at the beginning; that of a table of a list is in the table with the same key."""
@@ -218,7 +219,7 @@ class Form:
             own, there = f"{own}.{key}".lstrip("."), f"{there}.{key}".lstrip(".")
             if n is not None:
                 name = (tables_at(self.data, own)[n - 1 : n] or [{}])[0].get("key")
-                names = [each.get("key") for each in tables_at(self.base, there)]
+                names = [table.get("key") for table in tables_at(self.base, there)]
                 if name is None or name not in names:
                     return ""
                 own, there = f"{own}[{n}]", f"{there}[{names.index(name) + 1}]"
@@ -250,13 +251,15 @@ def _filled(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -> Fi
         return replace(made, options=_options(made, spec, value, named))
     if made.control == "choices":
         chosen = list(map(str, value)) if isinstance(value, list) else []
-        options = {**named, **{each: each for each in chosen if each not in named}}
-        return replace(made, options=[Option(*each, each[0] in chosen) for each in options.items()])
+        options = {**named, **{key: key for key in chosen if key not in named}}
+        return replace(made, options=[Option(*option, option[0] in chosen) for option in options.items()])
     if made.control == "checkbox":
         return replace(made, is_checked=bool(spec.default) if value is None else value is True)
     if made.control == "map":
         entries = value if isinstance(value, dict) else {}
-        return replace(made, rows=[*(Row(key, in_words(each)) for key, each in entries.items()), Row("", "")])
+        return replace(
+            made, rows=[*(Row(key, in_words(entry)) for key, entry in entries.items()), Row("", "")]
+        )
     if made.control == "lines":
         text = "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
         return replace(made, text=text)
@@ -264,13 +267,13 @@ def _filled(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -> Fi
 
 
 def _options(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -> list[Option]:
-    words = {str(each): named.get(each, str(each)) for each in get_args(spec.hint)} or named
+    words = {str(choice): named.get(choice, str(choice)) for choice in get_args(spec.hint)} or named
     if not (made.is_required or spec.default):
         words = {"": "Not set", **words}
     now = str((spec.default or "") if value is None else value)
     if now not in words:
         words = {now: now or "Choose", **words}
-    return [Option(*each, each[0] == now) for each in words.items()]
+    return [Option(*option, option[0] == now) for option in words.items()]
 
 
 def in_words(value: Any, named: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -280,7 +283,7 @@ def in_words(value: Any, named: Mapping[str, str] = MappingProxyType({})) -> str
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {in_words(each)}" for key, each in value.items())
+        return ", ".join(f"{key}: {in_words(entry)}" for key, entry in value.items())
     if isinstance(value, list):
-        return ", ".join(in_words(each, named) for each in value)
+        return ", ".join(in_words(entry, named) for entry in value)
     return named.get(str(value), str(value))

@@ -97,4 +97,4 @@ def _entry(text: str, kind: Any) -> Any:
 def _in_order(chosen: list[str], now: Any) -> list[str]:
     """The chosen words in the order of the file; new ones come last."""
     earlier = now if isinstance(now, list) else []
-    return [each for each in earlier if each in chosen] + [each for each in chosen if each not in earlier]
+    return [key for key in earlier if key in chosen] + [key for key in chosen if key not in earlier]

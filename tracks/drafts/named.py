@@ -7,7 +7,7 @@ from assay.protocols.questions import CLOSED
 from assay.protocols.schema import CONDITION, PREFERENCES, YES_AND_NO
 from tracks.drafts.schema import spec_of, steps_of, tables_at, value_at
 
-PREFERRED = [{"key": each.key, "label": each.label} for each in PREFERENCES]
+PREFERRED = [{"key": preference.key, "label": preference.label} for preference in PREFERENCES]
 
 
 def named_by(path: str, data: Mapping[str, Any]) -> dict[str, str]:
@@ -16,10 +16,10 @@ def named_by(path: str, data: Mapping[str, Any]) -> dict[str, str]:
     if place == CONDITION:
         return dict(_conditions(path, data))
     value = value_at(data, place)
-    tables = [each for each in tables_at(data, place) if each]
+    tables = [table for table in tables_at(data, place) if table]
     if tables:
-        return {key: name_of(each) for each in tables if (key := str(each.get("key", "")))}
-    return {str(each): str(each) for each in value} if isinstance(value, (list, dict)) else {}
+        return {key: name_of(table) for table in tables if (key := str(table.get("key", "")))}
+    return {str(key): str(key) for key in value} if isinstance(value, (list, dict)) else {}
 
 
 def name_of(table: Mapping[str, Any]) -> str:
@@ -37,10 +37,10 @@ def _conditions(path: str, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]
     for question in tables_at(data, "judging.question")[: None if n is None else n - 1]:
         if (kind := str(question.get("kind", "one-of"))) in CLOSED and not question.get("choices_from"):
             choices = tables_at(question, "choice")
-            own = [{"key": each.key, "label": each.label} for each in YES_AND_NO]
+            own = [{"key": answer.key, "label": answer.label} for answer in YES_AND_NO]
             for choice in own if kind == "yes-no" else choices:
                 yield f"{question.get('key')}:{choice.get('key')}", f"{name_of(question)} {name_of(choice)}"
     labels = value_at(data, "topics.labels")
     for label, values in labels.items() if isinstance(labels, dict) else ():
-        for each in values if isinstance(values, list) else ():
-            yield f"topic.{label}:{each}", f"Topic, {label}: {each}"
+        for entry in values if isinstance(values, list) else ():
+            yield f"topic.{label}:{entry}", f"Topic, {label}: {entry}"

@@ -49,17 +49,17 @@ _NAMED = (
     Section("measures", "Measures", ("scoring",)),
     Section("agreement", "Agreement", ("agreement",)),
 )
-_REST = tuple(key for key in keys(Protocol) if not any(key in each.keys for each in _NAMED))
-SECTIONS = {each.name: each for each in (*_NAMED, Section("more", "More", _REST))}
+_REST = tuple(key for key in keys(Protocol) if not any(key in section.keys for section in _NAMED))
+SECTIONS = {section.name: section for section in (*_NAMED, Section("more", "More", _REST))}
 
 
 def section_of(path: str) -> Section:
     """The section of a key; the first one for what no section has."""
     key = without_numbers(path)
     owners = [
-        (len(top), each)
-        for each in SECTIONS.values()
-        for top in each.keys
+        (len(top), section)
+        for section in SECTIONS.values()
+        for top in section.keys
         if key == top or key.startswith(f"{top}.")
     ]
     return max(owners, default=(0, SECTIONS["name"]), key=lambda pair: pair[0])[1]
@@ -105,7 +105,7 @@ def _spec(path: str) -> Spec:
             raise KeyError(path)
     name = str(rest[-1])
     field, hint = keys(kind)[name]
-    bare = next((each for each in get_args(hint) if each is not NoneType), hint)
+    bare = next((option for option in get_args(hint) if option is not NoneType), hint)
     default = field.default if field.default_factory is MISSING else field.default_factory()
     return Spec(
         words(kind)[name],
@@ -146,7 +146,7 @@ def value_at(data: Any, path: str) -> Any:
 def tables_at(data: Any, path: str) -> list[dict[str, Any]]:
     """The tables of a list in the data of a TOML file; in place of other values, empty tables."""
     value = value_at(data, path)
-    return [each if isinstance(each, dict) else {} for each in value] if isinstance(value, list) else []
+    return [entry if isinstance(entry, dict) else {} for entry in value] if isinstance(value, list) else []
 
 
 def has_key(table: str) -> bool:

@@ -157,9 +157,9 @@ class EditPage:
     def shape(self) -> Mapping[str, object]:
         """The keys of the form: which are closed, and what they may have. Keys of tables open by errors."""
         return {
-            each.path: (each.is_more, each.is_idle, [option[:2] for option in each.options])
-            for each in self.notes
-            if each.key != "key"
+            note.path: (note.is_more, note.is_idle, [option[:2] for option in note.options])
+            for note in self.notes
+            if note.key != "key"
         }
 
     @property
@@ -170,7 +170,7 @@ class EditPage:
     @property
     def keys(self) -> Sequence[Field]:
         """The fields of the section that follow from others, which the page fills in."""
-        return [each for each in self.notes if each.path.rpartition(".")[2] in ("key", "slug")]
+        return [note for note in self.notes if note.path.rpartition(".")[2] in ("key", "slug")]
 
 
 def edit_page(draft: ProtocolDraft, section: str, view: str) -> EditPage:
@@ -179,25 +179,25 @@ def edit_page(draft: ProtocolDraft, section: str, view: str) -> EditPage:
     problems = [*_to_solve(checked.errors), *_taken(draft, checked)]
     base = tomllib.loads(draft.base_text)
     data = tomllib.loads(text)
-    known = {path for each in SECTIONS.values() for path in _paths(Form(data).section(each))}
-    errors = [_error(each, known, data) for each in problems]
-    errors.sort(key=lambda each: each.problem.is_missing)
+    known = {path for section in SECTIONS.values() for path in _paths(Form(data).section(section))}
+    errors = [_error(problem, known, data) for problem in problems]
+    errors.sort(key=lambda error: error.problem.is_missing)
     form = Form(data, base if draft.base else None, _by_field(errors))
     chosen = SECTIONS.get(section, SECTIONS["name"])
     fields = form.section(chosen)
-    here = [each for each in errors if each.section == chosen and not each.field]
+    here = [error for error in errors if error.section == chosen and not error.field]
     place = list(SECTIONS).index(chosen.name) + 1
     return EditPage(
         draft=draft,
         title=str(form.data.get("title") or "New protocol"),
-        sections=[_tab(each, form, errors) for each in SECTIONS.values()],
+        sections=[_tab(section, form, errors) for section in SECTIONS.values()],
         section=chosen,
         following=next(iter(list(SECTIONS.values())[place:]), None),
         place=place,
         fields=fields,
         loose=[] if checked.syntax else here,
         errors=errors,
-        mistakes=[each for each in errors if not each.problem.is_missing],
+        mistakes=[error for error in errors if not error.problem.is_missing],
         checked=checked,
         view=view if view in VIEWS else "words",
         is_text=view == "text" or bool(checked.syntax),
@@ -216,25 +216,25 @@ def place_of_first_error(draft: ProtocolDraft) -> str:
 
 
 def _paths(fields: Sequence[Field]) -> list[str]:
-    return [each.path for each in _flat(fields)]
+    return [field.path for field in _flat(fields)]
 
 
 def _flat(fields: Sequence[Field]) -> Iterator[Field]:
     """Fields with those inside them."""
-    for each in fields:
-        yield each
-        yield from _flat(each.fields)
-        for item in each.items:
+    for field in fields:
+        yield field
+        yield from _flat(field.fields)
+        for item in field.items:
             yield from _flat(item.fields)
 
 
 def _to_solve(problems: Sequence[Problem]) -> list[Problem]:
     """Problems without those of keys that follow from labels; of a missing table, those of the keys that it needs."""
-    problems = [part for each in problems for part in _parts(each)]
-    missing = {each.key for each in problems if each.is_missing}
+    problems = [part for problem in problems for part in _parts(problem)]
+    missing = {problem.key for problem in problems if problem.is_missing}
     following = {f"{key.rpartition('.')[0]}.key" for key in missing if key.endswith((".label", ".title"))}
     following |= {"slug"} & missing if "title" in missing else set()
-    return [each for each in problems if not each.is_missing or each.key not in following]
+    return [problem for problem in problems if not problem.is_missing or problem.key not in following]
 
 
 def _parts(problem: Problem) -> list[Problem]:
@@ -288,8 +288,8 @@ def _name(path: str, data: Mapping[str, Any]) -> str:
 
 
 def _tab(section: Section, form: Form, errors: Sequence[Error]) -> Tab:
-    own = [each.problem for each in errors if each.section == section and each.problem.key]
-    n_missing = sum(each.is_missing for each in own)
+    own = [error.problem for error in errors if error.section == section and error.problem.key]
+    n_missing = sum(problem.is_missing for problem in own)
     values = [value_at(form.data, key) for key in section.keys]
     return Tab(
         section,
@@ -326,7 +326,10 @@ def _facts(checked: Checked, draft: ProtocolDraft) -> list[tuple[str, list[tuple
     for heading, words in facts(checked.protocol):
         old = None if before is None else SENTENCE.split(before.get(heading, ""))
         shown.append(
-            (heading, [(each, old is not None and each not in old) for each in SENTENCE.split(words)])
+            (
+                heading,
+                [(sentence, old is not None and sentence not in old) for sentence in SENTENCE.split(words)],
+            )
         )
     return shown
 
@@ -340,8 +343,8 @@ def _code(draft: ProtocolDraft, problems: Sequence[Problem], section: Section) -
     for block in matcher.get_matching_blocks():
         is_new |= dict.fromkeys(range(block.b + 1, block.b + block.size + 1), False)
     places: list[str] = []
-    for each in lines_of(draft.text) if draft.good == draft.text else ():
-        places += [each.path or each.table] * max(each.text.count("\n"), 1)
+    for line in lines_of(draft.text) if draft.good == draft.text else ():
+        places += [line.path or line.table] * max(line.text.count("\n"), 1)
     for n, line in enumerate(text, 1):
         place = places[n - 1] if n <= len(places) else ""
         marks = {"new": is_new[n], "bad": n in wrong, "here": bool(place) and section_of(place) == section}
@@ -357,7 +360,7 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[Difference]:
             yield from differences(old.get(key), new.get(key), f"{path}.{key}".lstrip("."))
     elif _is_tables(old) and _is_tables(new):
         before, after = (
-            {str(each.get("key", n)): each for n, each in enumerate(tables)} for tables in (old, new)
+            {str(table.get("key", n)): table for n, table in enumerate(tables)} for tables in (old, new)
         )
         for key in dict.fromkeys([*before, *after]):
             yield from differences(before.get(key), after.get(key), f"{path} {key}")
@@ -368,12 +371,12 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[Difference]:
 
 
 def _is_tables(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
 
 
 def _briefly(value: Any) -> str:
     """A value in words; a list of tables by their keys."""
-    tables = ", ".join(str(each.get("key", "")) for each in value) if _is_tables(value) else ""
+    tables = ", ".join(str(table.get("key", "")) for table in value) if _is_tables(value) else ""
     return tables or in_words(value)
 
 

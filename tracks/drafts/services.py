@@ -64,7 +64,7 @@ def create(*, owner: User, text: str = "", base: StoredProtocol | None = None) -
 
 
 @transaction.atomic
-def change(*, draft: ProtocolDraft, revision: int, changes: Sequence[Change]) -> ProtocolDraft:
+def change_keys(*, draft: ProtocolDraft, revision: int, changes: Sequence[Change]) -> ProtocolDraft:
     """Change keys of a draft; nothing else in its text changes. A label of something new also makes its key.
 
     Raises:
@@ -76,8 +76,8 @@ def change(*, draft: ProtocolDraft, revision: int, changes: Sequence[Change]) ->
     if not is_toml(draft.text):
         raise NotToml("Correct the TOML first; then the form can be used again.")
     text = draft.text
-    for each in changes:
-        for step in (*_named(text, each, draft.base_text), each):
+    for change in changes:
+        for step in (*_named(text, change, draft.base_text), change):
             text = changed(text, step, draft.base_text)
     return _save(draft, revision, text)
 
@@ -165,8 +165,8 @@ def _named(text: str, change: Change, base: str) -> list[Change]:
     if not has_key(table):
         return []
     name, key = table.rpartition("[")[0], value_at(data, f"{table}.key")
-    kept = {each.get("key") for each in tables_at(of_base, name)}
-    others = {each.get("key") for each in tables_at(data, name)} - {key}
+    kept = {table.get("key") for table in tables_at(of_base, name)}
+    others = {table.get("key") for table in tables_at(data, name)} - {key}
     is_new = key not in kept and key == slugify(label)[:MAX_KIND].strip("-")
     follows = not key or (is_new and len(re.findall(rf"[\"':]{re.escape(key)}[\"':]", text)) < 2)
     made = made[:MAX_KIND].strip("-")

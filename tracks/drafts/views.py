@@ -56,7 +56,7 @@ def change(request: AuthenticatedRequest, draft_id: int) -> HttpResponse:
     operation, _, path = request.POST.get("op", "").partition(" ")
     before = _page(request, edited).shape
     try:
-        edited = services.change(
+        edited = services.change_keys(
             draft=edited, revision=_revision(request), changes=_changes(request, edited, operation, path)
         )
     except Refused as refusal:
@@ -85,7 +85,9 @@ def add_protocol(request: AuthenticatedRequest, draft_id: int) -> HttpResponse:
     try:
         changes = _changes(request, edited, "", "")
         edited = (
-            services.change(draft=edited, revision=_revision(request), changes=changes) if changes else edited
+            services.change_keys(draft=edited, revision=_revision(request), changes=changes)
+            if changes
+            else edited
         )
     except Refused as refusal:
         return _refused(request, edited, refusal)
@@ -154,7 +156,7 @@ def _answer(request: HttpRequest, edited: ProtocolDraft, *, has_form: bool) -> H
         "top": page.top,
         "has_keys": page.has_keys,
         "notes": page.notes,
-        "keys": [each for each in page.keys if each.path not in request.POST],
+        "keys": [field for field in page.keys if field.path not in request.POST],
         "has_form": has_form,
         "is_typed": "text" in request.POST,
     }

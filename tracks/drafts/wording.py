@@ -72,7 +72,7 @@ def _value_in_words(match: re.Match[str], place: str) -> str:
     known = spec_of(place).key.values if is_own else _values_in(place)
     if noun:
         meanings = _meanings().get(noun, known)
-        words = re.sub(r"['`]?([\w-]+)['`]?", lambda each: _quoted(each, each[1], meanings), listed)
+        words = re.sub(r"['`]?([\w-]+)['`]?", lambda match: _quoted(match, match[1], meanings), listed)
         return f"{match[0].removesuffix(listed)}{words}"
     if hyphenated:
         return _quoted(match, hyphenated, ChainMap(*map(dict, (_values_in(place), *_meanings().values()))))

@@ -100,12 +100,14 @@ def _fill(store: Store, track: Track, progress: jobs.Progress, prints: Mapping[i
         texts = comments.values_list("code", "document__docno", "text").iterator(ROWS_AT_ONCE)
         store.insert(_COMMENTS, progress.counting(texts, None, READING))
         store.insert(_LINKS, ((*link, 0) for link in published))
-        for each in _questions(track, collection):
-            if code := prints.get(leaks.text_print(each.title, each.body), ""):
-                own.setdefault(code, each.docno)
-            store.execute(_POSTS, (each.docno, "question", each.docno, "topic", each.title, each.body))
-            linked = [("duplicate", each.duplicates), ("related", each.related)]
-            late = ((each.docno, target, kind, 1) for kind, targets in linked for target in targets)
+        for question in _questions(track, collection):
+            if code := prints.get(leaks.text_print(question.title, question.body), ""):
+                own.setdefault(code, question.docno)
+            store.execute(
+                _POSTS, (question.docno, "question", question.docno, "topic", question.title, question.body)
+            )
+            linked = [("duplicate", question.duplicates), ("related", question.related)]
+            late = ((question.docno, target, kind, 1) for kind, targets in linked for target in targets)
             store.insert(_LINKS, late)
     return own
 

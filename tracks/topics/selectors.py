@@ -212,9 +212,12 @@ def topic_page(user: AnyUser, track: Track, topic: Topic) -> TopicPage:
         thread_collection=threads if topic.thread else None,
         citations=[
             ShownCitation(
-                each.docno, labels.get(each.rel, each.rel), each.passage, known.get(posts[each.docno], "")
+                citation.docno,
+                labels.get(citation.rel, citation.rel),
+                citation.passage,
+                known.get(posts[citation.docno], ""),
             )
-            for each in cited
+            for citation in cited
         ],
         previous=codes[place - 1] if place else "",
         next=codes[place + 1] if place + 1 < len(codes) else "",

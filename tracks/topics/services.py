@@ -529,7 +529,7 @@ def edit(
         given["tags"] = list(dict.fromkeys(tags))
     if subtopics is not None:
         # Judgments of an opened track can name the numbers
-        old, new = ([each["number"] for each in those] for those in (current.subtopics, subtopics))
+        old, new = ([subtopic["number"] for subtopic in those] for those in (current.subtopics, subtopics))
         if old and set(old) != set(new) and current.track.status != Track.Status.DRAFT:
             raise TopicsRefused(
                 f"{current.track} was opened, so the subtopics of topic {current} keep their numbers: "

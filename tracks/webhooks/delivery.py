@@ -37,8 +37,8 @@ UNICAST = ip_network("2000::/3")  # all of IPv6 that is given out for the public
 # Python's own lists differ between its versions. Sources: the registries of special-purpose addresses of IANA,
 # RFC 6890, and the addresses at which machines in clouds ask for their secrets
 NOT_PUBLIC = [
-    ip_network(each)
-    for each in (
+    ip_network(network)
+    for network in (
         *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
         *("192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24"),
         *("192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
@@ -67,7 +67,7 @@ def check_address(url: str) -> None:
     schemes = ["https", "http"] if settings.WEBHOOKS_OVER_HTTP else ["https"]
     if parts.scheme not in schemes or not parts.hostname:
         raise AddressRefused(
-            f"Enter an address that begins with {' or '.join(f'{each}://' for each in schemes)}."
+            f"Enter an address that begins with {' or '.join(f'{scheme}://' for scheme in schemes)}."
         )
     if "@" in parts.netloc or parts.fragment or not url.isascii() or not url.isprintable() or " " in url:
         raise AddressRefused("Enter an address in ASCII without a password, a fragment (#) and spaces.")
@@ -76,7 +76,7 @@ def check_address(url: str) -> None:
 def is_public(text: str) -> bool:
     """Return whether an address of IP belongs to the public internet.
 
-    >>> [is_public(each) for each in ("93.184.216.34", "10.0.0.1", "::ffff:127.0.0.1", "169.254.169.254")]
+    >>> [is_public(address) for address in ("93.184.216.34", "10.0.0.1", "::ffff:127.0.0.1", "169.254.169.254")]
     [True, False, False, False]
     """
     address = ip_address(text.partition("%")[0])
@@ -98,8 +98,8 @@ def resolved(host: str, port: int) -> str:
         AddressRefused: One of the addresses of the host is not public.
         OSError: The host has no address.
     """
-    addresses = [str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
-    if not settings.WEBHOOKS_TO_PRIVATE_ADDRESSES and not all(is_public(each) for each in addresses):
+    addresses = [str(info[4][0]) for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    if not settings.WEBHOOKS_TO_PRIVATE_ADDRESSES and not all(is_public(address) for address in addresses):
         raise AddressRefused(f"{host} has an address in a private or reserved network.")
     return addresses[0]
 

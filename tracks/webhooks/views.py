@@ -45,7 +45,8 @@ def webhooks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             added = services.add(track=track, by=request.user, **form.cleaned_data)
             return _shown(request, added, secret=added.secret)
     rows = [
-        (each, [WORDS[event] for event in each.events]) for each in track.webhooks.select_related("track")
+        (webhook, [WORDS[event] for event in webhook.events])
+        for webhook in track.webhooks.select_related("track")
     ]
     context = {"track": track, "form": form, "webhooks": rows}
     return render(request, "tracks/webhooks/webhooks.html", context, status=422 if form.errors else 200)
@@ -122,6 +123,6 @@ def remove(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpRes
 @never_cache
 def _shown(request: AuthenticatedRequest, row: Webhook, *, status: int = 200, **context: Any) -> HttpResponse:
     form = context.pop("form", None) or WebhookForm(initial={"url": row.url, "events": row.events})
-    deliveries = [(each, WORDS[each.event]) for each in row.deliveries.all()[:SHOWN]]
+    deliveries = [(delivery, WORDS[delivery.event]) for delivery in row.deliveries.all()[:SHOWN]]
     context |= {"track": row.track, "webhook": row, "form": form, "deliveries": deliveries}
     return render(request, "tracks/webhooks/webhook.html", context, status=status)
