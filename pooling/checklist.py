@@ -11,7 +11,7 @@ from pooling.interaction import progress_of
 from pooling.models import Pool, PoolRun, Run
 from pooling.runs.selectors import has_obligations, owing_teams
 from tracks.checklist.points import NAMED, Campaign, Phase, Point, Problem, listed, named, points
-from tracks.deadline_acceptance import is_accepting, states_at, until_closing
+from tracks.deadline_acceptance import acceptances_at, is_accepting, until_closing
 from tracks.models import Deadline, Track
 from web import times
 from web.pages import counted
@@ -51,7 +51,7 @@ class Closing:
 def closing_of(campaign: Campaign) -> Closing:
     """The closing of a track, by the clock of the database."""
     track, deadlines = campaign.track, {each.kind: each for each in campaign.rows(deadlines_of)}
-    of_kinds = until_closing(track, states_at(track, deadlines, campaign.numbers["now"]))
+    of_kinds = until_closing(track, acceptances_at(track, deadlines, campaign.numbers["now"]))
     accepting = [each for each in of_kinds if each.is_accepting]
     timed = {each.ends_at: each.zone for each in accepting if each.ends_at}
     is_timed = bool(accepting) and all(each.ends_at for each in accepting)

@@ -74,7 +74,7 @@ class Acceptance:
         return times.time_left((self.next_at - self.at).total_seconds()) if self.next_at else ""
 
 
-def state(track: Track, kind: str, at: datetime | None = None) -> Acceptance:
+def acceptance_of(track: Track, kind: str, at: datetime | None = None) -> Acceptance:
     """Return whether a track accepts runs of a kind now. Two queries.
 
     With `at`: whether it accepts a run that arrived at that time, and was checked since. A track that was closed by
@@ -87,21 +87,23 @@ def state(track: Track, kind: str, at: datetime | None = None) -> Acceptance:
     return _state(track, kind, deadlines_of(track), at or times.now())
 
 
-def states(track: Track) -> list[Acceptance]:
+def acceptances(track: Track) -> list[Acceptance]:
     """The state of each kind of run of the protocol, in its order. Two queries."""
-    return states_at(track, deadlines_of(track), times.now())
+    return acceptances_at(track, deadlines_of(track), times.now())
 
 
-def states_at(track: Track, deadlines: Mapping[str, Deadline], now: datetime) -> list[Acceptance]:
+def acceptances_at(track: Track, deadlines: Mapping[str, Deadline], now: datetime) -> list[Acceptance]:
     """The state of each kind of run at a time, by the deadlines of the track."""
     return [_state(track, kind, deadlines, now) for kind in track.protocol.parsed.runs.keys]
 
 
-def states_for(user: AnyUser, track: Track) -> list[Acceptance]:
+def acceptances_for(user: AnyUser, track: Track) -> list[Acceptance]:
     """The states of the kinds that a user may submit: some only organizers submit. Two queries."""
     sees_all = oversees(user, track.pk)
     rules = track.protocol.parsed.runs
-    return [state for state in states(track) if sees_all or rules.kind(state.kind).submitted_by == "teams"]
+    return [
+        state for state in acceptances(track) if sees_all or rules.kind(state.kind).submitted_by == "teams"
+    ]
 
 
 def until_closing(track: Track, states: Iterable[Acceptance]) -> list[Acceptance]:

@@ -18,7 +18,7 @@ from corpus.threads.selectors import RenderedText
 from participation.models import Interaction, Nomination, Team
 from participation.teams.selectors import may_submit_for, teams_for, visible_teams
 from tracks.assessors.selectors import people_judging
-from tracks.deadline_acceptance import state
+from tracks.deadline_acceptance import acceptance_of
 from tracks.models import Topic, Track
 from tracks.topics.selectors import render_topic
 from web import times
@@ -165,7 +165,7 @@ def interaction_page(user: User, track: Track, rules: InteractionRules) -> Inter
         "nominations", Nomination.objects.select_related("topic", "assessor").order_by("place")
     )
     teams = visible_teams(user, track).select_related("interaction").prefetch_related(nominations)
-    runs = state(track, track.protocol.parsed.runs.keys[0])
+    runs = acceptance_of(track, track.protocol.parsed.runs.keys[0])
     own = Nomination.objects.filter(team__track=track, assessor=user).select_related("topic", "team")
     now, limit = times.now(), rules.seconds_per_topic
     shown = []
@@ -187,7 +187,7 @@ def interaction_page(user: User, track: Track, rules: InteractionRules) -> Inter
 
 def zone_of(track: Track) -> str:
     """The time zone of a track's deadlines, in which the windows of its sessions are entered."""
-    return state(track, track.protocol.parsed.runs.keys[0]).zone
+    return acceptance_of(track, track.protocol.parsed.runs.keys[0]).zone
 
 
 def window_in_words(opens_at: datetime | None, closes_at: datetime | None, zone: str) -> str:

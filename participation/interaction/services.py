@@ -53,7 +53,7 @@ def nominate(*, team: Team, codes: Sequence[str], by: User) -> list[Nomination]:
     track = track_services.lock(team.track_id)
     _rules(track)
     _check_member(team, by)
-    runs = deadline_acceptance.state(track, track.protocol.parsed.runs.keys[0])
+    runs = deadline_acceptance.acceptance_of(track, track.protocol.parsed.runs.keys[0])
     if not runs.is_accepting:
         raise InteractionRefused(f"Topics are nominated while runs are accepted: {runs.reason}.")
     held = team.nominations.exclude(assessor__isnull=True, logged_seconds__isnull=True)

@@ -13,7 +13,7 @@ from assay.protocols.schema import Protocol
 from corpus.models import Build, Document
 from jobs.models import Job
 from pooling.models import Pool, Run
-from tracks.deadline_acceptance import state
+from tracks.deadline_acceptance import acceptance_of
 from tracks.downloads.contents import mathml_indexes
 from tracks.models import Download, Track
 from tracks.topics.selectors import FORMULA_UNITS
@@ -150,5 +150,5 @@ def _why_not(track: Track, kind: str) -> str:
         line_form(track.protocol.parsed)
     except InputError as error:
         return f"No baselines here: {error}."
-    now = state(track, kind)
+    now = acceptance_of(track, kind)
     return "" if now.is_accepting else f"No baseline can be submitted now: {now.reason}."

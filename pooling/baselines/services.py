@@ -130,7 +130,7 @@ def _request(
     with _refusing():
         line_form(track.protocol.parsed)
     kind = kind_of(track.protocol.parsed)
-    state = deadline_acceptance.state(track, kind)
+    state = deadline_acceptance.acceptance_of(track, kind)
     if not state.is_accepting:
         raise BaselineRefused(f"{track} does not accept runs: {state.reason}. Baselines are runs too.")
     if Run.objects.filter(track=track, tag=tag).exclude(status=Run.Status.WITHDRAWN).exists():

@@ -46,7 +46,7 @@ def describe(*, run: Run, description: str, by: User, answers: str | None = None
     `answers` are as in a submission; None: they stay.
     """
     track, run = _lock(run)
-    _check_team(run, by, track, [deadline_acceptance.state(track, run.kind)])
+    _check_team(run, by, track, [deadline_acceptance.acceptance_of(track, run.kind)])
     if run.status == Run.Status.WITHDRAWN:
         raise ChangeRefused(f"{run.tag} is withdrawn. Its description can no longer be changed.")
     if description.strip() != run.description.strip():
@@ -74,7 +74,9 @@ def describe(*, run: Run, description: str, by: User, answers: str | None = None
 def move(*, run: Run, is_up: bool, by: User) -> None:
     """Exchange a run with the one before or after it in the order of its team's submitted runs."""
     track, run = _lock(run)
-    _check_team(run, by, track, deadline_acceptance.until_closing(track, deadline_acceptance.states(track)))
+    _check_team(
+        run, by, track, deadline_acceptance.until_closing(track, deadline_acceptance.acceptances(track))
+    )
     runs = list(run.team.runs.filter(status=Run.Status.SUBMITTED).order_by("priority", "pk").only("pk"))
     place = next((n for n, each in enumerate(runs) if each.pk == run.pk), None)
     if place is None:
@@ -92,7 +94,7 @@ def disqualify(*, run: Run, reason: str, by: User) -> Run:
     Nothing is deleted: existing leaderboards keep the run and mark it, and its units stay judged."""
     track, run = _lock(run)
     _check_reason(run, reason, by)
-    if deadline_acceptance.state(track, run.kind).is_accepting:
+    if deadline_acceptance.acceptance_of(track, run.kind).is_accepting:
         raise ChangeRefused(
             f"{track} still accepts {run.kind} runs. Close it first, or withdraw {run.tag}: "
             "the team can then submit another run."
@@ -112,7 +114,7 @@ def withdraw_for_team(*, run: Run, reason: str, by: User) -> Run:
     """
     track, run = _lock(run)
     _check_reason(run, reason, by)
-    if deadline_acceptance.state(track, run.kind).is_accepting:
+    if deadline_acceptance.acceptance_of(track, run.kind).is_accepting:
         raise ChangeRefused(
             f"{track} still accepts {run.kind} runs, so {run.team} can withdraw {run.tag} itself."
         )

@@ -26,10 +26,10 @@ from pooling.runs.units import FORMULAS, has_formulas, has_posts, has_units
 from tracks.assessors.selectors import is_assessor
 from tracks.deadline_acceptance import (
     Acceptance,
+    acceptance_of,
+    acceptances_for,
     day_of,
     is_accepting,
-    state,
-    states_for,
     until_closing,
     why_closed,
 )
@@ -158,7 +158,7 @@ class RunsPage:
 def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter | None = None) -> RunsPage:
     """The runs page of a track for a user, with the columns and filters of answers."""
     by = by or RunFilter()
-    of_kinds, rules = states_for(user, track), track.protocol.parsed.runs
+    of_kinds, rules = acceptances_for(user, track), track.protocol.parsed.runs
     is_organizer = oversees(user, track.pk)
     owing = owing_teams(track) if is_organizer else []
     every = list(runs_of(user, track))
@@ -276,7 +276,7 @@ class SubmitPage:
 
 def submit_page(user: AnyUser, track: Track) -> SubmitPage:
     """The submission page of a track."""
-    protocol, of_kinds = track.protocol.parsed, states_for(user, track)
+    protocol, of_kinds = track.protocol.parsed, acceptances_for(user, track)
     today: list[tuple[Team, list[Today]]] = []
     if protocol.runs.phases and not oversees(user, track.pk):
         teams = list(teams_of(user, track))
@@ -364,7 +364,7 @@ class RunPage:
 
 
 def run_page(user: User, run: Run) -> RunPage:
-    is_open = state(run.track, run.kind).is_accepting
+    is_open = acceptance_of(run.track, run.kind).is_accepting
     may_submit, organizes = may_submit_for(user, run.team), user.organizes(run.track_id)
     changes = list(run.changes.select_related("by"))
     disqualified = [change for change in changes if change.kind == RunChange.Kind.DISQUALIFIED]
@@ -393,7 +393,7 @@ class WithdrawalPage(NamedTuple):
 
 def withdrawal_page(user: User, run: Run) -> WithdrawalPage:
     """The question for a user: the track of the run says whether it is still the team's own."""
-    is_late = user.organizes(run.track_id) and not state(run.track, run.kind).is_accepting
+    is_late = user.organizes(run.track_id) and not acceptance_of(run.track, run.kind).is_accepting
     again = "" if is_late else " Until the track closes, the team can submit its tag and its file again."
     fixed = ["New pools and leaderboards leave it out", "It stays in the history of the team"]
     if is_late:
@@ -522,7 +522,7 @@ def team_runs_page(user: User, team: Team) -> TeamRunsPage:
 
 def team_runs_pages(user: User, track: Track, teams: Sequence[Team]) -> list[TeamRunsPage]:
     """The pages of the runs of some teams of a track. The number of queries does not grow with teams or runs."""
-    rules, of_kinds = track.protocol.parsed.runs, states_for(user, track)
+    rules, of_kinds = track.protocol.parsed.runs, acceptances_for(user, track)
     pools: defaultdict[int, list[PooledTo]] = defaultdict(list)
     for run_id, in_pool in pooled(Run.objects.filter(team__in=teams)):
         pools[run_id].append(in_pool)

@@ -326,7 +326,7 @@ def _check_open(
     track: Track, by: User, declared: Declaration, at: datetime | None
 ) -> deadline_acceptance.Acceptance:
     """Refuse a run that arrived outside the deadlines, or is of a kind that the protocol or the user may not have."""
-    state = deadline_acceptance.state(track, declared.kind, at)
+    state = deadline_acceptance.acceptance_of(track, declared.kind, at)
     if not state.is_accepting:
         raise SubmissionRefused(f"{track} does not accept runs: {state.reason}.")
     rules = track.protocol.parsed.runs
@@ -484,7 +484,7 @@ def _remind_before_closing(track_id: int) -> int:
     latest = now + timedelta(days=track.reminder_days)
     closings = {
         each.kind: each.closes_at
-        for each in deadline_acceptance.states(track)
+        for each in deadline_acceptance.acceptances(track)
         if each.closes_at and now < each.closes_at <= latest
     }
     due = []
@@ -525,7 +525,7 @@ def _why_not_withdrawn(run: Run, by: User, track: Track, at: datetime) -> str:
         return f"{by} is not a member of {run.team} with the right to submit runs."
     if run.status != Run.Status.SUBMITTED:
         return f"{run.tag} is already {run.get_status_display()}."
-    state = deadline_acceptance.state(track, run.kind, at)
+    state = deadline_acceptance.acceptance_of(track, run.kind, at)
     return "" if state.is_accepting else f"Runs of {track} can no longer be withdrawn: {state.reason}."
 
 

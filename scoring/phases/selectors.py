@@ -21,7 +21,7 @@ from scoring.leaderboards.marks import Axis, Mark, axis_over
 from scoring.models import PhaseBoard, PhaseScore, Qrels
 from scoring.models.phases import WIDE_ENOUGH
 from scoring.selectors import titled
-from tracks.deadline_acceptance import Acceptance, states
+from tracks.deadline_acceptance import Acceptance, acceptances
 from tracks.models import Track
 
 
@@ -124,7 +124,7 @@ def phase_page(user: AnyUser, track: Track, phase: Phase) -> PhasePage:
         phase=phase,
         audience=SHOWN_TO[phase.scores],
         n_topics=topics.count(),
-        kinds=[each for each in states(track) if each.kind in keys],
+        kinds=[each for each in acceptances(track) if each.kind in keys],
         board=board,
         measures=titled(board.measures) if board else [],
         rows=standings,

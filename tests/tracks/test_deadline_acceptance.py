@@ -42,7 +42,7 @@ def test_state_compares_instants(status: str, times: dict[str, Any], stage: Stag
     if times:
         make_deadline(track, **times)
 
-    state = deadline_acceptance.state(track, "primary")
+    state = deadline_acceptance.acceptance_of(track, "primary")
 
     assert state.stage == stage
     assert bool(state.reason) is not state.is_accepting
@@ -54,7 +54,7 @@ def test_times_of_a_kind_replace_those_of_all_kinds() -> None:
     make_deadline(track, "alternate", closes_at=HOUR)
     make_deadline(track, "baseline", opens_at=HOUR)
 
-    states = deadline_acceptance.states(track)
+    states = deadline_acceptance.acceptances(track)
 
     assert [each.stage for each in states] == [Stage.CLOSED, Stage.OPEN, Stage.WAITING]
     assert "the track closed on" in states[0].reason
@@ -70,8 +70,8 @@ def test_missed_beat_changes_nothing(django_assert_num_queries: Any) -> None:
 
     assert waiting in tracks_for(make_user())
     with django_assert_num_queries(2):
-        assert deadline_acceptance.state(waiting, "primary").is_accepting
-    assert not deadline_acceptance.state(over, "primary").is_accepting
+        assert deadline_acceptance.acceptance_of(waiting, "primary").is_accepting
+    assert not deadline_acceptance.acceptance_of(over, "primary").is_accepting
 
 
 def test_beat_opens_and_closes_once() -> None:

@@ -45,7 +45,7 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             if track.status == Track.Status.CLOSED and _closings(before) != _closings(after):
                 messages.warning(request, f"{track} is closed. Open it for runs to apply the deadlines.")
             return redirect("tracks:deadlines", track.slug)
-    context = {"track": track, "form": form, "states": deadline_acceptance.states(track)}
+    context = {"track": track, "form": form, "states": deadline_acceptance.acceptances(track)}
     status = 422 if form.errors else 200
     return render(request, "tracks/deadlines/deadlines.html", context, status=status)
 

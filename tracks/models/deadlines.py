@@ -11,7 +11,7 @@ class Deadline(models.Model):
     """The start and end of the time in which a track accepts runs of a kind; the kind "" means all kinds.
 
     Both times are instants; `zone` is the zone in which they were entered. A field that is empty in the row of a kind
-    has the value of the row of all kinds. `tracks.deadline_acceptance.states` applies these rules.
+    has the value of the row of all kinds. `tracks.deadline_acceptance.acceptances` applies these rules.
     """
 
     track = models.ForeignKey(Track, models.CASCADE, related_name="deadlines")

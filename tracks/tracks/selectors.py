@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404
 from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
 from assay.protocols.schema import Protocol
-from tracks.deadline_acceptance import Acceptance, is_due, states_for
+from tracks.deadline_acceptance import Acceptance, acceptances_for, is_due
 from tracks.models import Download, Milestone, Track
 from tracks.protocols.selectors import protocol_page
 from web.confirmation import Check
@@ -92,4 +92,4 @@ def track_page(user: AnyUser, track: Track) -> TrackPage:
     """The overview of a track. Four queries."""
     page, n_topics = protocol_page(track.protocol), track.topics.count()
     milestones = list(track.milestones.all())
-    return TrackPage(track, page.protocol, page.facts, n_topics, states_for(user, track), milestones)
+    return TrackPage(track, page.protocol, page.facts, n_topics, acceptances_for(user, track), milestones)

@@ -69,7 +69,7 @@ def lock(track_id: int) -> Track:
             and Track.objects.filter(deadline_acceptance.is_due(), pk=track.pk).exists()
         ):
             track.status = Track.Status.OPEN
-        if deadline_acceptance.has_ended(track, deadline_acceptance.states(track)):
+        if deadline_acceptance.has_ended(track, deadline_acceptance.acceptances(track)):
             track.status, track.is_closed_by_deadline = Track.Status.CLOSED, True
         if track.status != status:
             track.save(update_fields=["status", "is_closed_by_deadline"])
@@ -168,7 +168,7 @@ def open_for_runs(*, track: Track) -> Track:
     current = lock(track.pk)
     check_opening(current)
     current.status = Track.Status.OPEN
-    if deadline_acceptance.has_ended(current, deadline_acceptance.states(current)):
+    if deadline_acceptance.has_ended(current, deadline_acceptance.acceptances(current)):
         raise TrackRefused(
             f"The closing time of {current} has passed. Set a later time or none, then open it."
         )
