@@ -130,8 +130,8 @@ def checklist(track: Track) -> Checklist:
         phases.insert(0, PhasePoints(phase, points, sum(point.is_done for point in required), len(required)))
         begun = begun or (phase if phases[0].has_begun else None)
     step = _next(phases)
-    for phase in phases:
-        phase.points[:] = [point._replace(is_next=_is_of(step, point)) for point in phase.points]
+    for listed in phases:
+        listed.points[:] = [point._replace(is_next=_is_of(step, point)) for point in listed.points]
     return Checklist(campaign, phases, step)
 
 

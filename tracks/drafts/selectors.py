@@ -343,8 +343,8 @@ def _code(draft: ProtocolDraft, problems: Sequence[Problem], section: Section) -
     for block in matcher.get_matching_blocks():
         is_new |= dict.fromkeys(range(block.b + 1, block.b + block.size + 1), False)
     places: list[str] = []
-    for line in lines_of(draft.text) if draft.good == draft.text else ():
-        places += [line.path or line.table] * max(line.text.count("\n"), 1)
+    for known in lines_of(draft.text) if draft.good == draft.text else ():
+        places += [known.path or known.table] * max(known.text.count("\n"), 1)
     for n, line in enumerate(text, 1):
         place = places[n - 1] if n <= len(places) else ""
         marks = {"new": is_new[n], "bad": n in wrong, "here": bool(place) and section_of(place) == section}
