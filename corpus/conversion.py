@@ -48,7 +48,7 @@ def converted(
         yield chunk, Packed({}, {}, {TOO_LONG: chunk.n_too_long}) if chunk.n_too_long else batch
 
 
-def n_processes(size: int) -> int:
+def processes_for(size: int) -> int:
     """Number of processes for a file of that size: one more than processors, so that none waits for the storing."""
     return 0 if size < SMALL else processors() + 1
 

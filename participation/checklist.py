@@ -28,7 +28,7 @@ def teams_of(track: Any) -> QuerySet[Team]:
 
 
 @points(Phase.SET_UP, 70)
-def teams(campaign: Campaign) -> Iterator[Point]:
+def team_points(campaign: Campaign) -> Iterator[Point]:
     if not campaign.protocol.takes_runs:
         return
     teams, people, problems = campaign.rows(teams_of), campaign.address("participation:people"), []

@@ -24,7 +24,7 @@ from web.pages import counted
 
 
 @letters.writer("participation.invitation")
-def invitation(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
+def invitation_mail(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     """An invitation with its link; nothing if it was revoked or used meanwhile.
 
     A person whose language is not known gets that of the account that invites.

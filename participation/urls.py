@@ -17,7 +17,7 @@ app_name = "participation"
 urlpatterns = [
     path("tracks/<slug:slug>/clone/", people.clone_track, name="clone_track"),
     # teams
-    path("teams/<int:team_id>/", people.team, name="team"),
+    path("teams/<int:team_id>/", people.team_page, name="team"),
     path("teams/<int:team_id>/edit/", people.edit_team, name="edit_team"),
     path("teams/<int:team_id>/delete/", people.delete_team, name="delete_team"),
     path("teams/<int:team_id>/invite/", people.invite_member, name="invite_member"),

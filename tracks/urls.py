@@ -52,7 +52,7 @@ urlpatterns = [
     path("tracks/<slug:slug>/candidates/", candidates.candidates, name="candidates"),
     path("tracks/<slug:slug>/candidates/import/", candidates.import_candidates, name="import_candidates"),
     path("tracks/<slug:slug>/candidates/draw/", candidates.new_sample, name="new_sample"),
-    path("tracks/<slug:slug>/samples/<int:sample>/", choosing.sample, name="candidate_sample"),
+    path("tracks/<slug:slug>/samples/<int:sample>/", choosing.sample_page, name="candidate_sample"),
     path("tracks/<slug:slug>/samples/<int:sample>/people/", choosing.name_people, name="name_people"),
     path(
         "tracks/<slug:slug>/samples/<int:sample>/files/<str:file>", choosing.sample_file, name="sample_file"
@@ -71,12 +71,14 @@ urlpatterns = [
     path("tracks/<slug:slug>/rows/", rows.rows, name="rows"),
     path("tracks/<slug:slug>/rows/<int:row_id>/frame/", rows.frame, name="row_frame"),
     path("tracks/<slug:slug>/topics/", topics.topics, name="topics"),
-    path("tracks/<slug:slug>/topics/<path:code>/", topics.topic, name="topic"),
+    path("tracks/<slug:slug>/topics/<path:code>/", topics.topic_page, name="topic"),
     path("tracks/<slug:slug>/guidelines/", guidelines.guidelines, name="guidelines"),
     path("tracks/<slug:slug>/guidelines/edit/", guidelines.edit, name="edit_guidelines"),
     path("tracks/<slug:slug>/guidelines/versions/", guidelines.versions, name="guidelines_versions"),
     path(
-        "tracks/<slug:slug>/guidelines/versions/<int:number>/", guidelines.version, name="guidelines_version"
+        "tracks/<slug:slug>/guidelines/versions/<int:number>/",
+        guidelines.version_page,
+        name="guidelines_version",
     ),
     path(
         "tracks/<slug:slug>/guidelines/changes/<int:old>/<int:new>/",
@@ -86,9 +88,11 @@ urlpatterns = [
     path("tracks/<slug:slug>/data-agreement/", agreements.agreement, name="agreement"),
     path("tracks/<slug:slug>/data-agreement/accept/", agreements.accept, name="accept_agreement"),
     path("tracks/<slug:slug>/data-agreement/edit/", agreements.edit, name="edit_agreement"),
-    path("tracks/<slug:slug>/data-agreement/<int:number>/", agreements.version, name="agreement_version"),
+    path(
+        "tracks/<slug:slug>/data-agreement/<int:number>/", agreements.version_page, name="agreement_version"
+    ),
     path("tracks/<slug:slug>/webhooks/", webhooks.webhooks, name="webhooks"),
-    path("tracks/<slug:slug>/webhooks/<int:webhook_id>/", webhooks.webhook, name="webhook"),
+    path("tracks/<slug:slug>/webhooks/<int:webhook_id>/", webhooks.webhook_page, name="webhook"),
     path("tracks/<slug:slug>/webhooks/<int:webhook_id>/test/", webhooks.test, name="test_webhook"),
     path("tracks/<slug:slug>/webhooks/<int:webhook_id>/secret/", webhooks.renew_secret, name="renew_secret"),
     path(
@@ -103,9 +107,9 @@ urlpatterns = [
     path("tracks/<slug:slug>/audit-log/events.csv", history.history_csv, name="history_csv"),
     path("tracks/new/", topics.new_track, name="new_track"),
     path("tracks/<slug:slug>/edit/", tracks.edit_track, name="edit_track"),
-    path("<site_page:name>/", pages.page, name="site_page"),
+    path("<site_page:name>/", pages.site_page, name="site_page"),
     path("<site_page:name>/edit/", pages.edit, name="edit_site_page"),
-    path("tracks/<slug:slug>/", tracks.track, name="track"),
+    path("tracks/<slug:slug>/", tracks.track_page, name="track"),
     path("tracks/<slug:slug>/open/", tracks.open_track, name="open_track"),
     path("tracks/<slug:slug>/close/", tracks.close_track, name="close_track"),
     path("tracks/<slug:slug>/draft/", tracks.back_to_draft, name="back_to_draft"),

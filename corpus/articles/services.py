@@ -14,7 +14,7 @@ from assay.formats.documents.indexes import Index
 from assay.processes import map_fresh
 from corpus import staging
 from corpus.articles.reading import opened
-from corpus.conversion import ArticleChunk, convert_articles, n_processes
+from corpus.conversion import ArticleChunk, convert_articles, processes_for
 from corpus.formulas.storing import FormulaStore
 from corpus.models import Collection, Import
 from jobs import services as jobs
@@ -40,7 +40,7 @@ def import_articles(
     with opened(file.location, file.name) as articles:
         file.check_size(articles.size)
         chunks = articles.chunks(file.position)
-        for chunk, converted in map_fresh(convert_articles, chunks, processes=n_processes(file.size)):
+        for chunk, converted in map_fresh(convert_articles, chunks, processes=processes_for(file.size)):
             with progress.storing(is_part=True):
                 _store(file, chunk, converted, stores)
             n_read = done + min(chunk.done, file.size)

@@ -20,7 +20,7 @@ from corpus import staging
 from corpus.articles import reading as articles
 from corpus.articles.services import import_articles
 from corpus.collections.selectors import counts_of, in_words, stored_formula_counts
-from corpus.conversion import converted, n_processes
+from corpus.conversion import converted, processes_for
 from corpus.formulas.selectors import formula_counts
 from corpus.formulas.storing import FormulaStore, drop_visual_index_if_empty, ensure_visual_index
 from corpus.images import reading as images
@@ -116,7 +116,7 @@ def _import_file(
         file.check_size(raw.seek(0, 2))
         raw.seek(0)
         reader = Reader(content, file.name, position=file.position)
-        workers = n_processes(file.size)
+        workers = processes_for(file.size)
         store = _store_of(file, last_ids)
         for chunk, batch in converted(reader, form=file.format, name=file.name, n_processes=workers):
             _store(progress, file, chunk, batch, store)

@@ -91,7 +91,7 @@ class Threads(Endpoints):
         """
         collection = get_object_or_404(collections_for(user_of(request)), slug=slug)
         head = selectors.thread_of(collection, docno)
-        thread = selectors.thread(collection, docno if head is None else head)
+        thread = selectors.thread_page(collection, docno if head is None else head)
         if thread is None:
             raise Http404
         return thread

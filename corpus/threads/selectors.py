@@ -213,7 +213,7 @@ def comment_with(document: Document, formula: str) -> str:
     return comments.order_by("id").values_list("text", flat=True).first() or ""
 
 
-def thread(collection: Collection, docno: str, *, formula: str = "") -> Thread | None:
+def thread_page(collection: Collection, docno: str, *, formula: str = "") -> Thread | None:
     """A thread with its answers by score, and one formula marked; None if the collection has no post of it.
 
     The posts of a forum are in the order of its file. At most six queries.

@@ -17,7 +17,7 @@ from web.translation import translated_for_assessors
 
 @translated_for_assessors
 @user_page
-def collections(request: AuthenticatedRequest) -> HttpResponse:
+def collections_page(request: AuthenticatedRequest) -> HttpResponse:
     """The collections that the user may read. Everyone who has logged in."""
     collections = collections_for(request.user)
     return render(request, "corpus/collections/collections.html", {"collections": collections})
@@ -25,7 +25,7 @@ def collections(request: AuthenticatedRequest) -> HttpResponse:
 
 @translated_for_assessors
 @user_page
-def collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+def collection_page(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A collection with a list of its threads. Everyone who may read the collection."""
     with_build = collections_for(request.user).select_related("build").defer("build__manifest")
     collection = get_object_or_404(with_build, slug=slug)
@@ -59,13 +59,13 @@ def find(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 @translated_for_assessors
 @user_page
-def thread(request: AuthenticatedRequest, slug: str, docno: str) -> HttpResponse:
+def thread_page(request: AuthenticatedRequest, slug: str, docno: str) -> HttpResponse:
     """A thread, with the formula `formula` marked. The docno of an answer redirects to its thread.
 
     Everyone who may read the collection.
     """
     collection = get_object_or_404(collections_for(request.user), slug=slug)
-    if thread := selectors.thread(collection, docno, formula=request.GET.get("formula", "")):
+    if thread := selectors.thread_page(collection, docno, formula=request.GET.get("formula", "")):
         return render(request, "corpus/threads/thread.html", {"collection": collection, "thread": thread})
     if head := selectors.thread_of(collection, docno):
         return redirect(selectors.address(collection, head, docno))
@@ -77,7 +77,7 @@ FOREVER = "private, max-age=31536000, immutable"  # the address of an image cont
 
 @guests_welcome
 @require_safe
-def image(request: AuthenticatedRequest, slug: str, sha256: str) -> HttpResponseBase:
+def image_file(request: AuthenticatedRequest, slug: str, sha256: str) -> HttpResponseBase:
     """An image of a collection. Everyone who may read the collection."""
     collection = get_object_or_404(collections_for(request.user), slug=slug)
     image = image_of(collection, sha256)

@@ -72,7 +72,7 @@ def _page(
     request: AuthenticatedRequest,
     track: Track,
     form: RoleInvitationForm | None = None,
-    organizer_form: OrganizerForm | None = None,
+    organizer: OrganizerForm | None = None,
 ) -> HttpResponse:
     search, number = request.GET.get("q", ""), request.GET.get("page")
     page = selectors.people_page(track, site_of(request), request.user, search=search, number=number)
@@ -80,9 +80,9 @@ def _page(
     forms = {
         "form": form or RoleInvitationForm(track=track),
         "groups": groups,
-        "organizer_form": organizer_form or OrganizerForm(),
+        "organizer_form": organizer or OrganizerForm(),
     }
-    status = 422 if form or organizer_form else 200
+    status = 422 if form or organizer else 200
     return render(request, "participation/people/people.html", context_of(page) | forms, status=status)
 
 
@@ -193,7 +193,7 @@ def set_organizer(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = _track(request, slug)
     form = OrganizerForm(request.POST)
     if not form.is_valid():
-        return _page(request, track, organizer_form=form)
+        return _page(request, track, organizer=form)
     user, role = form.cleaned_data["username"], form.cleaned_data["role"]
     if role == "none" and user == request.user:
         return redirect("participation:leave_organizers", track.slug)
@@ -251,13 +251,13 @@ def _managed(request: AuthenticatedRequest, team_id: int) -> Team:
 
 
 @user_page
-def team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
+def team_page(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     """The members and invitations of a team. Its members, and organizers."""
     team = get_object_or_404(team_selectors.teams_for(request.user), pk=team_id)
-    return _team_page(request, team)
+    return _render_team(request, team)
 
 
-def _team_page(
+def _render_team(
     request: AuthenticatedRequest,
     team: Team,
     *,
@@ -279,7 +279,7 @@ def edit_team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     team = _managed(request, team_id)
     form = TeamDetailsForm(request.POST, team=team)
     if not form.is_valid():
-        return _team_page(request, team, details=form)
+        return _render_team(request, team, details=form)
     team_services.describe(team=team, **form.cleaned_data)
     messages.success(request, "The team is saved.")
     return redirect(team)
@@ -291,7 +291,7 @@ def invite_member(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     team = _managed(request, team_id)
     form = TeamInvitationForm(request.POST)
     if not form.is_valid():
-        return _team_page(request, team, form=form)
+        return _render_team(request, team, form=form)
     _invite(request, Place(track=team.track, team=team, may_submit=form.cleaned_data["may_submit"]), form)
     return redirect(team)
 

@@ -29,7 +29,7 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
 
 @translated_for_assessors
 @require_safe
-def version(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def version_page(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """One published version. Everyone who sees the track."""
     track = selectors.track_or_404(request.user, slug)
     version = get_object_or_404(selectors.versions_of(track), number=number)

@@ -58,7 +58,7 @@ def protocol(campaign: Campaign) -> Iterator[Point]:
 
 
 @points(Phase.SET_UP, 20)
-def collection(campaign: Campaign) -> Iterator[Point]:
+def collection_points(campaign: Campaign) -> Iterator[Point]:
     """The collection, and the clustering of its formulas if the protocol judges formulas that look alike as one."""
     track = campaign.track
     if track.collection is None:

@@ -217,8 +217,8 @@ def bars(settings: Settings, rows: Iterable[Row]) -> list[Bar]:
         elif row.outcome.is_accepted:
             counts[number][0] += 1
     return [
-        Bar(conditions_text(stratum.where) or gettext_noop("all others"), stratum.quota, accepted, n_open)
-        for stratum, (accepted, n_open) in zip(settings.strata, counts, strict=True)
+        Bar(conditions_text(stratum.where) or gettext_noop("all others"), stratum.quota, n_accepted, n_open)
+        for stratum, (n_accepted, n_open) in zip(settings.strata, counts, strict=True)
     ]
 
 

@@ -43,7 +43,7 @@ def _entered(sample: CandidateSample, form: DecisionForm) -> dict[str, object]:
 
 @translated_for_assessors
 @user_page
-def sample(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
+def sample_page(request: AuthenticatedRequest, slug: str, sample: int) -> HttpResponse:
     """A sample with its quotas, decisions and disagreements. Organizers and the two people who decide on it."""
     drawn = sample_or_404(request.user, slug, sample)
     page = selectors.sample_page(request.user, drawn, show=request.GET.get("show", ""))

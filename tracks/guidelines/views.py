@@ -38,7 +38,7 @@ def versions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 @translated
 @user_page
-def version(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
+def version_page(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
     """One published version. Assessors of the track, and organizers."""
     track = selectors.track_or_404(request.user, slug)
     version = get_object_or_404(selectors.versions_of(track), number=number)

@@ -16,7 +16,7 @@ from web.translation import translated_for_assessors
 
 @translated_for_assessors
 @require_safe
-def page(request: HttpRequest, name: str) -> HttpResponse:
+def site_page(request: HttpRequest, name: str) -> HttpResponse:
     """About, contact, terms or privacy. Everyone."""
     return render(request, "tracks/pages/page.html", {"text": selectors.page_text(name)})
 

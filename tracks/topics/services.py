@@ -1,9 +1,9 @@
 """Import topics and their labels into a track."""
 
+import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from dataclasses import replace as changed
 from typing import Any, NamedTuple
 
 from django.core.files import File
@@ -208,7 +208,9 @@ def _without_other_labels(content: TopicFile, track: Track) -> tuple[list[TopicR
     allowed = track.protocol.parsed.topics.labels
     others = {key: None for row in content.topics for key in row.labels if key.lower() not in allowed}
     rows = [
-        changed(row, labels={key: value for key, value in row.labels.items() if key not in others})
+        dataclasses.replace(
+            row, labels={key: value for key, value in row.labels.items() if key not in others}
+        )
         for row in content.topics
     ]
     if not others or any(row.source for row in rows):  # the source of a topic keeps them

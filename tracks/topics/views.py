@@ -71,7 +71,7 @@ def topics(request: HttpRequest, slug: str) -> HttpResponse:
 
 @translated_for_assessors
 @require_safe
-def topic(request: HttpRequest, slug: str, code: str) -> HttpResponse:
+def topic_page(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     """A topic, with a link to its thread for those who may read it. Everyone; drafts for organizers only."""
     track = track_or_404(request.user, slug)
     topic = get_object_or_404(selectors.topics_for(request.user, track), code=code)

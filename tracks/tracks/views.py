@@ -20,7 +20,7 @@ from web.translation import translated_for_assessors
 @translated_for_assessors
 @same_for_visitors
 @require_safe
-def track(request: HttpRequest, slug: str) -> HttpResponse:
+def track_page(request: HttpRequest, slug: str) -> HttpResponse:
     """The overview of a track: its subject, and how it is judged and scored. Everyone; drafts for organizers only."""
     track = selectors.track_or_404(request.user, slug)
     if not oversees(request.user, track.pk) or request.GET.get("view") == "public":

@@ -54,7 +54,7 @@ def webhooks(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 @read_and_post
 @organizer_required
-def webhook(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpResponse:
+def webhook_page(request: AuthenticatedRequest, slug: str, webhook_id: int) -> HttpResponse:
     """A webhook: its address and events, to change, and what was sent to it."""
     row = _webhook(request, slug, webhook_id)
     form = WebhookForm(request.POST or None, initial={"url": row.url, "events": row.events})

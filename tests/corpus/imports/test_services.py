@@ -36,7 +36,7 @@ from corpus.models import (
     Tag,
     VoteCount,
 )
-from corpus.threads.selectors import sources, thread
+from corpus.threads.selectors import sources, thread_page
 from jobs import services as jobs
 from jobs.files import storage
 from jobs.models import Job, UnclaimedFile
@@ -85,7 +85,7 @@ def state_of(collection: Collection) -> dict[str, list[Any]]:
 def accepted_answers(collection: Collection) -> set[str]:
     """The answers that the pages of threads mark as accepted."""
     pages = [
-        thread(collection, docno) for docno in set(collection.documents.values_list("thread", flat=True))
+        thread_page(collection, docno) for docno in set(collection.documents.values_list("thread", flat=True))
     ]
     return {answer.docno for page in pages if page for answer in page.answers if answer.is_accepted}
 

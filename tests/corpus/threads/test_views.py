@@ -163,7 +163,7 @@ def test_neighbors_are_shown_by_kind_in_both_directions_and_once(
     for source, target, kind in pairs:
         DocumentLink.objects.create(source=source, target=target, kind=kind)
 
-    thread = thread_selectors.thread(posts, "1")
+    thread = thread_selectors.thread_page(posts, "1")
 
     assert thread is not None
     duplicates = [(neighbor.docno, neighbor.is_outgoing) for neighbor in thread.duplicates]
@@ -179,7 +179,7 @@ def test_link_within_a_thread_makes_no_neighbor(posts: Collection) -> None:
     question = make_document(posts, "1")
     DocumentLink.objects.create(source=question, target=make_answer(question, "11"), kind="related")
 
-    thread = thread_selectors.thread(posts, "1")
+    thread = thread_selectors.thread_page(posts, "1")
 
     assert thread is not None
     assert thread.related == []
@@ -232,7 +232,7 @@ def test_long_thread_needs_as_many_queries_as_a_short_one(
     DocumentLink.objects.create(source=question, target=make_document(posts, "2"), kind="related")
 
     with django_assert_num_queries(5):
-        thread = thread_selectors.thread(posts, "1")
+        thread = thread_selectors.thread_page(posts, "1")
 
     assert thread is not None
     assert len(thread.answers) == 500
