@@ -75,11 +75,11 @@ def guests_welcome(view: UserView[P]) -> View[P]:
 
     On every other page, a guest is a visitor. So a new page is closed to them until it says otherwise.
     """
-    of_people = login_required(view)
+    with_login = login_required(view)
 
     @wraps(view)
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        return (view if as_guest(request) else of_people)(request, *args, **kwargs)  # type: ignore[arg-type]
+        return (view if as_guest(request) else with_login)(request, *args, **kwargs)  # type: ignore[arg-type]
 
     return guarded
 
@@ -108,7 +108,9 @@ def begin_as_guest(request: HttpRequest, guest: User) -> None:
     request.session[GUEST] = guest.pk
 
 
-def _of_track(view: UserView[P], *, is_form: bool = False, with_administrators: bool = False) -> View[P]:
+def _role_in_track_required(
+    view: UserView[P], *, is_form: bool = False, with_administrators: bool = False
+) -> View[P]:
     """A view for people with a role in the track of its address, marked so that pages show chairs no way to change."""
 
     @wraps(view)
@@ -132,32 +134,32 @@ def organizer_required(view: UserView[P]) -> View[P]:
 
     Other users get a 403, people with a role in another track a 404, visitors the login page.
     """
-    return _of_track(view)
+    return _role_in_track_required(view)
 
 
 def organizer_page(view: UserView[P]) -> View[P]:
     """As `organizer_required`, for a page or a file that is only read."""
-    return require_safe(_of_track(view))
+    return require_safe(_role_in_track_required(view))
 
 
 def organizer_action(view: UserView[P]) -> View[P]:
     """As `organizer_required`, for what a button does: chairs do not press it."""
-    return require_POST(_of_track(view))
+    return require_POST(_role_in_track_required(view))
 
 
 def organizer_form(view: UserView[P]) -> View[P]:
     """As `organizer_required`, for a page that is only a form: chairs do not open it."""
-    return read_and_post(_of_track(view, is_form=True))
+    return read_and_post(_role_in_track_required(view, is_form=True))
 
 
 def people_required(view: UserView[P]) -> View[P]:
     """As `organizer_required`, and for administrators: for the pages of the people of a track."""
-    return _of_track(view, with_administrators=True)
+    return _role_in_track_required(view, with_administrators=True)
 
 
 def people_form(view: UserView[P]) -> View[P]:
     """As `organizer_form`, and for administrators: for what gives somebody a way in."""
-    return _of_track(view, is_form=True, with_administrators=True)
+    return _role_in_track_required(view, is_form=True, with_administrators=True)
 
 
 def chairs_only_read(view: UserView[P]) -> View[P]:
@@ -173,7 +175,7 @@ def chairs_only_read(view: UserView[P]) -> View[P]:
     return login_required(guarded)
 
 
-def _of_users(view: UserView[P], may_enter: Callable[[User], bool]) -> View[P]:
+def _users_only(view: UserView[P], may_enter: Callable[[User], bool]) -> View[P]:
     @wraps(view)
     def guarded(request: AuthenticatedRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not may_enter(request.user):
@@ -185,17 +187,17 @@ def _of_users(view: UserView[P], may_enter: Callable[[User], bool]) -> View[P]:
 
 def creator_required(view: UserView[P]) -> View[P]:
     """For those who may create tracks and import collections: organizers of any track, and administrators."""
-    return _of_users(view, lambda user: user.may_create)
+    return _users_only(view, lambda user: user.may_create)
 
 
 def role_required(view: UserView[P]) -> View[P]:
     """For organizers and chairs of any track."""
-    return _of_users(view, lambda user: bool(user.roles))
+    return _users_only(view, lambda user: bool(user.roles))
 
 
 def administrator_required(view: UserView[P]) -> View[P]:
     """For administrators of the site."""
-    return _of_users(view, lambda user: user.is_administrator)
+    return _users_only(view, lambda user: user.is_administrator)
 
 
 def secret_address(view: View[P]) -> View[P]:

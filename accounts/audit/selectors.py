@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 from django.db.models import QuerySet
 from django.utils.timezone import get_current_timezone
 
-from accounts.models import Event, User, in_words
+from accounts.models import Event, User, action_in_words
 from assay.formats.spreadsheet import csv_lines
 
 NOBODY = "nobody"  # commands and workers, in the filter of people
@@ -41,7 +41,8 @@ def choices(rows: QuerySet[Event]) -> Choices:
     actions = sorted(unordered.values_list("action", flat=True).distinct())
     nobody = (NOBODY, "command or worker")
     return Choices(
-        [*((name, name) for name in people), nobody], [(action, in_words(action)) for action in actions]
+        [*((name, name) for name in people), nobody],
+        [(action, action_in_words(action)) for action in actions],
     )
 
 

@@ -50,13 +50,13 @@ class Event(models.Model):
     @property
     def label(self) -> str:
         """The action in words, such as `pool requested`."""
-        return in_words(self.action)
+        return action_in_words(self.action)
 
     @property
     def subject_url(self) -> str:
         return get_script_prefix() + self.subject_path if self.subject_path else ""
 
 
-def in_words(action: str) -> str:
+def action_in_words(action: str) -> str:
     """`batch.opened` as `batch opened`."""
     return action.replace(".", " ").replace("-", " ")

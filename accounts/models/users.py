@@ -136,12 +136,12 @@ class User(AbstractUser):
 
     def get_session_auth_hash(self) -> str:
         """The hash that a session must have: another password or version ends it."""
-        return self._of_version(super().get_session_auth_hash())
+        return self._with_version(super().get_session_auth_hash())
 
     def get_session_auth_fallback_hash(self) -> Iterator[str]:
-        return map(self._of_version, super().get_session_auth_fallback_hash())
+        return map(self._with_version, super().get_session_auth_fallback_hash())
 
-    def _of_version(self, digest: str) -> str:
+    def _with_version(self, digest: str) -> str:
         return f"{digest}.{self.session_version}" if self.session_version else digest
 
     @property

@@ -52,9 +52,8 @@ class OpenIDAdapter(OpenIDConnectOAuth2Adapter):
         person = self._fetch_user_info(token.token) if "userinfo_endpoint" in self.openid_config else claims
         if not isinstance(person, dict) or person.get("sub") != claims["sub"]:
             raise ProviderException("the ID token and the user information are about two people")
-        source = (
-            person if "email" in person else claims
-        )  # an address and whether it is verified, from one place
+        # an address and whether it is verified, from one place
+        source = person if "email" in person else claims
         address = {
             "email": source.get("email"),
             "email_verified": source.get("email_verified") in (True, "true"),

@@ -102,7 +102,7 @@ def opened(location: str, name: str) -> Iterator[Articles]:
     path = path_of(location)
     if path is not None and path.is_dir():
         yield Articles(
-            sum(file.stat().st_size for file, _ in files_below(path, is_article)), _in_folder(path)
+            sum(file.stat().st_size for file, _ in files_below(path, is_article)), _entries_in_folder(path)
         )
         return
     with open_raw(location, name) as file:
@@ -112,10 +112,10 @@ def opened(location: str, name: str) -> Iterator[Articles]:
             yield Articles(size, iter([Entry(_read(file, name, size), size)]))
         elif zipfile.is_zipfile(file):
             check_directory(file, ZIP_DIRECTORY)
-            yield Articles(size, _checked(_in_zip(file), name))
+            yield Articles(size, _checked(_entries_in_zip(file), name))
         else:
             file.seek(0)
-            yield Articles(size, _checked(_in_tar(file, name), name))
+            yield Articles(size, _checked(_entries_in_tar(file, name), name))
 
 
 def _checked(entries: Iterator[Entry], name: str) -> Iterator[Entry]:
@@ -125,7 +125,7 @@ def _checked(entries: Iterator[Entry], name: str) -> Iterator[Entry]:
         raise BadFile(f"{name} is a damaged archive: {error}.") from None
 
 
-def _in_folder(folder: Path) -> Iterator[Entry]:
+def _entries_in_folder(folder: Path) -> Iterator[Entry]:
     done = 0
     for path, name in files_below(folder, is_article):
         size = path.stat().st_size
@@ -134,7 +134,7 @@ def _in_folder(folder: Path) -> Iterator[Entry]:
             yield Entry(_read(file, name, size), done)
 
 
-def _in_zip(raw: BinaryIO) -> Iterator[Entry]:
+def _entries_in_zip(raw: BinaryIO) -> Iterator[Entry]:
     done = 0
     with zipfile.ZipFile(raw) as archive:
         for info in files_in(archive):
@@ -169,7 +169,7 @@ class _Unpacked:
         return tarfile.open(fileobj=cast("BinaryIO", self), mode="r|")
 
 
-def _in_tar(raw: BinaryIO, name: str) -> Iterator[Entry]:
+def _entries_in_tar(raw: BinaryIO, name: str) -> Iterator[Entry]:
     total, unpacked, ratio = 0, _Unpacked(raw), Limits().max_ratio
     with unpacked.tar() as tar:
         for member in tar:

@@ -49,9 +49,8 @@ def convert(
     Raises:
         JobLost: Another worker took the job over.
     """
-    if (
-        not formulas and not build.parts.exists()
-    ):  # of most files of an index: small ones are converted together
+    # most files of an index have none: small ones are converted together
+    if not formulas and not build.parts.exists():
         return
     _plan(progress, build, formulas)
     while build.parts.exists():

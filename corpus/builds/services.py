@@ -99,8 +99,8 @@ def delete(*, build: Build, by: User | None) -> None:
         NotBuilt: The build or its import runs, or the collection has documents or is used.
     """
     current = _locked(build)
-    collection, of_build = current.collection, [job for job in (current.job, current.import_job) if job]
-    if any(not job.is_finished for job in of_build):
+    collection, build_jobs = current.collection, [job for job in (current.job, current.import_job) if job]
+    if any(not job.is_finished for job in build_jobs):
         raise NotBuilt(f"The {current} is not finished. Cancel its job first.")
     if collection.documents.exists() or collection.formulas.exists():
         raise NotBuilt(
@@ -117,7 +117,7 @@ def delete(*, build: Build, by: User | None) -> None:
         collection.delete()
     except ProtectedError as error:
         raise NotBuilt(f"{collection} is used by a track. Choose another collection there first.") from error
-    Job.objects.filter(pk__in=[job.pk for job in of_build]).update(subject_path="")
+    Job.objects.filter(pk__in=[job.pk for job in build_jobs]).update(subject_path="")
     audit.record(action="build.deleted", subject=str(collection), details=details, by=by)
 
 

@@ -47,8 +47,8 @@ def cluster_formulas(progress: jobs.Progress, *, collection_id: int) -> dict[str
     """
     clustering = Clustering.objects.get(job_id=progress.job_id)
     if not clustering.is_complete:
-        of_collection = Clustering.objects.filter(collection_id=clustering.collection_id)
-        if of_collection.filter(pk__gt=clustering.pk).exists():
+        clusterings = Clustering.objects.filter(collection_id=clustering.collection_id)
+        if clusterings.filter(pk__gt=clustering.pk).exists():
             raise ClusteringRefused(
                 "There is a newer clustering of these formulas. Start another one instead."
             )
@@ -137,7 +137,7 @@ def _assign_ids(progress: jobs.Progress, clustering: Clustering) -> None:
     keys = Keys.joined(Keys.from_bytes(bytes(stored.get(pk=part.pk) or b"")) for part in parts).in_order()
     visuals = visual_ids(keys)
     end = 0
-    for i, part in enumerate(parts):
+    for n, part in enumerate(parts):
         n_formulas = sum(part.counts.get(basis, 0) for basis in ("slt", "no_slt", "no_mathml"))
         rows = slice(end, end := end + n_formulas)
         if not part.is_stored:
@@ -145,7 +145,7 @@ def _assign_ids(progress: jobs.Progress, clustering: Clustering) -> None:
                 store_ids(clustering.collection_id, keys[rows], visuals[rows])
                 part.is_stored = True
                 part.save(update_fields=["is_stored"])
-        progress.update(i + 1, len(parts), "parts; storing visual ids")
+        progress.update(n + 1, len(parts), "parts; storing visual ids")
     _finish(progress, clustering, keys, visuals, sum((Counter(part.counts) for part in parts), Counter()))
 
 
@@ -202,10 +202,10 @@ def _finish(
         "latex_of_several_ids": summary.shared_latex,
         "disagreeing_formulas": summary.n_formulas,
     }
-    of_collection = formula_counts(clustering.collection)
+    collection_counts = formula_counts(clustering.collection)
     with progress.storing():
         clustering.is_complete, clustering.counts = True, result
         clustering.save(update_fields=["is_complete", "counts"])
         collection = Collection.objects.select_for_update().get(pk=clustering.collection_id)
-        collection.counts |= of_collection
+        collection.counts |= collection_counts
         collection.save(update_fields=["counts"])

@@ -21,8 +21,8 @@ def documents(collection: Collection) -> Iterator[dict[str, Any]]:
     rows = collection.documents.order_by("pk").iterator(chunk_size=BATCH)
     while batch := list(islice(rows, BATCH)):
         comments: dict[int, list[dict[str, Any]]] = {}
-        of_batch = Comment.objects.filter(document__in=[document.pk for document in batch])
-        for comment in of_batch.order_by("pk"):
+        batch_comments = Comment.objects.filter(document__in=[document.pk for document in batch])
+        for comment in batch_comments.order_by("pk"):
             # Text is read as HTML: without a tag, its stars and underscores would be read as Markdown.
             is_ambiguous = _MARKDOWN.search(comment.text) and clean_comment(comment.text) != comment.text
             row = {

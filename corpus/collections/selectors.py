@@ -139,7 +139,7 @@ def counts_of(collection: Collection) -> dict[str, int]:
     }
 
 
-def in_words(counts: Mapping[str, int]) -> list[str]:
+def counts_in_words(counts: Mapping[str, int]) -> list[str]:
     """The counts that are not zero, such as `3 questions`."""
     return [counted(counts[name], noun) for name, noun in COUNTED.items() if counts.get(name)]
 

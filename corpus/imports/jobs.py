@@ -19,7 +19,7 @@ from assay.formats.documents.indexes import Index, Representation
 from corpus import staging
 from corpus.articles import reading as articles
 from corpus.articles.services import import_articles
-from corpus.collections.selectors import counts_of, in_words, stored_formula_counts
+from corpus.collections.selectors import counts_in_words, counts_of, stored_formula_counts
 from corpus.conversion import converted, processes_for
 from corpus.formulas.selectors import formula_counts
 from corpus.formulas.storing import FormulaStore, drop_visual_index_if_empty, ensure_visual_index
@@ -121,7 +121,7 @@ def _import_file(
         for chunk, batch in converted(reader, form=file.format, name=file.name, n_processes=workers):
             _store(progress, file, chunk, batch, store)
             n_read = done + min(raw.tell(), file.size)  # prose: allow a method of files
-            contents = ", ".join(in_words(file.counts)) or "nothing yet"
+            contents = ", ".join(counts_in_words(file.counts)) or "nothing yet"
             progress.update(n_read, total, f"bytes read; {file.name}: {contents}")
         if file.skipped and not file.counts and file.skipped_lines:
             reason, (line, *_) = min(file.skipped_lines.items(), key=lambda item: item[1])

@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from accounts.models import User
 from assay.formats.documents.articles import is_article
-from corpus.collections.selectors import in_words, unfinished_import
+from corpus.collections.selectors import counts_in_words, unfinished_import
 from corpus.images.reading import is_image
 from corpus.models import Collection, Import
 from jobs.models import Job
@@ -80,9 +80,10 @@ def import_page(job: Job, user: User) -> ImportPage:
         collection=collection,
         own_track=next((track for track in tracks if user.organizes(track.pk)), None),
         files=[
-            FileRow(file, in_words(file.counts), skipped_rows(file)) for file in job.imports.order_by("id")
+            FileRow(file, counts_in_words(file.counts), skipped_rows(file))
+            for file in job.imports.order_by("id")
         ],
-        counts=in_words(job.result.get("counts", {})),
+        counts=counts_in_words(job.result.get("counts", {})),
         n_orphans=job.result.get("answers_without_question", 0),
     )
 

@@ -6,10 +6,10 @@ from django import template
 from django.utils.safestring import SafeString, mark_safe
 
 from assay.html import images, links, sanitize
-from corpus.collections.selectors import in_words
+from corpus.collections.selectors import counts_in_words
 
 register = template.Library()
-register.filter("in_words", in_words)
+register.filter("in_words", counts_in_words)
 
 
 @register.filter

@@ -24,7 +24,7 @@ from assay.html import images, links
 from assay.html.highlight import mark
 from assay.html.offsets import numbered
 from assay.languages import html_language, is_right_to_left
-from corpus.collections.selectors import changeable_by, formulas_in_words, import_jobs, in_words
+from corpus.collections.selectors import changeable_by, counts_in_words, formulas_in_words, import_jobs
 from corpus.images.selectors import shown_images
 from corpus.models import Author, Collection, Comment, Document, DocumentLink
 from jobs.models import Job
@@ -366,7 +366,7 @@ def collection_page(
     may_change = user.may_create and changeable_by(user).filter(pk=collection.pk).exists()
     return CollectionPage(
         collection=collection,
-        counts=in_words(collection.counts),
+        counts=counts_in_words(collection.counts),
         formulas=formulas_in_words(collection),
         imports=import_jobs(collection)[:MAX_IMPORTS] if may_change else [],
         may_change=may_change,

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, creator_required, guests_welcome, user_page
 from corpus.collections import services
-from corpus.collections.selectors import changeable_by, collections_for, in_words
+from corpus.collections.selectors import changeable_by, collections_for, counts_in_words
 from corpus.images.selectors import image_of
 from corpus.threads import selectors
 from web.confirmation import confirmation_page, deletion
@@ -38,7 +38,7 @@ def collection_page(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def delete_collection(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask, then delete a collection that no track uses. Who imported it, and administrators."""
     row = get_object_or_404(changeable_by(request.user), slug=slug)
-    goes_with = in_words(row.counts)
+    goes_with = counts_in_words(row.counts)
     page = deletion(row, "collection", lambda: services.check_deletion(row), goes_with=goes_with)
     if not page.is_given(request):
         return confirmation_page(request, page)

@@ -47,14 +47,14 @@ def announcements_seen_by(user: AnyUser) -> QuerySet[Announcement]:
 def recipients(track: Track, audiences: Collection[str]) -> QuerySet[User]:
     """The people of some groups who have an address and want e-mails about announcements. No guests, no programs."""
     is_for_all = Audience.EVERYONE in audiences
-    of_groups = Q(pk__in=[])
+    in_groups = Q(pk__in=[])
     if is_for_all or Audience.TEAMS in audiences:
-        of_groups |= Q(pk__in=Membership.objects.filter(team__track=track).values("user"))
+        in_groups |= Q(pk__in=Membership.objects.filter(team__track=track).values("user"))
     if is_for_all or Audience.ASSESSORS in audiences:
-        of_groups |= Q(pk__in=Assessor.objects.filter(track=track, ended_at=None).values("user"))
+        in_groups |= Q(pk__in=Assessor.objects.filter(track=track, ended_at=None).values("user"))
     if is_for_all:
-        of_groups |= Q(pk__in=Organizer.objects.filter(track=track).values("user"))
-    wanting = User.objects.filter(of_groups, **IS_PERSON, is_active=True, is_mailed_about_announcements=True)
+        in_groups |= Q(pk__in=Organizer.objects.filter(track=track).values("user"))
+    wanting = User.objects.filter(in_groups, **IS_PERSON, is_active=True, is_mailed_about_announcements=True)
     return wanting.exclude(email="").order_by("pk")
 
 

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from accounts.access import person_of
 from accounts.selectors import people_named
 from participation.people import selectors, services
-from participation.people.pasted import MAX_CELL, MAX_LINES, of_program
+from participation.people.pasted import MAX_CELL, MAX_LINES, read_entries
 from participation.people.selectors import Person
 from participation.people.services import Plan, Sender, Step, plan
 from tracks.assessors import organizers
@@ -182,7 +182,7 @@ class People(Endpoints):
         """
         track, data = track_of(request, slug), self.validated(request)
         sender = Sender(person_of(request), site_of(request._request), data["is_mailed"])
-        done = services.add(track=track, people=of_program(data["people"]), sender=sender)
+        done = services.add(track=track, people=read_entries(data["people"]), sender=sender)
         return created(PlanSerializer(done).data, reverse("api:people_of_track", args=[track.slug]))
 
     @get("tracks/<slug:slug>/organizers/", "organizers", OrganizerSerializer(many=True))
@@ -213,7 +213,7 @@ class People(Endpoints):
     def check_people(self, request: Request, slug: str) -> Any:
         """See what adding a list of people would do, and what is wrong with it. Nothing is changed."""
         track = track_of(request, slug)
-        return plan(track, of_program(self.validated(request)["people"]))
+        return plan(track, read_entries(self.validated(request)["people"]))
 
     @post(
         "tracks/<slug:slug>/clone/",

@@ -99,8 +99,8 @@ def read(text: str) -> People:
     return _people(lines, None)
 
 
-def of_program(people: Iterable[Mapping[str, str]]) -> People:
-    """The people that a program names, each by columns of `COLUMNS`. The first is in line 1."""
+def read_entries(people: Iterable[Mapping[str, str]]) -> People:
+    """The people of a list of `COLUMNS` and their values, as the API takes it. The first is in line 1."""
     columns = list(COLUMNS)
     lines = [[" ".join(person.get(column, "").split()) for column in columns] for person in people]
     return _people(list(enumerate(lines, 1)), columns)

@@ -121,8 +121,10 @@ def disk_use(team: Team) -> int:
 
 def teams_with(user: User, tracks: QuerySet[Track]) -> QuerySet[Team]:
     """The teams of a user in some tracks, each with its track, and whether the user may submit runs for it."""
-    of_user = Membership.objects.filter(team=OuterRef("pk"), user=user, may_submit=True)
-    return user.teams.filter(track__in=tracks).select_related("track").annotate(may_submit=Exists(of_user))
+    memberships = Membership.objects.filter(team=OuterRef("pk"), user=user, may_submit=True)
+    return (
+        user.teams.filter(track__in=tracks).select_related("track").annotate(may_submit=Exists(memberships))
+    )
 
 
 def former_teams(user: User) -> QuerySet[EndedMembership]:

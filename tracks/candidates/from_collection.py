@@ -44,10 +44,10 @@ def lines(track: Track, collection: Collection) -> Iterator[str]:
     """
     rows = questions_of(track, collection).iterator(chunk_size=BATCH)
     while batch := list(islice(rows, BATCH)):
-        of_batch = collection.documents.filter(
+        answers_in_batch = collection.documents.filter(
             kind=Document.Kind.ANSWER, thread__in=[question.docno for question in batch]
         )
-        counts = of_batch.order_by().values("thread").annotate(n=Count("pk"))
+        counts = answers_in_batch.order_by().values("thread").annotate(n=Count("pk"))
         answers = dict(counts.values_list("thread", "n"))
         reputation = dict(
             Author.objects.filter(
@@ -89,7 +89,7 @@ def _links(track: Track, batch: Sequence[Document]) -> dict[int, dict[str, list[
     known, links = set(searched), dict[int, dict[str, list[str]]]()
     names = {DocumentLink.Kind.DUPLICATE: "duplicates", DocumentLink.Kind.RELATED: "related"}
     for kind, key, docno in sorted(ends, key=lambda end: (end[0], len(end[2]), end[2])):
-        of_question = links.setdefault(key, {"duplicates": [], "related": []})
-        if docno in known and docno not in (*of_question["duplicates"], *of_question["related"]):
-            of_question[names[DocumentLink.Kind(kind)]].append(docno)
+        linked = links.setdefault(key, {"duplicates": [], "related": []})
+        if docno in known and docno not in (*linked["duplicates"], *linked["related"]):
+            linked[names[DocumentLink.Kind(kind)]].append(docno)
     return links

@@ -180,8 +180,8 @@ def _statement() -> tuple[list[str], Statement]:
 
 def n_of(rows: QuerySet[Any, Any], track: str = "track") -> Coalesce:
     """The number of rows of a track, inside a query of tracks; `track` is the field that leads to it."""
-    of_track = rows.order_by().filter(**{track: OuterRef("pk")}).values(track)
-    return Coalesce(Subquery(of_track.annotate(n=Count("pk")).values("n"), output_field=IntegerField()), 0)
+    matching = rows.order_by().filter(**{track: OuterRef("pk")}).values(track)
+    return Coalesce(Subquery(matching.annotate(n=Count("pk")).values("n"), output_field=IntegerField()), 0)
 
 
 def any_of(rows: QuerySet[Any, Any], track: str = "track") -> Exists:
@@ -202,8 +202,8 @@ def points(phase: Phase, place: int) -> Callable[[Points], Points]:
 
 def points_of(campaign: Campaign, phase: Phase) -> list[Point]:
     """The points of a phase, in their order."""
-    of_phase = sorted((place, function) for (at, place), function in _registered.items() if at == phase)
-    return [point for _, function in of_phase for point in function(campaign)]
+    registered = sorted((place, function) for (at, place), function in _registered.items() if at == phase)
+    return [point for _, function in registered for point in function(campaign)]
 
 
 def named(names: list[str]) -> str:

@@ -160,14 +160,14 @@ def sample_page(user: User, sample: CandidateSample, *, show: str) -> SamplePage
     rows = [_row(place, seat, topics) for place in places]
     people = [chooser.user for chooser in sample.choosers.select_related("user")]
     accepted_rows = [row for row in rows if row.outcome and row.outcome.is_accepted]
-    of_choice = {
+    rows_by_choice = {
         gettext_noop("all"): rows,
         gettext_noop("open"): [row for row in rows if row.outcome is None and not row.is_disagreement],
         gettext_noop("disagreements"): [row for row in rows if row.is_disagreement],
         gettext_noop("accepted"): accepted_rows,
         gettext_noop("rejected"): [row for row in rows if row.outcome and not row.outcome.is_accepted],
     }
-    show = show if show in of_choice else "all"
+    show = show if show in rows_by_choice else "all"
     seats = [decision.seat for place in places for decision in place.candidate.current_decisions]  # type: ignore[attr-defined]
     return SamplePage(
         track=track,
@@ -176,11 +176,11 @@ def sample_page(user: User, sample: CandidateSample, *, show: str) -> SamplePage
         people=people,
         seat=seat,
         bars=bars(settings, rows),
-        rows=of_choice[show],
+        rows=rows_by_choice[show],
         n_rows=len(rows),
         show=show,
-        shows=tuple(of_choice),
-        n_disagreements=len(of_choice["disagreements"]),
+        shows=tuple(rows_by_choice),
+        n_disagreements=len(rows_by_choice["disagreements"]),
         n_accepted=len(accepted_rows),
         n_new=sum(not row.topic for row in accepted_rows),
         done=[(person, seats.count(number)) for number, person in enumerate(people, 1)],
@@ -240,6 +240,7 @@ def decide_page(user: User, sample: CandidateSample, seat: int, *, docno: str = 
     candidates = [place.candidate for place in places]
     settings = read_record(sample.content.encode(), "sample").settings
     rows = [_row(place, seat, {}) for place in _places(sample)]
+    decided = [row.place.candidate.current_decisions for row in rows]  # type: ignore[attr-defined]
     current = candidates[0] if candidates else None
     # The latest decision of the person on the candidate, also one that they have undone
     own = current.decisions.filter(by=user).exclude(seat=Seat.SETTLEMENT) if current else None
@@ -265,7 +266,7 @@ def decide_page(user: User, sample: CandidateSample, seat: int, *, docno: str = 
         is_disagreement=bool(last and last_other and disagree(last, last_other)),
         reasons=[reason for reason, _ in counted.order_by("-n", "reason")[:MOST_REASONS]],
         has_seen_other=bool(chosen and current and has_seen_other(user, current)),
-        n_done=sum(any(d.seat == seat for d in row.place.candidate.current_decisions) for row in rows),  # type: ignore[attr-defined]
+        n_done=sum(any(decision.seat == seat for decision in decisions) for decisions in decided),
         n_rows=len(rows),
         bars=bars(settings, rows),
     )

@@ -63,7 +63,7 @@ def set_deadlines(
     if current.reminder_days != reminder_days:
         current.reminder_days = reminder_days
         current.save(update_fields=["reminder_days"])
-    before = _in_words(earlier.values())
+    before = _deadlines_in_words(earlier.values())
     for kind, window in windows.items():
         _check(current, kind, window, earlier.get(kind))
     current.deadlines.exclude(kind__in=windows).delete()
@@ -72,12 +72,12 @@ def set_deadlines(
         values = asdict(window) | {"zone": zone}
         row, _ = Deadline.objects.update_or_create(track=current, kind=kind, defaults=values)
         rows.append(row)
-    details = {"times": {"from": before, "to": _in_words(rows)}, "reminder days": reminder_days}
+    details = {"times": {"from": before, "to": _deadlines_in_words(rows)}, "reminder days": reminder_days}
     audit.record(action="deadlines.set", subject=current, track=current, details=details)
     return rows
 
 
-def _in_words(rows: Iterable[Deadline]) -> str:
+def _deadlines_in_words(rows: Iterable[Deadline]) -> str:
     changes = [
         f"{row.kind or 'all'} runs {verb} {times.in_words(moment, row.zone)}"
         for row in rows

@@ -51,7 +51,7 @@ def timeline(
     """
     rules = track.protocol.parsed.runs
     deadlines = [deadline for deadline in track.deadlines.all() if not is_void(deadline, track, now)]
-    dates = [*_of_deadlines(deadlines, rules), *map(_of_milestone, track.milestones.all())]
+    dates = [*_deadline_dates(deadlines, rules), *map(_milestone_date, track.milestones.all())]
     dates += [Date(title, f"{moment:%Y-%m-%d}", moment, moment) for title, moment in happened.items()]
     dates.sort(key=lambda date: (date.moment, date.title))
     if has_results:
@@ -76,7 +76,7 @@ def _placed(date: Date, coming: Date | None, now: datetime, note: str = "") -> D
     return replace(date, place=Place.NOW, left=left)
 
 
-def _of_deadlines(deadlines: Iterable[Deadline], rules: RunRules) -> Iterator[Date]:
+def _deadline_dates(deadlines: Iterable[Deadline], rules: RunRules) -> Iterator[Date]:
     for deadline in deadlines:
         name, zone = rules.name_of(deadline.kind) if deadline.kind else "", deadline.zone
         if deadline.opens_at:
@@ -99,7 +99,7 @@ def _text(moment: datetime, zone: str) -> str:
     return f"{moment.astimezone(times.zone_of(zone)):%Y-%m-%d %H:%M} {zone}"
 
 
-def _of_milestone(milestone: Milestone) -> Date:
+def _milestone_date(milestone: Milestone) -> Date:
     """A milestone begins and ends with its days everywhere, so it comes after a deadline of the day before."""
     starts, last = (
         datetime.combine(day, time.min, times.zone_of(times.AOE))

@@ -181,8 +181,8 @@ def _goes_with_its_keys(table: str) -> bool:
 def _inserted(lines: list[Line], path: str, text: str) -> list[Line]:
     """Insert the line of a key into its table, which is added if it is missing, in the order of the schema."""
     table, places = parent_of(path), order()
-    of_table = [n for n, line in enumerate(lines) if line.table == table]
-    if not of_table and table:
+    in_table = [n for n, line in enumerate(lines) if line.table == table]
+    if not in_table and table:
         dotted = [
             n
             for n, line in enumerate(lines)
@@ -194,9 +194,9 @@ def _inserted(lines: list[Line], path: str, text: str) -> list[Line]:
         return _with_table(lines, table, text)
     place = places[without_numbers(path)]
     earlier = [
-        n for n in of_table if lines[n].words and places.get(without_numbers(lines[n].path), 0) < place
+        n for n in in_table if lines[n].words and places.get(without_numbers(lines[n].path), 0) < place
     ]
-    headers = [n for n in of_table if lines[n].is_header]
+    headers = [n for n in in_table if lines[n].is_header]
     after = earlier[-1] if earlier else headers[0] if headers else -1
     return [*lines[: after + 1], Line(table, (), text), *lines[after + 1 :]]
 

@@ -210,7 +210,7 @@ class Form:
         if self.base is None or not (path := self._path_in_base(made.path)):
             return made
         old = value_at(self.base, path)
-        return replace(made, is_changed=True, old=in_words(old, named)) if old != value else made
+        return replace(made, is_changed=True, old=value_in_words(old, named)) if old != value else made
 
     def _path_in_base(self, path: str) -> str:
         """The path of a key in the text at the beginning; empty if its table is new."""
@@ -258,7 +258,7 @@ def _filled(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -> Fi
     if made.control == "map":
         entries = value if isinstance(value, dict) else {}
         return replace(
-            made, rows=[*(Row(key, in_words(entry)) for key, entry in entries.items()), Row("", "")]
+            made, rows=[*(Row(key, value_in_words(entry)) for key, entry in entries.items()), Row("", "")]
         )
     if made.control == "lines":
         text = "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
@@ -276,14 +276,14 @@ def _options(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -> l
     return [Option(*option, option[0] == now) for option in words.items()]
 
 
-def in_words(value: Any, named: Mapping[str, str] = MappingProxyType({})) -> str:
+def value_in_words(value: Any, named: Mapping[str, str] = MappingProxyType({})) -> str:
     """A value in one line. `named`: what words mean."""
     if value is None:
         return "not set"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {in_words(entry)}" for key, entry in value.items())
+        return ", ".join(f"{key}: {value_in_words(entry)}" for key, entry in value.items())
     if isinstance(value, list):
-        return ", ".join(in_words(entry, named) for entry in value)
+        return ", ".join(value_in_words(entry, named) for entry in value)
     return named.get(str(value), str(value))

@@ -17,7 +17,7 @@ from assay.protocols.loader import read_checked
 from assay.protocols.schema import UNITS
 from assay.structure import keys, table_in
 from tracks.drafts.checks import Checked, Problem, check
-from tracks.drafts.fields import Field, Form, Table, control_of, id_of, in_words
+from tracks.drafts.fields import Field, Form, Table, control_of, id_of, value_in_words
 from tracks.drafts.lines import lines_of
 from tracks.drafts.named import name_of
 from tracks.drafts.schema import (
@@ -377,7 +377,7 @@ def _is_tables(value: Any) -> bool:
 def _briefly(value: Any) -> str:
     """A value in words; a list of tables by their keys."""
     tables = ", ".join(str(table.get("key", "")) for table in value) if _is_tables(value) else ""
-    return tables or in_words(value)
+    return tables or value_in_words(value)
 
 
 def _diff(draft: ProtocolDraft) -> Iterator[str]:

@@ -155,17 +155,17 @@ def _named(text: str, change: Change, base: str) -> list[Change]:
     table, _, field = change.path.rpartition(".")
     if change.op != "set" or not isinstance(change.value, str) or field not in ("label", "title"):
         return []
-    data, of_base = tomllib.loads(text), tomllib.loads(base)
+    data, base_data = tomllib.loads(text), tomllib.loads(base)
     label, made = str(value_at(data, change.path) or ""), slugify(change.value)
     if not table:
         number = str(data.get("slug", "")).rpartition("-")[2]
-        adapted = _numbered(str(of_base.get("slug", "")), int(number)) if number.isdecimal() else None
+        adapted = _numbered(str(base_data.get("slug", "")), int(number)) if number.isdecimal() else None
         follows = data.get("slug") in (None, "", adapted, slugify(label))
         return [Change("slug", "set", made[:MAX_SLUG].strip("-"))] if follows and made else []
     if not has_key(table):
         return []
     name, key = table.rpartition("[")[0], value_at(data, f"{table}.key")
-    kept = {table.get("key") for table in tables_at(of_base, name)}
+    kept = {table.get("key") for table in tables_at(base_data, name)}
     others = {table.get("key") for table in tables_at(data, name)} - {key}
     is_new = key not in kept and key == slugify(label)[:MAX_KIND].strip("-")
     follows = not key or (is_new and len(re.findall(rf"[\"':]{re.escape(key)}[\"':]", text)) < 2)

@@ -41,7 +41,7 @@ def differences(old: str, new: str) -> list[Hunk]:
             if tag == "replace":
                 parts += _words(_split(before[a:b]), _split(after[c:d]))
             else:
-                parts += _of_tag(tag, before[a:b], after[c:d])
+                parts += _block_parts(tag, before[a:b], after[c:d])
         hunks.append(Hunk(group[0][3] + 1, parts))
     return hunks
 
@@ -50,7 +50,7 @@ def _split(lines: Sequence[str]) -> list[str]:
     return re.findall(r"\s+|\w+|[^\w\s]", "".join(lines))
 
 
-def _of_tag(tag: str, before: Sequence[str], after: Sequence[str]) -> Iterator[Part]:
+def _block_parts(tag: str, before: Sequence[str], after: Sequence[str]) -> Iterator[Part]:
     if tag == "equal":
         yield Part("same", "".join(after))
         return
@@ -62,7 +62,7 @@ def _of_tag(tag: str, before: Sequence[str], after: Sequence[str]) -> Iterator[P
 
 def _words(before: list[str], after: list[str]) -> Iterator[Part]:
     if len(before) + len(after) > MOST_WORDS:
-        yield from _of_tag("replace", before, after)
+        yield from _block_parts("replace", before, after)
         return
     for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        yield from _of_tag(tag, before[a:b], after[c:d])
+        yield from _block_parts(tag, before[a:b], after[c:d])

@@ -115,8 +115,8 @@ class VersionsPage:
 def versions_page(track: Track) -> VersionsPage:
     """In three queries."""
     versions = list(versions_of(track).defer(*WIDE))
-    of_assessors = Q(user__assessor_of__track=track, user__assessor_of__ended_at=None)
-    readings = GuidelinesReading.objects.filter(of_assessors, version__track=track).order_by()
+    by_assessors = Q(user__assessor_of__track=track, user__assessor_of__ended_at=None)
+    readings = GuidelinesReading.objects.filter(by_assessors, version__track=track).order_by()
     n_readers = dict(readings.values_list("version").annotate(n=Count("user", distinct=True)))
     numbers = [version.number for version in versions]
     previous: dict[int, int] = dict(pairwise(numbers))

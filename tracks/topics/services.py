@@ -46,13 +46,8 @@ WRITTEN: Mapping[str, Callable[[str], str]] = {  # texts of a draft's topic, and
     "latex": without_controls,
 }
 CORRECTABLE = {"title", "body", "narrative"}
-EDITABLE = (
-    "scenario",
-    "criteria",
-    "known_item",
-    "split",
-    "subtopics",
-)  # parts of a topic, also of an opened track
+# parts of a topic that can change in an opened track too
+EDITABLE = ("scenario", "criteria", "known_item", "split", "subtopics")
 
 
 @dataclass

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from assay.errors import Refused
 from assay.formats.documents import indexes
-from corpus.collections.selectors import collection_named, in_words
+from corpus.collections.selectors import collection_named, counts_in_words
 from corpus.imports import services as import_services
 from corpus.imports.recognition import sources_of
 from corpus.imports.selectors import interrupted_import, skipped_rows
@@ -82,4 +82,4 @@ class Command(BaseCommand):
 
 
 def _describe(counts: dict[str, int]) -> str:
-    return ", ".join(in_words(counts))
+    return ", ".join(counts_in_words(counts))
