@@ -48,8 +48,6 @@ class LinkForm(StyledForm):
 
 
 class TokenForm(StyledForm):
-    """A new token of the user."""
-
     name = forms.CharField(
         max_length=100,
         label=gettext_lazy("Name"),

@@ -47,8 +47,6 @@ class TeamForm(forms.ModelForm[Team]):
 
 @admin.register(Team)
 class TeamAdmin(Undeletable, admin.ModelAdmin[Team]):
-    """Teams, with their members."""
-
     track_way = "track"
     form = TeamForm
     list_display = ["name", "track", "people", "disk_use"]

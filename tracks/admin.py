@@ -81,7 +81,6 @@ class Assessors(forms.BaseInlineFormSet[Assessor, Track, forms.ModelForm[Assesso
 
     @property
     def changed_groups(self) -> dict[User, str]:
-        """The groups of the assessors that were changed."""
         changed = [form.instance for form in self.initial_forms if form.has_changed()]
         return {assessor.user: assessor.group for assessor in changed}
 

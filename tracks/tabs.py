@@ -121,7 +121,6 @@ def register(*pages: Page) -> None:
 
 
 def page_of(match: ResolverMatch | None) -> Page | None:
-    """The page of the navigation to which an address belongs."""
     return _page_of_view.get(match.view_name) if match else None
 
 

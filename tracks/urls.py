@@ -25,8 +25,6 @@ from tracks.webhooks import views as webhooks
 
 
 class PageName(StringConverter):
-    """The name of a text of the site."""
-
     regex = "|".join(SitePage.Name.values)
 
 

@@ -82,7 +82,6 @@ def _ciphers() -> MultiFernet:
 
 
 def factor_of(user: User) -> Authenticator | None:
-    """The second factor of a user."""
     return Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP).first()
 
 

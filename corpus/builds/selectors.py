@@ -54,7 +54,6 @@ def builds_for(user: AnyUser) -> QuerySet[Build]:
 
 
 def build_page(build: Build) -> BuildPage:
-    """The page of a build."""
     settings: dict[str, Any] = build.settings
     periods = {"Collection": str(Period(**settings["collection"]))}
     if settings["topics"]:

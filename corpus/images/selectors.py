@@ -34,5 +34,4 @@ def shown_images(texts: Iterable[str], collections: Sequence[Collection]) -> dic
 
 
 def image_of(collection: Collection, sha256: str) -> Image | None:
-    """The image of a collection with some content."""
     return Image.objects.filter(collection=collection, sha256=sha256).first()

@@ -46,7 +46,6 @@ class Import(models.Model):
 
     @property
     def format_in_words(self) -> str:
-        """The format as on pages."""
         return str(Index.of(self.format) or self.format.replace("-", " "))
 
     def check_size(self, size: int) -> None:

@@ -30,8 +30,6 @@ def announcements(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 class AnnouncementForm(MarkdownForm):
-    """A text for chosen groups."""
-
     title = forms.CharField(max_length=200)
     audiences = forms.MultipleChoiceField(
         choices=Announcement.Audience.choices,
@@ -67,7 +65,6 @@ def edit_announcement(request: AuthenticatedRequest, announcement_id: int) -> Ht
 def _editor(
     request: AuthenticatedRequest, track: Track, announcement: Announcement | None, initial: dict[str, Any]
 ) -> HttpResponse:
-    """The editor of a new or of a stored announcement."""
     address = reverse("participation:announcements", args=[track.slug])
 
     def publish(*, revision: int, **values: Any) -> Done:

@@ -86,8 +86,6 @@ class RoleInvitationForm(TermsForm):
 
 
 class TeamInvitationForm(TermsForm):
-    """A link to a team."""
-
     may_submit = forms.BooleanField(required=False, initial=True, label="May submit and withdraw runs")
 
 
@@ -142,5 +140,4 @@ class GroupsForm(StyledForm):
 
     @property
     def groups(self) -> dict[User, str]:
-        """The chosen group of each assessor."""
         return {user: self.cleaned_data[f"group-{pk}"] for pk, user in self.users.items()}

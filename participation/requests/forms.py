@@ -47,6 +47,4 @@ class AcceptForm(StyledForm):
 
 
 class RefusalForm(StyledForm):
-    """The reason for refusing a request."""
-
     reason = forms.CharField(max_length=1000, label="Reason")

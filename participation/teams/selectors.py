@@ -31,7 +31,6 @@ def may_submit_for(user: User, team: Team) -> bool:
 
 
 def own_teams(user: AnyUser, track: Track) -> QuerySet[Team]:
-    """The teams of a track in which a user is."""
     return track.teams.filter(members=user) if isinstance(user, User) else Team.objects.none()
 
 

@@ -120,7 +120,6 @@ def _path(address: str) -> str:
 
 
 def checklist(track: Track) -> Checklist:
-    """The checklist of a track, for organizers."""
     campaign = Campaign(track)
     phases: list[PhasePoints] = []
     begun: Phase | None = None  # the last phase that has
@@ -136,7 +135,6 @@ def checklist(track: Track) -> Checklist:
 
 
 def next_of(track: Track) -> Next:
-    """The next step of a track, for organizers."""
     return checklist(track).next
 
 

@@ -208,7 +208,6 @@ def _row(place: SampledCandidate, seat: int | None, topics: Mapping[str, str]) -
 
 
 def bars(settings: Settings, rows: Iterable[Row]) -> list[Bar]:
-    """The progress of each quota of a sample."""
     counts = [[0, 0] for _ in settings.strata]
     for row in rows:
         number = row.place.stratum - 1
@@ -247,7 +246,7 @@ def decide_page(user: User, sample: CandidateSample, seat: int, *, docno: str = 
     chosen = None if own is None else own.order_by("-pk").first()
     is_decided = bool(chosen and chosen.is_current)
     last = last_decision(user, sample)
-    last_other = _other(last.candidate, seat) if last else None
+    last_other = _decision_of_other(last.candidate, seat) if last else None
     # The reasons that a person gave before, the most frequent first
     with_reason = CandidateDecision.objects.filter(by=user, candidate__sampled__sample=sample)
     counted = with_reason.exclude(reason="").order_by().values_list("reason").annotate(n=Count("pk"))
@@ -260,7 +259,7 @@ def decide_page(user: User, sample: CandidateSample, seat: int, *, docno: str = 
         entered=Entered.of(chosen),
         chosen=chosen,
         is_decided=is_decided,
-        other=_other(current, seat) if current and is_decided else None,
+        other=_decision_of_other(current, seat) if current and is_decided else None,
         last=last,
         last_other=last_other,
         is_disagreement=bool(last and last_other and disagree(last, last_other)),
@@ -287,8 +286,7 @@ def last_decision(user: User, sample: CandidateSample) -> CandidateDecision | No
     return own.exclude(seat=Seat.SETTLEMENT).select_related("candidate").order_by("-pk").first()
 
 
-def _other(candidate: Candidate, seat: int) -> CandidateDecision | None:
-    """The current decision of the other person."""
+def _decision_of_other(candidate: Candidate, seat: int) -> CandidateDecision | None:
     decisions = candidate.decisions.filter(is_current=True).exclude(seat__in=[seat, Seat.SETTLEMENT])
     return decisions.select_related("by").first()
 

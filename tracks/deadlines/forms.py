@@ -31,8 +31,6 @@ class ZoneField(forms.ChoiceField):
 
 
 class KindFields(NamedTuple):
-    """The fields of a kind of run."""
-
     label: str
     opens: forms.BoundField
     closes: forms.BoundField
@@ -148,7 +146,6 @@ class DatesForm(StyledForm):
 
     @property
     def windows(self) -> dict[str, Window]:
-        """The window of each kind."""
         data = self.cleaned_data
         return {
             kind: Window(data[f"opens-{kind}"], data[f"closes-{kind}"], data.get(f"grace-{kind}") or 0)

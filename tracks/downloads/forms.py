@@ -163,7 +163,6 @@ class AttachForm(AttachedForm):
 
 
 def form_of(download: Download) -> type[ReleaseForm]:
-    """The form of a part."""
     if download.kind == Download.Kind.INSTRUCTIONS:
         return InstructionsForm
     if download.kind == Download.Kind.TOPICS and download.track.protocol.parsed.topics.labels:

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, gettext_noop
 
 from accounts.access import AnyUser, oversees
-from corpus.collections.selectors import in_words
+from corpus.collections.selectors import counts_in_words
 from jobs.models import Job
 from tracks.agreements.selectors import has_accepted
 from tracks.downloads.contents import Item, is_private, original_name, originals, sample_runs, topic_files
@@ -140,7 +140,7 @@ def offers(user: AnyUser, track: Track) -> list[Offer]:
 def _about(row: Download, track: Track) -> str:
     """The description of an attached part; without one, what the collection has, or its kind."""
     if row.kind == Download.Kind.COLLECTION and track.collection is not None:
-        return row.description or ", ".join(in_words(track.collection.counts))
+        return row.description or ", ".join(counts_in_words(track.collection.counts))
     return row.description or gettext(row.get_kind_display())
 
 

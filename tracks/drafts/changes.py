@@ -48,7 +48,7 @@ def changed(text: str, change: Change, base: str = "") -> str:
         CannotChange: The file has the key in a form that cannot be changed by itself.
     """
     try:
-        expected = _expected(tomllib.loads(text), change)
+        expected = _data_after(tomllib.loads(text), change)
     except (KeyError, IndexError, TypeError, AttributeError):
         raise CannotChange(change.path) from None
     lines = lines_of(text if text.endswith("\n") or not text else f"{text}\n")
@@ -74,8 +74,7 @@ def _is(text: str, expected: Any) -> bool:
         return False
 
 
-def _expected(data: dict[str, Any], change: Change) -> dict[str, Any]:
-    """The data of a file after a change."""
+def _data_after(data: dict[str, Any], change: Change) -> dict[str, Any]:
     *parents, (last, n) = steps_of(change.path)
     table: Any = data
     for key, place in parents:
@@ -86,7 +85,7 @@ def _expected(data: dict[str, Any], change: Change) -> dict[str, Any]:
     elif change.op == "unset":
         table.pop(last, None)
         if not table and _goes_with_its_keys(parent_of(change.path)):
-            return _expected(data, Change(parent_of(change.path), "unset"))
+            return _data_after(data, Change(parent_of(change.path), "unset"))
     elif change.op == "add":
         table.setdefault(last, []).append(dict(change.value or {}))
     elif n is not None:

@@ -24,7 +24,6 @@ LONG_OPTION = 26  # characters that a select shows in half a line
 
 
 def id_of(path: str) -> str:
-    """The id of the field of a key."""
     return f"f-{re.sub(r'[^a-zA-Z0-9_]+', '-', path).strip('-')}"
 
 
@@ -233,7 +232,6 @@ class Form:
 
 
 def control_of(spec: Spec) -> Control:
-    """The control for the type of a key."""
     origin = get_origin(spec.hint)
     if table_in(spec.hint) is not None:
         return "tables" if origin is tuple else "table"

@@ -63,7 +63,6 @@ class Delivery(models.Model):
 
     @property
     def state(self) -> str:
-        """The state in words."""
         if self.delivered_at:
             return "accepted"
         if self.due_at is None:

@@ -44,7 +44,7 @@ def store_rows(*, track: Track, rows: Sequence[TableRow], data: bytes, name: str
     Raises:
         BadRows: As `import_rows`.
     """
-    topics = _topics(track, rows, name)
+    topics = _topic_ids(track, rows, name)
     stored = Row.objects.filter(topic__track=track).values_list("topic__code", "docno", "fields")
     known = {(topic, docno): fields for topic, docno, fields in stored.iterator(chunk_size=AT_ONCE)}
     complaints = []
@@ -68,8 +68,7 @@ def store_rows(*, track: Track, rows: Sequence[TableRow], data: bytes, name: str
     return RowReport(n_topics, f"{counted(n_new, 'new row')}{rest}.")
 
 
-def _topics(track: Track, rows: Iterable[TableRow], name: str) -> dict[str, int]:
-    """The ids of the topics of a table by code."""
+def _topic_ids(track: Track, rows: Iterable[TableRow], name: str) -> dict[str, int]:
     known: dict[str, int] = dict(track.topics.values_list("code", "pk"))
     line_of = {row.topic: row.line for row in reversed(list(rows))}
     missing = [code for code in line_of if code not in known]
