@@ -18,15 +18,6 @@ from accounts.models import User
 from assay.errors import Refused
 
 
-class SecondFactorMissing(Refused):
-    """Somebody with a second factor was about to enter without it, by a link of another kind."""
-
-    title = "Log in with your code"
-
-    def __init__(self) -> None:
-        super().__init__("Your account has a second factor. Log in on the login page, with your code.")
-
-
 @transaction.atomic
 def record(action: str, user: User, **details: str) -> None:
     """Record what a user did."""
@@ -74,4 +65,8 @@ def _refuse_without_code(request: HttpRequest, user: User, **_: Any) -> None:
     methods = {used["method"] for used in get_authentication_records(request, user)}
     if "mfa" not in methods and user.authenticator_set.filter(type="totp").exists():  # type: ignore[attr-defined]
         logout(request)
-        raise SecondFactorMissing
+        raise Refused(
+            "Your account has a second factor. Log in on the login page, with your code.",
+            code="second-factor-missing",
+            title="Log in with your code",
+        )

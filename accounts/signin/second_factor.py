@@ -45,19 +45,6 @@ BEFORE_SET_UP = {  # the pages that administrators may open without a second fac
 }
 
 
-class SecretLost(Refused):
-    """SECRET_KEY was replaced, so no second factor that was set up before can be read."""
-
-    title = gettext_noop("Your second factor cannot be checked")
-
-    def __init__(self) -> None:
-        super().__init__(
-            gettext(
-                "The secret key of this site was replaced. Ask its administrator to remove your second factor."
-            )
-        )
-
-
 class Adapter(DefaultMFAAdapter):
     """Keeps the secrets of people encrypted, so that a copy of the database gives no codes."""
 
@@ -68,7 +55,13 @@ class Adapter(DefaultMFAAdapter):
         try:
             return _ciphers().decrypt(encrypted_text.encode()).decode()
         except InvalidToken as error:
-            raise SecretLost from error
+            raise Refused(
+                gettext(
+                    "The secret key of this site was replaced. Ask its administrator to remove your second factor."
+                ),
+                code="secret-lost",
+                title=gettext_noop("Your second factor cannot be checked"),
+            ) from error
 
     def get_totp_label(self, user: User) -> str:
         return user.username

@@ -18,14 +18,6 @@ class AgreementRefused(Refused):
     title = "The data agreement was not changed"
 
 
-class NothingChanged(AgreementRefused):
-    """The text is that of the version in force."""
-
-
-class NoText(AgreementRefused):
-    """The text is empty."""
-
-
 class VersionChanged(AgreementRefused):
     """Another version came into force after the page was opened."""
 
@@ -36,25 +28,26 @@ class VersionChanged(AgreementRefused):
         super().__init__(f"The data agreement changed after you opened the page. {state}: read it first.")
 
 
-class AgreementNeeded(Refused):
-    title = "Accept the data agreement first"
-
-
 @transaction.atomic
 def publish(*, track: Track, text: str, revision: int, by: User) -> AgreementVersion:
     """Bring a text into force. Everyone has to accept it, also who accepted an earlier version.
 
     `revision` is the number of the version in force on the page, 0 for none.
 
-    Raises VersionChanged, NoText, NothingChanged.
+    Raises:
+        VersionChanged: Another version is in force now.
+        AgreementRefused: The text is empty or that of the version in force.
     """
     current = lock(track.pk)
     _check_revision(current, revision)
     if not text.strip():
-        raise NoText("The text is empty. Write it, then publish; or withdraw the agreement.")
+        raise AgreementRefused(
+            "The text is empty. Write it, then publish; or withdraw the agreement.", code="no-text"
+        )
     if current.agreement is not None and current.agreement.text == text:
-        raise NothingChanged(
-            f"The text is the same as that of version {current.agreement.number}. Change it, then publish."
+        raise AgreementRefused(
+            f"The text is the same as that of version {current.agreement.number}. Change it, then publish.",
+            code="nothing-changed",
         )
     latest = current.agreement_versions.order_by("-number").first()
     version = AgreementVersion.objects.create(
@@ -104,13 +97,12 @@ def accept(*, track: Track, user: User, revision: int) -> AgreementAcceptance:
 
 
 def check_accepted(*, track: Track, user: AnyUser) -> None:
-    """Refuse a user who has not accepted the agreement in force.
-
-    Raises AgreementNeeded.
-    """
+    """Refuse a user who has not accepted the agreement in force."""
     if not has_accepted(user, track):
-        raise AgreementNeeded(
-            f"{track} has a data agreement. Read and accept it on the page of the track, then try again."
+        raise Refused(
+            f"{track} has a data agreement. Read and accept it on the page of the track, then try again.",
+            code="agreement-needed",
+            title="Accept the data agreement first",
         )
 
 

@@ -21,13 +21,6 @@ from tracks.protocols.services import store
 MAX_DRAFTS = 20  # of a person
 
 
-class TooManyDrafts(Refused):
-    """A person has as many drafts as are kept."""
-
-    def __init__(self) -> None:
-        super().__init__(f"You have {MAX_DRAFTS} drafts of protocols. Discard one first.")
-
-
 class DraftChanged(Refused):
     """The draft was changed in another window after the page was shown. `mine` is the text with the refused change."""
 
@@ -38,27 +31,17 @@ class DraftChanged(Refused):
         self.draft, self.mine = draft, mine
 
 
-class NotToml(Refused):
-    """The form cannot change a text that is not TOML."""
-
-    title = "The text is not TOML"
-
-
-class HasErrors(Refused):
-    """A draft with errors cannot be added."""
-
-    title = "The protocol has errors"
-
-
 @transaction.atomic
 def create(*, owner: User, text: str = "", base: StoredProtocol | None = None) -> ProtocolDraft:
     """Begin a draft with a text, or with that of a stored protocol under a name that no protocol has.
 
     Raises:
-        TooManyDrafts: The person has as many as are kept.
+        Refused: The person has as many as are kept.
     """
     if ProtocolDraft.objects.filter(owner=owner).count() >= MAX_DRAFTS:
-        raise TooManyDrafts
+        raise Refused(
+            f"You have {MAX_DRAFTS} drafts of protocols. Discard one first.", code="too-many-drafts"
+        )
     text = _adapted(base) if base else _plain(text)
     return ProtocolDraft.objects.create(owner=owner, text=text, good=text if is_toml(text) else "", base=base)
 
@@ -68,13 +51,17 @@ def change_keys(*, draft: ProtocolDraft, revision: int, changes: Sequence[Change
     """Change keys of a draft; nothing else in its text changes. A label of something new also makes its key.
 
     Raises:
-        NotToml: The text is not TOML.
+        Refused: The text is not TOML.
         CannotChange: The text has a key in a form that cannot be changed by itself.
         DraftChanged: The draft was changed after this revision.
     """
     draft = _locked(draft)
     if not is_toml(draft.text):
-        raise NotToml("Correct the TOML first; then the form can be used again.")
+        raise Refused(
+            "Correct the TOML first; then the form can be used again.",
+            code="not-toml",
+            title="The text is not TOML",
+        )
     text = draft.text
     for change in changes:
         for step in (*_named(text, change, draft.base_text), change):
@@ -97,11 +84,11 @@ def add(*, draft: ProtocolDraft) -> StoredProtocol:
     """Store a draft as a protocol, which never changes, and remove the draft.
 
     Raises:
-        HasErrors: The draft has errors.
+        Refused: The draft has errors.
     """
     draft = _locked(draft)
     if problems := check(draft.text).errors:
-        raise HasErrors(problems[0].message)
+        raise Refused(problems[0].message, code="has-errors", title="The protocol has errors")
     stored = store(text=draft.text, by=draft.owner)
     draft.delete()
     return stored

@@ -17,18 +17,6 @@ class GuidelinesRefused(Refused):
     title = "The guidelines were not published"
 
 
-class NothingChanged(GuidelinesRefused):
-    """The text is that of the version in force."""
-
-
-class NoText(GuidelinesRefused):
-    """The text is empty."""
-
-
-class BadExamples(GuidelinesRefused):
-    """A worked example names something that the track does not have."""
-
-
 class DraftChanged(Refused):
     """Somebody else saved the draft after the page with this text was opened."""
 
@@ -78,18 +66,22 @@ def _locked_draft(track: Track) -> GuidelinesDraft:
 def publish(*, track: Track, text: str, revision: int, summary: str = "", by: User) -> GuidelinesVersion:
     """Save the draft and make it the version in force, for all judgments from now on.
 
-    Raises DraftChanged, NoText, NothingChanged, BadExamples.
+    Raises:
+        DraftChanged: Somebody else saved the draft meanwhile.
+        GuidelinesRefused: The text is empty or that of the version in force, or a worked example of it names something
+            that the track does not have.
     """
     if not text.strip():
-        raise NoText("The guidelines are empty. Write them, then publish.")
+        raise GuidelinesRefused("The guidelines are empty. Write them, then publish.", code="no-text")
     current = lock(track.pk)
     if current.guidelines is not None and current.guidelines.text == text:
-        raise NothingChanged(
-            f"The text is the same as that of version {current.guidelines.number}. Change it, then publish."
+        raise GuidelinesRefused(
+            f"The text is the same as that of version {current.guidelines.number}. Change it, then publish.",
+            code="nothing-changed",
         )
     html, problems = rendered(current, text)
     if problems:
-        raise BadExamples(" ".join(problems))
+        raise GuidelinesRefused(" ".join(problems), code="bad-examples")
     save_draft(track=current, text=text, revision=revision, by=by)
     number = current.guidelines.number + 1 if current.guidelines else 1
     version = GuidelinesVersion.objects.create(

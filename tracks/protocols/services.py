@@ -13,18 +13,6 @@ from jobs.files.deletion import StillUsed, check_unused, delete_unused
 from tracks.models import StoredProtocol
 
 
-class ProtocolTaken(Refused):
-    """Another protocol has the same slug."""
-
-    title = "This protocol cannot be changed"
-
-    def __init__(self, slug: str) -> None:
-        super().__init__(
-            f"There is already a protocol {slug} with different content, which a track or a pool may use. "
-            "Give the changed protocol a new slug."
-        )
-
-
 @transaction.atomic
 def store(*, text: str, by: User | None, is_shipped: bool = False, slug: str = "") -> StoredProtocol:
     """Store the TOML of a protocol. If the same text is stored already, return its row.
@@ -34,7 +22,7 @@ def store(*, text: str, by: User | None, is_shipped: bool = False, slug: str = "
 
     Raises:
         ProtocolError: The text does not match the schema.
-        ProtocolTaken: Another protocol has the same slug.
+        Refused: Another protocol has the same slug.
     """
     text = text.replace("\r\n", "\n")
     protocol = parse_protocol(text, name="protocol")
@@ -49,7 +37,12 @@ def store(*, text: str, by: User | None, is_shipped: bool = False, slug: str = "
         },
     )
     if not is_new and stored.text != text:
-        raise ProtocolTaken(protocol.slug)
+        raise Refused(
+            f"There is already a protocol {protocol.slug} with different content, which a track or a pool may use. "
+            "Give the changed protocol a new slug.",
+            code="protocol-taken",
+            title="This protocol cannot be changed",
+        )
     if is_new and not is_shipped:
         audit.record(action="protocol.added", subject=stored, details={"sha256": stored.digest}, by=by)
     return stored
