@@ -191,7 +191,15 @@ def _state(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime)
         else "the track is closed",
     }
     return Acceptance(
-        kind, name, stage, reasons.get(stage, ""), now, opens_at, closing.closes_at, ends_at, zone
+        kind=kind,
+        name=name,
+        stage=stage,
+        reason=reasons.get(stage, ""),
+        at=now,
+        opens_at=opens_at,
+        closes_at=closing.closes_at,
+        ends_at=ends_at,
+        zone=zone,
     )
 
 
@@ -212,7 +220,17 @@ def _state_after(track: Track, kind: str, rows: Mapping[str, Deadline], now: dat
         reason = f"{name} runs are accepted from {when}"
     elif stage == Stage.CLOSED and ends_at:
         reason = f"{name} runs closed on {times.in_words(ends_at, zone)}"
-    return Acceptance(kind, name, stage, reason, now, own.opens_at, own.closes_at, ends_at, zone)
+    return Acceptance(
+        kind=kind,
+        name=name,
+        stage=stage,
+        reason=reason,
+        at=now,
+        opens_at=own.opens_at,
+        closes_at=own.closes_at,
+        ends_at=ends_at,
+        zone=zone,
+    )
 
 
 def day_of(track: Track, moment: datetime) -> tuple[datetime, datetime, str]:

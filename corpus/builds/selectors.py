@@ -81,15 +81,15 @@ def build_page(build: Build) -> BuildPage:
     names = {"without_slt": "Presentation MathML", "without_opt": "Content MathML"}
     has_content = build.converter == "latexml"
     return BuildPage(
-        build,
-        periods,
-        numbers,
-        [
+        build=build,
+        periods=periods,
+        counts=numbers,
+        failures=[
             (name, counts[key])
             for key, name in names.items()
             if key in counts and (has_content or key == "without_slt")
         ],
-        files,
-        disk,
-        has_ended,
+        files=files,
+        disk=disk,
+        is_deletable=has_ended,
     )

@@ -101,7 +101,7 @@ LINK_COLUMNS = ("name", "email", "role", "team", "group", "user", "link")
 def link_rows(links: Iterable[SharedLink]) -> list[tuple[object, ...]]:
     """Invitations with their links, as rows of `LINK_COLUMNS`."""
     return [
-        (who.name, who.email, who.get_role_display(), who.team or "", who.group, who.user or "", shared.link)
+        (row.name, row.email, row.get_role_display(), row.team or "", row.group, row.user or "", shared.link)
         for shared in links
-        for who in [shared.invitation]
+        for row in [shared.invitation]
     ]

@@ -197,13 +197,13 @@ def _row(place: SampledCandidate, seat: int | None, topics: Mapping[str, str]) -
     is_open = first is not None and second is not None and outcome is None
     may_see = seat is None or seat in by_seat
     return Row(
-        place,
-        first if may_see else None,
-        second if may_see else None,
-        by_seat.get(Seat.SETTLEMENT) if may_see else None,
-        outcome if may_see else None,
-        is_open and may_see,
-        topics.get(place.candidate.docno, ""),
+        place=place,
+        first=first if may_see else None,
+        second=second if may_see else None,
+        settlement=by_seat.get(Seat.SETTLEMENT) if may_see else None,
+        outcome=outcome if may_see else None,
+        is_disagreement=is_open and may_see,
+        topic=topics.get(place.candidate.docno, ""),
     )
 
 
@@ -315,13 +315,13 @@ def settle_page(sample: CandidateSample, candidate: Candidate) -> SettlePage:
     agreed = set.intersection(*(set(decision.labels.items()) for decision in both)) if both else set()
     chosen = settlement.labels if settlement else dict(agreed)
     return SettlePage(
-        sample.track,
-        sample,
-        shown(candidate),
-        both,
-        labels_of(sample, chosen),
-        Entered.of(settlement),
-        settlement,
+        track=sample.track,
+        sample=sample,
+        shown=shown(candidate),
+        decisions=both,
+        labels=labels_of(sample, chosen),
+        entered=Entered.of(settlement),
+        settlement=settlement,
     )
 
 

@@ -54,20 +54,20 @@ def changed(text: str, change: Change, base: str = "") -> str:
     lines = lines_of(text if text.endswith("\n") or not text else f"{text}\n")
     earlier = lines_of(base)
     if change.op == "set" and value_at(tomllib.loads(base), change.path) == change.value:
-        made = text_of(_restored(lines, earlier, change.path))
-        if _is(made, expected):
-            return made
+        restored = text_of(_restored(lines, earlier, change.path))
+        if _has_data(restored, expected):
+            return restored
     make = {"set": _set, "unset": _unset, "add": _add, "remove": _remove, "move": _move}[change.op]
     try:
-        made = text_of(_as_before(make(lines, change), earlier, change.path))
+        result = text_of(_as_before(make(lines, change), earlier, change.path))
     except (KeyError, IndexError, TypeError, ValueError, tomlkit.exceptions.TOMLKitError):
         raise CannotChange(change.path) from None
-    if not _is(made, expected):
+    if not _has_data(result, expected):
         raise CannotChange(change.path)
-    return made
+    return result
 
 
-def _is(text: str, expected: Any) -> bool:
+def _has_data(text: str, expected: Any) -> bool:
     try:
         return bool(tomllib.loads(text) == expected)
     except tomllib.TOMLDecodeError:

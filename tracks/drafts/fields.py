@@ -213,16 +213,16 @@ class Form:
 
     def _path_in_base(self, path: str) -> str:
         """The path of a key in the text at the beginning; empty if its table is new."""
-        own = there = ""
+        own = base = ""
         for key, n in steps_of(path):
-            own, there = f"{own}.{key}".lstrip("."), f"{there}.{key}".lstrip(".")
+            own, base = f"{own}.{key}".lstrip("."), f"{base}.{key}".lstrip(".")
             if n is not None:
                 name = (tables_at(self.data, own)[n - 1 : n] or [{}])[0].get("key")
-                names = [table.get("key") for table in tables_at(self.base, there)]
+                names = [table.get("key") for table in tables_at(self.base, base)]
                 if name is None or name not in names:
                     return ""
-                own, there = f"{own}[{n}]", f"{there}[{names.index(name) + 1}]"
-        return there
+                own, base = f"{own}[{n}]", f"{base}[{names.index(name) + 1}]"
+        return base
 
     def undo(self, path: str) -> Change:
         """The change that gives a key its value at the beginning."""

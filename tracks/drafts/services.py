@@ -143,18 +143,18 @@ def _named(text: str, change: Change, base: str) -> list[Change]:
     if change.op != "set" or not isinstance(change.value, str) or field not in ("label", "title"):
         return []
     data, base_data = tomllib.loads(text), tomllib.loads(base)
-    label, made = str(value_at(data, change.path) or ""), slugify(change.value)
+    label, key_of_label = str(value_at(data, change.path) or ""), slugify(change.value)
     if not table:
         number = str(data.get("slug", "")).rpartition("-")[2]
         adapted = _numbered(str(base_data.get("slug", "")), int(number)) if number.isdecimal() else None
         follows = data.get("slug") in (None, "", adapted, slugify(label))
-        return [Change("slug", "set", made[:MAX_SLUG].strip("-"))] if follows and made else []
+        return [Change("slug", "set", key_of_label[:MAX_SLUG].strip("-"))] if follows and key_of_label else []
     if not has_key(table):
         return []
     name, key = table.rpartition("[")[0], value_at(data, f"{table}.key")
-    kept = {table.get("key") for table in tables_at(base_data, name)}
-    others = {table.get("key") for table in tables_at(data, name)} - {key}
+    kept = {entry.get("key") for entry in tables_at(base_data, name)}
+    others = {entry.get("key") for entry in tables_at(data, name)} - {key}
     is_new = key not in kept and key == slugify(label)[:MAX_KIND].strip("-")
     follows = not key or (is_new and len(re.findall(rf"[\"':]{re.escape(key)}[\"':]", text)) < 2)
-    made = made[:MAX_KIND].strip("-")
-    return [Change(f"{table}.key", "set", made)] if follows and made and made not in others else []
+    new = key_of_label[:MAX_KIND].strip("-")
+    return [Change(f"{table}.key", "set", new)] if follows and new and new not in others else []

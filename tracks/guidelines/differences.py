@@ -37,11 +37,11 @@ def differences(old: str, new: str) -> list[Hunk]:
     hunks = []
     for group in matcher.get_grouped_opcodes(CONTEXT):
         parts: list[Part] = []
-        for tag, a, b, c, d in group:
+        for tag, old_start, old_end, new_start, new_end in group:
             if tag == "replace":
-                parts += _words(_split(before[a:b]), _split(after[c:d]))
+                parts += _words(_split(before[old_start:old_end]), _split(after[new_start:new_end]))
             else:
-                parts += _block_parts(tag, before[a:b], after[c:d])
+                parts += _block_parts(tag, before[old_start:old_end], after[new_start:new_end])
         hunks.append(Hunk(group[0][3] + 1, parts))
     return hunks
 
@@ -64,5 +64,6 @@ def _words(before: list[str], after: list[str]) -> Iterator[Part]:
     if len(before) + len(after) > MOST_WORDS:
         yield from _block_parts("replace", before, after)
         return
-    for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        yield from _block_parts(tag, before[a:b], after[c:d])
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        yield from _block_parts(tag, before[old_start:old_end], after[new_start:new_end])

@@ -115,10 +115,26 @@ def leaks_page(track: Track) -> LeaksPage:
     build = getattr(track.collection, "build", None)
     n_removed = build.manifest.get("removed", 0) if build else 0
     if check is None:
-        return LeaksPage(track, None, running, [], [], n_removed, is_outdated=False)
+        return LeaksPage(
+            track=track,
+            check=None,
+            running=running,
+            kinds=[],
+            leaks=[],
+            n_removed=n_removed,
+            is_outdated=False,
+        )
     report = report_of(check)
     counts = report.counts()
     forbidden = {leak.kind for leak in report.leaks if leak.is_forbidden}
     kinds = [KindRow(kind, MEANINGS[kind], counts[kind][0], kind in forbidden) for kind in KINDS]
     ordered = sorted(report.leaks, key=lambda leak: not leak.is_forbidden)
-    return LeaksPage(track, check, running, kinds, ordered[:SHOWN], n_removed, is_outdated(check))
+    return LeaksPage(
+        track=track,
+        check=check,
+        running=running,
+        kinds=kinds,
+        leaks=ordered[:SHOWN],
+        n_removed=n_removed,
+        is_outdated=is_outdated(check),
+    )

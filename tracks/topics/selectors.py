@@ -252,4 +252,13 @@ def render_topic(topic: Topic, collections: Sequence[Collection], *, has_rules: 
     # BOLT's tag is a language
     tags = [gettext(name_of(tag)) for tag in topic.tags] if has_rules else topic.tags
     subtopics = [*labels_of(topic.subtopics).items()]
-    return RenderedText(safe_html(title), body, narrative, tags, scenario, criteria, name, subtopics)
+    return RenderedText(
+        title=safe_html(title),
+        body=body,
+        narrative=narrative,
+        tags=tags,
+        scenario=scenario,
+        criteria=criteria,
+        narrative_name=name,
+        subtopics=subtopics,
+    )
