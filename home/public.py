@@ -18,7 +18,7 @@ from assay.papers.tables import escape
 from assay.protocols.description import facts
 from assay.protocols.schema import Protocol, RunRules
 from assessment.models import Batch, Task, TopicAssignment
-from corpus.collections.selectors import documents_in, in_words
+from corpus.collections.selectors import counts_in_words, documents_in
 from home.landing import ListedTrack, listed_tracks
 from participation.announcements.selectors import Listed, latest
 from participation.requests.selectors import takes_requests
@@ -129,7 +129,7 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
         listed=listed,
         lead=SafeString(lead.removeprefix("<p>").removesuffix("</p>")),
         rest=SafeString(rest.strip()),
-        contents=in_words(track.collection.counts)[:NAMED_CONTENTS] if track.collection else [],
+        contents=counts_in_words(track.collection.counts)[:NAMED_CONTENTS] if track.collection else [],
         dates=dates,
         offers=[*offers(user, track), *_offered_qrels(result)],
         may_fetch=has_accepted(user, track),
