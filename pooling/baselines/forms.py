@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db.models import Q
 
 from accounts.models import User
 from assay.baselines.fusion import RRF_K, Fusion
@@ -20,11 +21,12 @@ from pooling.baselines.selectors import (
     question_pools,
     runs_to_fuse,
     topics_with_answers,
+    with_a_word,
 )
 from pooling.models import Pool, Run
 from tracks.models import Track
 from web.forms import StyledForm, bytes_of
-from web.pages import counted
+from web.pages import ROWS_ON_PAGE, counted, numbers_in
 
 METHODS = {
     "sum": "sum of the scores (CombSUM)",
@@ -190,10 +192,19 @@ class FusionForm(MadeRunForm):
     )
     field_order = ("runs", "method", "norm", "weights", "tag", "team", "depth")
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, search: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         runs = cast("forms.ModelMultipleChoiceField[Run]", self.fields["runs"])
         runs.queryset = runs_to_fuse(self.track).order_by("pk")
+        self.search, self.n_runs = search, runs.queryset.count()
+        if self.n_runs > ROWS_ON_PAGE:
+            chosen = numbers_in(self.data.getlist(self.add_prefix("runs")) if self.is_bound else ())
+            first = with_a_word(runs.queryset, search)[:ROWS_ON_PAGE].values("pk")
+            listed = list(runs.queryset.filter(Q(pk__in=first) | Q(pk__in=chosen)))
+            runs.widget.choices = [(run.pk, str(run)) for run in listed]
+            runs.help_text = (
+                f"{len(listed)} of {self.n_runs:,}. Search for others: one word of a tag or team is enough."
+            )
 
     def clean_weights(self) -> list[float]:
         words = self.cleaned_data["weights"].replace(",", " ").split()

@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from pathlib import PurePosixPath
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.models import User
 from assay.baselines.ranking import line_form
@@ -69,7 +71,13 @@ def kind_of(protocol: Protocol) -> str:
 
 def runs_to_fuse(track: Track) -> QuerySet[Run]:
     """The submitted runs of a track."""
-    return track.runs.filter(status=Run.Status.SUBMITTED).select_related("team")
+    return track.runs.filter(status=Run.Status.SUBMITTED).select_related("team").defer("report")
+
+
+def with_a_word(runs: QuerySet[Run], search: str) -> QuerySet[Run]:
+    """The runs with one of the words in their tag or in the name of their team; all if there are no words."""
+    has_word = (Q(tag__icontains=word) | Q(team__name__icontains=word) for word in search.split())
+    return runs.filter(reduce(or_, has_word, Q()))
 
 
 def links_of_candidates(track: Track, kinds: Collection[str]) -> dict[str, set[str]]:

@@ -22,7 +22,8 @@ def baselines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = BaselineForm(
         None if fuses else request.POST or None, request.FILES or None, track=track, user=request.user
     )
-    fusion = FusionForm(request.POST if fuses else None, track=track, prefix="fusion")
+    search = request.GET.get("q", "")[:100]
+    fusion = FusionForm(request.POST if fuses else None, track=track, prefix="fusion", search=search)
     sent = fusion if fuses else form
     with notes_shown(request):
         is_valid = sent.is_valid()

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -352,6 +353,27 @@ def test_offered_baseline_is_a_download_and_runs_of_teams_are_not(track: Track, 
     assert (answer.status_code, again.status_code, of_team.status_code) == (302, 409, 409)
     assert row.name == "lab-bm25.tsv"
     assert row.released_at is None
+
+
+def test_many_runs_to_fuse_are_searched_and_a_checked_one_stays(
+    scene: Scene, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [scene.submit(write(scene, n), tag=tag) for n, tag in enumerate(("first", "second", "third"))]
+    for module in ("pooling.baselines.forms", "web.pages"):
+        monkeypatch.setattr(f"{module}.ROWS_ON_PAGE", 1)
+    client.force_login(scene.organizer)
+    address = reverse("pooling:baselines", args=[scene.track.slug])
+
+    def listed(page: Any) -> list[str]:
+        boxes = re.findall(r'name="fusion-runs" value="(\d+)"', page.content.decode())
+        return [run.tag for run in runs if str(run.pk) in boxes]
+
+    assert listed(client.get(address)) == ["first"]
+    assert listed(client.get(f"{address}?q=nothing+SECOND")) == ["second"]
+    sent = {"action": "fuse", "fusion-runs": [runs[2].pk], "fusion-method": "sum", "fusion-norm": "none"}
+    wrong = client.post(f"{address}?q=second", sent)
+    assert wrong.status_code == 422
+    assert listed(wrong) == ["second", "third"]
 
 
 def test_withdrawn_run_is_not_fused(scene: Scene) -> None:
