@@ -1,7 +1,7 @@
 """Every file that the site sends, to visitors and organizers after a release, on pages and through the API.
 
 A program that has a file must be able to ask whether it is still the same. What is made line by line from data that
-change has no ETag, and nothing may keep it.
+change has no ETag, and nothing may keep it. What is sent while it is made has an ETag without a digest.
 """
 
 import base64
@@ -32,6 +32,7 @@ OF_LIVE_DATA = {
     "tracks:history_csv",
     "tracks:site_history_csv",
 }
+STREAMED = {"pooling:pool_contributions", "pooling:pool_member_contributions"}
 OPERATIONS_OF_LIVE_DATA = {
     "export_judgments",
     "judged_differently",
@@ -60,7 +61,8 @@ def files(clients: list[Client], of: Mapping[str, str]) -> dict[str, bool]:
                 assert "no-store" in response["Cache-Control"], name
                 continue
             digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
-            assert response.get("Repr-Digest") == f"sha-256=:{digest}:", name
+            known = None if name in STREAMED else f"sha-256=:{digest}:"
+            assert response.get("Repr-Digest") == known, name
             again = client.get(address, headers={"If-None-Match": response["ETag"]})
             assert (again.status_code, b"".join(again), again["ETag"]) == (304, b"", response["ETag"]), name  # type: ignore[arg-type]
     return has_etag

@@ -36,8 +36,10 @@ def check_unused(row: Model, parts: Collection[str] = ()) -> None:
         raise StillUsed(f"A job for {row} is not finished. Wait for it, or cancel it.")
 
 
-def delete_unused(row: Model, parts: Collection[str] = ()) -> None:
+def delete_unused(row: Model, parts: Collection[str] = (), *, later: Collection[str] = ()) -> None:
     """Delete a row with its parts, in the transaction of the caller, who has locked and checked it.
+
+    The caller deletes the parts in `later`, which have no constraint in the database, in a job.
 
     Raises:
         StillUsed: As `check_unused`; or something began to refer to it at this moment.
@@ -45,6 +47,8 @@ def delete_unused(row: Model, parts: Collection[str] = ()) -> None:
     rows = _closure(row, parts)
     names: list[str] = []
     for each in reversed(rows):
+        if each.model._meta.label in later:
+            continue
         for field in each.model._meta.get_fields():
             if isinstance(field, FileField):
                 names += each.exclude(**{field.name: ""}).values_list(field.name, flat=True)

@@ -164,7 +164,7 @@ class Contribution(models.Model):
     """A run that contributed an entry, and the rank. Assessors never see it.
 
     A pool can have millions of these rows, so the database checks and indexes only the key: one transaction stores them
-    with their entries, which are deleted with them, and `PoolRun` keeps the runs. Decision: ADR 83.
+    with their entries, a job deletes them after their entries, and `PoolRun` keeps the runs. Decision: ADR 83.
     """
 
     pk = models.CompositePrimaryKey("entry_id", "run_id")

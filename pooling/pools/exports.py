@@ -38,10 +38,11 @@ def citation_lines(pool: Pool) -> Iterator[bytes]:
 
 
 def contribution_lines(pool: Pool) -> Iterator[bytes]:
-    """Topic, docno, team, tag, rank, in the order of `assay pool`."""
+    """Topic, docno, team, tag, rank, in the order of `assay pool`. A topic is read when it is sent."""
     fields = ("entry__topic__code", "entry__docno", "run_id", "rank")
-    contributions = Contribution.objects.filter(entry__pool=pool).order_by(*fields[:2])
-    return _by_run(pool, contributions.values_list(*fields).iterator(chunk_size=CHUNK))
+    for topic in pool.track.topics.order_by("code"):
+        contributions = Contribution.objects.filter(entry__pool=pool, entry__topic=topic).order_by(fields[1])
+        yield from _by_run(pool, contributions.values_list(*fields).iterator(chunk_size=CHUNK))
 
 
 def _by_run(pool: Pool, rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:
@@ -61,10 +62,12 @@ def member_lines(pool: Pool) -> Iterator[bytes]:
 
 
 def member_contribution_lines(pool: Pool) -> Iterator[bytes]:
-    """Topic, docno of the unit, docno of the member, team, tag, rank."""
+    """Topic, docno of the unit, docno of the member, team, tag, rank. A topic is read when it is sent."""
     fields = ("member__entry__topic__code", "member__entry__docno", "member__docno", "run_id", "rank")
-    contributions = MemberContribution.objects.filter(member__entry__pool=pool).order_by(*fields[:3])
-    return _by_run(pool, contributions.values_list(*fields).iterator(chunk_size=CHUNK))
+    for topic in pool.track.topics.order_by("code"):
+        of_topic = {"member__entry__pool": pool, "member__entry__topic": topic}
+        contributions = MemberContribution.objects.filter(**of_topic).order_by(*fields[1:3])
+        yield from _by_run(pool, contributions.values_list(*fields).iterator(chunk_size=CHUNK))
 
 
 def pool_record(pool: Pool) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, cast
 
 from django.db import transaction
+from django.db.models import Exists, Max, Min, OuterRef
 
 from accounts.audit import services as audit
 from accounts.models import User
@@ -22,7 +23,7 @@ from jobs import services as jobs
 from jobs.files.deletion import check_unused, delete_unused
 from jobs.models import Job
 from pooling.errors import PoolRefused
-from pooling.models import Pool, PoolRun
+from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, PoolRun
 from pooling.pools import answers, inputs, previews, recounts, rows, selectors
 from pooling.pools.selectors import runs_to_pool
 from pooling.runs.changes import RECOUNT
@@ -309,6 +310,9 @@ PARTS = frozenset({
     "pooling.PoolRun", "pooling.PooledAnswer", "pooling.PoolEntry", "pooling.PoolMember",
     "pooling.Contribution", "pooling.MemberContribution",
 })  # fmt: skip
+CONTRIBUTIONS = {"entry_id": (Contribution, PoolEntry), "member_id": (MemberContribution, PoolMember)}
+SWEEP = "pooling.delete_contributions"
+AT_ONCE = 10_000  # entries or members whose contributions one transaction deletes
 
 
 def check_deletion(pool: Pool) -> None:
@@ -326,12 +330,34 @@ def check_deletion(pool: Pool) -> None:
 def delete(*, pool: Pool, by: User) -> None:
     """Delete a pool with its units. It can be built again from the same runs with the same seed.
 
+    A job deletes the contributions, which can be millions. Nothing reads them without their entries.
+
     Raises:
         Refused: As `check_deletion`.
     """
     track = track_services.lock(pool.track_id)
     current = Pool.objects.select_for_update(of=("self",)).get(pk=pool.pk)
     check_deletion(current)
+    entries = PoolEntry.objects.filter(pool=current)
+    ids = Min("pk", default=0), Max("pk", default=-1)  # an empty span if there are none
+    spans = {"entry_id": [*entries.aggregate(*ids).values()]}
+    spans["member_id"] = [*PoolMember.objects.filter(entry__in=entries).aggregate(*ids).values()]
     details = {"seed": current.seed, "depth": current.depth, "sha256": current.sha256}
     audit.record(action="pool.deleted", subject=current.name, track=track, details=details, by=by)
-    delete_unused(current, PARTS)
+    delete_unused(current, PARTS, later=[kind._meta.label for kind, _ in CONTRIBUTIONS.values()])
+    title = f"Delete the contributions of the pool {current.name}"
+    jobs.request(kind=SWEEP, title=title, arguments={"spans": spans}, by=by, subject=track)
+
+
+@jobs.handler(SWEEP)
+def delete_contributions(progress: jobs.Progress, *, spans: dict[str, list[int]]) -> dict[str, Any]:
+    """Delete contributions whose entries or members, with ids in these spans, are deleted. Safe to repeat."""
+    for field, (first, last) in spans.items():
+        contributions, rows = CONTRIBUTIONS[field]
+        for start in range(first, last + 1, AT_ONCE):
+            progress.update(start - first, last - first, "deleting contributions")
+            kept = rows.objects.filter(pk=OuterRef(field))  # of a pool that was built at the same time
+            span = {f"{field}__gte": start, f"{field}__lt": min(start + AT_ONCE, last + 1)}
+            without = contributions.objects.filter(~Exists(kept), **span)
+            without._raw_delete(without.db)
+    return {}

@@ -25,7 +25,7 @@ from pooling.pools import entries, exports, previews, selectors, services
 from pooling.pools.forms import PoolForm, PreviewForm
 from tracks.tracks.selectors import track_or_404
 from web.confirmation import confirmation_page, deletion
-from web.downloads import Content, spooled
+from web.downloads import Content, download, spooled
 from web.forms import refusals_in
 from web.pages import context_of
 
@@ -113,25 +113,36 @@ def _of_citations(pool_id: int) -> Pool:
 
 
 def _file(
-    content: Callable[[Pool], Content], ending: str, pool_of: Callable[[int], Pool] = _ready
+    content: Callable[[Pool], Content],
+    ending: str,
+    pool_of: Callable[[int], Pool] = _ready,
+    *,
+    is_streamed: bool = False,
 ) -> Callable[..., HttpResponseBase]:
-    """A view that sends a file of a pool. Organizers only."""
+    """A view that sends a file of a pool, while it is made if it can have millions of lines. Organizers only."""
 
     @require_safe
     @organizer_required
     def view(request: AuthenticatedRequest, pool_id: int) -> HttpResponseBase:
         pool = pool_of(pool_id)
-        return spooled(request, content(pool), f"{pool.track.slug}-pool-{pool.pk}{ending}")
+        name = f"{pool.track.slug}-pool-{pool.pk}{ending}"
+        if not is_streamed:
+            return spooled(request, content(pool), name)
+        response = download(content(pool), name)
+        response["ETag"] = f'"{pool.pk}-{pool.sha256}"'  # a pool never changes
+        return response
 
     return view
 
 
 pool_file = _file(exports.pool_lines, ".tsv")
 pool_citations = _file(exports.citation_lines, ".xml", _of_citations)
-pool_contributions = _file(exports.contribution_lines, "-contributions.tsv", _with_statistics)
+pool_contributions = _file(
+    exports.contribution_lines, "-contributions.tsv", _with_statistics, is_streamed=True
+)
 pool_members = _file(exports.member_lines, "-members.tsv")
 pool_member_contributions = _file(
-    exports.member_contribution_lines, "-member-contributions.tsv", _with_statistics
+    exports.member_contribution_lines, "-member-contributions.tsv", _with_statistics, is_streamed=True
 )
 pool_record = _file(
     lambda pool: json.dumps(exports.pool_record(pool), cls=DjangoJSONEncoder, indent=1, ensure_ascii=False),

@@ -26,7 +26,7 @@ from pooling.runs import services as run_services
 from tests.helpers.factories import make_track
 from tests.helpers.formula_scene import build_formula_scene
 from tests.helpers.pool_files import pool
-from tests.helpers.runs import run_bytes
+from tests.helpers.runs import TOPICS, run_bytes
 from tests.pooling.conftest import Scene
 from tracks.models import Topic
 
@@ -90,6 +90,40 @@ def test_sha256_is_that_of_the_download(scene: Scene) -> None:
     pool = build(scene)
 
     assert hashlib.sha256(b"".join(pool_exports.pool_lines(pool))).hexdigest() == pool.sha256
+
+
+def test_contributions_are_sent_topic_by_topic(scene: Scene, django_assert_num_queries: Any) -> None:
+    submit_run(scene, "a")
+    pool = build(scene)
+
+    with django_assert_num_queries(3):  # the track, its topics, and the contributions to the first
+        first = next(pool_exports.contribution_lines(pool))
+    with django_assert_num_queries(1 + len(TOPICS)):
+        lines = [*pool_exports.contribution_lines(pool)]
+
+    assert lines[0] == first
+    assert lines == sorted(lines)
+    assert len(lines) == pool.statistics["n"]
+
+
+def test_contributions_of_a_deleted_pool_are_deleted_in_a_job(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pooling.pools.services.AT_ONCE", 2)
+    submit_run(scene, "a")
+    first, second = build(scene, name="Pool 1"), build(scene, name="Pool 2")
+    kept = set(Contribution.objects.filter(entry__pool=second).values_list("pk", flat=True))
+    moved = PoolEntry.objects.filter(pool=first).earliest("pk")  # as if both had been built at the same time
+    PoolEntry.objects.filter(pk=moved.pk).update(pool=second, docno="moved", position=99)
+    kept |= set(Contribution.objects.filter(entry=moved).values_list("pk", flat=True))
+
+    pool_services.delete(pool=first, by=scene.organizer)
+    before = Contribution.objects.count()
+    jobs.run(Job.objects.get(kind=pool_services.SWEEP).pk)
+
+    assert Job.objects.get(kind=pool_services.SWEEP).state == Job.State.DONE
+    assert set(Contribution.objects.values_list("pk", flat=True)) == kept
+    assert before > len(kept)
 
 
 def test_same_runs_and_seed_give_the_same_pool(scene: Scene) -> None:
