@@ -1,4 +1,7 @@
-"""Pages that every visitor sees alike: rendered once, and kept until something changes. Decision: ADR 84."""
+"""Pages and files that are the same for all of their readers: made once, and kept until something changes.
+
+Decision: ADR 84.
+"""
 
 import hashlib
 from collections.abc import Callable
@@ -14,6 +17,7 @@ from django.utils.cache import get_conditional_response
 from django.utils.translation import get_language
 
 from accounts.models import Event
+from assay.digests import sha256_of
 from web.api.conditional import etag_of
 
 P = ParamSpec("P")
@@ -26,6 +30,7 @@ N_EVENTS = (
     50  # in the stamp of a page; the newest alone would miss one whose transaction took longer than the next
 )
 LONGEST = 300  # address whose page is kept
+LARGEST = 8_000_000  # bytes of a file that is kept
 
 
 def same_for_visitors(view: View[P]) -> View[P]:
@@ -40,14 +45,14 @@ def same_for_visitors(view: View[P]) -> View[P]:
     def kept(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not _is_visitor(request):
             return view(request, *args, **kwargs)
-        key = _key(request)
+        key = _key(request.scheme, request.get_host(), request.get_full_path(), get_language())
         text = _kept_text(key)
         if text is None:
             answer = view(request, *args, **kwargs)
             if not isinstance(answer, HttpResponse) or not _is_for_all(request, answer):
                 return answer
             text = answer.content.decode()
-            cache.set(key, signing.dumps(text, salt=key, compress=True), SECONDS)
+            _keep(key, text)
         response = HttpResponse(text)
         response["ETag"] = etag = etag_of(response.content)
         response["Cache-Control"] = (
@@ -56,6 +61,37 @@ def same_for_visitors(view: View[P]) -> View[P]:
         return get_conditional_response(request, etag=etag, response=response) or response
 
     return kept
+
+
+def same_for_readers(name: str, make: Callable[[], str]) -> str:
+    """The text of a file that is the same for everybody who may get it, kept as a page of visitors.
+
+    The caller has checked that this reader may get it.
+    """
+    key = _key(name)
+    text = _kept_text(key)
+    if text is None:
+        text = make()
+        _keep(key, text)
+    return text
+
+
+def file_of(sha256: str, make: Callable[[], bytes]) -> bytes:
+    """A file that never changes, by its SHA-256. A kept one is checked, so that only the file itself is sent.
+
+    The caller has checked that this reader may get it.
+    """
+    text = cache.get(f"file:{sha256}")
+    content = text.encode() if isinstance(text, str) else b""
+    if sha256_of(content) != sha256:
+        content = make()
+        if len(content) <= LARGEST:
+            cache.set(f"file:{sha256}", content.decode(), SECONDS)
+    return content
+
+
+def _keep(key: str, text: str) -> None:
+    cache.set(key, signing.dumps(text, salt=key, compress=True), SECONDS)
 
 
 def _kept_text(key: str) -> str | None:
@@ -80,8 +116,7 @@ def _is_for_all(request: HttpRequest, answer: HttpResponse) -> bool:
     return answer.status_code == 200 and not has_own
 
 
-def _key(request: HttpRequest) -> str:
+def _key(*parts: object) -> str:
     events = Event.objects.order_by("-pk").values_list("pk", flat=True)[:N_EVENTS]
     database = connection.settings_dict["NAME"]  # several sites may share a Redis
-    parts = (database, request.scheme, request.get_host(), request.get_full_path(), get_language(), *events)
-    return f"page:{hashlib.sha256(repr(parts).encode()).hexdigest()}"
+    return f"page:{hashlib.sha256(repr((database, *parts, *events)).encode()).hexdigest()}"

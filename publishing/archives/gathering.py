@@ -420,7 +420,7 @@ def _write_leaderboard(
     encoded = (line.encode() for line in chain([SCORES_HEADER], lines))
     writer.add(record.file("scores.tsv"), _in_pieces(encoded))
     for kind in ("tsv", "csv", "json"):
-        table = leaderboard_file(archive.created_by, board, kind)
+        table = leaderboard_file(board, kind)
         writer.add(record.file(f"leaderboard.{kind}"), [table.encode()])
     stored = analyses.analyses_of(board, has_names=archive.has_names)
     for name, analysis in zip(record.analyses, stored, strict=True):

@@ -216,9 +216,8 @@ class Leaderboards(Endpoints):
     )
     def download_leaderboard(self, request: Request, board_id: int) -> Any:
         """Download a leaderboard as the file of its page. `Repr-Digest` (RFC 9530) has its SHA-256."""
-        user = user_of(request)
-        board = board_or_404(user, board_id)
-        content = files.leaderboard_file(user, board, "tsv").encode()
+        board = board_or_404(user_of(request), board_id)
+        content = files.kept_file(board, "tsv").encode()
         headers = {
             "Content-Disposition": f'attachment; filename="{board.track.slug}-leaderboard-{board.pk}.tsv"',
             "Repr-Digest": f"sha-256=:{b64encode(sha256(content).digest()).decode()}:",

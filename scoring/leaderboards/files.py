@@ -7,7 +7,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from accounts.access import AnyUser
+from django.contrib.auth.models import AnonymousUser
+
+from accounts.visitors import same_for_readers
 from assay.archive.description import braced
 from assay.errors import plural
 from assay.formats.spreadsheet import as_csv
@@ -21,14 +23,19 @@ from scoring.models import Leaderboard
 from scoring.selectors import provenance
 
 
-def leaderboard_file(user: AnyUser, board: Leaderboard, kind: str) -> str:
-    """The leaderboard, sorted by its first measure, as `tsv`, `csv`, `json` or `tex`."""
-    rows = sorted(board_rows(user, board), key=lambda row: -row.cells[0].value)
+def leaderboard_file(board: Leaderboard, kind: str) -> str:
+    """The leaderboard, sorted by its first measure, as `tsv`, `csv`, `json` or `tex`: for all readers the same."""
+    rows = sorted(board_rows(AnonymousUser(), board), key=lambda row: -row.cells[0].value)
     if kind == "json":
         return _json(board, rows)
     if kind == "tex":
         return _latex(board, rows)
     return as_csv(*_table(board, rows)) if kind == "csv" else as_tsv(*_table(board, rows))
+
+
+def kept_file(board: Leaderboard, kind: str) -> str:
+    """The same file for downloads, of which there are many on the day of a release."""
+    return same_for_readers(f"leaderboard {board.pk}.{kind}", lambda: leaderboard_file(board, kind))
 
 
 def citation(board: Leaderboard, address: str) -> str:

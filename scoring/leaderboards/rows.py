@@ -31,6 +31,7 @@ class BoardRow(NamedTuple):
     is_own: bool
     may_open: bool
     is_after_release: bool  # submitted when the qrels of the track were known
+    is_baseline: bool
     answers: Sequence[tuple[str, str]] = ()  # the columns of answers, with their labels
 
     @property
@@ -41,10 +42,6 @@ class BoardRow(NamedTuple):
     def public_answers(self) -> dict[str, Any]:
         """The answers to public questions, by key."""
         return {key: self.run.answers[key] for key in public_questions(self.rules) if key in self.run.answers}
-
-    @property
-    def is_baseline(self) -> bool:
-        return self.rules.kind(self.run.kind).baseline
 
     @property
     def is_automatic_baseline(self) -> bool:

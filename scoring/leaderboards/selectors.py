@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -121,8 +122,7 @@ def leaderboard_page(
     number: str | None = None,
 ) -> RankingPage:
     """A page of the rows of a leaderboard, sorted and filtered. The number of queries does not grow with the runs."""
-    statistics = statistics_of(board)
-    rows, keys = _rows(user, board, statistics), _sort_keys(board)
+    rows, keys = board_rows(user, board), _sort_keys(board)
     key = sort.removeprefix("-")
     if key not in keys:
         key = sort = board.measures[0]
@@ -135,12 +135,12 @@ def leaderboard_page(
     show = show if show in filters else "all"
     chosen = chosen or ChosenAnswers(public_of(board))
     accepted = [row for row in _filtered(rows, show, tier_column) if chosen.accept(row.run.answers)]
-    listed = page_of([row for row in accepted if _matches(row, search)], number)
+    listed = page_of([row for row in accepted if _matches(row, search)] if search else accepted, number)
     on_page = {row.run.pk for row in listed}
     own = [row for row in listed.paginator.object_list if row.is_own and row.run.pk not in on_page]
     shown_rows = [*own, *listed]
     shown_rows = [row._replace(answers=chosen.words(row.run.answers)) for row in shown_rows]
-    rules, tested = board.track.protocol.parsed.qrels, statistics.get(shared.charted)
+    rules, tested = board.track.protocol.parsed.qrels, statistics_of(board, shared.charted)
     gain = _gain(rows, tier_column, "automatic" if baselines == "automatic" else "all")
     axis = axis_of(rows, tier_column, gain)
     return RankingPage(
@@ -267,24 +267,41 @@ def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:
 
     There are none until the leaderboard is ready: a job may be storing scores between the queries of a page.
     """
-    return _rows(user, board, statistics_of(board))
-
-
-def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatistics]) -> list[BoardRow]:
     if board.status != Leaderboard.Status.READY:
         return []
-    means, place, known_since = means_of(board), places_of(board), qrels_known_since(board.track)
+    cells, known_since = _cells(board), qrels_known_since(board.track)
     own = set()
     if isinstance(user, User):
         own = set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
     sees_all = oversees(user, board.track_id) or board.release == Leaderboard.Release.PUBLIC
-    tells_method = "intervals" in board.statistics
-    best = [shown(max((of_run[name] for of_run in means.values()), default=0.0)) for name in board.measures]
-    rows = []
+    rules, rows = board.track.protocol.parsed.runs, []
     for evaluation in sorted(with_names(board.evaluations.all()), key=name_order):
-        evaluation.leaderboard = board
         run = evaluation.run
         run.track = board.track
+        is_own = run.team_id in own
+        is_after_release = known_since is not None and run.submitted_at > known_since
+        row = BoardRow(
+            evaluation,
+            run,
+            cells[evaluation.pk],
+            is_own,
+            may_open=sees_all or is_own,
+            is_after_release=is_after_release,
+            is_baseline=rules.kind(run.kind).baseline,
+        )
+        rows.append(row)
+    return rows
+
+
+@lru_cache(maxsize=4)
+def _cells(board: Leaderboard) -> dict[int, list[Cell]]:
+    """The cells of each evaluation. They never change, so a process keeps those of the last few leaderboards."""
+    means, place = means_of(board), places_of(board)
+    statistics = {stored.measure: stored for stored in board.by_measure.defer("pairs")}
+    tells_method = "intervals" in board.statistics
+    best = [shown(max((of_run[name] for of_run in means.values()), default=0.0)) for name in board.measures]
+    cells_of: dict[int, list[Cell]] = {}
+    for evaluation in board.evaluations.only("leaderboard", "n_topics", "n_missing", "unjudged"):
         # as `assay tiers` says it; older leaderboards stay as they were
         is_comparable = not (tells_method and evaluation.mismatch)
         position, cells = place.get(evaluation.pk), []
@@ -299,10 +316,8 @@ def _rows(user: AnyUser, board: Leaderboard, statistics: dict[str, MeasureStatis
                 if not is_comparable:
                     interval = "", "", NOT_COMPARABLE
             cells.append(Cell(value, shown(value), shown(value) == highest, *interval))
-        is_own = run.team_id in own
-        is_after_release = known_since is not None and run.submitted_at > known_since
-        rows.append(BoardRow(evaluation, run, cells, is_own, sees_all or is_own, is_after_release))
-    return rows
+        cells_of[evaluation.pk] = cells
+    return cells_of
 
 
 def mean_seconds(board: Leaderboard) -> dict[int, float] | None:
@@ -313,9 +328,9 @@ def mean_seconds(board: Leaderboard) -> dict[int, float] | None:
     return {pk: sum(seconds.values()) / len(seconds) for pk, seconds in stated if seconds}
 
 
-def statistics_of(board: Leaderboard) -> dict[str, MeasureStatistics]:
-    """The stored statistics by measure, without the values of pairs of runs. One query."""
-    return {stored.measure: stored for stored in board.by_measure.defer("pairs")}
+def statistics_of(board: Leaderboard, measure: str) -> MeasureStatistics | None:
+    """The stored statistics of a measure, without those of single runs and of pairs. One query."""
+    return board.by_measure.filter(measure=measure).defer("low", "high", "tier", "means", "pairs").first()
 
 
 def _filtered(rows: list[BoardRow], show: str, column: int) -> list[BoardRow]:

@@ -101,7 +101,7 @@ def leaderboard(request: HttpRequest, board_id: int) -> HttpResponse:
 def leaderboard_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseBase:
     """The leaderboard as TSV, CSV, JSON or LaTeX. Everyone who may see its page."""
     board = board_or_404(request.user, board_id)
-    content = files.leaderboard_file(request.user, board, kind)
+    content = files.kept_file(board, kind)
     return for_visitors(request, download(content, f"{board.track.slug}-leaderboard-{board.pk}.{kind}"))
 
 

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of, user_of
+from accounts.visitors import file_of
 from assay.formats.qrels.exports import SplitError
 from assessment.batches.selectors import pools_to_plan
 from assessment.machines.selectors import machines
@@ -358,7 +359,7 @@ class QrelsVersions(Endpoints):
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         if selectors.qrels_for(AnonymousUser()).filter(pk=qrels_id).exists():
             headers["Cache-Control"] = FOREVER
-        content = selectors.qrels_tsv(version)
+        content = file_of(version.sha256, lambda: selectors.qrels_tsv(version))
         return Response(content, headers=headers, content_type=TsvRenderer.media_type)
 
 

@@ -14,6 +14,7 @@ from accounts.access import (
     organizer_page,
     public_page,
 )
+from accounts.visitors import file_of
 from assay.formats.qrels.exports import SplitError, sealed, zipped
 from scoring.models import Qrels
 from scoring.qrels import exports, selectors, services
@@ -22,6 +23,7 @@ from scoring.qrels.forms import ExportForm, FreezeForm, ImportForm, SupersedeFor
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404, tracks_organized_by
+from web.api.conditional import unless_known
 from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download, for_visitors
 from web.forms import refusals_in
@@ -105,7 +107,12 @@ def qrels(request: HttpRequest, qrels_id: int) -> HttpResponse:
 def qrels_file(request: HttpRequest, qrels_id: int) -> HttpResponseBase:
     """A version as TSV, always the same bytes. Everyone who may see its page."""
     version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
-    return for_visitors(request, download(selectors.qrels_tsv(version), f"{exports.file_stem(version)}.tsv"))
+
+    def send() -> HttpResponseBase:
+        content = file_of(version.sha256, lambda: selectors.qrels_tsv(version))
+        return download(content, f"{exports.file_stem(version)}.tsv")
+
+    return for_visitors(request, unless_known(request, version.sha256, send))
 
 
 @require_safe

@@ -14,7 +14,8 @@ from django.utils import translation
 
 from accounts.audit.services import record
 from accounts.models import User
-from accounts.visitors import same_for_visitors
+from accounts.visitors import file_of, same_for_readers, same_for_visitors
+from assay.digests import sha256_of
 from tests.helpers.factories import make_user
 
 Get = Callable[..., bytes]
@@ -110,3 +111,27 @@ def test_event_ends_a_page_also_one_that_is_older_than_the_newest(get: Get) -> N
 
     assert first != second != get()
     assert get() == get()
+
+
+@pytest.mark.django_db
+def test_file_is_made_once_for_all_readers_until_an_event(pages_kept: None) -> None:
+    makings = map(str, range(10))
+
+    def make() -> str:
+        return next(makings)
+
+    assert same_for_readers("board 1.tsv", make) == same_for_readers("board 1.tsv", make) == "0"
+    assert same_for_readers("board 2.tsv", make) == "1"
+    with transaction.atomic():
+        record(action="track.edited")
+    assert same_for_readers("board 1.tsv", make) == "2"
+
+
+def test_only_the_file_of_a_digest_is_sent(pages_kept: None) -> None:
+    content = b"A.1\t0\td1\t3\n"
+    digest = sha256_of(content)
+
+    assert file_of(digest, lambda: content) == content
+    assert file_of(digest, lambda: b"made again") == content
+    cache.set(f"file:{digest}", "A.1\t0\td2\t3\n", 60)
+    assert file_of(digest, lambda: content) == content

@@ -48,6 +48,6 @@ class Command(BaseCommand):
             follow(board.job)
             board.refresh_from_db()
             if options["output"]:
-                options["output"].write_text(leaderboard_file(user, board, "tsv"), "utf-8", newline="\n")
+                options["output"].write_text(leaderboard_file(board, "tsv"), "utf-8", newline="\n")
         runs = counted(board.evaluations.count(), "run")
         self.stdout.write(f"leaderboard {board.pk}: {runs} against qrels {board.qrels}, seed {board.seed}")

@@ -79,7 +79,7 @@ def board(db: None) -> Leaderboard:
 
 
 def files_of(board: Leaderboard, rules: InteractionRules) -> list[str]:
-    tables = [leaderboard_file(board.created_by, board, kind) for kind in ("tsv", "csv")]
+    tables = [leaderboard_file(board, kind) for kind in ("tsv", "csv")]
     return [*tables, "".join(interaction_file(board.created_by, board, rules))]
 
 

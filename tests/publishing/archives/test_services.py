@@ -116,7 +116,7 @@ def test_every_field_is_in_archives_or_left_out_for_a_reason() -> None:
 
 
 def tables_of(board: Leaderboard) -> list[str]:
-    files = [leaderboard_file(board.created_by, board, kind) for kind in ("tsv", "csv", "json", "tex")]
+    files = [leaderboard_file(board, kind) for kind in ("tsv", "csv", "json", "tex")]
     sections = reports_page(board.created_by, board).sections
     return files + [repr(section.tables) for section in sections]
 

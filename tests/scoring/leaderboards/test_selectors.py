@@ -194,7 +194,7 @@ def test_a_baseline_is_marked_with_what_it_is_pooled_as_in_parentheses(
 ) -> None:
     assert row_of(scene, board, "base").pooled_as == "(primary)"
     assert row_of(scene, board, "first").pooled_as == "primary"
-    rows = csv.DictReader(StringIO(leaderboard_file(scene.organizer, board, "tsv")), delimiter="\t")
+    rows = csv.DictReader(StringIO(leaderboard_file(board, "tsv")), delimiter="\t")
     kinds = {row["run"]: (row["kind"], row["pooled as"]) for row in rows}
     assert (kinds["base"], kinds["first"]) == (("baseline", "primary"), ("primary", "primary"))
 

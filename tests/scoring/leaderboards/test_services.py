@@ -230,12 +230,12 @@ def test_the_database_keeps_an_unfinished_leaderboard_hidden(scored: Scene) -> N
 
 def values_in_files(scene: Scene, board: Leaderboard) -> list[dict[str, tuple[str, ...]]]:
     """The first three values of each run, in the JSON file and in the TSV."""
-    content = json.loads(leaderboard_file(scene.organizer, board, "json"))
+    content = json.loads(leaderboard_file(board, "json"))
     in_json = {
         run["run"]: tuple(f"{run['measures'][name]['value']:.4f}" for name in board.measures[:3])
         for run in content["runs"]
     }
-    rows = list(csv.DictReader(StringIO(leaderboard_file(scene.organizer, board, "tsv")), delimiter="\t"))
+    rows = list(csv.DictReader(StringIO(leaderboard_file(board, "tsv")), delimiter="\t"))
     in_tsv = {row["run"]: tuple(row[name] for name in board.measures[:3]) for row in rows}
     return [in_json, in_tsv]
 

@@ -17,6 +17,7 @@ from jobs import services as jobs
 from participation.teams import services as team_services
 from pooling.models import Pool, Run
 from pooling.runs import changes as run_changes
+from scoring.leaderboards import selectors as board_selectors
 from scoring.models import Evaluation, Leaderboard, Qrels
 from scoring.qrels import forms as qrels_forms
 from scoring.qrels import services as qrels_services
@@ -446,6 +447,7 @@ def test_a_leaderboard_as_a_file_has_what_the_page_has(scored: Scene) -> None:
     assert (rows[0]["topics"], rows[0]["missing"], rows[0]["judged@10"]) == ("3", "0", "0.6667")
     assert rows[0][f"{board.measures[0]} low"]
     Qrels.objects.update(n_topics=1)
+    board_selectors._cells.cache_clear()
     rows = rows_of(text_of(client_of(scored, "visitor"), address), "\t")
     assert rows[0][f"{board.measures[0]} low"] == "", "nothing varies over one topic"
     assert "no mean has a confidence interval" in text_of(
@@ -658,3 +660,23 @@ def test_released_leaderboard_is_kept_for_visitors_until_something_changes(
 
     client_of(scored, "organizer").post(reverse("scoring:release", args=[board.pk]), {"level": "hidden"})
     assert visitor.get(address, headers={"if-none-match": changed["ETag"]}).status_code == 404
+
+
+def test_kept_files_are_sent_to_those_only_who_may_get_them(
+    scored: Scene, pages_kept: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = scored.leaderboard(release="participants")
+    addresses = [
+        reverse("scoring:leaderboard_file", args=[board.pk, "tsv"]),
+        reverse("scoring:qrels_file", args=[board.qrels_id]),
+    ]
+    organizer, member, visitor = client_of(scored, "organizer"), client_of(scored, "member"), Client()
+    contents = [organizer.get(address).content for address in addresses]
+    for name in ("scoring.leaderboards.files.leaderboard_file", "scoring.qrels.selectors.qrels_tsv"):
+        monkeypatch.setattr(name, None)  # nothing is made again
+
+    assert [member.get(address).content for address in addresses] == contents
+    assert [visitor.get(address).status_code for address in addresses] == [404, 404]
+
+    organizer.post(reverse("scoring:release", args=[board.pk]), {"level": "hidden"})
+    assert [member.get(address).status_code for address in addresses] == [404, 404]
