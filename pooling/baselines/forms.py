@@ -198,7 +198,8 @@ class FusionForm(MadeRunForm):
         runs.queryset = runs_to_fuse(self.track).order_by("pk")
         self.search, self.n_runs = search, runs.queryset.count()
         if self.n_runs > ROWS_ON_PAGE:
-            chosen = numbers_in(self.data.getlist(self.add_prefix("runs")) if self.is_bound else ())
+            name = self.add_prefix("runs")
+            chosen = numbers_in(runs.widget.value_from_datadict(self.data, self.files, name) or ())
             first = with_a_word(runs.queryset, search)[:ROWS_ON_PAGE].values("pk")
             listed = list(runs.queryset.filter(Q(pk__in=first) | Q(pk__in=chosen)))
             runs.widget.choices = [(run.pk, str(run)) for run in listed]

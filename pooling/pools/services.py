@@ -356,8 +356,8 @@ def delete_contributions(progress: jobs.Progress, *, spans: dict[str, list[int]]
         contributions, rows = CONTRIBUTIONS[field]
         for start in range(first, last + 1, AT_ONCE):
             progress.update(start - first, last - first, "deleting contributions")
-            kept = rows.objects.filter(pk=OuterRef(field))  # of a pool that was built at the same time
+            kept = rows._base_manager.filter(pk=OuterRef(field))  # of a pool that was built at the same time
             span = {f"{field}__gte": start, f"{field}__lt": min(start + AT_ONCE, last + 1)}
-            without = contributions.objects.filter(~Exists(kept), **span)
+            without = contributions._base_manager.filter(~Exists(kept), **span)
             without._raw_delete(without.db)
     return {}
