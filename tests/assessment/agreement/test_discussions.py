@@ -77,7 +77,7 @@ def test_agreement_page_of_a_round_links_to_its_discussion(
     html = organizer.get(page, {"round": f"batch-{training.pk}"}).content.decode()
 
     assert address("discussion", training) in html
-    assert 'Shared units</span>\n    <span class="big">3</span>' in html
+    assert 'Shared units</span>\n<span class="big">3</span>' in html
 
 
 @pytest.mark.parametrize(("who", "named"), [("named", True), ("lettered", False)])

@@ -63,7 +63,7 @@ def test_one_shared_unit_is_one(scene: Scene, organizer: Client) -> None:
 
     html = page(organizer, "agreement", scene.track)
 
-    assert 'Shared units</span>\n    <span class="big">1</span>' in html
+    assert 'Shared units</span>\n<span class="big">1</span>' in html
 
 
 def test_page_shows_kappa_worked_out_by_hand(dual: Scene, organizer: Client) -> None:
@@ -72,7 +72,7 @@ def test_page_shows_kappa_worked_out_by_hand(dual: Scene, organizer: Client) -> 
     # Five units with two grades: (3,3) (2,1) (1,1) (0,0) (3,0). They agree on 3; chance gives
     # (2*1 + 1*0 + 1*2 + 1*2) / 25 = 0.24, so kappa = (0.6 - 0.24) / 0.76 = 0.474.
     # Two-way from medium: ada 1 1 0 0 1, bob 1 0 0 0 0; agree on 3, chance 0.12 + 0.32 = 0.44: 0.16 / 0.56 = 0.286.
-    assert 'Shared units</span>\n    <span class="big">5</span>' in html
+    assert 'Shared units</span>\n<span class="big">5</span>' in html
     assert "60 %" in html
     assert "0.474" in html
     assert "0.286" in html
@@ -212,8 +212,8 @@ def test_training_batch_is_a_round_of_its_own(scene: Scene, organizer: Client) -
 
     assert "No unit has the grades of two assessors" in main
     assert "Training round 1: Round 1" in main
-    assert 'Shared units</span>\n    <span class="big">3</span>' in opened  # not the round without judgments
-    assert 'Shared units</span>\n    <span class="big">3</span>' in first
+    assert 'Shared units</span>\n<span class="big">3</span>' in opened  # not the round without judgments
+    assert 'Shared units</span>\n<span class="big">3</span>' in first
 
 
 def test_unknown_round_is_not_found(scene: Scene, organizer: Client) -> None:

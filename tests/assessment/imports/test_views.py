@@ -237,7 +237,7 @@ def test_two_judges_of_a_unit_come_in_as_a_dual_batch(scene: Scene, organizer: C
     ]
     assert judgments[2].replaces == judgments[1]
     page = organizer.get(reverse("assessment:agreement", args=[scene.track.slug])).content.decode()
-    assert 'Shared units</span>\n    <span class="big">1</span>' in page
+    assert 'Shared units</span>\n<span class="big">1</span>' in page
 
 
 def test_no_unit_gets_more_judges_than_its_protocol_asks_for(organizer: Client) -> None:

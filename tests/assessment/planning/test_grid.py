@@ -66,8 +66,8 @@ def test_grid_shows_progress(scene: Scene, organizer: Client) -> None:
     html = organizer.get(plan(scene.batch)).content.decode()
 
     assert 'aria-label="A.1, ada: 1 of 3 judged. Move"' in html
-    assert '<span class="over">To judge</span>\n  <span class="big">5</span>' in html
-    assert '<span class="over">Judged</span>\n  <span class="big">1</span>' in html
+    assert '<span class="over">To judge</span>\n<span class="big">5</span>' in html
+    assert '<span class="over">Judged</span>\n<span class="big">1</span>' in html
 
 
 def test_plan_takes_the_same_queries_for_any_number_of_topics_and_assessors(
