@@ -22,7 +22,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ROOMS = (
     *("assay", "web", "accounts", "jobs", "corpus", "tracks", "participation", "pooling", "assessment"),
-    *("scoring", "publishing", "config"),
+    *("scoring", "publishing", "home", "config"),
 )
 METHODS = ("search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer")
 SIZE = 1_000  # characters

@@ -70,7 +70,7 @@ def test_track_without_topics_is_not_opened(client: Client, organizer: User) -> 
 
 
 def test_opening_several_tracks_asks_first_and_says_what_is_missing(client: Client, organizer: User) -> None:
-    track = make_track(status=Track.Status.DRAFT)
+    track = make_track(status=Track.Status.DRAFT, skipped=[])
     make_topic(track, "A.1")
     address = reverse("admin:tracks_track_changelist")
     chosen = {"action": "open_tracks", "_selected_action": [track.pk]}

@@ -29,10 +29,12 @@ PHRASES = {
     "Without the key,": "If it is empty,",
 }
 SWITCH = {"true": "yes", "false": "no"}
-KEY = r"[a-z_]+(?:(?:\[\d+\])?\.[a-z_]+)*"
-KEYS = re.compile(
-    rf"`?\b({KEY})( = | is (?=['\"]))('[^']*'|\"[^\"]*\"|[\w-]+)`?"
-    rf"|\[\[?({KEY})\]\]?|\b({KEY})(?=, -?\d)|`?\b([a-z]+_[a-z_]+|{KEY}\.[a-z_]+)`?"
+KEY = r"[a-z_]++(?:(?:\[\d++\])?\.[a-z_]++)*+"
+START = r"(?<![\w.\]])"  # of a key, not of one of its parts
+PARTS = re.compile(
+    rf"`?{START}({KEY})( = | is (?=['\"]))('[^']*'|\"[^\"]*\"|[\w-]+)`?"
+    rf"|\[\[?({KEY})\]\]?|{START}({KEY})(?=, -?\d)"
+    rf"|`?{START}([a-z]+_[a-z_]+|[a-z_]++(?:(?:\[\d++\])?\.[a-z_]++)+)`?"
 )
 VALUE = r"['`]?[a-z][\w-]*['`]?(?!\w|\.\w)"
 
@@ -44,7 +46,7 @@ def in_form_words(text: str, path: str) -> str:
         text = text.replace(phrase, replacement)
     place = without_numbers(path)
     text = _values().sub(lambda match: _value_in_words(match, place), text)
-    return KEYS.sub(lambda match: _key_in_words(match, place), text)
+    return PARTS.sub(lambda match: _key_in_words(match, place), text)
 
 
 @cache

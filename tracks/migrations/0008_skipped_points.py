@@ -14,6 +14,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='track',
             name='skipped',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=20), blank=True, default=list, editable=False, help_text='The recommended points of the checklist that the organizers do without.', size=None),
+            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=20), blank=True, db_default=[], default=list, editable=False, help_text='The recommended points of the checklist that the organizers do without.', size=None),
         ),
     ]

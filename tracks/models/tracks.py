@@ -155,6 +155,7 @@ class Track(models.Model):
     skipped = ArrayField(
         models.CharField(max_length=20),
         default=list,
+        db_default=[],
         blank=True,
         editable=False,
         help_text="The recommended points of the checklist that the organizers do without.",

@@ -297,7 +297,7 @@ def test_failed_build_is_deleted_with_all_its_files_and_its_name_is_free(
 
     with_callbacks(lambda: client.post(reverse("corpus:delete_build", args=["math"])))
 
-    assert re.search(r"[\d.]+\s(bytes|KB) of uploads", page)
+    assert re.search(r"[\d.]+\s(bytes|kB) of uploads", page)
     assert f"working files on {build.work_host}" in page
     assert not Collection.objects.exists()
     assert not Build.objects.exists()
