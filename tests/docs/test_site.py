@@ -59,6 +59,8 @@ NO_PAGES = {
         "scoring:phase_file",
         "scoring:score_phase",
         "tracks:calendar",
+        "tracks:skip",
+        "publishing:offer_archive",
         "publishing:consent",
         "pooling:move",
         "pooling:read_start",
