@@ -145,10 +145,7 @@ def test_worker_that_dies_after_it_sent_a_mail_sends_it_again_with_the_same_id(
     assert len(ids) == 3
     assert ids[0] == ids[1], "mailboxes drop the second"
     assert len({each for _, each in ids}) == 2
-    assert (
-        "sent to\n2 of 2"
-        in client_of(lab.organizer).get("/tracks/arq/announcements/").content.decode()
-    )
+    assert "sent to\n2 of 2" in client_of(lab.organizer).get("/tracks/arq/announcements/").content.decode()
 
 
 def test_person_who_wants_no_announcements_or_cannot_log_in_gets_none(lab: Scene) -> None:
