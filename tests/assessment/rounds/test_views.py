@@ -355,6 +355,7 @@ def test_training_units_are_found_by_search_and_ticked(scene: Scene, organizer: 
     ] * 2
     assert ["checked" in line for line in offered] == [True, False]
     assert 'value="Hand-picked"' in html
+    assert "<details open>" in html, "the units found are in sight"
     batch = Batch.objects.get(kind=Batch.Kind.TRAINING)
     assert set(batch.selected.values_list("entry", flat=True)) == {entries[0].pk, entries[1].pk}
 
