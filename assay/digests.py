@@ -33,5 +33,4 @@ class RunningSha256:
 
     @property
     def value(self) -> str:
-        """The digest of all pieces so far."""
         return self._hash.hexdigest()

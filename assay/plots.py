@@ -50,7 +50,6 @@ class Plot:
 
     @property
     def script_id(self) -> str:
-        """The id of the element that has the data."""
         return f"plot-{self.name}"
 
     @property

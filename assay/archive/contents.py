@@ -244,7 +244,6 @@ class Contents:
         return {topic.code: {topic.known_item} for topic in self.topics if topic.known_item}
 
     def rows(self, name: str, n_columns: int) -> Iterator[list[str]]:
-        """The cells of the lines of a table."""
         for number, line in enumerate(self.reader.lines(name), 1):
             cells = line.split("\t")
             if len(cells) != n_columns:

@@ -167,13 +167,13 @@ RESULTS: Mapping[str, type[_Result]] = {
 
 def check_run_report(run: RunRecord) -> None:
     """Raise BadArchive if the report of a run is not of its form."""
-    _made(Report, with_present_names(run.report), f"The report of the run {run.tag}")
+    _structured(Report, with_present_names(run.report), f"The report of the run {run.tag}")
 
 
 def check_qrels_report(contents: Contents, qrels: QrelsRecord) -> None:
     """Raise BadArchive if the report of a version is not of its form, or names what its protocol does not have."""
     where = f"The report of the qrels version {qrels.version}"
-    report: _QrelsReport = _made(_QrelsReport, qrels.report, where)
+    report: _QrelsReport = _structured(_QrelsReport, qrels.report, where)
     protocol = contents.protocol(qrels.protocol)
     choices = {choice.key for choice in protocol.judging.choices}
     if any(unit.get("choice") not in choices for unit in report.non_answers):
@@ -197,7 +197,7 @@ def check_result(contents: Contents, board: LeaderboardRecord, analysis: Analysi
     kind = RESULTS.get(analysis.kind)
     if kind is None:
         raise BadArchive(f"{where}: there is no analysis of the kind {analysis.kind[:80]!r}.")
-    result: _Result = _made(kind, analysis.result, where)
+    result: _Result = _structured(kind, analysis.result, where)
     scored, n = {evaluation.run for evaluation in board.evaluations}, len(result.runs)
     known = {
         "runs": all(row.run in scored and 0 <= row.evaluation < len(scored) for row in result.runs),
@@ -224,7 +224,7 @@ def _missing(analysis: AnalysisRecord, result: _Result) -> str:
     return ""
 
 
-def _made(kind: type, values: Mapping[str, Any], where: str) -> Any:
+def _structured(kind: type, values: Mapping[str, Any], where: str) -> Any:
     try:
         return structured(kind, values, is_open=True)
     except WrongStructure as error:

@@ -309,7 +309,7 @@ def _left_out(
     ):
         return
     chain = [] if qrels.pool is None else contents.chain(contents.pools[qrels.pool])
-    pools, made = {pool.name for pool in chain}, _made(qrels)
+    pools, made = {pool.name for pool in chain}, _created_at(qrels)
     lists = contents.nuggets_of(chain[0]) if chain else {}
     nuggets = {(topic, nugget.key) for topic, of_topic in lists.items() for nugget in of_topic}
     of_units: defaultdict[Unit, list[JudgmentRow]] = defaultdict(list)
@@ -331,7 +331,7 @@ def _left_out(
             yield unit
 
 
-def _made(qrels: QrelsRecord) -> datetime:
+def _created_at(qrels: QrelsRecord) -> datetime:
     with refusing(f"The time of the qrels version {qrels.version}", ValueError):
         made = datetime.fromisoformat(qrels.created_at)
         if made.tzinfo is None:
@@ -345,7 +345,7 @@ def _grades(contents: Contents, qrels: QrelsRecord, judgments: list[JudgmentRow]
     A judgment that was replaced before the version was made gives none. Which judges count for a unit can depend on
     assignments that have changed since, so each of them may.
     """
-    made = _made(qrels)
+    made = _created_at(qrels)
     replaced = {row.replaces for row in judgments if row.judged_at is None or row.judged_at <= made}
     protocol = contents.protocol(qrels.protocol)
     grades_of = _grades_in(contents, qrels)

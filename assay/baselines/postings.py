@@ -53,7 +53,6 @@ class TokenBatch(NamedTuple):
 
     @classmethod
     def of(cls, documents: Iterable[tuple[bytes, Sequence[bytes]]]) -> "TokenBatch":
-        """The batch of pairs of docno and tokens."""
         place: dict[bytes, int] = {}
         docnos, lengths, tokens = [], [], []
         for docno, words in documents:

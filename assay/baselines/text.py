@@ -84,7 +84,6 @@ class TextIndex:
 
 
 def tokenized(documents: Sequence[Document], *, tokenizer: Tokenizer, kinds: Sequence[str]) -> TokenBatch:
-    """The tokens of the titles and texts of documents of some kinds."""
     return TokenBatch.of(
         (document.docno.encode(), tokenize(f"{document.title} {document.body}", tokenizer))
         for document in documents

@@ -34,7 +34,6 @@ def with_header(columns: QrelsColumns) -> bytes:
 
 
 def with_four_columns(columns: QrelsColumns) -> bytes:
-    """The four columns of TREC."""
     return b"".join(f"{topic} 0 {docno} {grade}\n".encode() for topic, docno, grade in rows_of(columns))
 
 

@@ -150,8 +150,8 @@ class Form(NamedTuple):
             written.add("queries", self.topics, json_lines(rows), "topics")
         judged = {split: qrels.within(columns, codes, present) for split, columns in collection.qrels.items()}
         n_before, n_after = (
-            sum(len(split.grade) - qrels.n_pooled(split) for split in those.values())
-            for those in (collection.qrels, judged)
+            sum(len(split.grade) - qrels.n_pooled(split) for split in splits.values())
+            for splits in (collection.qrels, judged)
         )
         for split, columns in judged.items():
             self._write_split(split, columns, written)

@@ -133,17 +133,18 @@ def move(
     """
     template = read_template(html)
     _refuse(name, list(frame_complaints(template)))
-    given = {**batches} | {of: _inputs(table) for of, table in results.items() if of not in batches}
-    fields = _fields(given.values(), template, name)
-    rows, places = _rows(given, fields)
+    without_batch = {batch: _inputs(table) for batch, table in results.items() if batch not in batches}
+    tables = {**batches} | without_batch
+    fields = _fields(tables.values(), template, name)
+    rows, places = _rows(tables, fields)
     lines = (line for table in results.values() for line in table.lines)
     numbers = (line.cells.get("MaxAssignments", "") for line in lines)
     judges = max((int(n) if n.isdecimal() and len(n) < 10 else 1 for n in numbers), default=1)
     questions, notes = questions_of(template)
     by_key = {question["key"]: question for question in questions}
     judged: list[tuple[str, dict[str, str]]] = []
-    for of, table in results.items():
-        for judgment in _judgments(of, table, places, by_key, judges):
+    for batch, table in results.items():
+        for judgment in _judgments(batch, table, places, by_key, judges):
             judged.append(judgment)
             report(len(rows) + len(judged))
     form = FormRules(tuple(fields), html, frame=True)
@@ -154,7 +155,7 @@ def move(
         [judgment for _, judgment in judged],
         [
             *notes,
-            *_notes_on_values(given.values(), template),
+            *_notes_on_values(tables.values(), template),
             *(
                 f"line {line}: a script, which runs in the frame without access to the site or to other hosts"
                 for line in template.scripts

@@ -50,7 +50,6 @@ def described(description: str, host: str) -> str:
 
 
 def placeholder(reference: str) -> str:
-    """The opening tag of a placeholder."""
     image = f' data-image="{reference}"' if reference else ""
     return f'<span class="image-placeholder"{image}>'
 

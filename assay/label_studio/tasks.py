@@ -100,8 +100,8 @@ def _object(value: object, key: str) -> dict[str, Any]:
     return value
 
 
-def _list(of: Mapping[str, Any], name: str, key: str) -> list[Any]:
-    value = of.get(name)
+def _list(parent: Mapping[str, Any], name: str, key: str) -> list[Any]:
+    value = parent.get(name)
     if value is not None and not isinstance(value, list):
         raise _Wrong(key, f"expected a list, got {shown(value)}")
     return value or []

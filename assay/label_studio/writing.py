@@ -146,12 +146,12 @@ def _add_conditions(control: etree._Element, question: Question, notes: list[str
     conditions = [Condition.parse(text) for text in (*question.after, *question.after_all)]
     if not conditions:
         return
-    of = {condition.of or GRADE for condition in conditions}
-    if len(of) > 1 or any(condition.label for condition in conditions) or len(question.after_all) > 1:
+    controls = {condition.of or GRADE for condition in conditions}
+    if len(controls) > 1 or any(condition.label for condition in conditions) or len(question.after_all) > 1:
         notes.append(f"{question.key} is asked always; its conditions have no counterpart")
         return
     control.set("visibleWhen", "choice-selected")
-    control.set("whenTagName", of.pop())
+    control.set("whenTagName", controls.pop())
     control.set("whenChoiceValue", ",".join(condition.value for condition in conditions))
 
 

@@ -211,7 +211,7 @@ def units_table(collections: Sequence[CollectionFacts], *, level: int | None = N
             rows = []
             for name, units in counts.items():
                 counted = [units.by_topic[code] for code in topics if code in units.by_topic]
-                of = summarize(counted, level=units.level(level))
+                counts_of_units = summarize(counted, level=units.level(level))
                 spreads = [
                     (
                         number(spread.minimum),
@@ -219,10 +219,10 @@ def units_table(collections: Sequence[CollectionFacts], *, level: int | None = N
                         mean_count(spread.mean),
                         number(spread.total),
                     )
-                    for spread in (of.judged, of.relevant)
+                    for spread in (counts_of_units.judged, counts_of_units.relevant)
                 ]
                 if counted:
-                    rows.append((Value(name), number(of.n_topics), *spreads[0], *spreads[1]))
+                    rows.append((Value(name), number(counts_of_units.n_topics), *spreads[0], *spreads[1]))
             if rows:
                 groups.append(Group(part, tuple(rows)))
     caption = f"Judged and relevant units per topic. {relevance(level)}"

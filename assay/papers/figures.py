@@ -98,7 +98,6 @@ def _svg_of_groups(plot: Plot) -> etree._Element:
 
 
 def _height_of_names(plot: Plot) -> int:
-    """The height of the names below bars with parts."""
     return LETTER * max(map(len, plot.stacks)) + 8 if plot.is_stacked else 0
 
 

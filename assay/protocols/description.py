@@ -378,9 +378,9 @@ def _qrels(protocol: Protocol) -> Iterator[str]:
     label = "Further qrels" if protocol.judging.has_grades else "Qrels"
     for qrels_set in qrels.sets:
         content = "for each choice of" if is_of_subtopics(protocol, qrels_set) else "from"
-        of = f" {content} the question {qrels_set.question}" if qrels_set.question else ""
+        source = f" {content} the question {qrels_set.question}" if qrels_set.question else ""
         aggregate = "" if qrels_set.aggregate == "single" else f", {qrels_set.aggregate}"
-        yield f"{label}: {qrels_set.name}{of}{aggregate}: {_rules_of_set(protocol, qrels_set)}"
+        yield f"{label}: {qrels_set.name}{source}{aggregate}: {_rules_of_set(protocol, qrels_set)}"
         if qrels_set.min_relevant:
             too_few = _too_few(qrels_set.min_relevant)
             yield f"They have no topic with {too_few} of grade {qrels_set.relevant_from} or more."

@@ -289,12 +289,12 @@ def _answer_complaints(protocol: Protocol) -> Iterator[str]:
     if not is_own and (is_used or protocol.pool.order == "by-answer"):
         yield f"unit: runs.answers, nuggets and pool.order = 'by-answer' are for unit = {own}; leave them out"
     rules, labels = protocol.runs.answers, protocol.topics.labels
-    for table, of, keys in (
+    for table, table_rules, keys in (
         ("runs.answers", rules, ("max_words", "max_characters", "max_references", "max_run_id", "citations")),
         ("nuggets", protocol.nuggets, ("most", "max_words")),
     ):
         for key in keys:
-            value = getattr(of, key)
+            value = getattr(table_rules, key)
             if value is not None and value < 1:
                 yield f"{table}.{key}: {value} is below 1"
     if rules.characters_label and rules.characters_label not in labels:

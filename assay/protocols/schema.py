@@ -793,7 +793,6 @@ class RunRules:
         return not self.phase_of(key).has_board
 
     def name_of(self, key: str) -> str:
-        """The name of a kind on pages."""
         return self.kind(key).name
 
     def pooled_as(self, key: str, tag: str = "", chosen: str = "") -> str:

@@ -331,7 +331,7 @@ def without_poor_topics(tally: Tally, rules: QrelsRules | QrelsSet, left_out: di
             "first": [[unit.topic, unit.docno] for unit in tally.unjudged[:MAX_NAMED]],
         },
         "partly": len(tally.partly),
-        "decided": {how: len(those) for how, those in tally.decided.items() if those},
+        "decided": {how: len(units) for how, units in tally.decided.items() if units},
         "left_out": left_out,
     }
     return Frozen(rows, report)

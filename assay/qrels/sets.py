@@ -190,7 +190,7 @@ def _freeze_parts(
         ),
         list(dict.fromkeys(map(_whole, tally.unjudged))),
         list(dict.fromkeys(map(_whole, tally.partly))),
-        decided=defaultdict(set, {how: set(map(_whole, those)) for how, those in tally.decided.items()}),
+        decided=defaultdict(set, {how: set(map(_whole, units)) for how, units in tally.decided.items()}),
     )
     others = {
         (_whole(part), vote.kind, vote.assessor) for part, vote in votes if vote.kind not in {*ALWAYS, *also}

@@ -125,12 +125,12 @@ class Agreement(Result):
     def tables(self) -> list[Table]:
         """Alpha of all, with intervals; kappa of every two and by assessor; alpha by topic."""
         judgments, level, scale = self.graded, self.level, self.scale
-        of = f"“{scale.label}” ({scale.numbers}): " if scale.key else ""
+        prefix = f"“{scale.label}” ({scale.numbers}): " if scale.key else ""
         of_all = (len(judgments.assessors), *_alphas(judgments, level), self.n_without_grade, self.n_repeated)
         own = [
             Table(
                 "all",
-                f"{of}{ALPHA}; two-way from grade {level}; without non-answers, and without "
+                f"{prefix}{ALPHA}; two-way from grade {level}; without non-answers, and without "
                 "earlier judgments by the same assessor",
                 ("judges", *COLUMNS, "without_grade", "repeated"),
                 [of_all],

@@ -98,7 +98,7 @@ def pool(
     if depth is None and not rules.slug:
         raise InputError("name the depth, such as 100, or a protocol, which has its own")
     depths = dict.fromkeys(rules.runs.depths, depth) if isinstance(depth, int) else dict(depth or {})
-    rules = ready(rules, depths, order)
+    rules = protocol_with_order(rules, depths, order)
     read = [read_index([Path(path) for path in formulas])] if formulas else [None]
     codes = read_topic_codes(Path(topics)) if isinstance(topics, (str, Path)) else topics
     lookup = formula_lookup(read[0])
@@ -160,7 +160,9 @@ def formula_lookup(formulas: Formulas | None, *, allows_unknown: bool = False) -
     return (lambda ids: with_unknown(formulas, ids)) if allows_unknown else lambda _: formulas
 
 
-def ready(protocol: Protocol, depths: Mapping[str, int], order: JudgingOrder | None) -> Protocol:
+def protocol_with_order(
+    protocol: Protocol, depths: Mapping[str, int], order: JudgingOrder | None
+) -> Protocol:
     """The protocol with another order of judging, checked before any run is read.
 
     Raises:

@@ -76,8 +76,8 @@ def text_baselines(*, documents: int = 40_000, topics: int = 100, posts: int = 0
         def search() -> None:
             for words in queries:
                 scores = scorer.result.scores([word.encode() for word in words])
-                found = np.flatnonzero(scores > 0)  # prose: allow rows that match
-                best("", ours.result.docno[found], scores[found], k=k)
+                rows = np.flatnonzero(scores > 0)
+                best("", ours.result.docno[rows], scores[rows], k=k)
 
         retrieve = timed(lambda: model.retrieve(queries, k=k, show_progress=False), 3)
         figure(f"search {topics} topics", timed(search, 3).cpu, peers={"bm25s": retrieve.cpu})

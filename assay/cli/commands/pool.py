@@ -19,7 +19,7 @@ from assay.pools.files import contributions_tsv, member_contributions_tsv, membe
 from assay.pools.order import ORDERS
 from assay.pools.statistics import partly_shown
 from assay.pools.strategies import BuiltPool
-from assay.research.pooling import Pool, build, nuggets_of, ready, votes_of
+from assay.research.pooling import Pool, build, nuggets_of, protocol_with_order, votes_of
 
 EXAMPLE = "assay pool --protocol arqmath-2020-task1 --runs manifest.csv --seed 7 --output pool.tsv"
 
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     protocol, topics = read_protocol_and_topics(arguments)
     depths = dict(arguments.depth)
-    protocol = ready(protocol, depths, arguments.order)
+    protocol = protocol_with_order(protocol, depths, arguments.order)
     inputs, reports, formulas = read_pooled(arguments, protocol, topics, depths)
     # Name and sha256 of the files of which the pool was built, without the runs
     sources: dict[str, Any] = {}

@@ -67,19 +67,19 @@ def follow(server: Server, noun: str, number: int, *, every: float, file: TextIO
 
 
 def _state(server: Server, noun: str, number: int) -> State:
-    thing = server.get(f"{noun}/{number}/")
+    answer = server.get(f"{noun}/{number}/")
     if noun == "runs":
-        return _run(server, thing, number)
+        return _run(server, answer, number)
     if noun != "jobs":
-        status: str = thing["status"]
+        status: str = answer["status"]
         return State(status, {"ready": True, "failed": False}.get(status))
-    if thing["status"] == "done":
-        result = ", ".join(f"{name} {value}" for name, value in thing["result"].items())
-        return State(f"done: {thing['title']}{f' ({result})' if result else ''}", is_good=True)
-    if thing["status"] == "failed":
-        return State(f"failed: {thing['title']}: {thing['error']}", is_good=False)
-    progress = f", {thing['n_done']:,} of {thing['n_total']:,}" if thing["n_total"] else ""
-    return State(f"{thing['status']}: {thing['title']}{progress}")
+    if answer["status"] == "done":
+        result = ", ".join(f"{name} {value}" for name, value in answer["result"].items())
+        return State(f"done: {answer['title']}{f' ({result})' if result else ''}", is_good=True)
+    if answer["status"] == "failed":
+        return State(f"failed: {answer['title']}: {answer['error']}", is_good=False)
+    progress = f", {answer['n_done']:,} of {answer['n_total']:,}" if answer["n_total"] else ""
+    return State(f"{answer['status']}: {answer['title']}{progress}")
 
 
 def _run(server: Server, submitted: Mapping[str, Any], number: int) -> State:

@@ -114,7 +114,6 @@ def is_marked(text: str) -> bool:
 
 
 def read_marked(text: str) -> Reading:
-    """The topics of marked text."""
     scan = _Scan(text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"))
     scan.run()
     return reading_of(scan.topics, scan.complaints)
