@@ -17,7 +17,7 @@ def main(arguments: list[str]) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     with ExitStack() as stack:
         if not WITHOUT_DATABASE & set(arguments[1:2] or ["help"]):
-            stack.enter_context(embedded.postgres(paths.var()))
+            stack.enter_context(embedded.postgres(paths.var_folder()))
         execute_from_command_line(arguments)
 
 

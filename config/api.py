@@ -110,6 +110,6 @@ urlpatterns = [
     path("schema/", describe, name="schema"),
     path("docs/", views.api_docs, name="docs"),
     # one list: a resolver for each noun would take longer to leave than its addresses take to try
-    path("v1/", include([each for noun in NOUNS for each in import_string(f"{noun}.api.urlpatterns")])),
+    path("v1/", include([pattern for noun in NOUNS for pattern in import_string(f"{noun}.api.urlpatterns")])),
     re_path("", missing, name="missing"),
 ]

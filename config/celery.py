@@ -23,6 +23,6 @@ app.autodiscover_tasks()  # of every installed app
 @worker_ready.connect
 def write_ready_file(**_: Any) -> None:
     """Tell `make run` that the worker is ready: a worker whose queue is a folder cannot be asked."""
-    file = paths.worker_file(paths.var())
+    file = paths.worker_file(paths.var_folder())
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file.write_text(str(os.getpid()))

@@ -31,7 +31,7 @@ class ChairMiddleware(Middleware):
         response = self.get_response(request)
         is_page = not response.streaming and response.get("Content-Type", "").startswith("text/html")
         if is_page and is_chair(request):
-            response.content = without_changes(response.content.decode(), request.path).encode()
+            response.content = without_forms(response.content.decode(), request.path).encode()
             if response.has_header("Content-Length"):
                 response["Content-Length"] = str(len(response.content))
         return response
@@ -40,9 +40,8 @@ class ChairMiddleware(Middleware):
 def is_chair(request: HttpRequest) -> bool:
     """Return whether the page of a request belongs to a track that its user chairs. No query for others."""
     match = request.resolver_match
-    if match is None or not belongs_to_track(
-        match
-    ):  # the user is not asked for: public pages do not depend on one
+    # Public pages do not depend on the user, so it is not looked up for them.
+    if match is None or not belongs_to_track(match):
         return False
     user = request.user
     if not isinstance(user, User) or not any(role.is_chair for role in user.roles.values()):
@@ -56,7 +55,7 @@ def is_refused(address: str) -> bool:
     return _is_of_organizers(address, attribute="is_form")
 
 
-def without_changes(page: str, path: str) -> str:
+def without_forms(page: str, path: str) -> str:
     """The page at a path without forms that change the track, what is about them only, and links to pages of forms."""
     cut: set[str] = set()
 

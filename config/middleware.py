@@ -21,7 +21,7 @@ from home import errors
 from home.languages import is_translated, use_language
 from server.environment import Proxies, host_of
 from web import logs
-from web.api.problems import CONTENT_TYPE, is_api, of_refusal, refusal_of
+from web.api.problems import CONTENT_TYPE, is_api, problem_of_refusal, refusal_of
 from web.throttling import parsed_address
 from web.translation import EVERYBODY, readers_of
 
@@ -243,5 +243,5 @@ class RefusalMiddleware(Middleware):
         if request.accepts("text/html"):
             is_final = isinstance(refusal, GuestWorkEnded)
             return errors.refusal(request, refusal.title, refusal.message, is_final=is_final)
-        problem = of_refusal(refusal)
+        problem = problem_of_refusal(refusal)
         return JsonResponse(problem, status=problem["status"], content_type=CONTENT_TYPE)

@@ -14,7 +14,7 @@ from server import environment, paths
 django_stubs_ext.monkeypatch()
 
 BASE_DIR = paths.ROOT
-VAR_DIR = paths.var()
+VAR_DIR = paths.var_folder()
 DEBUG = environment.no_debug_pages("DEBUG", https="HTTPS")
 SECRET_KEY = environment.secret("SECRET_KEY", VAR_DIR / "secret_key")
 SECRET_KEY_FALLBACKS = environment.words("SECRET_KEY_FALLBACKS")
@@ -154,9 +154,8 @@ STATIC_URL = "static/"
 STATIC_ROOT = environment.text("STATIC_ROOT") or str(VAR_DIR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = VAR_DIR / "files"  # no URL serves it: each file is sent by a view that checks permissions
-S3_BUCKET = environment.text(
-    "S3_BUCKET"
-)  # where several machines keep files; without it, they are in MEDIA_ROOT
+# Where several machines keep files; without it, they are in MEDIA_ROOT.
+S3_BUCKET = environment.text("S3_BUCKET")
 S3_OPTIONS = {
     "bucket_name": S3_BUCKET,
     "endpoint_url": environment.address("S3_ENDPOINT_URL"),

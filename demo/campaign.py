@@ -66,10 +66,6 @@ LOCK = 0x44454D4F  # any number that every demo uses
 Say = Callable[[str, bool], None]  # a message, and whether the user must read it
 
 
-class DemoRefused(Refused):
-    title = "The demo was not completed"
-
-
 @dataclass(frozen=True)
 class Year:
     """One track.
@@ -115,8 +111,7 @@ def make(*, password: str, say: Say) -> bool:
     """Create what is missing in the demo; False if nothing is missing. Two concurrent calls run one after the other.
 
     Raises:
-        NameTaken: One of the logins belongs to another user.
-        DemoRefused: A job failed, or a worker took too long for it.
+        Refused: One of the logins belongs to another user, a job failed, or a worker took too long for it.
     """
     with _alone():
         if is_complete():
@@ -186,9 +181,9 @@ def finish(job: Job) -> None:
         jobs.run(job.pk)
         job.refresh_from_db()
     if not job.is_finished:
-        raise DemoRefused(f"“{job.title}” did not finish within {WAIT_SECONDS} seconds. Check its worker.")
+        raise Refused(f"“{job.title}” did not finish within {WAIT_SECONDS} seconds. Check its worker.")
     if job.state == Job.State.FAILED:
-        raise DemoRefused(f"“{job.title}” failed. {job.error}")
+        raise Refused(f"“{job.title}” failed. {job.error}")
 
 
 def _collection(slug: str, name: str, posts: list[content.Post], cast: people.People) -> Collection:

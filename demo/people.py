@@ -19,10 +19,6 @@ MEMBERS: Mapping[str, str] = {"pat": "Abacus", "lee": "Lemma"}  # participant ->
 USERNAMES = (ORGANIZER, *ASSESSORS, *MEMBERS)
 
 
-class NameTaken(Refused):
-    title = "The demo was not created"
-
-
 class People(NamedTuple):
     organizer: User
     assessors: list[User]
@@ -51,7 +47,7 @@ def make_people(password: str) -> tuple[People, bool]:
     """All logins, and whether they were created now. Existing logins stay unchanged.
 
     Raises:
-        NameTaken: A user who does not belong to the demo has one of the names.
+        Refused: A user who does not belong to the demo has one of the names.
     """
     hashed = make_password(password)  # once, because hashing is slow on purpose
     users, are_new, n = [], [], len(ASSESSORS)
@@ -60,7 +56,7 @@ def make_people(password: str) -> tuple[People, bool]:
         defaults = {"email": email, "password": hashed, "is_staff": username == ORGANIZER}
         user, is_new = User.objects.get_or_create(username=username, defaults=defaults)
         if not is_new and user.email != email:
-            raise NameTaken(
+            raise Refused(
                 f"The user {username} does not belong to the demo. Create the demo in a separate database."
             )
         users.append(user)

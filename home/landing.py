@@ -108,7 +108,11 @@ class ListedTrack:
     def milestone(self) -> Milestone | None:
         """The first milestone that is not over."""
         today = datetime.now(zone_of(AOE)).date()
-        coming = (each for each in self.track.milestones.all() if (each.ends_on or each.starts_on) >= today)
+        coming = (
+            milestone
+            for milestone in self.track.milestones.all()
+            if (milestone.ends_on or milestone.starts_on) >= today
+        )
         return next(coming, None)
 
     def has_words(self, words: str) -> bool:
@@ -145,13 +149,13 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     everything = listed_tracks(user, tracks_for(user))
     is_filtered = len(everything) >= MIN_FILTERED
     words = words.strip() if is_filtered else ""
-    listed = [each for each in everything if each.has_words(words)]
-    rest = [each for each in listed if not each.has_role]
+    listed = [row for row in everything if row.has_words(words)]
+    rest = [row for row in listed if not row.has_role]
     of_status = {
-        status: [each for each in rest if each.track.status == status] for status in Track.Status.values
+        status: [row for row in rest if row.track.status == status] for status in Track.Status.values
     }
     groups = [
-        TrackGroup("yours", gettext_noop("Your tracks"), [each for each in listed if each.has_role]),
+        TrackGroup("yours", gettext_noop("Your tracks"), [row for row in listed if row.has_role]),
         TrackGroup("open", gettext_noop("Open for runs"), of_status[Track.Status.OPEN]),
         TrackGroup("closed", gettext_noop("Closed"), of_status[Track.Status.CLOSED]),
         TrackGroup("drafts", gettext_noop("Drafts"), of_status[Track.Status.DRAFT]),
@@ -179,12 +183,12 @@ class LandingPage:
 def landing_page(user: AnyUser) -> LandingPage:
     """The first page of a visitor. Seven queries."""
     listed = listed_tracks(user, tracks_for(user))
-    published = [each.board for each in listed if each.board is not None]
+    published = [row.board for row in listed if row.board is not None]
     published.sort(key=lambda board: -board.pk)
     return LandingPage(
-        open=[each for each in listed if each.is_open],
+        open=[row for row in listed if row.is_open],
         results=summaries_of(published[:MAX_RESULTS]),
-        others=[each for each in listed if not each.is_open and each.board not in published[:MAX_RESULTS]],
+        others=[row for row in listed if not row.is_open and row.board not in published[:MAX_RESULTS]],
         contact=page_text(SitePage.Name.CONTACT),
         n_protocols=len(shipped_slugs()),
     )
@@ -209,7 +213,7 @@ def listed_tracks(user: AnyUser, tracks: QuerySet[Track]) -> list[ListedTrack]:
         for team in teams_with(user, tracks):
             listed[team.track_id].teams.append(team)
     order = {Track.Status.OPEN: 0, Track.Status.DRAFT: 1, Track.Status.CLOSED: 2}
-    return sorted(listed.values(), key=lambda each: (order[Track.Status(each.track.status)], each.closes))
+    return sorted(listed.values(), key=lambda row: (order[Track.Status(row.track.status)], row.closes))
 
 
 def _counted(tracks: QuerySet[Track]) -> QuerySet[Track]:

@@ -85,7 +85,7 @@ class PublicPage:
     @property
     def has_math(self) -> bool:
         return any(
-            "math-container" in html for html in (self.rest, self.lead, *(each.html for each in self.news))
+            "math-container" in html for html in (self.rest, self.lead, *(item.html for item in self.news))
         )
 
     @property
@@ -172,10 +172,10 @@ def _teams(user: AnyUser, track: Track) -> list[TeamRunsPage]:
     return team_runs_pages(cast("User", user), track, teams) if teams else []
 
 
-def _result(user: AnyUser, of: Q) -> Summary | None:
+def _result(user: AnyUser, condition: Q) -> Summary | None:
     """The latest leaderboard of some tracks that was released to the reader."""
     released = leaderboards_for(user).exclude(release=Leaderboard.Release.HIDDEN)
-    boards = released.filter(of, status=Leaderboard.Status.READY).defer("statistics", "qrels__report")
+    boards = released.filter(condition, status=Leaderboard.Status.READY).defer("statistics", "qrels__report")
     return next(iter(summaries_of(boards.order_by("-pk")[:1])), None)
 
 

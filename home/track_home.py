@@ -115,19 +115,19 @@ def track_home(track: Track, page: Checklist) -> Home:
 
 def _judging(batches: Sequence[BatchProgress]) -> Judged | None:
     """The main batches that are not drafts, together; None without one."""
-    main = [each for each in batches if each.batch.kind == Batch.Kind.MAIN]
-    main = [each for each in main if each.batch.status != Batch.Status.DRAFT]
+    main = [row for row in batches if row.batch.kind == Batch.Kind.MAIN]
+    main = [row for row in main if row.batch.status != Batch.Status.DRAFT]
     if not main:
         return None
-    opened = [each for each in main if each.batch.status == Batch.Status.OPEN]
-    rates = rates_of([each.batch for each in opened])
-    hours = [each.total_hours(rates[each.batch.pk]) for each in opened if each.batch.pk in rates]
+    opened = [row for row in main if row.batch.status == Batch.Status.OPEN]
+    rates = rates_of([row.batch for row in opened])
+    hours = [row.total_hours(rates[row.batch.pk]) for row in opened if row.batch.pk in rates]
     topics = _topics(main)
-    unfinished = [each for each in topics if each.judged < each.total]
+    unfinished = [topic for topic in topics if topic.judged < topic.total]
     shown = topics if len(topics) <= TOPICS else (unfinished or topics)[:TOPICS]
     return Judged(
-        judged=sum(each.judged for each in main),
-        total=sum(each.total for each in main),
+        judged=sum(row.judged for row in main),
+        total=sum(row.total for row in main),
         hours=sum(hours) if hours else None,
         seconds=next((rate.others for rate in rates.values()), None),
         topics=shown,

@@ -48,7 +48,7 @@ def may_control(user: User, job: Job) -> bool:
         return True
     if job.subject_path.startswith("tracks/"):
         roles = user.roles.values()
-        return any(not each.is_chair and job.subject_path == f"tracks/{each.slug}/" for each in roles)
+        return any(not role.is_chair and job.subject_path == f"tracks/{role.slug}/" for role in roles)
     return user.is_organizer and job.created_by_id == user.pk
 
 
@@ -86,7 +86,6 @@ def this_host() -> str:
 
 
 def offered_places() -> set[str]:
-    """The places of this process."""
     sees_folder = bool(settings.IMPORT_DIR) and Path(settings.IMPORT_DIR).is_dir()
     own = {IMPORT_FOLDER: sees_folder, BACKUPS: bool(settings.BACKUP_DIR)}
     return {"", this_host(), *(place for place, is_offered in own.items() if is_offered)}

@@ -22,7 +22,7 @@ def jobs(request: AuthenticatedRequest) -> HttpResponse:
 
 
 @user_page
-def job(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
+def job_page(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     """A job with its progress; htmx gets the fragment only. Who sees it in the list."""
     job = get_object_or_404(selectors.jobs_for(request.user), pk=job_id)
     if not request.headers.get("HX-Request"):

@@ -50,17 +50,17 @@ class Closing:
 
 def closing_of(campaign: Campaign) -> Closing:
     """The closing of a track, by the clock of the database."""
-    track, deadlines = campaign.track, {each.kind: each for each in campaign.rows(deadlines_of)}
+    track, deadlines = campaign.track, {deadline.kind: deadline for deadline in campaign.rows(deadlines_of)}
     of_kinds = until_closing(track, acceptances_at(track, deadlines, campaign.numbers["now"]))
-    accepting = [each for each in of_kinds if each.is_accepting]
-    timed = {each.ends_at: each.zone for each in accepting if each.ends_at}
-    is_timed = bool(accepting) and all(each.ends_at for each in accepting)
+    accepting = [acceptance for acceptance in of_kinds if acceptance.is_accepting]
+    timed = {acceptance.ends_at: acceptance.zone for acceptance in accepting if acceptance.ends_at}
+    is_timed = bool(accepting) and all(acceptance.ends_at for acceptance in accepting)
     ends = times.in_words(max(timed), timed[max(timed)]) if is_timed else ""
     return Closing(is_accepting(accepting), ends)
 
 
 @points(Phase.RUNS, 20)
-def runs(campaign: Campaign) -> Iterator[Point]:
+def runs_point(campaign: Campaign) -> Iterator[Point]:
     if not campaign.protocol.takes_runs:
         return
     runs, teams, problems = campaign.rows(runs_of), campaign.rows(teams_of), []
@@ -99,7 +99,7 @@ def _until(sentence: str, campaign: Campaign) -> str:
 def _owed(campaign: Campaign, n_teams: int) -> Point:
     """The runs and documents that each team owes."""
     owing, address = owing_teams(campaign.track), campaign.address("pooling:runs")
-    missing = [Problem(f"{each.team.name}: {each.missing}.") for each in owing[:NAMED]]
+    missing = [Problem(f"{owed.team.name}: {owed.missing}.") for owed in owing[:NAMED]]
     if len(owing) > NAMED:
         missing.append(Problem(f"{counted(len(owing) - NAMED, 'more team')}."))
     return Point(
@@ -134,7 +134,7 @@ def _close(campaign: Campaign, *, is_open: bool) -> Point:
 
 
 @points(Phase.RUNS, 50)
-def pool(campaign: Campaign) -> Iterator[Point]:
+def pool_point(campaign: Campaign) -> Iterator[Point]:
     pools, problems = campaign.rows(pools_of), []
     ready = [pool.name for pool in pools if pool.status == Pool.Status.READY]
     building = [pool.name for pool in pools if pool.status == Pool.Status.BUILDING]

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from assay.errors import Refused
 from assay.formats.reports import Complaint, Report
 from assay.formats.runs.reader import CheckedRun
-from web.pages import counted, size
+from web.pages import counted
 
 if TYPE_CHECKING:
-    from participation.models import Team
     from pooling.models import Run
 
 
@@ -36,16 +35,14 @@ class RunRefused(Refused):
     @property
     def report(self) -> Report:
         """The report on the file with the other refusals, as errors without a line."""
-        more = (Complaint(each.code, "error", each.message, accepted="", n=1) for each in self.others)
+        more = (
+            Complaint(refusal.code, "error", refusal.message, accepted="", n=1) for refusal in self.others
+        )
         return replace(self.checked.report, errors=(*self.checked.report.errors, *more))
 
 
 class SubmissionRefused(Refused):
     title = "The run was not accepted"
-
-
-class NoHeader(Refused):
-    title = "The file has no place for a header"
 
 
 class RemindersRefused(Refused):
@@ -60,13 +57,6 @@ class SameBytes(SubmissionRefused):
         how = "You can replace that run with it." if earlier.is_submitted else "That run is disqualified."
         super().__init__(f"Your team already submitted this file as {earlier.tag} on {when} UTC. {how}")
         self.earlier = earlier
-
-
-class DailyLimitReached(SubmissionRefused):
-    """The team submitted as many runs of a phase as it may in a day."""
-
-    def __init__(self, team: "Team", today: str) -> None:
-        super().__init__(f"{team} cannot submit another run today: {today}.")
 
 
 class TagTaken(SubmissionRefused):
@@ -84,43 +74,9 @@ class TagTaken(SubmissionRefused):
         self.earlier = own
 
 
-class DiskLimitReached(SubmissionRefused):
-    """A run for which the team has too little disk space left."""
-
-    def __init__(self, team: "Team", *, used: int, needed: int, limit: int) -> None:
-        super().__init__(
-            f"{team} may use {size(limit)} on the disk. Its runs use {size(used)}, and this one needs "
-            f"{size(needed)}. Withdrawn runs count, because they are kept. Ask an organizer for a higher limit."
-        )
-
-
 class ChangeRefused(Refused):
     title = "The run was not changed"
 
 
-class WithdrawalRefused(Refused):
-    title = "The run was not withdrawn"
-
-
-class RunUnreadable(Refused):
-    """A stored run that cannot be read."""
-
-    title = "The run cannot be read"
-
-    def __init__(self, tag: str, reason: Exception) -> None:
-        super().__init__(f"The stored documents of the run {tag} cannot be read: {reason}.")
-
-
 class PoolRefused(Refused):
     title = "The pool cannot be built"
-
-
-class StatisticsMissing(PoolRefused):
-    """A pool without statistics: Assay did not build it."""
-
-    title = "The pool has no statistics"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"Pool {name} has no statistics of its runs, so this page or file cannot be made. Its units can be judged."
-        )

@@ -34,10 +34,12 @@ def progress_of(track: Track) -> Progress | None:
     nominations = list(rows.select_related("team__interaction"))
     runs = Run.objects.filter(track=track, kind=rules.run_kind, status=Run.Status.SUBMITTED)
     with_run = set(runs.values_list("team", flat=True))
-    states = [state_of(each, rules.seconds_per_topic, now) for each in nominations]
+    states = [state_of(nomination, rules.seconds_per_topic, now) for nomination in nominations]
     pairs = list(zip(nominations, states, strict=True))
-    waiting = [each for each, state in pairs if state in {SessionState.PLANNED, SessionState.RUNNING}]
-    held = [each for each, state in pairs if state == SessionState.OVER]
+    waiting = [
+        nomination for nomination, state in pairs if state in {SessionState.PLANNED, SessionState.RUNNING}
+    ]
+    held = [nomination for nomination, state in pairs if state == SessionState.OVER]
     return Progress(
         n_nominated=len(nominations),
         n_waiting=len(waiting),
@@ -45,9 +47,9 @@ def progress_of(track: Track) -> Progress | None:
         nominating=_teams(nominations),
         planned=_teams(waiting),
         interacted=_teams(held),
-        without_page=_teams(each for each in waiting if not _brought(each, "address")),
-        without_data=_teams(each for each in held if not _brought(each, "data")),
-        without_run=_teams(each for each in held if each.team_id not in with_run),
+        without_page=_teams(nomination for nomination in waiting if not _brought(nomination, "address")),
+        without_data=_teams(nomination for nomination in held if not _brought(nomination, "data")),
+        without_run=_teams(nomination for nomination in held if nomination.team_id not in with_run),
     )
 
 
@@ -56,4 +58,4 @@ def _brought(nomination: Nomination, field: str) -> bool:
 
 
 def _teams(nominations: Iterable[Nomination]) -> list[str]:
-    return list(dict.fromkeys(each.team.name for each in nominations))
+    return list(dict.fromkeys(nomination.team.name for nomination in nominations))

@@ -12,11 +12,11 @@ from tracks.tabs import Page, Section, register, rows_of_track
 app_name = "pooling"
 
 urlpatterns = [
-    path("tracks/<slug:slug>/runs/", runs.runs, name="runs"),
+    path("tracks/<slug:slug>/runs/", runs.runs_page, name="runs"),
     path("tracks/<slug:slug>/runs/submit/", runs.submit, name="submit"),
     path("tracks/<slug:slug>/runs/submit/start/", runs.read_start, name="read_start"),
     path("tracks/<slug:slug>/teams/<int:team_id>/runs/", runs.team_runs, name="team_runs"),
-    path("runs/<int:run_id>/", runs.run, name="run"),
+    path("runs/<int:run_id>/", runs.run_page, name="run"),
     path("runs/<int:run_id>/file/", runs.run_file, name="run_file"),
     path("runs/<int:run_id>/withdraw/", runs.withdraw, name="withdraw"),
     path("runs/<int:run_id>/description/", runs.describe, name="describe"),
@@ -32,7 +32,7 @@ urlpatterns = [
     path("tracks/<slug:slug>/pools/preview/", pools.preview, name="preview"),
     path("tracks/<slug:slug>/pools/preview/compute/", pools.compute_preview, name="compute_preview"),
     path("tracks/<slug:slug>/pools/visual-ids/", pools.make_ids, name="make_ids"),
-    path("pools/<int:pool_id>/", pools.pool, name="pool"),
+    path("pools/<int:pool_id>/", pools.pool_page, name="pool"),
     path("pools/<int:pool_id>/delete/", pools.delete, name="delete_pool"),
     path("pools/<int:pool_id>/pool.tsv", pools.pool_file, name="pool_file"),
     path("tracks/<slug:slug>/runs/remind/", runs.remind, name="remind"),

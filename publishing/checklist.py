@@ -23,7 +23,7 @@ def archive(campaign: Campaign) -> Iterator[Point]:
     """An archive is done as long as no qrels and no leaderboard came after it."""
     n, archived_at = campaign.numbers["n_archives"], campaign.numbers["archived_at"]
     results = [*campaign.rows(boards_of)[:1], *campaign.rows(qrels_of)]
-    later = [each for each in results if n and each.created_at > archived_at]
+    later = [result for result in results if n and result.created_at > archived_at]
     problem = "Qrels or a leaderboard came after the newest archive. Make another one."
     yield Point(
         "Archive",

@@ -1,4 +1,4 @@
-"""Refusals about archives, published runs and the consents of teams."""
+"""Refusals about archives and published runs."""
 
 from assay.errors import Refused
 
@@ -13,7 +13,3 @@ class LoadRefused(Refused):
 
 class PublicationRefused(Refused):
     title = "The runs were not published"
-
-
-class ConsentRefused(Refused):
-    title = "The consent was not recorded"

@@ -17,7 +17,7 @@ urlpatterns = [
     path("tracks/<slug:slug>/runs/published/publish/", published_runs.publish, name="publish_runs"),
     path("tracks/<slug:slug>/runs/published/withdraw/", published_runs.withdraw, name="withdraw_publication"),
     path("tracks/<slug:slug>/teams/<int:team_id>/consent/", published_runs.consent, name="consent"),
-    path("tracks/<slug:slug>/documents/", documents.documents, name="documents"),
+    path("tracks/<slug:slug>/documents/", documents.documents_page, name="documents"),
     path("tracks/<slug:slug>/documents.zip", documents.documents_zip, name="documents_zip"),
     path("teams/<int:team_id>/documents/", documents.upload_document, name="upload_document"),
     path("documents/<int:document_id>/", documents.change_document, name="change_document"),
@@ -33,7 +33,7 @@ urlpatterns = [
     path("archives/<int:archive_id>/delete/", archives.delete, name="delete_archive"),
     path("archives/load/", archives.load, name="load_archive"),
     path("archives/fetch/", archives.fetch, name="fetch_collection"),
-    path("archives/loaded/<int:loaded_id>/", archives.loaded, name="loaded_archive"),
+    path("archives/loaded/<int:loaded_id>/", archives.loaded_page, name="loaded_archive"),
 ]
 
 register(

@@ -91,10 +91,10 @@ def one_of(name: str, allowed: Collection[str], default: str) -> str:
 def origins(name: str, *, every: str = "") -> list[str]:
     """Origins such as https://assay.example.org, or the word for every origin."""
     values = words(name)
-    for origin in values:
-        if origin != every and not origin.startswith(("http://", "https://")):
+    for value in values:
+        if value != every and not value.startswith(("http://", "https://")):
             raise ImproperlyConfigured(
-                f"{name} contains '{origin}'; an origin begins with https:// or http://."
+                f"{name} contains '{value}'; an origin begins with https:// or http://."
             )
     return values
 
@@ -117,9 +117,9 @@ def origin(name: str) -> str:
     return value
 
 
-def host_of(origin: str) -> str:
+def host_of(url: str) -> str:
     """The host of an origin as `ALLOWED_HOSTS` has it: without the port, IPv6 in brackets."""
-    return re.sub(r":\d+$", "", urlsplit(origin).netloc.lower())
+    return re.sub(r":\d+$", "", urlsplit(url).netloc.lower())
 
 
 def proxies(name: str) -> Proxies:
@@ -404,6 +404,6 @@ def _kept_secret(file: Path) -> str:
 def queue_folders(folder: Path) -> dict[str, str | float]:
     """The folders of Celery's queue without a broker. Its transport expects them to exist."""
     messages, control = folder / "messages", folder / "control"
-    for each in (messages, control):
-        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for directory in (messages, control):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     return {"data_folder_in": str(messages), "data_folder_out": str(messages), "control_folder": str(control)}

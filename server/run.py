@@ -178,7 +178,7 @@ def serve(stopping: Stopping, lock: IO[str], var: Path) -> None:
         logins = prepare(stopping, inherited)
         if stopping.asked:
             return
-        site = supervisor(server, inherited, [each for each in held if each is not None])
+        site = supervisor(server, inherited, [service for service in held if service is not None])
         stack.callback(site.end_all)
         site.start_all()
         say_when_ready(
@@ -195,7 +195,7 @@ def say_when_ready(site: Supervisor, stopping: Stopping, port: int, message: str
         return stopping.asked or time.monotonic() > limit
 
     def worker_is_ready() -> bool:
-        file = paths.worker_file(paths.var())
+        file = paths.worker_file(paths.var_folder())
         return file.exists() and file.read_text() == str(site.children["worker"].process.pid)
 
     site.watch(lambda: is_late() or not health.web(port), restarts=False)
@@ -227,7 +227,7 @@ def stop(var: Path) -> None:
 
 
 def main() -> int:
-    var = paths.var()
+    var = paths.var_folder()
     stopping = Stopping()
     try:
         if "--stop" in sys.argv[1:]:

@@ -46,25 +46,14 @@ class CheckedSelect(AutocompleteSelect):
     """Django's widget, which looks up what was submitted: here only if it can be an id."""
 
     def optgroups(self, name: str, value: Iterable[Any], attr: Any = None) -> Any:
-        return super().optgroups(name, [each for each in value if is_id(each)], attr)
+        return super().optgroups(name, [pk for pk in value if is_id(pk)], attr)
 
 
 class CheckedSelectMultiple(AutocompleteSelectMultiple):
     """As `CheckedSelect`, for several rows."""
 
     def optgroups(self, name: str, value: Iterable[Any], attr: Any = None) -> Any:
-        return super().optgroups(name, [each for each in value if is_id(each)], attr)
-
-
-class Conflict(Refused):
-    """Two people saved rows of which only one can exist, at the same time."""
-
-    title = "The row was not saved"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Somebody saved a conflicting row at the same time. Go back, check the list, and save again."
-        )
+        return super().optgroups(name, [pk for pk in value if is_id(pk)], attr)
 
 
 class Checked:
@@ -109,7 +98,11 @@ class Checked:
         try:
             return super().changeform_view(request, *args, **kwargs)  # type: ignore[misc]
         except IntegrityError as error:
-            raise Conflict from error
+            raise Refused(
+                "Somebody saved a conflicting row at the same time. Go back, check the list, and save again.",
+                code="conflict",
+                title="The row was not saved",
+            ) from error
 
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Any], *where: Any

@@ -71,8 +71,8 @@ def spooled(request: HttpRequest | Request, content: Content, name: str) -> Http
     pieces = [content] if isinstance(content, (str, bytes)) else content
     size = 0
     file, digest = SpooledTemporaryFile(SPOOL_BYTES), RunningSha256()  # noqa: SIM115 -- the response closes a large one
-    for each in pieces:
-        piece = each.encode() if isinstance(each, str) else each
+    for raw in pieces:
+        piece = raw.encode() if isinstance(raw, str) else raw
         digest.update(piece)
         size += file.write(piece)
     is_large = size > SPOOL_BYTES
@@ -108,7 +108,7 @@ def download_range(
     copy that is still the same with 304. Several ranges, and a range of another version (`If-Range`), get the file.
     """
     etag = f'"{sha256}"'
-    if etag in [each.strip() for each in request.headers.get("If-None-Match", "").split(",")]:
+    if etag in [tag.strip() for tag in request.headers.get("If-None-Match", "").split(",")]:
         return _described(HttpResponse(status=304), name, sha256)
     part = _part(request, etag, n_bytes)
     if part is None:

@@ -22,11 +22,11 @@ class Additions(Operation):
 
     def __init__(self, operations: Sequence[Any]) -> None:
         self.operations = operations
-        self.created = [each.name_lower for each in operations if type(each) is CreateModel]
+        self.created = [operation.name_lower for operation in operations if type(operation) is CreateModel]
         self.of_tables = [
-            each
-            for each in operations
-            if type(each) is CreateModel or each.model_name.lower() not in self.created
+            operation
+            for operation in operations
+            if type(operation) is CreateModel or operation.model_name.lower() not in self.created
         ]
 
     def state_forwards(self, app_label: str, state: ProjectState) -> None:

@@ -54,10 +54,12 @@ class StyledForm(forms.Form):
     def add_error(self, field: str | None, error: Any) -> None:
         """Name fields by their labels: the message of a model about a taken value has the name of its column."""
         for name, errors in getattr(error, "error_dict", {}).items():
-            for each in errors:
-                if each.code == "unique" and name in self.fields:
-                    model = each.params["model_name"].lower()
-                    each.message = f"Another {model} has this {self[name].label.lower()}. Choose another one."
+            for problem in errors:
+                if problem.code == "unique" and name in self.fields:
+                    model = problem.params["model_name"].lower()
+                    problem.message = (
+                        f"Another {model} has this {self[name].label.lower()}. Choose another one."
+                    )
         super().add_error(field, error)
 
 

@@ -50,7 +50,7 @@ class RouteFilter(logging.Filter):
         if hasattr(request, "path_info") and isinstance(args, tuple):
             addresses = {request.path, request.path_info}
             # Django escapes them in its messages: an address may end in a quotation mark that was copied with it.
-            addresses |= {each.encode("unicode_escape").decode() for each in addresses}
+            addresses |= {address.encode("unicode_escape").decode() for address in addresses}
             record.args = tuple(route_of(request) if arg in addresses else arg for arg in args)
         return True
 

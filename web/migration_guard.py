@@ -87,7 +87,7 @@ def _column(model: type[models.Model], name: str, rows: models.QuerySet[Any]) ->
 
     The default of a text that may be blank is the empty text: rows get it when the column is added.
     """
-    field = next((each for each in model._meta.get_fields() if each.name.lower() == name), None)
+    field = next((field for field in model._meta.get_fields() if field.name.lower() == name), None)
     if not isinstance(field, models.Field):
         return ""
     valued = rows.exclude(**{f"{field.name}__isnull": True})

@@ -9,9 +9,8 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
-UNSTORABLE = re.compile(
-    "[\0\ud800-\udfff]"
-)  # PostgreSQL takes no NUL; halves of surrogate pairs have no UTF-8
+# PostgreSQL takes no NUL; halves of surrogate pairs have no UTF-8.
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def storable(value: Any) -> Any:

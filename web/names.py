@@ -33,7 +33,7 @@ def problem_of(text: str) -> str:
     if hidden:
         code = f"U+{ord(hidden):04X} {unicodedata.name(hidden, '')}".rstrip()
         return gettext("Remove the character {code}, which cannot be seen.").format(code=code)
-    if not any(unicodedata.category(c)[0] in "LNPS" and c not in BLANK for c in text):
+    if not any(unicodedata.category(letter)[0] in "LNPS" and letter not in BLANK for letter in text):
         return gettext("Use at least one character that can be seen.")
     return ""
 

@@ -48,7 +48,6 @@ def count(name: str, seconds: int) -> int:
 
 
 def key_of(name: str, seconds: int) -> str:
-    """The key of a counter in the cache."""
     return f"limited:{seconds}:{int(time.time()) // seconds}:{name}"
 
 

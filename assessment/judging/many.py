@@ -17,7 +17,7 @@ from assessment.errors import BatchNotOpen, NotAnAssessor
 from assessment.judging import queue
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from pooling.models import PoolEntry
-from web.api.problems import of_refusal
+from web.api.problems import problem_of_refusal
 from web.pages import counted
 
 MOST = 500  # judgments of one request: it takes some seconds, and holds the row of the assessor
@@ -52,7 +52,7 @@ class SomeRefused(Refused):
             f"The first is judgments.{first}: {refusals[first].message}"
         )
         self.errors = [
-            {"field": f"judgments.{index}", "code": of_refusal(each)["code"], "message": each.message}
+            {"field": f"judgments.{index}", "code": problem_of_refusal(each)["code"], "message": each.message}
             for index, each in sorted(refusals.items())
         ]
 

@@ -84,9 +84,9 @@ def digest(value: str) -> dict[str, str]:
 
 
 @register.simple_block_tag
-def plot(content: str, plot: object) -> SafeString:
+def plot(content: str, shown: object) -> SafeString:
     """A plot from `assay.plots` above its caption: `{% plot plot %}…{% endplot %}`. Its page loads `_plots.html`."""
-    return render_to_string("components/plot.html", {"content": content, "plot": plot})
+    return render_to_string("components/plot.html", {"content": content, "plot": shown})
 
 
 @register.simple_tag

@@ -101,7 +101,7 @@ def track_nav(context: template.Context, track: Track) -> dict[str, object]:
         for phase in page.phases
         if phase.n_required
     }
-    has_results = any(each.release == Leaderboard.Release.PUBLIC for each in page.campaign.rows(boards_of))
+    has_results = any(board.release == Leaderboard.Release.PUBLIC for board in page.campaign.rows(boards_of))
     state = state_of(track, has_results=has_results, is_judged=is_judging(page.campaign))
     phases = tabs.track_nav(page.campaign, match, states)
     if is_chair(context["request"]):
@@ -125,7 +125,6 @@ def track_tabs(context: template.Context, track: Track) -> dict[str, object]:
 
 @register.simple_tag(takes_context=True, name="public_page")
 def public_page_of(context: template.Context, track: Track) -> PublicPage:
-    """The content of the public page of a track for its reader."""
     return public_page(context["request"], track)
 
 
@@ -226,7 +225,6 @@ def _time(moment: datetime | None, pattern: str) -> SafeString | str:
 
 @register.filter
 def run_format(name: str) -> str:
-    """A format of runs in words."""
     return FORMATS.get(name, name)
 
 
@@ -270,7 +268,6 @@ def _scores(context: template.Context, runs: QuerySet[Run], track: Track) -> dic
 
 @register.inclusion_tag("publishing/documents/_team.html", takes_context=True)
 def documents_of_team(context: template.Context, team: Team) -> dict[str, object]:
-    """The documents of a team on its page."""
     page = team_documents(context["request"].user, team)
     return context_of(page) | {"csrf_token": context.get("csrf_token")}
 
@@ -306,7 +303,7 @@ def judged_units(context: template.Context, track: Track) -> JudgedUnits:
 
 
 @register.filter
-def of_topic(units: JudgedUnits, code: str) -> tuple[int, int]:
+def counts_in_topic(units: JudgedUnits, code: str) -> tuple[int, int]:
     """The numbers of judged and relevant units of a topic."""
     return units.by_topic.get(code, (0, 0))
 

@@ -48,7 +48,6 @@ def rows(query: str, *parameters: Any) -> list[Any]:
 
 
 def count(table: str) -> int:
-    """The number of rows of a table."""
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table)))
         return int(cursor.fetchone()[0])

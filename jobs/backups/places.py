@@ -36,7 +36,6 @@ class UnreadablePlace(Refused):
 
 
 def join(folder: str, name: str) -> str:
-    """The place of a backup in a folder."""
     return f"{folder.rstrip('/')}/{name}"
 
 
@@ -121,7 +120,7 @@ def _encrypt(plain: BinaryIO, file: BinaryIO) -> None:
 
     plain.seek(0)
     pyrage.encrypt_io(
-        plain, file, [pyrage.x25519.Recipient.from_str(each) for each in settings.BACKUP_RECIPIENT]
+        plain, file, [pyrage.x25519.Recipient.from_str(recipient) for recipient in settings.BACKUP_RECIPIENT]
     )
 
 
@@ -215,7 +214,6 @@ def _new_object(place: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _fetched(place: str) -> Iterator[BinaryIO]:
-    """A copy of an object."""
     storage, name = _object(place)
     if not storage.exists(name):
         raise UnreadablePlace(f"{place} does not exist.")

@@ -112,7 +112,7 @@ def back_up(*, place: str, progress: Progress) -> Manifest:
 
     Raises:
         BackupRefused: The place is taken or cannot be written, or `pg_dump` cannot save the database.
-        NewerDatabase: The database was migrated by a version of Assay that this one does not know.
+        Refused: The database was migrated by a version of Assay that this one does not know.
     """
     try:
         with places.written(place) as file, Writer(file, FOLDER, level=LEVEL) as archive:
@@ -177,7 +177,7 @@ def restore(*, place: str, replace: bool, progress: Progress, identity: Path | N
         UnreadablePlace: There is no such backup, or it is encrypted for another identity.
         RestoreRefused, BadArchive: The archive is damaged or of a newer version, the database contains data and
             `replace` is false, or other processes use the database.
-        NewerDatabase: The database in use was migrated by a version of Assay that this one does not know.
+        Refused: The database in use was migrated by a version of Assay that this one does not know.
     """
     try:
         with places.opened(place, identity) as file:

@@ -26,10 +26,6 @@ WITHOUT_ROWS = {"django_session", "accounts_login", UNCLAIMED}
 UPLOADS = {("corpus_import", "location"): "upload:"}
 
 
-class NewerDatabase(Refused):
-    title = "The database is of another version of Assay"
-
-
 class FileColumn(NamedTuple):
     """A column with names of files, each after a prefix. The files of a column with a prefix may be gone."""
 
@@ -96,12 +92,14 @@ def current(hint: str) -> State:
     """The state of the database.
 
     Raises:
-        NewerDatabase: It has migrations that this version does not know. `hint` says what to do then.
+        Refused: It has migrations that this version does not know. `hint` says what to do then.
     """
     applied = sorted(MigrationRecorder(connection).applied_migrations())
     if missing := unknown(applied):
-        raise NewerDatabase(
-            f"The database has migrations that Assay {VERSION} does not know: {', '.join(missing[:5])}. {hint}"
+        raise Refused(
+            f"The database has migrations that Assay {VERSION} does not know: {', '.join(missing[:5])}. {hint}",
+            code="newer-database",
+            title="The database is of another version of Assay",
         )
     if not applied:
         return State([], [], [])

@@ -46,13 +46,13 @@ def delete_unused(row: Model, parts: Collection[str] = (), *, later: Collection[
     """
     rows = _closure(row, parts)
     names: list[str] = []
-    for each in reversed(rows):
-        if each.model._meta.label in later:
+    for queryset in reversed(rows):
+        if queryset.model._meta.label in later:
             continue
-        for field in each.model._meta.get_fields():
+        for field in queryset.model._meta.get_fields():
             if isinstance(field, FileField):
-                names += each.exclude(**{field.name: ""}).values_list(field.name, flat=True)
-        each._raw_delete(each.db)
+                names += queryset.exclude(**{field.name: ""}).values_list(field.name, flat=True)
+        queryset._raw_delete(queryset.db)
     try:
         connection.check_constraints()
     except IntegrityError as error:
@@ -66,12 +66,12 @@ def _closure(row: Model, parts: Collection[str]) -> list[QuerySet[Any]]:
     rows: list[QuerySet[Any]] = [type(row)._base_manager.filter(pk=row.pk)]
     seen: set[tuple[str, str]] = set()
     users: list[str] = []
-    for each in rows:  # grows
-        for model, name in _references(each.model):
+    for queryset in rows:  # grows
+        for model, name in _references(queryset.model):
             if (model._meta.label, name) in seen:
                 continue
             seen.add((model._meta.label, name))
-            referring = model._base_manager.filter(**{f"{name}__in": each})
+            referring = model._base_manager.filter(**{f"{name}__in": queryset})
             if model._meta.label in parts or model._meta.auto_created:
                 rows.append(referring)
             elif n := (referring.exclude(pk=row.pk) if isinstance(row, model) else referring).count():

@@ -77,8 +77,6 @@ class MadeRunForm(StyledForm):
 
 
 class BaselineForm(MadeRunForm):
-    """A baseline over the collection of the track."""
-
     method = forms.ChoiceField(label="Baseline")
     links = forms.FileField(
         required=False,
@@ -152,10 +150,10 @@ class BaselineForm(MadeRunForm):
         elif "links" not in self.errors:
             data["links"] = links_of_candidates(self.track, self._kinds)
         if data.get("links") is not None and not topics_with_answers(self.track, data["links"]):
-            of = "The file knows" if file else "The candidates that became topics know"
+            knows = "The file knows" if file else "The candidates that became topics know"
             self.add_error(
                 "links",
-                f"{of} no {' or '.join(self._kinds)} question of a topic that has answers in the collection, so the "
+                f"{knows} no {' or '.join(self._kinds)} question of a topic that has answers in the collection, so the "
                 "run would be empty. Choose another file of links.",
             )
         if data.get("related") and data.get("method") != "linked-posts":

@@ -30,8 +30,6 @@ SHOWN = 20  # jobs
 
 @dataclass(frozen=True)
 class BaselineRow:
-    """A baseline and whether its file is in the downloads of the track."""
-
     run: Run
     is_offered: bool
 

@@ -214,7 +214,7 @@ def make(
     team, by = Team.objects.get(pk=team_id), User.objects.get(pk=by_id)
     uses = protocol.runs.stated_use("math") if given["method"] in FORMULAS else ""
     run = _submit(progress, track=track, team=team, by=by, tag=tag, content=content, uses=uses)
-    empty = [each.topic for each in ranked if not len(each.docno)]
+    empty = [ranking.topic for ranking in ranked if not len(ranking.docno)]
     return {"run": run.pk, "lines": run.n_lines, "topics": run.n_topics, "topics without documents": empty}
 
 
@@ -233,7 +233,7 @@ def _lists(
     if method == "fusion":
         # The columns of submitted runs, in the order of the ids
         by_id = Run.objects.filter(status=Run.Status.SUBMITTED).in_bulk(runs)
-        if missing := [each for each in runs if each not in by_id]:
+        if missing := [run_id for run_id in runs if run_id not in by_id]:
             raise BaselineRefused(f"Withdrawn meanwhile: {counted(len(missing), 'run')} of those to fuse.")
         loaded = []
         for n, run_id in enumerate(runs):
@@ -266,8 +266,8 @@ def _by_formulas(
 ) -> Iterator[Ranked]:
     """The ranking of Tangent-S, from the formulas of the collection and of the topics that are stored as MathML."""
     of_topics, of_collection, index = (folder / name for name in ("topics", "collection", "index"))
-    for each in (of_topics, of_collection, index):
-        each.mkdir()
+    for directory in (of_topics, of_collection, index):
+        directory.mkdir()
     rows = list(track.topics.order_by("code"))
     _write_topic_formulas(track, rows, of_topics, progress)
     for form in FormulaMathML.Form.values:

@@ -100,7 +100,6 @@ class Run(models.Model):
 
     @property
     def kind_name(self) -> str:
-        """The name of its kind in the words of the protocol."""
         return self.track.protocol.parsed.runs.name_of(self.kind)
 
     @property

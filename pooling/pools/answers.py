@@ -15,7 +15,7 @@ from assay.pools.strategies import BuiltPool, ByTopic
 from assay.protocols.schema import Protocol
 from pooling.errors import PoolRefused
 from pooling.models import Nugget, NuggetVersion, Pool, PooledAnswer, Run
-from pooling.pools.rows import passages
+from pooling.pools.rows import unit_texts
 from pooling.runs.units import document_ids
 from tracks.models import Topic, Track
 
@@ -102,7 +102,7 @@ def texts_of(
     Control characters of answers, which no page shows and the database does not accept, are left out.
     """
     if not protocol.is_of_answers:
-        return AnswerTexts({}, passages(protocol, built, columns), [])
+        return AnswerTexts({}, unit_texts(protocol, built, columns), [])
     answers: dict[tuple[str, str], Answer] = {}
     cited: dict[tuple[str, str], tuple[tuple[str, str], str]] = {}
     for answer in _answers(protocol, runs):
@@ -123,7 +123,7 @@ def texts_of(
         judged.append(without_controls(text))
         of_units.append(key)
     used = set(of_units)
-    return AnswerTexts({key: each for key, each in answers.items() if key in used}, judged, of_units)
+    return AnswerTexts({key: answer for key, answer in answers.items() if key in used}, judged, of_units)
 
 
 def _answers(protocol: Protocol, runs: Iterable[Run]) -> Iterable[Answer]:

@@ -85,7 +85,7 @@ def topic_page(pool: Pool, topic: Topic, number: str | None) -> TopicPage:
     pooled = Topic.objects.filter(pk__in=pool.entries.order_by().values("topic").distinct())
     codes = list(pooled.values_list("code", flat=True))
     at = codes.index(topic.code) if topic.code in codes else -1
-    collections = [each for each in (pool.track.collection, pool.track.topic_collection) if each]
+    collections = list(filter(None, (pool.track.collection, pool.track.topic_collection)))
     return TopicPage(
         pool=pool,
         track=pool.track,
@@ -147,8 +147,8 @@ def _texts_of_pairs(pool: Pool, entries: Sequence[PoolEntry]) -> dict[str, str]:
         for docno, title, body in documents.values_list("docno", "title", "body")
     }
     return {
-        docno: " · ".join(f"{each}: {texts[each]}" for each in pair if each in texts)
-        for docno, pair in pairs.items()
+        name: " · ".join(f"{docno}: {texts[docno]}" for docno in pair if docno in texts)
+        for name, pair in pairs.items()
     }
 
 

@@ -16,8 +16,6 @@ from web.forms import StyledForm
 
 
 class RunsPerTeamField(forms.IntegerField):
-    """The limit of runs per team."""
-
     def __init__(self, **kwargs: Any) -> None:
         label = "At most this many runs per team"
         super().__init__(required=False, label=label, min_value=1, max_value=1000, **kwargs)
@@ -67,7 +65,7 @@ class PoolForm(StyledForm):
         cast(forms.ModelChoiceField[Pool], self.fields["tops_up"]).queryset = selectors.to_top_up(track)
         if rules.pairs is not None:
             order = cast(forms.ChoiceField, self.fields["order"])
-            order.choices = [each for each in Pool.Order.choices if each[0] in PAIR_ORDERS]
+            order.choices = [choice for choice in Pool.Order.choices if choice[0] in PAIR_ORDERS]
             self.fields["tops_up"].label = "Continue the pool"
             self.fields["tops_up"].help_text = "The new pool has the next pairs, after the judgments so far."
             self.fields[

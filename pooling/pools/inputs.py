@@ -65,7 +65,7 @@ def read(
     formulas = None
     if has_members(protocol):
         report(len(runs), "looking up formulas")
-        formulas = _formulas(track, protocol, [read.columns for read in inputs], makes_ids=makes_ids)
+        formulas = _formulas(track, protocol, [pooled.columns for pooled in inputs], makes_ids=makes_ids)
     pools = chain(tops_up) if tops_up is not None else []
     entries = PoolEntry.objects.filter(pool__in=pools).values_list("topic__code", "docno")
     members = PoolMember.objects.filter(entry__pool__in=pools).values_list("entry__topic__code", "docno")

@@ -101,19 +101,18 @@ def job_of(track: Track, tops_up: Pool | None, most: int | None) -> Job | None:
     return Job.objects.filter(kind=KIND, arguments__key=key_of(track, tops_up, most)).order_by("-pk").first()
 
 
-def packed(preview: Preview) -> dict[str, Any]:
+def packed(computed: Preview) -> dict[str, Any]:
     """A preview as plain values, for the result of a job; `unpacked` reads it."""
-    sizes = zlib.compress(preview.sizes.astype("<i4").tobytes())
+    sizes = zlib.compress(computed.sizes.astype("<i4").tobytes())
     return {
-        "topics": preview.topics.tolist(),
+        "topics": computed.topics.tolist(),
         "sizes": base64.b64encode(sizes).decode(),
-        "depths": list(preview.depths.items()),  # JSON in PostgreSQL keeps no order of keys
-        "judges": preview.judges,
+        "depths": list(computed.depths.items()),  # JSON in PostgreSQL keeps no order of keys
+        "judges": computed.judges,
     }
 
 
 def unpacked(stored: Mapping[str, Any]) -> Preview:
-    """The preview from the result of a job."""
     topics = np.array(stored["topics"], dtype=np.str_)
     sizes = np.frombuffer(zlib.decompress(base64.b64decode(stored["sizes"])), dtype="<i4")
     n_depths = len(sizes) // len(topics) if len(topics) else 0

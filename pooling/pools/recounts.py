@@ -16,7 +16,6 @@ CHUNK = 20_000
 
 
 def runs_with(status: str, pool: Pool) -> list[dict[str, Any]]:
-    """The runs of a pool that have a status now."""
     runs = Run.objects.filter(pool_runs__pool=pool, status=status)
     return [
         {"id": run.pk, "team": run.team.name, "tag": run.tag, "sha256": run.sha256}
@@ -25,7 +24,6 @@ def runs_with(status: str, pool: Pool) -> list[dict[str, Any]]:
 
 
 def disqualified_ids(pool_id: int) -> frozenset[int]:
-    """The runs of a pool that are disqualified now."""
     runs = Run.objects.filter(pool_runs__pool=pool_id, status=Run.Status.DISQUALIFIED)
     return frozenset(runs.values_list("pk", flat=True))
 

@@ -30,9 +30,8 @@ CONTRIBUTION = np.dtype([
     ("rank_size", ">i4"), ("rank", ">i4"),
 ])  # fmt: skip
 Keys = NDArray[np.int64]
-DocumentLookup = Callable[
-    [NDArray[np.bytes_]], Mapping[str, int]
-]  # docnos -> primary keys of those that exist
+# From docnos to primary keys of those that exist
+DocumentLookup = Callable[[NDArray[np.bytes_]], Mapping[str, int]]
 
 
 def no_documents(_docno: NDArray[np.bytes_]) -> Mapping[str, int]:
@@ -84,7 +83,7 @@ def store(
         _store_members(built.members, entry_ids, posts, runs)
 
 
-def passages(protocol: Protocol, built: BuiltPool, runs: Sequence[RunColumns]) -> list[str]:
+def unit_texts(protocol: Protocol, built: BuiltPool, runs: Sequence[RunColumns]) -> list[str]:
     """The text of each unit of a pool, for `store`; nothing if the units are no citations."""
     return passages_of(built.units, built.members, runs) if protocol.cites_posts else []
 

@@ -32,8 +32,8 @@ def pool_named(track: Track, name: str) -> Pool | None:
 def pools_of(track: Track) -> QuerySet[Pool]:
     """The pools of a track, newest first, with their numbers of units and runs if they are ready."""
     n_runs = Func(F("statistics__runs"), function="jsonb_array_length", output_field=IntegerField())
-    pools = track.pools.select_related("job", "created_by", "protocol")
-    return pools.annotate(n=F("statistics__n"), n_runs=n_runs).defer("statistics")
+    rows = track.pools.select_related("job", "created_by", "protocol")
+    return rows.annotate(n=F("statistics__n"), n_runs=n_runs).defer("statistics")
 
 
 def to_top_up(track: Track) -> QuerySet[Pool]:
@@ -50,10 +50,10 @@ def pools() -> QuerySet[Pool]:
 
 def chain(pool: Pool) -> list[Pool]:
     """A pool and those that it tops up, newest first. Together they contain all units to judge."""
-    pools = [pool]
-    while pools[-1].tops_up is not None:
-        pools.append(pools[-1].tops_up)
-    return pools
+    chained = [pool]
+    while chained[-1].tops_up is not None:
+        chained.append(chained[-1].tops_up)
+    return chained
 
 
 def runs_to_pool(track: Track) -> QuerySet[Run]:
@@ -194,7 +194,6 @@ class PoolPage:
 
 
 def pool_page(pool: Pool) -> PoolPage:
-    """The page of a pool."""
     if pool.status != Pool.Status.READY or not pool.statistics:
         pool_runs = pool.pool_runs.select_related("run__team").defer("run__report")
         return PoolPage(pool, pool.track, pool.job, pool_runs)

@@ -185,7 +185,7 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     for run_statistics, pool_run in zip(computed["runs"], pool_runs, strict=True):
         run_statistics["run"] = pool_run.run_id
         run_statistics["sha256"] = pool_run.sha256
-    texts = answers.texts_of(built, protocol, runs, nuggets, [each.columns for each in read.inputs])
+    texts = answers.texts_of(built, protocol, runs, nuggets, [run.columns for run in read.inputs])
     progress.update(total - 1, total, f"storing {counted(len(built.units), 'unit')}")
     pool.sha256 = pool_digest(built)
     if built.members is not None:

@@ -19,7 +19,7 @@ from accounts.access import (
 )
 from assay.pools.preview import usual_seconds
 from pooling.baselines.selectors import question_pools
-from pooling.errors import StatisticsMissing
+from pooling.errors import PoolRefused
 from pooling.models import Pool
 from pooling.pools import entries, exports, previews, selectors, services
 from pooling.pools.forms import PoolForm, PreviewForm
@@ -88,7 +88,7 @@ def make_ids(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @organizer_page
-def pool(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
+def pool_page(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """A pool: its job while it is built, then its contents. Organizers only."""
     pool = get_object_or_404(selectors.pools(), pk=pool_id)
     return render(request, "pooling/pools/pool.html", context_of(selectors.pool_page(pool)))
@@ -101,11 +101,16 @@ def _ready(pool_id: int) -> Pool:
 def _with_statistics(pool_id: int) -> Pool:
     pool = _ready(pool_id)
     if not pool.statistics:
-        raise StatisticsMissing(pool.name)
+        raise PoolRefused(
+            f"Pool {pool.name} has no statistics of its runs, so this page or file cannot be made. "
+            "Its units can be judged.",
+            code="statistics-missing",
+            title="The pool has no statistics",
+        )
     return pool
 
 
-def _of_citations(pool_id: int) -> Pool:
+def _with_citations(pool_id: int) -> Pool:
     pool = _ready(pool_id)
     if not pool.protocol.parsed.cites_posts:
         raise Http404
@@ -136,7 +141,7 @@ def _file(
 
 
 pool_file = _file(exports.pool_lines, ".tsv")
-pool_citations = _file(exports.citation_lines, ".xml", _of_citations)
+pool_citations = _file(exports.citation_lines, ".xml", _with_citations)
 pool_contributions = _file(
     exports.contribution_lines, "-contributions.tsv", _with_statistics, is_streamed=True
 )

@@ -51,15 +51,14 @@ class ChosenAnswers:
 
     @property
     def offers(self) -> list[Offer]:
-        """The form of the table."""
         chosen = self.choices
         return [
             Offer(
                 asked,
                 asked in self.columns,
                 [
-                    Choice(f"{asked.key}:{each.key}", each.label, chosen.get(asked.key) == each.key)
-                    for each in asked.choices
+                    Choice(f"{asked.key}:{choice.key}", choice.label, chosen.get(asked.key) == choice.key)
+                    for choice in asked.choices
                 ],
             )
             for asked in self.questions
@@ -84,13 +83,13 @@ def chosen_answers(questions: Sequence[RunQuestion], asked: QueryDict) -> Chosen
     """The columns and filters that an address names. Unknown ones are skipped: see `unknown_answers`."""
     named = set(asked.getlist(COLUMN))
     pairs = (text.partition(":") for text in asked.getlist(ANSWER))
-    known = {each.key: {choice.key for choice in each.choices} for each in questions}
+    known = {question.key: {choice.key for choice in question.choices} for question in questions}
     choices = {key: choice for key, _, choice in pairs if choice in known.get(key, ())}
-    return ChosenAnswers(questions, [each for each in questions if each.key in named], choices)
+    return ChosenAnswers(questions, [question for question in questions if question.key in named], choices)
 
 
 def unknown_answers(questions: Sequence[RunQuestion], asked: QueryDict) -> str:
     """A sentence about the first unknown filter, with the known ones; empty if all are known."""
-    accepted = [f"{each.key}:{choice.key}" for each in questions for choice in each.choices]
+    accepted = [f"{question.key}:{choice.key}" for question in questions for choice in question.choices]
     wrong = next((text for text in asked.getlist(ANSWER) if text and text not in accepted), "")
     return f"“{wrong[:40]}” is not accepted. Accepted: {', '.join(accepted) or 'nothing'}." if wrong else ""

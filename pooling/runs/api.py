@@ -152,7 +152,7 @@ class RunSubmissionSerializer(Strict):
 
     def get_fields(self) -> dict[str, Any]:
         """The files and the team, and what `Declaration` asks for."""
-        return super().get_fields() | {each.name: _declared(each) for each in fields(Declaration)}
+        return super().get_fields() | {field.name: _declared(field) for field in fields(Declaration)}
 
 
 def _declared(field: "Field[Any]") -> "serializers.Field[Any, Any, Any, Any]":

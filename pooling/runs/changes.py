@@ -78,12 +78,12 @@ def move(*, run: Run, is_up: bool, by: User) -> None:
         run, by, track, deadline_acceptance.until_closing(track, deadline_acceptance.acceptances(track))
     )
     runs = list(run.team.runs.filter(status=Run.Status.SUBMITTED).order_by("priority", "pk").only("pk"))
-    place = next((n for n, each in enumerate(runs) if each.pk == run.pk), None)
+    place = next((n for n, submitted in enumerate(runs) if submitted.pk == run.pk), None)
     if place is None:
         raise ChangeRefused(f"{run.tag} is {run.get_status_display()}, so it has no place among the runs.")
     runs.insert(max(0, place - 1) if is_up else place + 1, runs.pop(place))
-    for n, each in enumerate(runs, 1):
-        each.priority = n
+    for n, submitted in enumerate(runs, 1):
+        submitted.priority = n
     Run.objects.bulk_update(runs, ["priority"])
 
 

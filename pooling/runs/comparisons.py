@@ -7,9 +7,9 @@ import numpy as np
 from django.shortcuts import get_object_or_404
 
 from accounts.models import User
+from assay.errors import Refused
 from assay.formats.runs.columns import Ranked, load_ranking
 from assay.statistics.rank_correlation import DEPTHS, difference_of_topic, moves_of_topic, topics_of_both
-from pooling.errors import RunUnreadable
 from pooling.models import Run
 from pooling.runs.selectors import runs_for
 from tracks.models import Track
@@ -75,7 +75,7 @@ def difference_page(user: User, first: Run, second_id: int, topic: str = "") -> 
     left, right = ranking(first), ranking(second)
     codes = topics_of_both(left, right)
     topics = [difference_of_topic(left, right, code) for code in codes]
-    deepest = max(max(each.n_first, each.n_second) for each in topics)
+    deepest = max(max(compared.n_first, compared.n_second) for compared in topics)
     n_depths = sum(k < deepest for k in DEPTHS[:-1]) + 1
     chosen = topic if topic in codes else codes[0]
     return RunDifferencePage(
@@ -83,19 +83,21 @@ def difference_page(user: User, first: Run, second_id: int, topic: str = "") -> 
         first=first,
         second=second,
         depths=list(DEPTHS[:n_depths]),
-        mean_overlap=[_percent(np.mean([each.overlap[n] for each in topics])) for n in range(n_depths)],
-        mean_rbo=f"{np.mean([each.rbo for each in topics]):.4f}",
-        n_equal=sum(each.is_equal for each in topics),
+        mean_overlap=[
+            _percent(np.mean([compared.overlap[n] for compared in topics])) for n in range(n_depths)
+        ],
+        mean_rbo=f"{np.mean([compared.rbo for compared in topics]):.4f}",
+        n_equal=sum(compared.is_equal for compared in topics),
         topics=[
             ComparedTopic(
-                topic=each.topic,
-                n_first=each.n_first,
-                n_second=each.n_second,
-                n_common=each.n_common,
-                overlap=[_percent(share) for share in each.overlap[:n_depths]],
-                rbo=f"{each.rbo:.4f}",
+                topic=compared.topic,
+                n_first=compared.n_first,
+                n_second=compared.n_second,
+                n_common=compared.n_common,
+                overlap=[_percent(share) for share in compared.overlap[:n_depths]],
+                rbo=f"{compared.rbo:.4f}",
             )
-            for each in topics
+            for compared in topics
         ],
         topic=chosen,
         moves=[MovedDocument(*move) for move in moves_of_topic(left, right, chosen, k=MOVES_TO)],
@@ -108,9 +110,12 @@ def _percent(share: "np.floating[Any] | float") -> str:
 
 
 def ranking(run: Run) -> Ranked:
-    """The stored documents of a run."""
     try:
         with run.columns.open("rb") as stored:
             return load_ranking(cast("BinaryIO", stored))
     except (OSError, ValueError, KeyError) as error:
-        raise RunUnreadable(run.tag, error) from error
+        raise Refused(
+            f"The stored documents of the run {run.tag} cannot be read: {error}.",
+            code="run-unreadable",
+            title="The run cannot be read",
+        ) from error

@@ -74,9 +74,8 @@ class RunForm(StyledForm):
             if field is not None:
                 self.fields[statement.column or name] = field
         self.fields |= answer_fields(rules)
-        if (
-            row != "1"
-        ):  # which may have the answers of the first one, and must not keep a browser from sending them
+        # Another row may have the answers of the first one, and must not keep a browser from sending them.
+        if row != "1":
             for question in self.questions:
                 question.field.widget.use_required_attribute = lambda _: False
 
@@ -87,7 +86,6 @@ class RunForm(StyledForm):
 
     @property
     def questions(self) -> list[forms.BoundField]:
-        """The fields of the questions of the protocol about runs."""
         return [self[name] for name in self.fields if name.startswith(ANSWER)]
 
     @property
@@ -98,7 +96,7 @@ class RunForm(StyledForm):
     def submission(self) -> dict[str, Any]:
         """The arguments of the services that check and submit, without team and user."""
         data, file = self.cleaned_data, self.cleaned_data["file"]
-        stated = {name: data.get(each.column or name, "") for name, each in STATEMENTS.items()}
+        stated = {name: data.get(statement.column or name, "") for name, statement in STATEMENTS.items()}
         seconds = data.get("seconds")
         return {
             "file": bytes_of(file),
@@ -205,8 +203,6 @@ class DescriptionForm(StyledForm):
 
 
 class ReasonForm(StyledForm):
-    """The reason of a decision about a run."""
-
     reason = forms.CharField(
         max_length=2_000, widget=forms.Textarea(attrs={"rows": 3}), help_text="The team sees it."
     )

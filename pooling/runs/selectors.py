@@ -10,6 +10,7 @@ from django.db.models import Case, F, Func, IntegerField, Q, QuerySet, Value, Wh
 
 from accounts.access import AnyUser, oversees
 from accounts.models import User
+from assay.errors import Refused
 from assay.formats.compression import Limits, unpack
 from assay.formats.reports import Report
 from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
@@ -19,7 +20,6 @@ from assay.protocols.run_answers import header_of_run
 from assay.protocols.schema import EVERY_RANK, Phase, RunRules
 from participation.models import Team
 from participation.teams.selectors import disk_limit, may_submit_for, own_teams, teams_of
-from pooling.errors import NoHeader
 from pooling.models import Pool, PoolRun, Run, RunChange
 from pooling.runs.answers import ChosenAnswers
 from pooling.runs.units import FORMULAS, has_formulas, has_posts, has_units
@@ -48,8 +48,8 @@ STATE_ORDER = Case(
 
 def n_of_kinds(team: Team) -> Counter[str]:
     """Count the runs of each kind that count toward the limits of a team. One query."""
-    counted = team.runs.exclude(status=Run.Status.WITHDRAWN).order_by()
-    return Counter(counted.values_list("kind", flat=True))
+    kept = team.runs.exclude(status=Run.Status.WITHDRAWN).order_by()
+    return Counter(kept.values_list("kind", flat=True))
 
 
 class OwedRuns(NamedTuple):
@@ -90,7 +90,7 @@ def owing_of(team: Team, rules: RunRules, n_of: Mapping[str, int]) -> Owing:
     documents = [
         title for word, title in rules.documents.items() if not team.documents.get(word) and word not in files
     ]
-    return Owing(team, [each for each in lacking if each.n > 0], documents)
+    return Owing(team, [owed for owed in lacking if owed.n > 0], documents)
 
 
 def owing_teams(track: Track) -> list[Owing]:
@@ -106,7 +106,7 @@ def owing_teams(track: Track) -> list[Owing]:
     if rules.documents:
         teams_by_name = teams_by_name.prefetch_related("files")
     teams = (owing_of(team, rules, n_of[team.pk]) for team in teams_by_name)
-    return [each for each in teams if each.missing]
+    return [owed for owed in teams if owed.missing]
 
 
 class RunFilter(NamedTuple):
@@ -163,7 +163,7 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
     owing = owing_teams(track) if is_organizer else []
     every = list(runs_of(user, track))
     kept = [run for run in every if run.status != Run.Status.WITHDRAWN]
-    n_of, missing = Counter(run.team_id for run in kept), {each.team.pk: each.missing for each in owing}
+    n_of, missing = Counter(run.team_id for run in kept), {owed.team.pk: owed.missing for owed in owing}
     lines = [
         TeamLine(team, n_of[team.pk], missing.get(team.pk, ""))
         for team in (track.teams.order_by("name") if is_organizer else ())
@@ -275,7 +275,6 @@ class SubmitPage:
 
 
 def submit_page(user: AnyUser, track: Track) -> SubmitPage:
-    """The submission page of a track."""
     protocol, of_kinds = track.protocol.parsed, acceptances_for(user, track)
     today: list[tuple[Team, list[Today]]] = []
     if protocol.runs.phases and not oversees(user, track.pk):
@@ -417,17 +416,21 @@ def withdrawal_page(user: User, run: Run) -> WithdrawalPage:
 
 def _has_lines(run: Run) -> bool:
     forms = forms_of(run.track.protocol.parsed)
-    return Report.from_json(run.report).format in {each.name for each in forms if isinstance(each, LineForm)}
+    return Report.from_json(run.report).format in {form.name for form in forms if isinstance(form, LineForm)}
 
 
 def file_with_header(run: Run) -> Iterator[bytes]:
     """The lines of a run, uncompressed, below a header of ir_metadata with what is stated about it.
 
     Raises:
-        NoHeader: The run is not of lines.
+        Refused: The run is not of lines.
     """
     if not _has_lines(run):
-        raise NoHeader(f"A header of ir_metadata is for runs of lines, and {run.tag} is in another form.")
+        raise Refused(
+            f"A header of ir_metadata is for runs of lines, and {run.tag} is in another form.",
+            code="no-header",
+            title="The file has no place for a header",
+        )
     fields = header_of_run(
         run.track.protocol.parsed.runs,
         run.report.get("metadata", {}),
@@ -536,8 +539,8 @@ def team_runs_pages(user: User, track: Track, teams: Sequence[Team]) -> list[Tea
     if not user.oversees(track.pk):
         own = list(own_teams(user, track))
     closing = min(
-        (each for each in of_kinds if each.is_accepting and each.next_at),
-        key=lambda each: cast("datetime", each.next_at),
+        (kind for kind in of_kinds if kind.is_accepting and kind.next_at),
+        key=lambda kind: cast("datetime", kind.next_at),
         default=None,
     )
     may_reorder = is_accepting(until_closing(track, of_kinds)) or user.organizes(track.pk)

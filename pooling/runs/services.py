@@ -33,14 +33,11 @@ from participation.models import Team
 from participation.teams import services as team_services
 from participation.teams.selectors import disk_limit, disk_use, may_submit_for
 from pooling.errors import (
-    DailyLimitReached,
-    DiskLimitReached,
     RemindersRefused,
     RunRefused,
     SameBytes,
     SubmissionRefused,
     TagTaken,
-    WithdrawalRefused,
 )
 from pooling.models import Run
 from pooling.runs.selectors import Owing, n_of_kinds, owing_teams, today_of
@@ -51,7 +48,7 @@ from tracks.announcements import announce
 from tracks.models import Track
 from tracks.tracks import services as track_services
 from web import times
-from web.pages import counted
+from web.pages import counted, size
 
 _checking = threading.Lock()  # one check at a time in a process: more are not faster, and slow its pages down
 MAX_ENDING = 50  # bytes of a kind and a number at the end of a tag
@@ -74,7 +71,7 @@ def check(
 ) -> CheckedRun:
     """Check a run file as `submit` does, and store nothing. `kind` and `team` are the declared ones, if known."""
     protocol = track.protocol.parsed
-    labels_of = dict(track.topics.filter(**_of_split(track, kind)).values_list("code", "labels"))
+    labels_of = dict(track.topics.filter(**_in_split(track, kind)).values_list("code", "labels"))
     units, formulas = unit_lookup(track, protocol), formula_lookup(track, protocol)
     posts, characters = post_lookup(track, protocol), _characters(track, labels_of)
     with _checking:
@@ -92,7 +89,7 @@ def check(
         )
 
 
-def _of_split(track: Track, kind: str) -> dict[str, str]:
+def _in_split(track: Track, kind: str) -> dict[str, str]:
     """The condition on the topics of runs of a kind."""
     split = track.protocol.parsed.runs.phase_of(kind).split
     return {"split": split} if split else {}
@@ -178,12 +175,12 @@ def _refusals(
         yield refusal
     checks = (
         lambda: _answers(track, declared.answers, checked),
-        lambda: _tag_with_room(track, team, declared, checked, n_bytes=n_bytes, earlier=earlier),
+        lambda: _accepted_tag(track, team, declared, checked, n_bytes=n_bytes, earlier=earlier),
         lambda: _check_today(track, team, by, declared, at),
     )
-    for each in checks:
+    for rule in checks:
         try:
-            each()
+            rule()
         except SubmissionRefused as refusal:
             yield refusal
 
@@ -208,7 +205,7 @@ def _check_files(
             f"{team} had a session."
         )
     if seconds is not None:
-        topics = list(track.topics.filter(**_of_split(track, declared.kind)).values_list("code", flat=True))
+        topics = list(track.topics.filter(**_in_split(track, declared.kind)).values_list("code", flat=True))
         try:
             times_taken = check_seconds(seconds, protocol=protocol, topics=topics, name="file of seconds")
         except NoSeconds as error:
@@ -248,8 +245,7 @@ def submit(
     Raises:
         RunRefused: The file has errors.
         SubmissionRefused: The track is not open, the user may not submit this run, the tag is taken (`TagTaken`), the
-            team has already submitted the file (`SameBytes`), has no room for it (`DiskLimitReached`), or cannot
-            replace the run.
+            team has already submitted the file (`SameBytes`), has no room for it, or cannot replace the run.
         NotStored: The storage is full or does not answer.
     """
     arrived_at = arrived_at or times.now()
@@ -276,7 +272,7 @@ def submit(
         track = track_services.lock(track.pk)
         state = _check_open(track, by, declared, arrived_at)
         earlier = _to_replace(track, team, by, replaces, arrived_at)
-        tag = _tag_with_room(track, team, declared, checked, n_bytes=n_bytes, earlier=earlier)
+        tag = _accepted_tag(track, team, declared, checked, n_bytes=n_bytes, earlier=earlier)
         _check_today(track, team, by, declared, arrived_at)
         storage.claim(original, stored_columns)
         usual, answers = track.protocol.parsed.runs.usual_use, _answers(track, declared.answers, checked)
@@ -389,7 +385,9 @@ def _check_today(track: Track, team: Team, by: User, declared: Declaration, at: 
     phase = track.protocol.parsed.runs.phase_of(declared.kind)
     for today in today_of(track, [team], at)[team.pk] if phase.max_per_day else ():
         if today.phase == phase and not today.left:
-            raise DailyLimitReached(team, str(today))
+            raise SubmissionRefused(
+                f"{team} cannot submit another run today: {today}.", code="daily-limit-reached"
+            )
 
 
 def _kept(track: Track) -> QuerySet[Run]:
@@ -408,7 +406,7 @@ def _to_replace(track: Track, team: Team, by: User, tag: str, at: datetime) -> R
     return run
 
 
-def _tag_with_room(
+def _accepted_tag(
     track: Track,
     team: Team,
     declared: Declaration,
@@ -437,7 +435,11 @@ def _tag_with_room(
     team = Team.objects.get(pk=team.pk)  # its limit may have changed since the page was opened
     used, limit = disk_use(team), disk_limit(team)
     if used + n_bytes > limit:
-        raise DiskLimitReached(team, used=used, needed=n_bytes, limit=limit)
+        raise SubmissionRefused(
+            f"{team} may use {size(limit)} on the disk. Its runs use {size(used)}, and this one needs "
+            f"{size(n_bytes)}. Withdrawn runs count, because they are kept. Ask an organizer for a higher limit.",
+            code="disk-limit-reached",
+        )
     return tag
 
 
@@ -458,9 +460,9 @@ def remind(*, track: Track, by: User) -> list[Owing]:
 
 
 def _remind(track: Track, owing: Sequence[Owing], by: User | None) -> None:
-    for each in owing:
-        team_services.notify_members(team=each.team, kind=OWED, data={"team": each.team.pk})
-    details = {each.team.name: each.missing for each in owing}
+    for owed in owing:
+        team_services.notify_members(team=owed.team, kind=OWED, data={"team": owed.team.pk})
+    details = {owed.team.name: owed.missing for owed in owing}
     audit.record(action="teams.reminded", subject=track, track=track, details=details, by=by)
 
 
@@ -483,18 +485,18 @@ def _remind_before_closing(track_id: int) -> int:
         return 0
     latest = now + timedelta(days=track.reminder_days)
     closings = {
-        each.kind: each.closes_at
-        for each in deadline_acceptance.acceptances(track)
-        if each.closes_at and now < each.closes_at <= latest
+        acceptance.kind: acceptance.closes_at
+        for acceptance in deadline_acceptance.acceptances(track)
+        if acceptance.closes_at and now < acceptance.closes_at <= latest
     }
     due = []
-    for each in owing_teams(track) if closings else ():
-        moments = [closings[owed.kind] for owed in each.runs if owed.kind in closings]
-        moments += [max(closings.values())] if each.documents else []
-        if moments and (each.team.reminded_for is None or each.team.reminded_for < max(moments)):
-            each.team.reminded_for = max(moments)
-            each.team.save(update_fields=["reminded_for"])
-            due.append(each)
+    for owed in owing_teams(track) if closings else ():
+        moments = [closings[owed.kind] for owed in owed.runs if owed.kind in closings]
+        moments += [max(closings.values())] if owed.documents else []
+        if moments and (owed.team.reminded_for is None or owed.team.reminded_for < max(moments)):
+            owed.team.reminded_for = max(moments)
+            owed.team.save(update_fields=["reminded_for"])
+            due.append(owed)
     if due:
         _remind(track, due, None)
     return len(due)
@@ -515,7 +517,7 @@ def withdraw(*, run: Run, by: User) -> Run:
     track = track_services.lock(run.track_id)
     run = Run.objects.select_for_update(of=("self",)).select_related("team").get(pk=run.pk)
     if reason := _why_not_withdrawn(run, by, track, times.now()):
-        raise WithdrawalRefused(reason)
+        raise Refused(reason, code="withdrawal-refused", title="The run was not withdrawn")
     return _withdraw(run, track, by)
 
 

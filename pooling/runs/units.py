@@ -55,7 +55,7 @@ def unit_lookup(track: Track, protocol: Protocol) -> UnitLookup | None:
 
 def _states(collection_id: int, docno: NDArray[np.bytes_], kinds: tuple[str, ...]) -> NDArray[np.uint8]:
     """The state of each docno, of which none is there twice. Usually all fit, which a count shows much faster."""
-    docnos = [each.decode() for each in docno.tolist()]
+    docnos = [name.decode() for name in docno.tolist()]
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM corpus_document WHERE collection_id = %s AND docno = ANY(%s) AND kind = ANY(%s)",
@@ -66,8 +66,8 @@ def _states(collection_id: int, docno: NDArray[np.bytes_], kinds: tuple[str, ...
         return np.full(len(docnos), FIT, dtype=np.uint8)
     kind_of = {known: kind for known, _, kind in _documents(collection_id, docno)}
     states = [
-        ABSENT if (kind := kind_of.get(each)) is None else FIT if not kinds or kind in kinds else OTHER_UNIT
-        for each in docnos
+        ABSENT if (kind := kind_of.get(name)) is None else FIT if not kinds or kind in kinds else OTHER_UNIT
+        for name in docnos
     ]
     return np.array(states, dtype=np.uint8)
 
@@ -97,7 +97,7 @@ def visual_ids_among(track: Track, protocol: Protocol, ids: NDArray[np.bytes_]) 
         return None
     words = np.unique(ids).tolist()
     parts = (
-        [each.decode() for each in words[start : start + BATCH]] for start in range(0, len(words), BATCH)
+        [word.decode() for word in words[start : start + BATCH]] for start in range(0, len(words), BATCH)
     )
     known = (formulas.filter(visual__in=part).values_list("visual", flat=True).distinct() for part in parts)
     return {visual.encode() for part in known for visual in part}
@@ -121,7 +121,7 @@ def document_ids(collection_id: int, docno: NDArray[np.bytes_]) -> dict[str, int
 
 
 def _documents(collection_id: int, docno: NDArray[np.bytes_]) -> Iterator[tuple[str, int, str]]:
-    docnos = [each.decode() for each in docno.tolist()]
+    docnos = [name.decode() for name in docno.tolist()]
     with connection.cursor() as cursor:
         for start in range(0, len(docnos), BATCH):
             cursor.execute(

@@ -57,7 +57,7 @@ def _run(request: AuthenticatedRequest, run_id: int) -> Run:
 
 
 @user_page
-def runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+def runs_page(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The runs of all teams for organizers. Members of a team go to its runs, assessors see none."""
     track = _track(request, slug)
     team = None if request.user.oversees(track.pk) else selectors.team_of(request.user, track)
@@ -78,7 +78,7 @@ def remind(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write to the teams that owe runs. Organizers only."""
     track = _track(request, slug)
     owing = services.remind(track=track, by=request.user)
-    messages.success(request, f"Reminded: {', '.join(each.team.name for each in owing)}.")
+    messages.success(request, f"Reminded: {', '.join(owed.team.name for owed in owing)}.")
     return redirect("pooling:runs", track.slug)
 
 
@@ -92,7 +92,7 @@ def team_runs(request: AuthenticatedRequest, slug: str, team_id: int) -> HttpRes
 
 
 @user_page
-def run(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
+def run_page(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """A run with its report. Its team, and organizers."""
     page = selectors.run_page(request.user, _run(request, run_id))
     return render(request, "pooling/runs/run.html", context_of(page))
@@ -236,10 +236,14 @@ def _field_id(form: RunForm, *names: str) -> str:
 
 def _with_problems(answer: Answer, refusals: Sequence[Refused], form: RunForm) -> Answer:
     """The answer with refusals that are not about the file, and the run that it can replace."""
-    field = _field_id(form, "tag") if any(isinstance(each, TagTaken) for each in refusals) else ""
-    runs = [each.earlier for each in refusals if isinstance(each, SameBytes | TagTaken) and each.earlier]
+    field = _field_id(form, "tag") if any(isinstance(refusal, TagTaken) for refusal in refusals) else ""
+    runs = [
+        refusal.earlier
+        for refusal in refusals
+        if isinstance(refusal, SameBytes | TagTaken) and refusal.earlier
+    ]
     earlier = next((run for run in runs if run.is_submitted), None)
-    return replace(answer, problems=[each.message for each in refusals], earlier=earlier, field=field)
+    return replace(answer, problems=[refusal.message for refusal in refusals], earlier=earlier, field=field)
 
 
 def _name(form: RunForm) -> str:
@@ -248,7 +252,6 @@ def _name(form: RunForm) -> str:
 
 
 def _problems(form: RunForm) -> list[str]:
-    """The errors of the fields of a row."""
     problems = [
         f"{form[field].label}: {error}" if field in form.fields else str(error)
         for field, errors in form.errors.items()

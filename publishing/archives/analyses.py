@@ -15,7 +15,7 @@ RENAMED = ("runs", "pooled", "qrels")  # parts of a result with rows that name r
 def analyses_of(board: Leaderboard, *, has_names: bool) -> list[Analysis]:
     """The latest finished analysis of each kind. That of the judges names them, so only with names."""
     ready = board.analyses.filter(status=Analysis.Status.READY).order_by("kind", "-pk").distinct("kind")
-    return [each for each in ready if has_names or each.kind != Analysis.Kind.JUDGES]
+    return [analysis for analysis in ready if has_names or analysis.kind != Analysis.Kind.JUDGES]
 
 
 def analysis_record(analysis: Analysis, runs: Mapping[int, int]) -> AnalysisRecord:
@@ -43,8 +43,8 @@ def store(
     """Store an analysis of a verified archive, by the numbers of the archive."""
     ids = {
         "run": {number: run.pk for number, run in runs.items()},
-        "evaluation": {place: each.pk for place, each in enumerate(evaluations)},
-        "id": {version: each.pk for version, each in qrels.items()},
+        "evaluation": {place: evaluation.pk for place, evaluation in enumerate(evaluations)},
+        "id": {version: stored.pk for version, stored in qrels.items()},
     }
     arguments = {"qrels": [ids["id"][version] for version in record.qrels]} if record.qrels else {}
     save(
@@ -64,7 +64,7 @@ def _renamed(result: Mapping[str, Any], names: Mapping[str, Mapping[int, int]]) 
     """A result in which the numbers of runs, evaluations and qrels are replaced; other lists have places of rows."""
     return dict(result) | {
         part: [
-            {key: names[key][each] if key in names else each for key, each in row.items()}
+            {key: names[key][value] if key in names else value for key, value in row.items()}
             for row in result[part]
         ]
         for part in RENAMED

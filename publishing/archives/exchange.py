@@ -160,7 +160,8 @@ def load(
 
 def _record(progress: jobs.Progress, loaded: LoadedArchive, collection: TestCollection, slug: str) -> None:
     """Store the documents as JSON lines, and the new collection that they are imported into."""
-    rows = ({"docno": each.docno, "title": each.title, "text": each.text} for each in collection.documents())
+    documents = collection.documents()
+    rows = ({"docno": row.docno, "title": row.title, "text": row.text} for row in documents)
     with TemporaryFile() as lines, storage.storing() as store:
         for n, piece in enumerate(json_lines(rows)):
             lines.write(piece)

@@ -92,9 +92,8 @@ def _export(progress: jobs.Progress, source: str, folder: Path, path: Path) -> N
                         "not fetched."
                     )
                 time.sleep(POLL_SECONDS)
-        if (
-            process.returncode
-        ):  # for the error that the command printed, or its last line if it ended otherwise
+        # The reason is the error that the command printed, or its last line if it ended otherwise.
+        if process.returncode:
             errors.seek(0)
             output = errors.read()[-10_000:].decode(errors="replace")
             lines = [line.strip() for line in output.splitlines() if line.strip()]

@@ -48,8 +48,6 @@ class LoadForm(StyledForm, forms.ModelForm[LoadedArchive]):
 
 
 class FetchForm(StyledForm, forms.Form):
-    """A data set of ir_datasets to fetch."""
-
     prefix = "fetch"  # the upload has fields of the same names
     dataset = forms.RegexField(
         DATASET,

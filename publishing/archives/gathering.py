@@ -159,13 +159,13 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
         {run.pk: number for number, run in enumerate(runs, 1)},
         {pool.pk: number for number, pool in enumerate(pools, 1)},
         {pk: number for number, pk in enumerate(judgments.iterator(), 1)}  # as in `judgments.jsonl`
-        if any("judgments" in each.report for each in qrels)
+        if any("judgments" in version.report for version in qrels)
         else {},
     )
     boards = Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).order_by("id")
     # the protocol of the track, and those of its pools and qrels if they are others
-    protocols = {track.protocol_id, *(each.protocol_id for each in pools)}
-    protocols |= {each.protocol_id for each in qrels}
+    protocols = {track.protocol_id, *(pool.protocol_id for pool in pools)}
+    protocols |= {version.protocol_id for version in qrels}
     teams = track.teams.order_by("name", "id")
     return Index(
         format=FORMAT,
@@ -193,7 +193,7 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
         assessors=_assessors(track, names),
         runs=[_run(number, run) for number, run in enumerate(runs, 1)],
         pools=[_pool(pool, numbers) for pool in pools],
-        qrels=[_qrels(each, numbers, names) for each in qrels],
+        qrels=[_qrels(version, numbers, names) for version in qrels],
         leaderboards=[
             _leaderboard(n, board, numbers, archive)
             for n, board in enumerate(boards.select_related("qrels"), 1)
@@ -210,8 +210,8 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
             for number, stored in enumerate(interaction.stored_data(track), 1)
         ],
         team_documents=[
-            record_of(DocumentRecord, each, team=each.team.name, file=f"documents/{number:03d}.pdf")
-            for number, each in enumerate(public_documents(track), 1)
+            record_of(DocumentRecord, document, team=document.team.name, file=f"documents/{number:03d}.pdf")
+            for number, document in enumerate(public_documents(track), 1)
         ],
         batches=[
             record_of(BatchRecord, batch, pool=batch.pool.name)
@@ -234,7 +234,8 @@ def _index(archive: Archive, runs: list[Run], names: Mapping[int, str]) -> Index
 def _assessors(track: Track, names: Mapping[int, str]) -> list[AssessorRecord]:
     """The assessors by name, A2 before A10."""
     assessors = {
-        each.user_id: each for each in Assessor.objects.filter(track=track).select_related("machine", "user")
+        assessor.user_id: assessor
+        for assessor in Assessor.objects.filter(track=track).select_related("machine", "user")
     }
     records = []
     for pk, name in sorted(names.items(), key=lambda item: (len(item[1]), item[1])):
@@ -275,7 +276,7 @@ def _session(nomination: Nomination, seconds: float | None, names: Mapping[int, 
 
 
 def _pool(pool: Pool, numbers: _Numbers) -> PoolRecord:
-    depths = {each.run_id: each.depth for each in pool.pool_runs.all()}
+    depths = {pool_run.run_id: pool_run.depth for pool_run in pool.pool_runs.all()}
     order = [run["run"] for run in pool.statistics["runs"]]
     return record_of(
         PoolRecord,
@@ -311,7 +312,7 @@ def _qrels(qrels: Qrels, numbers: _Numbers, names: Mapping[int, str]) -> QrelsRe
 
 def _leaderboard(number: int, board: Leaderboard, numbers: _Numbers, archive: Archive) -> LeaderboardRecord:
     n_analyses = len(analyses.analyses_of(board, has_names=archive.has_names))
-    evaluations = {each.pk: each for each in board.evaluations.all()}
+    evaluations = {evaluation.pk: evaluation for evaluation in board.evaluations.all()}
     ordered = [evaluations[pk] for pk in board.statistics["evaluations"]]
     return record_of(
         LeaderboardRecord,
@@ -319,7 +320,10 @@ def _leaderboard(number: int, board: Leaderboard, numbers: _Numbers, archive: Ar
         number=number,
         qrels=board.qrels.version,
         protocol=board.track.protocol.slug,
-        evaluations=[record_of(EvaluationRecord, each, run=numbers.runs[each.run_id]) for each in ordered],
+        evaluations=[
+            record_of(EvaluationRecord, evaluation, run=numbers.runs[evaluation.run_id])
+            for evaluation in ordered
+        ],
         statistics=_statistics(board),
         disqualified=[numbers.runs[run["run"]] for run in board.statistics.get("disqualified", [])],
         unassigned=[
@@ -348,16 +352,16 @@ def _statistics(board: Leaderboard) -> dict[str, Any]:
     shared = {name: board.statistics[name] for name in names if name in board.statistics}
     n_runs = len(board.statistics["evaluations"])
     measures = {
-        each.measure: {
-            "low": each.low,
-            "high": each.high,
-            "tier": each.tier,
-            "means": each.means,
-            "critical": each.critical,
-            "n_permutations": each.n_permutations,
-            "p": None if each.pairs is None else above_diagonal(unpacked_pairs(bytes(each.pairs), n_runs)),
+        row.measure: {
+            "low": row.low,
+            "high": row.high,
+            "tier": row.tier,
+            "means": row.means,
+            "critical": row.critical,
+            "n_permutations": row.n_permutations,
+            "p": None if row.pairs is None else above_diagonal(unpacked_pairs(bytes(row.pairs), n_runs)),
         }
-        for each in board.by_measure.order_by("id")
+        for row in board.by_measure.order_by("id")
     }
     return {**shared, "measures": measures}
 
@@ -368,7 +372,7 @@ def _statistics(board: Leaderboard) -> dict[str, Any]:
 def _write_rows(writer: Writer, archive: Archive, index: Index, names: Mapping[int, str]) -> None:
     """Write everything of the database but the leaderboards."""
     track = archive.track
-    for stored in StoredProtocol.objects.filter(slug__in=[each.slug for each in index.protocols]):
+    for stored in StoredProtocol.objects.filter(slug__in=[protocol.slug for protocol in index.protocols]):
         writer.add(f"protocols/{stored.slug}.toml", [stored.text.encode()])
     fields = TopicRecord.__dataclass_fields__
     topics = track.topics.order_by("code").values(*fields).iterator(chunk_size=CHUNK)

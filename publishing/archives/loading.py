@@ -130,9 +130,9 @@ def store_files(contents: Contents, store: storage.Store) -> StoredFiles:
         with contents.reader.opened(record.file) as file:
             session_data[record.team] = store("interaction", File(file))
     documents = {}
-    for each in contents.index.team_documents:
-        with contents.reader.opened(each.file) as file:
-            documents[each.file] = store("documents", File(file)), file.seek(0, 2)
+    for document in contents.index.team_documents:
+        with contents.reader.opened(document.file) as file:
+            documents[document.file] = store("documents", File(file)), file.seek(0, 2)
     runs = {}
     for run in contents.index.runs:
         checked = contents.checked(run)
@@ -151,8 +151,11 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
         LoadRefused, Refused: Something here prevents it, such as a track with the same short name.
     """
     protocols: Named[str, StoredProtocol] = Named(
-        (each.slug, protocol_services.store_of_archive(text=contents.reader.read(each.file).decode(), by=by))
-        for each in contents.index.protocols
+        (
+            protocol.slug,
+            protocol_services.store_of_archive(text=contents.reader.read(protocol.file).decode(), by=by),
+        )
+        for protocol in contents.index.protocols
     )
     record = contents.index.track
     slug = slug or record.slug
@@ -400,7 +403,7 @@ def _pool(load: Loading, record: PoolRecord) -> Pool:
     contents, protocol = load.contents, load.protocols[record.protocol]
     built = contents.built(record)
     computed = statistics(built, contents.inputs(record))
-    pooled = [load.runs[each.run] for each in record.runs]
+    pooled = [load.runs[pooled_run.run] for pooled_run in record.runs]
     for of_run, run in zip(computed["runs"], pooled, strict=True):
         of_run["run"], of_run["sha256"] = run.pk, run.sha256
     if built.members is not None:
@@ -421,10 +424,10 @@ def _pool(load: Loading, record: PoolRecord) -> Pool:
         )
     )
     PoolRun.objects.bulk_create(
-        PoolRun(pool=pool, run=run, sha256=run.sha256, depth=each.depth)
-        for each, run in zip(record.runs, pooled, strict=True)
+        PoolRun(pool=pool, run=run, sha256=run.sha256, depth=pooled_run.depth)
+        for pooled_run, run in zip(record.runs, pooled, strict=True)
     )
-    columns_of = [each.columns for each in contents.inputs(record)]
+    columns_of = [pooled_run.columns for pooled_run in contents.inputs(record)]
     texts = answers.texts_of(
         built, protocol.parsed, pooled, answers.nuggets_of(load.track, pool.nuggets), columns_of
     )
@@ -479,13 +482,13 @@ def _boards(load: Loading) -> None:
         PhaseScore.objects.bulk_create(
             row_of(
                 PhaseScore,
-                each,
+                score,
                 board=board,
-                run=load.runs[each.run],
+                run=load.runs[score.run],
                 status=PhaseScore.Status.READY,
-                values=values[each.run],
+                values=values[score.run],
             )
-            for each in phase.runs
+            for score in phase.runs
         )
 
 
@@ -506,14 +509,14 @@ def _leaderboard(load: Loading, record: LeaderboardRecord) -> None:
     evaluations = Evaluation.objects.bulk_create(
         row_of(
             Evaluation,
-            each,
+            evaluation,
             leaderboard=board,
-            run=load.runs[each.run],
-            run_sha256=load.runs[each.run].sha256,
+            run=load.runs[evaluation.run],
+            run_sha256=load.runs[evaluation.run].sha256,
         )
-        for each in record.evaluations
+        for evaluation in record.evaluations
     )
-    of_run = {each.run: evaluation for each, evaluation in zip(record.evaluations, evaluations, strict=True)}
+    of_run = {row.run: evaluation for row, evaluation in zip(record.evaluations, evaluations, strict=True)}
     scores = load.contents.stored_scores(record).items()
     Score.objects.bulk_create(
         (
@@ -524,9 +527,9 @@ def _leaderboard(load: Loading, record: LeaderboardRecord) -> None:
     )
     shared = {name: value for name, value in record.statistics.items() if name != "measures"}
     board.statistics = {
-        "evaluations": [each.pk for each in evaluations],
+        "evaluations": [evaluation.pk for evaluation in evaluations],
         "disqualified": [load.runs[number].reference for number in record.disqualified],
-        "unassigned": [load.runs[each.run].reference | {"units": each.units} for each in record.unassigned],
+        "unassigned": [load.runs[row.run].reference | {"units": row.units} for row in record.unassigned],
         **shared,
     }
     board.save(update_fields=["statistics"])

@@ -33,10 +33,10 @@ def archived_lists(track: Track, names: Mapping[int, str], *, has_names: bool) -
         )
         if not has_names:
             records = (
-                replace(each, creator=names.get(people[each.creator], SOMEBODY))
-                if each.creator in people
-                else each
-                for each in records
+                replace(nugget, creator=names.get(people[nugget.creator], SOMEBODY))
+                if nugget.creator in people
+                else nugget
+                for nugget in records
             )
         yield NuggetListRecord(version.topic.code, version.version, text_of(version.frozen_at), list(records))
 
@@ -46,7 +46,7 @@ def store_lists(contents: Contents, track: Track, *, by: User) -> None:
     topics = {topic.code: topic for topic in track.topics.all()}
     latest: dict[str, NuggetList] = {}
     for (code, version), record in sorted(contents.nugget_lists.items()):
-        latest[code] = NuggetList(code, nuggets=tuple(each.nugget for each in record.nuggets))
+        latest[code] = NuggetList(code, nuggets=tuple(row.nugget for row in record.nuggets))
         data = data_of(latest[code])
         NuggetVersion.objects.create(
             topic=topics[code],

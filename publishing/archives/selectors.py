@@ -24,10 +24,10 @@ class ArchivesPage:
 
 
 def archives_page(track: Track) -> ArchivesPage:
-    archives = track.archives.select_related("job", "created_by")
+    rows = track.archives.select_related("job", "created_by")
     unfinished = Q(status=Archive.Status.BUILDING) | Q(job__state__in=Job.UNFINISHED)
-    is_building = archives.filter(unfinished).exists()
-    return ArchivesPage(track, archives, is_building)
+    is_building = rows.filter(unfinished).exists()
+    return ArchivesPage(track, rows, is_building)
 
 
 def identified_authors(track: Track) -> str:

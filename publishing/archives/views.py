@@ -130,7 +130,7 @@ def _load_page(
 
 
 @user_page
-def loaded(request: AuthenticatedRequest, loaded_id: int) -> HttpResponse:
+def loaded_page(request: AuthenticatedRequest, loaded_id: int) -> HttpResponse:
     """An archive that is or was loaded, and the checks of its parts."""
     loaded = get_object_or_404(selectors.loaded_archives(request.user), pk=loaded_id)
     context = {"loaded": loaded, "findings": loaded.findings}

@@ -74,7 +74,7 @@ def documents_page(user: AnyUser, track: Track) -> DocumentsPage:
     for team in teams:
         missing = _missing(track, team, by_team[team.pk]) if sees_all else []
         listed.append(TeamDocuments(team, by_team[team.pk], missing))
-    n_missing = sum(bool(each.missing) for each in listed)
+    n_missing = sum(bool(row.missing) for row in listed)
     return DocumentsPage(track, listed, sum(map(len, by_team.values())), n_missing)
 
 

@@ -127,7 +127,6 @@ def remove(*, document: TeamDocument) -> None:
 
 
 def pieces(document: TeamDocument) -> Iterator[bytes]:
-    """The bytes of a stored file."""
     with document.file.open("rb") as file:
         while piece := file.read(PIECE):
             yield piece

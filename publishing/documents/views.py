@@ -26,8 +26,6 @@ from web.translation import translated_for_assessors
 
 
 class DocumentForm(StyledForm):
-    """The title and the visibility of a document."""
-
     title = forms.CharField(max_length=200)
     is_public = forms.BooleanField(
         required=False,
@@ -54,7 +52,7 @@ class UploadForm(DocumentForm):
 
 @translated_for_assessors
 @require_safe
-def documents(request: HttpRequest, slug: str) -> HttpResponse:
+def documents_page(request: HttpRequest, slug: str) -> HttpResponse:
     """The documents of a track that the reader may get. Everyone; organizers and chairs see which teams lack one."""
     track = track_or_404(request.user, slug)
     page = selectors.documents_page(request.user, track)

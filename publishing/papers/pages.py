@@ -46,13 +46,13 @@ def tables_page(user: User, track: Track, asked: QueryDict) -> TablesPage:
     own = selectors.board_of(user, track)
     others = [other for other in tracks if other.pk != track.pk]
     shown = [*(other for other in others if other.slug in asked.getlist("other")), track]
-    questions = public_questions(*(each.protocol.parsed.runs for each in shown))
+    questions = public_questions(*(shown_track.protocol.parsed.runs for shown_track in shown))
     measures = own.measures if own else []
     form = TablesForm(asked, others=others, measures=measures, questions=questions)
     form.is_valid()
     chosen: Mapping[str, Any] = form.cleaned_data
     boards = [*(selectors.board_of(user, other) for other in shown[:-1]), own]
-    facts = [selectors.facts_of(each, board) for each, board in zip(shown, boards, strict=True)]
+    facts = [selectors.facts_of(*pair) for pair in zip(shown, boards, strict=True)]
     tables = overview_tables(
         facts,
         measures=chosen.get("measure", []),
@@ -92,12 +92,14 @@ def comparison_page(user: User, asked: QueryDict) -> ComparisonPage:
     slugs = asked.getlist("track")
     chosen = [track for track in tracks if track.slug in slugs]
     collections = [selectors.collection_of(user, track, asked.getlist("measure")) for track in chosen]
-    measures = list(dict.fromkeys(name for each in collections for name in each.track.measures))
+    measures = list(dict.fromkeys(name for collection in collections for name in collection.track.measures))
     form = ComparisonForm(
         asked or None,
         tracks=tracks,
         labels=list(
-            {label.casefold(): label for each in collections for label in each.track.labels}.values()
+            {
+                label.casefold(): label for collection in collections for label in collection.track.labels
+            }.values()
         ),
         measures=measures,
     )
@@ -115,7 +117,7 @@ def comparison_page(user: User, asked: QueryDict) -> ComparisonPage:
         if collections
         else []
     )
-    missing = [each for pair in zip(chosen, collections, strict=True) for each in _missing(*pair)]
+    missing = [part for pair in zip(chosen, collections, strict=True) for part in _missing(*pair)]
     plot = relevant_plot(collections, label=label, level=level)
     return ComparisonPage(form, bool(tracks), missing, tables, plot, measures, asked.urlencode())
 

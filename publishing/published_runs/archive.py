@@ -48,7 +48,6 @@ def paths_of(runs: Sequence[Run]) -> dict[int, str]:
 
 
 def metadata_of(run: Run, path: str) -> dict[str, Any]:
-    """The published facts of a run."""
     return {
         "file": path,
         "sha256": run.sha256,

@@ -48,7 +48,9 @@ def left_out(track: Track) -> dict[str, list[dict[str, Any]]]:
     disqualified = track.runs.filter(status=Run.Status.DISQUALIFIED).select_related("team").defer("report")
     return {
         "teams": [
-            {"team": each.team.name, "runs": each.n_runs} for each in consents(track) if not each.is_given
+            {"team": consent.team.name, "runs": consent.n_runs}
+            for consent in consents(track)
+            if not consent.is_given
         ],
         "disqualified": [{"team": run.team.name, "tag": run.tag} for run in disqualified],
     }
@@ -89,13 +91,13 @@ def publication_page(user: AnyUser, track: Track) -> PublicationPage:
         Publication.Status.BUILDING,
         Publication.Status.FAILED,
     }
-    agreeing = {each.team.name for each in answers if each.is_given}
+    agreeing = {answer.team.name for answer in answers if answer.is_given}
     included = {run["team"] for run in current.runs} if current else set()
     return PublicationPage(
         track=track,
         publication=current,
         unfinished=latest if is_unfinished else None,
-        consents=[each for each in answers if each.team.pk in own],
+        consents=[answer for answer in answers if answer.team.pk in own],
         outdated=sorted(included - agreeing) if sees_all else [],
         is_organizer=sees_all,
         may_publish=sees_all and track.status == Track.Status.CLOSED and bool(agreeing),

@@ -10,12 +10,13 @@ from django.db import transaction
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.digests import sha256_of_file
+from assay.errors import Refused
 from jobs import services as jobs
 from jobs.files import storage
 from participation.models import Team
 from participation.teams.selectors import may_submit_for
 from pooling.models import Run
-from publishing.errors import ConsentRefused, PublicationRefused
+from publishing.errors import PublicationRefused
 from publishing.models import Consent, Publication
 from publishing.published_runs import archive, selectors
 from tracks.models import Track
@@ -30,11 +31,15 @@ def record_consent(*, team: Team, is_given: bool, by: User) -> Consent:
     """Record whether a team agrees to the publication of its runs. Earlier answers are kept.
 
     Raises:
-        ConsentRefused: The user is neither a member of the team with the right to submit nor an organizer.
+        Refused: The user is neither a member of the team with the right to submit nor an organizer.
     """
     track = track_services.lock(team.track_id)
     if not may_submit_for(by, team):
-        raise ConsentRefused(f"{by} is not a member of {team} with the right to submit runs.")
+        raise Refused(
+            f"{by} is not a member of {team} with the right to submit runs.",
+            code="consent-refused",
+            title="The consent was not recorded",
+        )
     consent = Consent.objects.create(team=team, is_given=is_given, by=by)
     action = "consent.given" if is_given else "consent.withdrawn"
     audit.record(action=action, subject=f"publication of the runs of {team}", track=track, by=by)
@@ -51,7 +56,7 @@ def request(*, track: Track, by: User) -> Publication:
     track = track_services.lock(track.pk)
     if track.status != Track.Status.CLOSED:
         raise PublicationRefused(f"{track} is not closed. Publish the runs when the campaign is finished.")
-    if not any(each.is_given for each in selectors.consents(track)):
+    if not any(consent.is_given for consent in selectors.consents(track)):
         raise PublicationRefused(f"No team of {track} with runs agrees to their publication yet.")
     if track.publications.filter(status=Publication.Status.BUILDING).exists():
         raise PublicationRefused("An archive is already being made. Wait until that has finished.")
@@ -81,9 +86,8 @@ def publish(progress: jobs.Progress, *, publication_id: int) -> dict[str, Any]:
         JobLost: Another worker has taken over the job.
     """
     publication = Publication.objects.select_related("track__protocol").get(pk=publication_id)
-    if (
-        publication.status == Publication.Status.READY
-    ):  # an earlier attempt stored it, but did not finish the job
+    # An earlier attempt stored it, but did not finish the job.
+    if publication.status == Publication.Status.READY:
         return {"publication": publication.pk}
     track = publication.track
     runs = _runs(track)
@@ -114,7 +118,7 @@ def publish(progress: jobs.Progress, *, publication_id: int) -> dict[str, Any]:
 
 
 def _runs(track: Track) -> list[Run]:
-    agreeing = [each.team.pk for each in selectors.consents(track) if each.is_given]
+    agreeing = [consent.team.pk for consent in selectors.consents(track) if consent.is_given]
     return list(selectors.published_runs(track).filter(team__in=agreeing))
 
 

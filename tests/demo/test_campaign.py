@@ -247,7 +247,7 @@ def test_password_is_public_only_with_the_embedded_database(monkeypatch: pytest.
 def test_failed_job_ends_the_demo_with_its_reason(transactional_db: None) -> None:
     job = jobs.request(kind="tests.demo.fails", title="Try", arguments={}, by=None, subject=make_track("try"))
 
-    with pytest.raises(campaign.DemoRefused, match=r"Try.* failed\. It is a Friday\."):
+    with pytest.raises(Refused, match=r"Try.* failed\. It is a Friday\."):
         campaign.finish(job)
 
 
@@ -258,5 +258,5 @@ def test_demo_does_not_wait_endlessly_for_a_job_of_a_worker(
     jobs._claim(job.pk)
     monkeypatch.setattr(campaign, "WAIT_SECONDS", 0.3)
 
-    with pytest.raises(campaign.DemoRefused, match="did not finish within"):
+    with pytest.raises(Refused, match="did not finish within"):
         campaign.finish(job)

@@ -319,11 +319,11 @@ def test_long_or_unusual_path_gets_a_short_plain_socket_folder(folder: str) -> N
 def test_var_is_in_the_checkout_unless_the_environment_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_VAR", "")
 
-    assert paths.var() == paths.ROOT / "var"
+    assert paths.var_folder() == paths.ROOT / "var"
 
     monkeypatch.setenv("ASSAY_VAR", "/srv/data")
 
-    assert paths.var() == Path("/srv/data")
+    assert paths.var_folder() == Path("/srv/data")
 
 
 def test_without_any_redis_a_folder_is_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:

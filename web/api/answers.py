@@ -37,7 +37,7 @@ def answer(kind: type, name: str, fields: str, /, **meanings: Any) -> Answer:
         TypeError: A field is unknown, or there is no field of a serializer for its type.
     """
     hints, made = get_type_hints(kind), {}
-    for shown, _, source in (each.partition("=") for each in fields.split()):
+    for shown, _, source in (part.partition("=") for part in fields.split()):
         place = source or shown
         if isinstance(read := getattr(kind, place, None), property):
             hints[place] = get_type_hints(read.fget)["return"]

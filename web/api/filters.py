@@ -78,24 +78,22 @@ def wrong_values(parameters: Iterable[OpenApiParameter], asked: QueryDict) -> di
     wrong = {}
     if len(asked.get(SEARCH, "").split()) > MOST_WORDS:
         wrong[SEARCH] = f"More than {MOST_WORDS} words."
-    for each in parameters:
-        for text in asked.getlist(each.name):
+    for parameter in parameters:
+        for text in asked.getlist(parameter.name):
             try:
-                value_of(each, text)
+                value_of(parameter, text)
             except ValueError as error:
-                wrong[each.name] = str(error)
+                wrong[parameter.name] = str(error)
     return wrong
 
 
 def order_parameter(orders: Sequence[str]) -> OpenApiParameter:
-    """The description of the order of a list."""
     both = [sign + name for name in orders for sign in ("", "-")]
     about = "The order of the rows; with a minus, from the last to the first."
     return OpenApiParameter("order", OpenApiTypes.STR, description=about, enum=both)
 
 
 def search_parameter(fields: Sequence[str]) -> OpenApiParameter:
-    """The description of a search in some fields."""
     named = " or ".join(", ".join(map(_named, fields)).rsplit(", ", 1))
     about = f"Only rows with each of these words, of at most {MOST_WORDS}, in {named}; upper and lower case are equal."
     return OpenApiParameter(SEARCH, OpenApiTypes.STR, description=about)
@@ -103,8 +101,8 @@ def search_parameter(fields: Sequence[str]) -> OpenApiParameter:
 
 def _named(field: str) -> str:
     """A field of rows as programs know it: team__name is the name of the team."""
-    *of, last = field.replace("_", " ").split("  ")
-    return f"{last} of {of[-1]}" if of else last
+    *relations, last = field.replace("_", " ").split("  ")
+    return f"{last} of {relations[-1]}" if relations else last
 
 
 def searched(rows: Any, fields: Sequence[str], asked: Mapping[str, str]) -> Any:
@@ -116,9 +114,9 @@ def searched(rows: Any, fields: Sequence[str], asked: Mapping[str, str]) -> Any:
 
 def filtered(rows: Any, filters: Sequence[Filter], asked: Mapping[str, str]) -> Any:
     """The rows that have the values that a request names, all of which are accepted ones."""
-    for each in filters:
-        if each.name in asked:
-            rows = rows.filter(**{each.field or each.name: value_of(each.parameter, asked[each.name])})
+    for rule in filters:
+        if rule.name in asked:
+            rows = rows.filter(**{rule.field or rule.name: value_of(rule.parameter, asked[rule.name])})
     return rows
 
 

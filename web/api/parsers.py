@@ -53,9 +53,9 @@ def _is_too_deep(data: Any) -> bool:
     for _ in range(MAX_DEPTH):
         level = [
             inner
-            for each in level
-            if isinstance(each, (dict, list))
-            for inner in (each.values() if isinstance(each, dict) else each)
+            for container in level
+            if isinstance(container, (dict, list))
+            for inner in (container.values() if isinstance(container, dict) else container)
         ]
     return bool(level)
 

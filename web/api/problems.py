@@ -43,8 +43,6 @@ class PreconditionFailed(exceptions.APIException):
 
 
 class TooLarge(exceptions.APIException):
-    """The body of the request is larger than the site accepts."""
-
     status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
     default_code = "too-large"
 
@@ -86,23 +84,16 @@ def problem(
     return members | ({"errors": errors} if errors else {})
 
 
-class TakenMeanwhile(Refused):
-    """Two people stored something under one name at the same time, and the database took one of them."""
-
-    title = "Somebody was faster"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Somebody stored something with the same name at the same moment. Look at it, then repeat your change "
-            "or choose another name."
-        )
-
-
 def refusal_of(exception: Exception) -> Refused | None:
-    """The refusal that an exception is; None for a fault of ours."""
+    """The refusal that an exception is, also that of the database if two people store one name; else None."""
     if isinstance(exception, IntegrityError) and isinstance(exception.__cause__, UniqueViolation):
         logger.warning("two requests stored the same", exc_info=exception)
-        return TakenMeanwhile()
+        return Refused(
+            "Somebody stored something with the same name at the same moment. Look at it, then repeat your change "
+            "or choose another name.",
+            code="taken-meanwhile",
+            title="Somebody was faster",
+        )
     return exception if isinstance(exception, Refused) else None
 
 
@@ -139,15 +130,15 @@ def handle(exception: Exception, context: Mapping[str, Any]) -> Response | None:
 
 def _members(exception: Exception) -> tuple[dict[str, Any] | None, dict[str, str]]:
     if refusal := refusal_of(exception):
-        return of_refusal(refusal), {}
+        return problem_of_refusal(refusal), {}
     if sentence := too_large(exception):
         return problem(status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, detail=sentence, code="too-large"), {}
     if isinstance(exception, InputError):
         code = kebab(type(exception).__name__)
-        problem_of = problem(
+        members = problem(
             status.HTTP_422_UNPROCESSABLE_ENTITY, detail=str(exception), code=code, errors=exception.errors
         )
-        return problem_of, {}
+        return members, {}
     if isinstance(exception, OSError) and exception.errno in FULL:
         detail = "The disk of the server is full. Tell an organizer, and try again later."
         return problem(status.HTTP_507_INSUFFICIENT_STORAGE, detail=detail, code="disk-full"), {}
@@ -186,7 +177,7 @@ def _as_api_exception(exception: Exception) -> Exception:
     return exception
 
 
-def of_refusal(refusal: Refused) -> dict[str, Any]:
+def problem_of_refusal(refusal: Refused) -> dict[str, Any]:
     """The problem of a refusal: 422 if a file cannot be used as it is, otherwise 409."""
     is_about_content = isinstance(refusal, BadFile) or bool(refusal.errors)
     return problem(

@@ -200,8 +200,6 @@ def _header(name: str, description: str) -> OpenApiParameter:
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """The description of our tokens in the documentation."""
-
     target_class = "accounts.backends.TokenAuthentication"
     name = "token"
 

@@ -87,12 +87,11 @@ def named(rows: Mapping[str, T], name: str, field: str) -> T:
 
 
 class BadLines(BadFile):
-    """A file has errors in its lines."""
-
     def __init__(self, complaints: Sequence[Complaint], n: int) -> None:
         super().__init__(f"The file has {counted(n, 'error')}. The first: {complaints[0]}")
         self.errors = [
-            {"line": each.line or None, "code": "line", "message": each.message} for each in complaints
+            {"line": complaint.line or None, "code": "line", "message": complaint.message}
+            for complaint in complaints
         ]
 
 
@@ -109,9 +108,9 @@ def require_valid(form: BaseForm) -> None:
         raise BadLines(complaints, getattr(form, "n_complaints", len(complaints)))
     errors = {
         "non_field_errors" if field == "__all__" else field: [
-            ErrorDetail(str(error["message"]), str(error["code"] or "invalid")) for error in each
+            ErrorDetail(str(error["message"]), str(error["code"] or "invalid")) for error in problems
         ]
-        for field, each in form.errors.get_json_data().items()
+        for field, problems in form.errors.get_json_data().items()
     }
     raise serializers.ValidationError(errors)
 

@@ -114,12 +114,12 @@ def _endpoint(
         initial |= {"is_list": True, "pagination_class": Pages}
         gives = gives(many=True)
     status = status or (204 if gives is None else next(iter(gives)) if isinstance(gives, dict) else 200)
-    parameters = [*parameters, *(each.parameter for each in filters)]
+    parameters = [*parameters, *(rule.parameter for rule in filters)]
     if orders:
         parameters.append(order_parameter(orders))
     if searches:
         parameters.append(search_parameter(searches))
-    query = tuple(each for each in parameters if each.location == OpenApiParameter.QUERY)
+    query = tuple(row for row in parameters if row.location == OpenApiParameter.QUERY)
     of_list = tuple(filters), tuple(orders), tuple(searches)
     made = Endpoint(method, address, name, takes, gives, status, query, *of_list, who, in_track, initial)
 
@@ -257,20 +257,18 @@ class Endpoints(GenericViewSet[Any]):
         takes: Any = self.endpoint and self.endpoint.takes
         if takes and isinstance(exc, ValidationError) and isinstance(exc.detail, dict):
             names = {field.source: name for name, field in takes._declared_fields.items()}
-            exc.detail = {names.get(source, source): each for source, each in exc.detail.items()}
+            exc.detail = {names.get(source, source): detail for source, detail in exc.detail.items()}
         return super().handle_exception(exc)
 
     def wrong_parameters(self, request: Request) -> dict[str, Any]:
         """Problems with what follows `?` in the address, by parameter."""
-        accepted, unknown = (
-            self.accepted_parameters(),
-            set(request.query_params) - set(self.accepted_parameters()),
-        )
-        message = f"Unknown parameter. Accepted: {', '.join(accepted) or 'none'}."
+        known = self.accepted_parameters()
+        unknown = set(request.query_params) - set(known)
+        message = f"Unknown parameter. Accepted: {', '.join(known) or 'none'}."
         wrong: dict[str, Any] = {name[:100]: message for name in sorted(unknown)[:MOST_NAMED]}
         if self.endpoint is not None:
             wrong |= wrong_values(self.endpoint.parameters, request.query_params)
-        if "page_size" in accepted:
+        if "page_size" in known:
             wrong |= Pages.wrong_size(request.query_params)
         return wrong
 
@@ -281,7 +279,7 @@ class Endpoints(GenericViewSet[Any]):
         """The parameters that the address may have after `?`."""
         pages = ("cursor", "page_size") if self.is_list and self.request.method in SAFE_METHODS else ()
         stated = self.endpoint.parameters if self.endpoint else ()
-        return (*(each.name for each in stated), *pages)
+        return (*(row.name for row in stated), *pages)
 
     def finalize_response(
         self, request: HttpRequest | Request, response: Any, *args: Any, **kwargs: Any
@@ -361,7 +359,8 @@ def get_file(
     types = content_types or ("application/octet-stream",)
     schemas = {"application/json": OpenApiTypes.OBJECT}
     gives = {
-        (200, each): OpenApiResponse(schemas.get(each, OpenApiTypes.BINARY), "The file.") for each in types
+        (200, content_type): OpenApiResponse(schemas.get(content_type, OpenApiTypes.BINARY), "The file.")
+        for content_type in types
     }
     return get(address, name, gives, renderers=[JSONRenderer, FileRenderer], **options)
 

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import Event
+from assay.errors import Refused
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Pool, PoolRun, Run, RunChange
@@ -283,7 +284,7 @@ def test_disqualified_run_keeps_its_tag_and_its_place_in_the_quota(scene: Scene)
         submit(scene, "run-1", run_bytes(tag="run-1", first=120), team=scene.theirs)
     with pytest.raises(run_services.SameBytes, match="That run is disqualified"):
         submit(scene, "run-1")
-    with pytest.raises(run_services.WithdrawalRefused, match="already disqualified"):
+    with pytest.raises(Refused, match="already disqualified"):
         run_services.withdraw(run=run, by=scene.member)
 
 

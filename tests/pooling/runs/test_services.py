@@ -12,6 +12,7 @@ from django.core.files.storage import default_storage
 from django.db import IntegrityError, connection, transaction
 
 from accounts.models import Event
+from assay.errors import Refused
 from assay.formats.declaration import Declaration
 from assay.formats.runs import columns
 from corpus.models import Collection
@@ -19,12 +20,10 @@ from jobs.files.storage import NotStored
 from participation.models import Team
 from participation.teams import services as team_services
 from pooling.errors import (
-    DiskLimitReached,
     RunRefused,
     SameBytes,
     SubmissionRefused,
     TagTaken,
-    WithdrawalRefused,
 )
 from pooling.models import Run
 from pooling.runs import services as run_services
@@ -189,7 +188,7 @@ def test_runs_are_neither_submitted_nor_withdrawn_unless_the_track_is_open(
 
     with pytest.raises(SubmissionRefused, match=reason):
         submit(scene, run_bytes(tag="run-2"))
-    with pytest.raises(WithdrawalRefused, match=reason):
+    with pytest.raises(Refused, match=reason):
         run_services.withdraw(run=run, by=scene.member)
 
     assert len(scene.files()) == 2
@@ -341,7 +340,7 @@ def test_two_submissions_at_once_do_not_exceed_the_disk_limit(folder: Path, sett
             start.wait()
             submit(scene, run_bytes(n=3, tag=tag))
             outcomes.append("stored")
-        except DiskLimitReached:
+        except SubmissionRefused:
             outcomes.append("refused")
         finally:
             connection.close()
@@ -468,7 +467,7 @@ def test_run_is_withdrawn_once(scene: Scene) -> None:
     run = submit(scene)
     run_services.withdraw(run=run, by=scene.member)
 
-    with pytest.raises(WithdrawalRefused, match="is already withdrawn"):
+    with pytest.raises(Refused, match="is already withdrawn"):
         run_services.withdraw(run=run, by=scene.member)
 
 
@@ -476,5 +475,5 @@ def test_another_team_cannot_withdraw_a_run(scene: Scene) -> None:
     run = submit(scene)
 
     for user in (scene.other, scene.stranger, scene.assessor):
-        with pytest.raises(WithdrawalRefused, match="is not a member"):
+        with pytest.raises(Refused, match="is not a member"):
             run_services.withdraw(run=run, by=user)

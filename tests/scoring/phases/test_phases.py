@@ -17,7 +17,7 @@ from assay.measures.scores import ALL
 from assay.protocols.loader import ProtocolError, parse_protocol, shipped_text
 from jobs import services as jobs
 from jobs.models import Job
-from pooling.errors import DailyLimitReached
+from pooling.errors import SubmissionRefused
 from pooling.models import Pool, Run
 from pooling.pools.selectors import pooled_depths
 from pooling.runs import services as run_services
@@ -232,7 +232,7 @@ def test_day_is_that_of_the_zone_of_the_track(scene: Scene) -> None:
         run_services.submit(
             **submission, file=file(["A.1"], f"r{n}", f"{n}").file, file_name="r", arrived_at=moment
         )
-    with pytest.raises(DailyLimitReached, match="2 of 2 runs today"):
+    with pytest.raises(SubmissionRefused, match="2 of 2 runs today"):
         run_services.submit(**submission, file=file(["A.1"], "r9", "9").file, file_name="r", arrived_at=now)
 
     assert Run.objects.filter(kind="training").count() == 3
