@@ -9,30 +9,21 @@ from rest_framework.request import Request
 from accounts.access import person_of, user_of
 from jobs import selectors, services
 from jobs.models import Job
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import LoggedIn
 from web.api.serializers import Address
 from web.api.views import Endpoints, accepted, get, post
 
-
-class JobSerializer(serializers.ModelSerializer[Job]):
-    """Long work and its state."""
-
-    url = Address("api:job", help_text="The address of this job in the API.")
-    created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True)
-    result = serializers.DictField(help_text="What came out, when the job is done: numbers and ids.")
-
-    class Meta:
-        model = Job
-        fields = [
-            "id", "url", "kind", "title", "subject", "status", "n_done", "n_total", "message", "result", "error",
-            "created_at", "started_at", "finished_at", "created_by",
-        ]  # fmt: skip
-        extra_kwargs = {
-            "status": {"source": "state"},
-            "n_done": {"source": "done"},
-            "n_total": {"source": "total", "help_text": "In units of the job; null: not known."},
-        }
+JobSerializer = answer(
+    Job,
+    "Job",
+    "id url kind title subject status=state n_done=done n_total=total message result error created_at started_at "
+    "finished_at created_by=created_by.username",
+    url=Address("api:job", help_text="The address of this job in the API."),
+    n_total="In units of the job; null: not known.",
+    result=serializers.DictField(help_text="What came out, when the job is done: numbers and ids."),
+)
 
 
 class Jobs(Endpoints):

@@ -53,8 +53,6 @@ class NuggetAdmin(ReadOnly, admin.ModelAdmin[Nugget]):
 
 @admin.register(NuggetVersion)
 class NuggetVersionAdmin(ReadOnly, admin.ModelAdmin[NuggetVersion]):
-    """Shows the frozen lists of nuggets."""
-
     list_display = ["topic", "topic__track", "version", "frozen_by", "frozen_at"]
     list_filter = ["topic__track"]
     list_select_related = ["topic__track", "frozen_by"]

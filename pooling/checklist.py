@@ -36,7 +36,6 @@ def pools_of(track: Any) -> QuerySet[Pool]:
 
 @listed
 def deadlines_of(track: Any) -> QuerySet[Deadline]:
-    """The deadlines."""
     return Deadline.objects.filter(track=track)
 
 

@@ -92,8 +92,6 @@ class ShortNameField(forms.SlugField):
 
 
 class FilesInput(forms.ClearableFileInput):
-    """An input that takes several files."""
-
     allow_multiple_selected = True
 
 

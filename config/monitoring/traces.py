@@ -64,7 +64,6 @@ def begin(task_id: str, task: Any, **_: Any) -> None:
 
 @task_postrun.connect
 def end(task_id: str, state: str, **_: Any) -> None:
-    """End the span of a task."""
     span = _tasks.pop(task_id, None)
     if span is not None:
         if state == "FAILURE":

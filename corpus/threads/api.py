@@ -38,7 +38,7 @@ CommentSerializer = answer(
 PostSerializer = answer(
     selectors.Post,
     "Post",
-    "docno kind title body tags score is_accepted author reputation published_at comments=all_comments",
+    "kind docno title body tags score is_accepted author reputation published_at comments=all_comments",
     kind=serializers.ChoiceField(Document.Kind.choices),
     title=SANITIZED,
     body=SANITIZED,

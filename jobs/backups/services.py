@@ -87,8 +87,6 @@ class Manifest:
 
 
 class Backup(SealedZip):
-    """Reads a backup."""
-
     def __init__(self, file: BinaryIO, name: str) -> None:
         super().__init__(file, name, index=MANIFEST, noun="a backup")
         try:

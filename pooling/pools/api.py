@@ -20,38 +20,28 @@ from web.api.permissions import Organizer
 from web.api.serializers import Address, JobAddress, Strict, require_valid
 from web.api.views import Endpoints, accepted, delete, get, parameter, post
 
-
-class PoolSerializer(serializers.ModelSerializer[Pool]):
-    """The units to judge."""
-
-    url = Address("api:pool", help_text="The address of this pool in the API.")
-    track = serializers.CharField(source="track.slug")
-    protocol = serializers.CharField(source="protocol.slug")
-    depth = serializers.DictField(child=serializers.IntegerField(), help_text="By kind of run.")
-    tops_up = serializers.IntegerField(
-        source="tops_up_id", allow_null=True, help_text="The earlier pool whose units this one leaves out."
-    )
-    sha256 = serializers.CharField(help_text="Of the pool's TSV file; empty until it is ready.")
-    job = JobAddress(help_text="The address of the job that builds it.")
-
-    class Meta:
-        model = Pool
-        fields = [
-            "id", "url", "track", "name", "status", "protocol", "protocol_sha256", "seed", "depth",
-            "max_runs_per_team", "order", "tops_up", "sha256", "job", "created_at",
-        ]  # fmt: skip
-        extra_kwargs = {"protocol_sha256": {"source": "protocol_digest"}}
-
-
-class PoolDetailSerializer(PoolSerializer):
-    """A pool with the record from which it can be rebuilt."""
-
-    record = serializers.DictField(
+POOL = (
+    "id url track=track.slug name status protocol=protocol.slug protocol_sha256=protocol_digest seed depth "
+    "max_runs_per_team order tops_up sha256 job created_at"
+)
+MEANINGS = {
+    "url": Address("api:pool", help_text="The address of this pool in the API."),
+    "depth": serializers.DictField(child=serializers.IntegerField(), help_text="By kind of run."),
+    "tops_up": "The earlier pool whose units this one leaves out.",
+    "sha256": serializers.CharField(help_text="Of the pool's TSV file; empty until it is ready."),
+    "job": JobAddress(help_text="The address of the job that builds it."),
+}
+PoolSerializer = answer(Pool, "Pool", POOL, "The units to judge.", **MEANINGS)
+PoolDetailSerializer = answer(
+    Pool,
+    "PoolDetail",
+    f"{POOL} record",
+    "A pool with the record from which it can be rebuilt.",
+    **MEANINGS,
+    record=serializers.DictField(
         help_text="Protocol, seed, depths, SHA-256 of each run, sizes by topic, overlap. Empty until it is ready."
-    )
-
-    class Meta(PoolSerializer.Meta):
-        fields = [*PoolSerializer.Meta.fields, "record"]
+    ),
+)
 
 
 class NewPoolSerializer(Strict):
@@ -94,52 +84,39 @@ DepthSerializer = answer(
 )
 
 
-class PoolPreviewSerializer(serializers.Serializer[previews.PreviewPage]):
-    """The preview of a pool."""
-
-    n_runs = serializers.IntegerField()
-    status = serializers.CharField(
-        source="job.state",
-        default=None,
-        allow_null=True,
-        help_text="Of the job; null if nobody has asked for it.",
-    )
-    depths = DepthSerializer(
+PoolPreviewSerializer = answer(
+    previews.PreviewPage,
+    "PoolPreview",
+    "n_runs status=job.state depths",
+    "The preview of a pool.",
+    status="Of the job; null if nobody has asked for it.",
+    depths=DepthSerializer(
         source="tables.rows", many=True, default=list, help_text="Empty until the job is done."
-    )
-
-
-class ContributionSerializer(serializers.Serializer[Any]):
-    """A run that retrieved something, and at which rank."""
-
-    run = serializers.IntegerField(source="run_id")
-    team = serializers.CharField()
-    tag = serializers.CharField()
-    rank = serializers.IntegerField()
-
-
-class PoolMemberSerializer(serializers.Serializer[Any]):
-    """A document in a unit that assessors see."""
-
-    docno = serializers.CharField()
-    position = serializers.IntegerField()
-    post = serializers.CharField(help_text="The document that contains it, if it is a formula.")
-    runs = ContributionSerializer(many=True)
-
-
-class EntrySerializer(serializers.Serializer[Any]):
-    """A unit in the pool, for one topic, with the runs that contributed it."""
-
-    id = serializers.IntegerField(source="entry.pk")
-    topic = serializers.CharField(source="entry.topic.code")
-    docno = serializers.CharField(source="entry.docno")
-    position = serializers.IntegerField(source="entry.position", help_text="In the order of judging.")
-    passage = serializers.CharField(
-        source="entry.passage", help_text="The cited text; empty for other units."
-    )
-    runs = ContributionSerializer(many=True)
-    members = PoolMemberSerializer(many=True)
-    n_members = serializers.IntegerField(help_text="All members, also those that are not shown.")
+    ),
+)
+ContributionSerializer = answer(
+    entries.ContributingRun,
+    "Contribution",
+    "run=run_id team tag rank",
+    "A run that retrieved something, and at which rank.",
+)
+PoolMemberSerializer = answer(
+    entries.ShownMember,
+    "PoolMember",
+    "docno position post runs",
+    "A document in a unit that assessors see.",
+    post="The document that contains it, if it is a formula.",
+)
+EntrySerializer = answer(
+    entries.ShownEntry,
+    "Entry",
+    "id=entry.id topic=entry.topic.code docno=entry.docno position=entry.position passage=entry.passage runs members "
+    "n_members",
+    "A unit in the pool, for one topic, with the runs that contributed it.",
+    position="In the order of judging.",
+    passage="The cited text; empty for other units.",
+    n_members="All members, also those that are not shown.",
+)
 
 
 PREVIEW_POOL = ("tracks/<slug:slug>/pools/preview/", "preview_pool")

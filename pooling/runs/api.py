@@ -63,33 +63,20 @@ def checked_answers(questions: Sequence[RunQuestion], request: Request) -> Chose
     return chosen_answers(questions, request._request.GET)
 
 
-class RunSerializer(serializers.ModelSerializer[Run]):
-    """A submitted run."""
-
-    url = Address("api:run", help_text="The address of this run in the API.")
-    track = serializers.CharField(source="track.slug")
-    team = serializers.CharField(source="team.name")
-    submitted_by = serializers.CharField(source="submitted_by.username")
-    uses = serializers.CharField(
-        source="stated_use", help_text="One of the `uses` of the track; empty if it has none."
-    )
-
-    answers = serializers.DictField(
+RUN = (
+    "id url track=track.slug team=team.name tag kind phase=phase.key status priority is_manual uses=stated_use "
+    "pooled_as description answers is_late file_name sha256 n_lines n_topics submitted_at "
+    "submitted_by=submitted_by.username withdrawn_at"
+)
+MEANINGS = {
+    "url": Address("api:run", help_text="The address of this run in the API."),
+    "phase": "The phase of its kind; empty if the protocol has none.",
+    "uses": "One of the `uses` of the track; empty if it has none.",
+    "answers": serializers.DictField(
         read_only=True, help_text="The answers to the questions of the protocol about runs, by key."
-    )
-    phase = serializers.CharField(
-        source="phase.key", help_text="The phase of its kind; empty if the protocol has none."
-    )
-
-    class Meta:
-        model = Run
-        fields = [
-            "id", "url", "track", "team", "tag", "kind", "phase", "status", "priority", "is_manual", "uses",
-            "pooled_as", "description", "answers", "is_late", "file_name", "sha256", "n_lines", "n_topics",
-            "submitted_at", "submitted_by", "withdrawn_at",
-        ]  # fmt: skip
-
-
+    ),
+}
+RunSerializer = answer(Run, "Run", RUN, "A submitted run.", **MEANINGS)
 PooledSerializer = answer(selectors.PooledTo, "Pooled", "pool depth", depth="Null: every rank.")
 
 
@@ -100,19 +87,18 @@ class ChangeSerializer(serializers.Serializer[Any]):
     created_by = serializers.CharField(source="by.username")
 
 
-class RunDetailSerializer(RunSerializer):
-    """A run with its pools and what happened to it."""
-
-    is_accepting_runs = serializers.BooleanField(
+RunDetailSerializer = answer(
+    Run,
+    "RunDetail",
+    f"{RUN} is_accepting_runs pools changes",
+    "A run with its pools and what happened to it.",
+    **MEANINGS,
+    is_accepting_runs=serializers.BooleanField(
         help_text="Whether runs of its kind can be submitted and withdrawn now."
-    )
-    pools = PooledSerializer(many=True)
-    changes = ChangeSerializer(many=True, help_text="What happened after the submission, oldest first.")
-
-    class Meta(RunSerializer.Meta):
-        fields = [*RunSerializer.Meta.fields, "is_accepting_runs", "pools", "changes"]
-
-
+    ),
+    pools=PooledSerializer(many=True),
+    changes=ChangeSerializer(many=True, help_text="What happened after the submission, oldest first."),
+)
 LineSerializer = answer(Line, "Line", "number text note")
 ComplaintSerializer = answer(
     Complaint,
@@ -270,14 +256,13 @@ OwedRunsSerializer = answer(
 )
 
 
-class OwingSerializer(serializers.Serializer[selectors.Owing]):
-    """A team that lacks runs or documents."""
-
-    team = serializers.CharField(source="team.name")
-    missing = OwedRunsSerializer(source="runs", many=True)
-    documents = serializers.ListField(
-        child=serializers.CharField(), help_text="The titles of missing documents."
-    )
+OwingSerializer = answer(
+    selectors.Owing,
+    "Owing",
+    "team=team.name missing=runs documents",
+    "A team that lacks runs or documents.",
+    documents="The titles of missing documents.",
+)
 
 
 RUNS_ADDRESS = ("tracks/<slug:slug>/runs/", "runs", RunSerializer)

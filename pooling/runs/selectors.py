@@ -518,7 +518,6 @@ def team_of(user: AnyUser, track: Track) -> Team | None:
 
 
 def team_runs_page(user: User, team: Team) -> TeamRunsPage:
-    """The page of a team's runs."""
     [page] = team_runs_pages(user, team.track, [team])
     return page
 

@@ -14,31 +14,26 @@ from publishing.archives.forms import DATASET, ArchiveForm
 from publishing.models import ARCHIVE, Archive, LoadedArchive, forms
 from tracks.models import StoredProtocol
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import Creator, LoggedIn, Organizer
 from web.api.serializers import Address, JobAddress, Strict, require_valid
 from web.api.views import Endpoints, accepted, delete, get, get_file, post
 from web.downloads import stored_file
 
-
-class ArchiveSerializer(serializers.ModelSerializer[Archive]):
-    """One file with everything of a track, as it was when the job made it."""
-
-    url = Address("api:archive", help_text="The address of this archive in the API.")
-    track = serializers.CharField(source="track.slug")
-    status = serializers.CharField(help_text="building, ready or failed.")
-    counts = serializers.DictField(
+ArchiveSerializer = answer(
+    Archive,
+    "Archive",
+    "id url track=track.slug format=form status has_names has_comments authors license doi n_bytes=size sha256 counts "
+    "job created_at",
+    "One file with everything of a track, as it was when the job made it.",
+    url=Address("api:archive", help_text="The address of this archive in the API."),
+    status=serializers.CharField(help_text="building, ready or failed."),
+    counts=serializers.DictField(
         help_text="What it has, such as runs and judgments, or documents and topics."
-    )
-    job = JobAddress(help_text="The address of the job that makes it.")
-
-    class Meta:
-        model = Archive
-        fields = [
-            "id", "url", "track", "format", "status", "has_names", "has_comments", "authors", "license", "doi",
-            "n_bytes", "sha256", "counts", "job", "created_at",
-        ]  # fmt: skip
-        extra_kwargs = {"format": {"source": "form"}, "n_bytes": {"source": "size"}}
+    ),
+    job=JobAddress(help_text="The address of the job that makes it."),
+)
 
 
 class NewArchiveSerializer(Strict):
@@ -111,20 +106,15 @@ class PartSerializer(serializers.Serializer[object]):
     problem = serializers.CharField(help_text="What is wrong; empty if nothing is.")
 
 
-class LoadedSerializer(serializers.ModelSerializer[LoadedArchive]):
-    """An archive that is or was loaded."""
-
-    url = Address("api:loaded_archive", help_text="The address of this upload in the API.")
-    status = serializers.CharField(help_text="loading, loaded or failed.")
-    track = serializers.CharField(source="track.slug", default=None, allow_null=True)
-    findings = PartSerializer(many=True, help_text="Its parts, as they were checked.")
-
-    class Meta:
-        model = LoadedArchive
-        fields = [
-            "id", "url", "file_name", "n_bytes", "sha256", "status", "track", "findings", "created_at",
-        ]  # fmt: skip
-        extra_kwargs = {"file_name": {"source": "name"}, "n_bytes": {"source": "size"}}
+LoadedSerializer = answer(
+    LoadedArchive,
+    "Loaded",
+    "id url file_name=name n_bytes=size sha256 status track=track.slug findings created_at",
+    "An archive that is or was loaded.",
+    url=Address("api:loaded_archive", help_text="The address of this upload in the API."),
+    status=serializers.CharField(help_text="loading, loaded or failed."),
+    findings=PartSerializer(many=True, help_text="Its parts, as they were checked."),
+)
 
 
 def _queued(loaded: LoadedArchive) -> Response:

@@ -13,8 +13,6 @@ DATASET = r"^[A-Za-z0-9][A-Za-z0-9._/-]*\Z"  # an id of ir_datasets
 
 
 class ArchiveForm(StyledForm, forms.ModelForm[Archive]):
-    """The content of an archive, and its citation."""
-
     url = forms.URLField(
         label="Home page",
         required=False,
@@ -30,8 +28,6 @@ class ArchiveForm(StyledForm, forms.ModelForm[Archive]):
 
 
 class LoadForm(StyledForm, forms.ModelForm[LoadedArchive]):
-    """An archive to load."""
-
     upload = forms.FileField(
         label="Archive",
         widget=forms.ClearableFileInput(attrs={"accept": ".zip"}),

@@ -12,6 +12,7 @@ from participation.models import TeamDocument
 from publishing.documents import selectors, services
 from publishing.documents.views import sent
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.conditional import require_match, unless_known
 from web.api.filters import Filter
 from web.api.permissions import Everyone, LoggedIn, Organizer
@@ -25,22 +26,15 @@ WORD = "Of the document that the protocol asks for; empty: another one. It repla
 PUBLIC = "Everyone gets it once a leaderboard of the track is released to everyone."
 
 
-class TeamDocumentSerializer(serializers.ModelSerializer[TeamDocument]):
-    """A PDF of a team."""
-
-    url = Address("api:team_document", help_text="The address of this document in the API.")
-    team = serializers.CharField(source="team.name")
-    word = serializers.CharField(help_text="Of the document of the protocol that it is; else empty.")
-    is_public = serializers.BooleanField(help_text=PUBLIC)
-
-    class Meta:
-        model = TeamDocument
-        fields = [
-            "id", "url", "team", "word", "title", "is_public", "file_name", "n_bytes", "sha256", "created_at",
-        ]  # fmt: skip
-        extra_kwargs = {
-            "file_name": {"source": "name"}, "n_bytes": {"source": "size"}, "created_at": {"source": "uploaded_at"},
-        }  # fmt: skip
+TeamDocumentSerializer = answer(
+    TeamDocument,
+    "TeamDocument",
+    "id url team=team.name word title is_public file_name=name n_bytes=size sha256 created_at=uploaded_at",
+    "A PDF of a team.",
+    url=Address("api:team_document", help_text="The address of this document in the API."),
+    word=serializers.CharField(help_text="Of the document of the protocol that it is; else empty."),
+    is_public=serializers.BooleanField(help_text=PUBLIC),
+)
 
 
 class DocumentChangeSerializer(Strict):

@@ -35,8 +35,6 @@ class DocumentForm(StyledForm):
 
 
 class UploadForm(DocumentForm):
-    """A new document."""
-
     file = forms.FileField(label="PDF", widget=forms.FileInput(attrs={"accept": ".pdf,application/pdf"}))
     word = forms.ChoiceField(label="Document", required=False)
     field_order = ("word", "title", "file", "is_public")

@@ -15,6 +15,7 @@ from publishing.papers import pages
 from publishing.papers.forms import DIGITS
 from publishing.papers.pages import ComparisonPage, Missing, TablesPage
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.permissions import Organizer, WithRole
 from web.api.views import Endpoints, get, parameter
 
@@ -126,19 +127,17 @@ class FigureSerializer(serializers.Serializer[Plot]):
         return as_svg(plot)
 
 
-class MissingSerializer(serializers.Serializer[Missing]):
-    """The parts of a track that are missing from the tables."""
-
-    track = serializers.CharField(source="track.slug")
-    reason = serializers.CharField()
-
-
-class ComparisonSerializer(serializers.Serializer[ComparisonPage]):
-    """Test collections side by side. A table is missing if no track has what it needs."""
-
-    tables = PaperTableSerializer(many=True)
-    figure = FigureSerializer(source="plot", allow_null=True, help_text="Relevant units by class of topics.")
-    missing = MissingSerializer(many=True)
+MissingSerializer = answer(
+    Missing, "Missing", "track=track.slug reason", "The parts of a track that are missing from the tables."
+)
+ComparisonSerializer = answer(
+    ComparisonPage,
+    "Comparison",
+    "tables figure missing",
+    "Test collections side by side. A table is missing if no track has what it needs.",
+    tables=PaperTableSerializer(many=True),
+    figure=FigureSerializer(source="plot", allow_null=True, help_text="Relevant units by class of topics."),
+)
 
 
 class Papers(Endpoints):

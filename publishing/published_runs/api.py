@@ -14,6 +14,7 @@ from publishing.published_runs import selectors, services
 from publishing.published_runs.selectors import TeamConsent
 from publishing.published_runs.views import archive_of
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.permissions import Everyone, LoggedIn, Organizer
 from web.api.serializers import JobAddress, Strict
 from web.api.views import Endpoints, accepted, get, get_file, post, put
@@ -38,26 +39,27 @@ class PublicationSerializer(serializers.ModelSerializer[Publication]):
         return reverse("api:published_runs_file", args=[publication.track.slug]) if is_ready else None
 
 
-class ConsentSerializer(serializers.Serializer[TeamConsent]):
-    """The latest answer of a team with runs."""
+ConsentSerializer = answer(
+    TeamConsent,
+    "Consent",
+    "team=team.id name=team.name n_runs is_given",
+    "The latest answer of a team with runs.",
+    is_given=serializers.BooleanField(
+        source="consent.is_given", allow_null=True, read_only=True, help_text="Null: it never answered."
+    ),
+)
 
-    team = serializers.IntegerField(source="team.pk")
-    name = serializers.CharField(source="team.name")
-    n_runs = serializers.IntegerField()
-    is_given = serializers.SerializerMethodField(help_text="Null: it never answered.")
 
-    def get_is_given(self, answer: TeamConsent) -> bool | None:
-        return answer.consent.is_given if answer.consent else None
-
-
-class PublishedRunsSerializer(serializers.Serializer[Any]):
-    """The published archive, and the consents of the teams for which you may submit."""
-
-    publication = PublicationSerializer(allow_null=True)
-    unfinished = PublicationSerializer(
+PublishedRunsSerializer = answer(
+    selectors.PublicationPage,
+    "PublishedRuns",
+    "publication unfinished consents",
+    "The published archive, and the consents of the teams for which you may submit.",
+    publication=PublicationSerializer(allow_null=True),
+    unfinished=PublicationSerializer(
         allow_null=True, help_text="An archive that is being made or failed; for organizers."
-    )
-    consents = ConsentSerializer(many=True)
+    ),
+)
 
 
 class NewConsentSerializer(Strict):

@@ -80,7 +80,6 @@ class PublicationPage:
 
 
 def publication_page(user: AnyUser, track: Track) -> PublicationPage:
-    """Return what the page of published runs shows."""
     sees_all = oversees(user, track.pk)
     teams = track.teams.all() if sees_all else teams_of(user, track)
     own = set(teams.values_list("pk", flat=True))

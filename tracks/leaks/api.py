@@ -20,7 +20,7 @@ from web.api.views import Endpoints, accepted, get, post
 LeakSerializer = answer(
     Leak,
     "Leak",
-    "topic kind docno thread overlap title is_forbidden",
+    "kind topic docno thread overlap title is_forbidden",
     topic="The code of the topic.",
     kind=serializers.ChoiceField(list(KINDS)),
     docno="The post of the collection.",

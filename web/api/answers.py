@@ -1,11 +1,13 @@
 """Serializers of computed answers, made from the types that hold them."""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from datetime import date, datetime
 from inspect import getdoc
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from django.db import models
 from django.utils.safestring import SafeString
 from rest_framework import serializers
 
@@ -19,39 +21,81 @@ _FIELDS: Mapping[Any, Any] = {
     datetime: serializers.DateTimeField,
     date: serializers.DateField,
 }
+_COLUMNS: Mapping[str, Any] = {
+    "AutoField": int,
+    "BigAutoField": int,
+    "IntegerField": int,
+    "PositiveIntegerField": int,
+    "BooleanField": bool,
+    "CharField": str,
+    "SlugField": str,
+    "TextField": str,
+    "DateTimeField": datetime,
+}
 _made: dict[Any, Answer] = {}  # the answers of types, for types that have them in a field
 
 
-def answer(kind: type, name: str, fields: str, /, **meanings: Any) -> Answer:
-    """Make the serializer of some fields of a dataclass or named tuple, with their types and its first sentence.
+def answer(kind: Any, name: str, fields: str, about: str = "", /, **meanings: Any) -> Answer:
+    """Make the serializer of some fields of a model, dataclass or named tuple, with their types.
 
     An object that lacks one of the fields is an error, and never an answer without it.
 
     Args:
         name: of the object in the description of the API.
-        fields: names of fields and properties; `n_units=total` is `total` under another name. What is not named is not
-            answered, because pages use the same types.
+        fields: names of fields and properties. `n_units=total` is `total` under another name, and `track=track.slug` a
+            field of a field: null if that may be None. What is not named is not answered, because pages use the same
+            types.
+        about: what the object is, for the description; without it, the first sentence about the type.
         meanings: of fields, for the description; or the field itself, where its type says too little.
 
     Raises:
         TypeError: A field is unknown, or there is no field of a serializer for its type.
     """
-    hints, made = get_type_hints(kind), {}
-    for shown, _, source in (part.partition("=") for part in fields.split()):
-        place = source or shown
-        if isinstance(read := getattr(kind, place, None), property):
-            hints[place] = get_type_hints(read.fget)["return"]
-        meaning, options = meanings.pop(shown, None), {"source": source} if source else {}
+    made: dict[str, Any] = {"__doc__": about or (getdoc(kind) or "").partition(".")[0] + "."}
+    sources = {
+        shown: source or shown for shown, _, source in (part.partition("=") for part in fields.split())
+    }
+    is_model, extra = issubclass(kind, models.Model), dict[str, Any]()
+    columns = {column.name for column in kind._meta.concrete_fields} if is_model else set()
+    for shown, source in sources.items():
+        meaning = meanings.pop(shown, None)
+        options = {"help_text": meaning} if meaning else {}
+        if source != shown:
+            options["source"] = source
         try:
-            is_field = isinstance(meaning, serializers.Field)
-            made[shown] = meaning if is_field else _field(hints[place], help_text=meaning, **options)
+            if isinstance(meaning, serializers.Field):
+                made[shown] = deepcopy(meaning)  # a serializer orders its fields by their creation
+            elif source in columns:
+                extra[shown] = options
+            else:
+                made[shown] = _field(_type_at(kind, source), **options)
         except KeyError as error:
-            raise TypeError(f"{kind.__name__}.{place} cannot be answered: {error} is unknown") from None
+            raise TypeError(f"{kind.__name__}.{source} cannot be answered: {error} is unknown") from None
     if meanings:
         raise TypeError(f"{name} has no {', '.join(meanings)}")
-    made["__doc__"] = (getdoc(kind) or "").partition(".")[0] + "."
-    _made[kind] = type(f"{name}Serializer", (serializers.Serializer,), made)
+    base: Any = serializers.ModelSerializer if is_model else serializers.Serializer
+    if is_model:
+        made["Meta"] = type("Meta", (), {"model": kind, "fields": list(sources), "extra_kwargs": extra})
+    _made[kind] = type(f"{name}Serializer", (base,), made)
     return _made[kind]
+
+
+def _type_at(kind: Any, path: str) -> Any:
+    """The type of a field or property, or of that at the end of a path of them; KeyError if there is none."""
+    is_optional = False
+    for name in path.split("."):
+        if NoneType in get_args(kind):
+            is_optional, [kind] = True, set(get_args(kind)) - {NoneType}
+        read = getattr(kind, name, None)
+        if isinstance(read, property):
+            kind = get_type_hints(read.fget)["return"]
+        elif issubclass(kind, models.Model):
+            column = {column.name: column for column in kind._meta.concrete_fields}[name]
+            hint = column.related_model or _COLUMNS[column.get_internal_type()]
+            kind = hint | None if column.null else hint
+        else:
+            kind = get_type_hints(kind)[name]
+    return kind | None if is_optional else kind
 
 
 def _field(hint: Any, **options: Any) -> Any:

@@ -42,7 +42,6 @@ class Filter:
 
     @property
     def parameter(self) -> OpenApiParameter:
-        """Its description."""
         enum = list(self.values) or None
         return OpenApiParameter(
             self.name, KINDS[self.kind], description="Only rows with this value.", enum=enum

@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from accounts.models import User
+from jobs.models import Job
 from web.api.answers import answer
 
 
@@ -25,6 +27,12 @@ class Whole(NamedTuple):
         return len(self.parts)
 
 
+class Watched(NamedTuple):
+    """Work that may have begun."""
+
+    job: Job | None
+
+
 def test_answer_has_the_named_fields_and_properties_with_their_types() -> None:
     part: Any = answer(Part, "Part", "n")
     whole: Any = answer(Whole, "Whole", "n_parts parts mean=best sizes", mean="Of all.")
@@ -40,11 +48,25 @@ def test_answer_has_the_named_fields_and_properties_with_their_types() -> None:
         part(object()).data  # noqa: B018  # what is computed
 
 
+def test_answer_of_a_model_has_fields_of_other_models_and_null_where_there_is_none() -> None:
+    work: Any = answer(Job, "Work", "kind n_done=done by=created_by.username", "Work.", n_done="Units.")
+    watched: Any = answer(Watched, "Watched", "by=job.created_by.username")
+    job = Job(kind="test", done=2, created_by=User(username="ada"))
+
+    shown = work(job)
+
+    assert shown.data == {"kind": "test", "n_done": 2, "by": "ada"}
+    assert (shown.fields["n_done"].help_text, work.__doc__) == ("Units.", "Work.")
+    assert work(Job(kind="test")).data["by"] is None
+    assert (watched(Watched(job)).data, watched(Watched(None)).data) == ({"by": "ada"}, {"by": None})
+
+
 @pytest.mark.parametrize(
     ("fields", "meanings", "problem"),
     [
         ("odd", {}, "Whole.odd cannot be answered"),
         ("n_parts missing", {}, "Whole.missing cannot be answered"),
+        ("n=best.missing", {}, "Whole.best.missing cannot be answered"),
         ("sizes", {"best": "The best."}, "Whole has no best"),
     ],
 )
