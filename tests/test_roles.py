@@ -171,7 +171,7 @@ def test_navigation_of_a_chair_has_links_only_and_leads_to_the_audit_log(scene: 
 def test_page_of_people_shows_a_chair_no_heading_of_what_only_organizers_do(scene: Scene) -> None:
     address = reverse("participation:people", args=[scene.track.slug])
     make_assessor(scene.track, "zoe")
-    parts = ("Remove from the assessors", "Invite with a link", "Organizers and chairs")
+    parts = ("Remove from the assessors", "Invite with a link", "Add an organizer or a chair")
 
     of_organizer = as_user(make_role(scene.track, "first")).get(address).content.decode()
     of_chair = as_user(make_role(scene.track, "cho", is_chair=True)).get(address).content.decode()

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.conf import settings
 from django.core.paginator import Page
+from django.db.models.functions import Lower
 from django.urls import reverse
 
 from accounts.models import User
@@ -80,6 +81,7 @@ class PeoplePage:
     teams: list[Team]
     requests: list[OpenRequest]
     links: list[SharedLink]
+    other_links: list[SharedLink]  # not of a person in the table
     may_change: bool
     sends_mail: bool
     tab: str = "people"
@@ -96,6 +98,7 @@ def people_page(
     links = shared_links(invitations_of(track), site) if may_change else []
     first_logins = {link.invitation.user_id: link for link in links}
     people = sorted(people_of(track), key=lambda person: ROLES.index(person.role))
+    listed = {person.user.pk for person in people}
     words = search.casefold().split()
     shown = page_of([person for person in people if all(word in person.text for word in words)], number)
     for person in shown:
@@ -105,9 +108,10 @@ def people_page(
         people=shown,
         n_of_role=dict(Counter(person.role for person in people)),
         search=search,
-        teams=list(track.teams.order_by("name")),
+        teams=list(track.teams.order_by(Lower("name"))),
         requests=open_requests_with_teams(track),
         links=links,
+        other_links=[link for link in links if link.invitation.user_id not in listed],
         may_change=may_change,
         sends_mail=settings.SENDS_MAIL,
     )

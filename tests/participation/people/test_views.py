@@ -227,6 +227,10 @@ def test_page_shows_roles_invitations_agreement_and_visits(scene: Scene) -> None
         for text in ("Links to send", 'rowgroup">Organizers', 'rowgroup">Assessors', "<bdi>zoe</bdi>")
     ]
     assert places == sorted(places), "links first, then people by their role"
+    assert page.count("Copy link<") == page.count("Revoke the invitation") == 4, (
+        "once, in the row of the person"
+    )
+    assert "This site sends no e-mail" in page
     assert page.count("btn-primary") <= 1
 
 
@@ -242,7 +246,7 @@ def test_organizer_downloads_all_links_as_csv(scene: Scene) -> None:
     assert {row["user"] for row in rows} >= {"zoe", "pat"}
     assert [row["user"] for row in rows] == ["zoe", "pat", "kim", "sam2"]  # as in the list
     for row in rows:
-        assert page.count(row["link"]) == 2  # among all links, and in its own field
+        assert page.count(row["link"]) == 2  # among all links, and in the row of the person
     assert as_user(scene.member).get(address).status_code == 403
 
 
