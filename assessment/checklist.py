@@ -198,16 +198,15 @@ def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Poin
 
 
 def _statuses(campaign: Campaign, kind: Batch.Kind) -> set[str]:
-    """The statuses of the batches of a kind."""
     return {batch.status for batch in campaign.rows(batches_of) if batch.kind == kind}
 
 
 def _is_stated(campaign: Campaign, kind: Batch.Kind) -> bool:
     """Return whether the protocol states a training or second judgments, and the track can still have them."""
-    judging = campaign.protocol.judging
+    rules = campaign.protocol.judging
     if kind == Batch.Kind.TRAINING:
-        return judging.training_topics > 0 and _statuses(campaign, Batch.Kind.MAIN) <= {Batch.Status.DRAFT}
-    return kind == Batch.Kind.DUAL and judging.has_dual and campaign.numbers["n_people"] > 1
+        return rules.training_topics > 0 and _statuses(campaign, Batch.Kind.MAIN) <= {Batch.Status.DRAFT}
+    return kind == Batch.Kind.DUAL and rules.has_dual and campaign.numbers["n_people"] > 1
 
 
 def _to_create(campaign: Campaign, kind: Batch.Kind, point: Point) -> Point:
@@ -255,14 +254,15 @@ def _draft(campaign: Campaign, point: Point, batch: Batch) -> Point:
 
 def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
     """Batches in which people judge: all that are finished can be closed at once."""
-    progress = campaign.once(progress_of)
-    own = [progress[batch.pk] for batch in opened]
-    judged, total = sum(each.judged for each in own), sum(each.total for each in own)
+    progress_by_batch = campaign.once(progress_of)
+    own = [progress_by_batch[batch.pk] for batch in opened]
+    judged, total = sum(progress.judged for progress in own), sum(progress.total for progress in own)
     state = f"{judged:,} of {counted(total, 'unit')}"
-    finished = [
-        each for each in progress.values() if each.batch.status == Batch.Status.OPEN and each.is_finished
+    under_way = [
+        progress for progress in progress_by_batch.values() if progress.batch.status == Batch.Status.OPEN
     ]
-    if any(each.is_finished for each in own):
+    finished = [progress for progress in under_way if progress.is_finished]
+    if any(progress.is_finished for progress in own):
         name = f"“{finished[0].batch}”" if len(finished) == 1 else f"{len(finished)} finished batches"
         return point._replace(
             state=f"{state}, {counted(len(opened), 'batch,batches')} open",
@@ -272,12 +272,14 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
             is_form=True,
         )
     # The sentence is that of all open batches, whatever their kind: the next step names it once
-    under_way = [each for each in progress.values() if each.batch.status == Batch.Status.OPEN]
-    judged, total = sum(each.judged for each in under_way), sum(each.total for each in under_way)
+    judged = sum(progress.judged for progress in under_way)
+    total = sum(progress.total for progress in under_way)
     rates = campaign.once(_rates)
-    left = sum(each.total_hours(rates) for each in under_way)
+    left = sum(progress.total_hours(rates) for progress in under_way)
     time_left = f", about {hours(left)}" if left else ""
-    by_batch = [f"{each.batch} {each.judged:,} of {each.total:,}" for each in reversed(under_way)]
+    by_batch = [
+        f"{progress.batch} {progress.judged:,} of {progress.total:,}" for progress in reversed(under_way)
+    ]
     return point._replace(
         state=state,
         waits=f"Judging goes on: {judged:,} of {counted(total, 'unit')}{time_left}.",
@@ -287,15 +289,15 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
 
 def _unjudged(campaign: Campaign) -> Iterator[Problem]:
     """The closed main batches with units that nobody has judged."""
-    for each in campaign.once(progress_of_all):
-        is_closed = (each.batch.kind, each.batch.status) == (Batch.Kind.MAIN, Batch.Status.CLOSED)
-        if is_closed and each.judged < each.total:
-            n = each.total - each.judged
+    for progress in campaign.once(progress_of_all):
+        is_closed = (progress.batch.kind, progress.batch.status) == (Batch.Kind.MAIN, Batch.Status.CLOSED)
+        if is_closed and progress.judged < progress.total:
+            n = progress.total - progress.judged
             text = (
-                f"{each.batch} is closed with {100 * each.judged // each.total} % judged: "
-                f"{n:,} of {counted(each.total, 'unit')} {'has' if n == 1 else 'have'} no judgment."
+                f"{progress.batch} is closed with {100 * progress.judged // progress.total} % judged: "
+                f"{n:,} of {counted(progress.total, 'unit')} {'has' if n == 1 else 'have'} no judgment."
             )
-            yield Problem(text, each.batch.get_absolute_url())
+            yield Problem(text, progress.batch.get_absolute_url())
 
 
 def _gaps(campaign: Campaign, opened: list[Batch]) -> Iterator[Problem]:

@@ -31,10 +31,10 @@ def qrels_of(track: Any) -> QuerySet[Qrels]:
 @listed
 def boards_of(track: Any) -> QuerySet[Leaderboard]:
     """The newest leaderboard and the newest released one, each with its qrels, runs and number of analyses."""
-    boards = Leaderboard.objects.exclude(qrels__report__has_key="part_of").order_by("-pk")
-    of_track = boards.filter(track=OuterRef("track"))
+    whole_boards = Leaderboard.objects.exclude(qrels__report__has_key="part_of").order_by("-pk")
+    of_track = whole_boards.filter(track=OuterRef("track"))
     released = of_track.exclude(release=Leaderboard.Release.HIDDEN)
-    shown = boards.filter(
+    shown = whole_boards.filter(
         Q(pk=Subquery(of_track.values("pk")[:1])) | Q(pk=Subquery(released.values("pk")[:1])), track=track
     )
     facts = ("version", "machine_name", "source", "supersedes_id")
@@ -68,7 +68,9 @@ def _missing(campaign: Campaign, board: Any) -> list[str]:
 
 def _reasons(campaign: Campaign, board: Any) -> list[str]:
     """As `hindrances`, from what the checklist knows."""
-    openings = [each for each in campaign.rows(deadlines_of) if not each.kind and each.opens_at]
+    openings = [
+        deadline for deadline in campaign.rows(deadlines_of) if not deadline.kind and deadline.opens_at
+    ]
     batches = [batch for batch in campaign.rows(batches_of) if batch.status == Batch.Status.OPEN]
     return reasons_to_wait(
         board,
@@ -183,7 +185,7 @@ def _newer(board: Any, released: Any) -> Iterator[Point]:
 def _release(campaign: Campaign) -> Iterator[Point]:
     """The release. It comes after the closing: a run could be made from the qrels."""
     shown = campaign.once(boards)
-    released = next((each for each in shown if each.release != Leaderboard.Release.HIDDEN), None)
+    released = next((board for board in shown if board.release != Leaderboard.Release.HIDDEN), None)
     if released is not None:
         state, reasons = f"to {released.get_release_display()}", _reasons(campaign, released)
         yield Point("Release", state, released.get_absolute_url(), True, tuple(map(Problem, reasons)))

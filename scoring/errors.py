@@ -9,16 +9,6 @@ class QrelsRefused(Refused):
     title = "No qrels were created"
 
 
-class JudgmentsChanged(QrelsRefused):
-    """The judgments differ from those that the preview showed."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The judgments, the pool or the topics to leave out changed since this preview was made. Read the new "
-            "preview, then freeze it."
-        )
-
-
 class LeaderboardRefused(Refused):
     title = "The leaderboard was not changed"
 

@@ -68,7 +68,7 @@ urlpatterns = [
         analyses.analysis_table,
         name="analysis_table",
     ),
-    path("evaluations/<int:evaluation_id>/", evaluations.evaluation, name="evaluation"),
+    path("evaluations/<int:evaluation_id>/", evaluations.show_evaluation, name="evaluation"),
     path("evaluations/<int:evaluation_id>/compare/", evaluations.choose_other, name="choose_run"),
     path("evaluations/<int:evaluation_id>/compare/<int:other_id>/", evaluations.compare, name="compare_runs"),
     path(
@@ -76,7 +76,7 @@ urlpatterns = [
         evaluations.evaluation_file,
         name="evaluation_file",
     ),
-    path("tracks/<slug:slug>/phases/<slug:key>/", phases.phase, name="phase"),
+    path("tracks/<slug:slug>/phases/<slug:key>/", phases.show_phase, name="phase"),
     path("tracks/<slug:slug>/phases/<slug:key>/score/", phases.score_phase, name="score_phase"),
     path("tracks/<slug:slug>/phases/<slug:key>/board.<board:kind>", phases.phase_file, name="phase_file"),
     path("leaderboards/<int:board_id>/later-runs/", later.later_runs, name="later_runs"),

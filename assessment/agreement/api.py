@@ -89,16 +89,22 @@ class PreferencesSerializer(serializers.Serializer[Any]):
     """The consistency of the preferences of a topic."""
 
     topic = serializers.CharField()
-    judged = serializers.IntegerField(source="of.judged", help_text="Pairs with a preference.")
-    pairs = serializers.IntegerField(source="of.pairs", help_text="Pairs that the documents have.")
-    circular = serializers.IntegerField(source="of.circular", help_text="Circular triads.")
-    triads = serializers.IntegerField(source="of.triads", help_text="Triads whose three sides are decided.")
-    zeta = Number(source="of.zeta", help_text="Kendall's coefficient; null unless all pairs are decided.")
-    repeated = serializers.IntegerField(
-        source="of.repeated", help_text="Pairs that an assessor judged twice."
+    judged = serializers.IntegerField(source="consistency.judged", help_text="Pairs with a preference.")
+    pairs = serializers.IntegerField(source="consistency.pairs", help_text="Pairs that the documents have.")
+    circular = serializers.IntegerField(source="consistency.circular", help_text="Circular triads.")
+    triads = serializers.IntegerField(
+        source="consistency.triads", help_text="Triads whose three sides are decided."
     )
-    repeated_alike = serializers.IntegerField(source="of.repeated_alike")
-    left = Number(source="of.left", help_text="The share of the left among preferences for one of the two.")
+    zeta = Number(
+        source="consistency.zeta", help_text="Kendall's coefficient; null unless all pairs are decided."
+    )
+    repeated = serializers.IntegerField(
+        source="consistency.repeated", help_text="Pairs that an assessor judged twice."
+    )
+    repeated_alike = serializers.IntegerField(source="consistency.repeated_alike")
+    left = Number(
+        source="consistency.left", help_text="The share of the left among preferences for one of the two."
+    )
 
 
 SCALE = "A question with choices, or `question:choice` of any-of; the grade without it."
@@ -121,7 +127,7 @@ class AgreementSerializer(serializers.Serializer[Any]):
     preferences = PreferencesSerializer(many=True, help_text="Of pairs; otherwise empty.")
 
     def get_rounds(self, page: selectors.AgreementPage) -> list[str]:
-        return [each.key for each in page.rounds]
+        return [of_round.key for of_round in page.rounds]
 
 
 class Agreement(Endpoints):
@@ -165,7 +171,7 @@ class Agreement(Endpoints):
     def download_disagreements(self, request: Request, slug: str) -> Any:
         """Download the units on which assessors disagree, as CSV with every judgment and comment."""
         track = track_of(request, slug)
-        form = DisagreementsForm.of(request.query_params, track.protocol.parsed)
+        form = DisagreementsForm.from_query(request.query_params, track.protocol.parsed)
         require_valid(form)
         of_round, order = request.query_params.get("round"), form.cleaned_data["order"]
         return download(*exports.disagreements_file(track, of_round, form.difference, order))

@@ -15,8 +15,7 @@ from django.utils.translation import gettext
 from accounts.models import User
 from assay.tables import natural
 from assessment.batches.selectors import batches_for
-from assessment.judgments.answers import Answered, in_language
-from assessment.judgments.answers import in_words as answers_in_words
+from assessment.judgments.answers import Answered, answers_in_words, in_language
 from assessment.judgments.disagreements import Round, judgments_of, round_label, training_number
 from assessment.models import Batch, DiscussionNote, Judgment
 from pooling.pools.entries import ShownDocument, shown_documents
@@ -97,7 +96,6 @@ class DiscussedUnit(NamedTuple):
 
     @property
     def n_choices(self) -> int:
-        """The number of different choices."""
         return len({reply.label for reply in self.replies})
 
 
@@ -164,7 +162,7 @@ def discussed_units(
             *unit,
             [DiscussionAnswer(column, of_unit.get(name)) for name, column in shown.items()],
             notes.get(unit[:2]),
-            [AgreedGrade(each.value, rules.label_of(each.key, unit[1])) for each in rules.grades],
+            [AgreedGrade(grade.value, rules.label_of(grade.key, unit[1])) for grade in rules.grades],
         )
         for unit, of_unit in answers.items()
     ]

@@ -18,8 +18,10 @@ TABLES = ("alpha", "pairs", "assessors", "topics")
 
 def machines_tsv(compared: Iterable[Comparison]) -> str:
     """A line per machine that shares documents with people."""
-    rows = [(each, each.pair) for each in compared]
-    cells = [(str(each.machine), *report.pair_cells(pair)) for each, pair in rows if pair is not None]
+    rows = [(comparison, comparison.pair) for comparison in compared]
+    cells = [
+        (str(comparison.machine), *report.pair_cells(pair)) for comparison, pair in rows if pair is not None
+    ]
     return as_tsv(MACHINES, [[text_of(cell) for cell in row] for row in cells])
 
 

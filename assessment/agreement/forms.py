@@ -25,7 +25,7 @@ class DisagreementsForm(DifferenceForm):
             self.fields["order"].widget = forms.HiddenInput()
 
     @classmethod
-    def of(cls, query: QueryDict, protocol: Protocol) -> Self:
+    def from_query(cls, query: QueryDict, protocol: Protocol) -> Self:
         """The form that an address fills; without a rule, every difference."""
         return cls(Difference()._asdict() | query.dict(), protocol=protocol)
 

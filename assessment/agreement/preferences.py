@@ -19,19 +19,17 @@ HEADER = ("topic", *Consistency._fields)
 
 
 class TopicPreferences(NamedTuple):
-    """The preferences of a topic."""
-
     topic: str
-    of: Consistency
+    consistency: Consistency
 
     @property
     def left_percent(self) -> float:
-        return 100 * self.of.left
+        return 100 * self.consistency.left
 
     @property
     def has_left(self) -> bool:
         """True if a document was preferred at all."""
-        return not math.isnan(self.of.left)
+        return not math.isnan(self.consistency.left)
 
 
 def preferences_of(track: Track, of_round: Round) -> list[TopicPreferences]:
@@ -52,12 +50,15 @@ def preferences_of(track: Track, of_round: Round) -> list[TopicPreferences]:
     )
     topics = []
     for topic, votes in every.items():
-        decided, both = Comparisons(counted.get(topic, [])).consistency(), Comparisons(votes).consistency()
-        of = decided._replace(repeated=both.repeated, repeated_alike=both.repeated_alike, left=both.left)
-        topics.append(TopicPreferences(topic, of))
+        decided = Comparisons(counted.get(topic, [])).consistency()
+        with_checks = Comparisons(votes).consistency()
+        consistency = decided._replace(
+            repeated=with_checks.repeated, repeated_alike=with_checks.repeated_alike, left=with_checks.left
+        )
+        topics.append(TopicPreferences(topic, consistency))
     return topics
 
 
 def preferences_tsv(topics: list[TopicPreferences]) -> str:
     """A line per topic; undefined values are empty."""
-    return as_tsv(HEADER, [[text_of(cell) for cell in (each.topic, *each.of)] for each in topics])
+    return as_tsv(HEADER, [[text_of(cell) for cell in (topic.topic, *topic.consistency)] for topic in topics])

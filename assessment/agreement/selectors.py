@@ -39,7 +39,7 @@ def graded(track: Track, of_round: Round, scale: Scale) -> report.Graded:
     """The judgments of shared units with a number on a scale, as arrays."""
     key = ["graded", of_round.batch_id, scale.key]
     assessors, topics, columns, values = while_unchanged(track, key, lambda: _graded(track, of_round, scale))
-    unit, topic, assessor, grade = (np.array(each, dtype=np.int64) for each in columns)
+    unit, topic, assessor, grade = (np.array(column, dtype=np.int64) for column in columns)
     return report.Graded(assessors, topics, unit, topic, assessor, grade, tuple(values))
 
 
@@ -60,7 +60,7 @@ def _graded(
     )
     read = report.Graded.from_rows(numbered, scale.values(rules))
     columns = [read.unit, read.topic, read.assessor, read.grade]
-    return read.assessors, read.topics, [each.tolist() for each in columns], list(read.scale)
+    return read.assessors, read.topics, [column.tolist() for column in columns], list(read.scale)
 
 
 class MatrixCell(NamedTuple):
@@ -78,7 +78,7 @@ class Matrix(NamedTuple):
     rows: list[tuple[int, list[MatrixCell]]]
 
     @classmethod
-    def of(cls, pair: report.Pair) -> "Matrix":
+    def from_pair(cls, pair: report.Pair) -> "Matrix":
         most = int(pair.confusion.max(initial=1))
         rows = [
             (int(grade), [MatrixCell(int(n), math.ceil(4 * int(n) / most)) for n in counts])
@@ -131,7 +131,7 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
     topics = [report.TopicAgreement(*row) for row in stored[1]]
     if scale.is_nominal:  # what needs an order is undefined
         undefined = Kappa(0, math.nan, math.nan, math.nan, math.nan)
-        pairs = [replace(each, linear=undefined, quadratic=undefined, two_way=undefined) for each in pairs]
+        pairs = [replace(pair, linear=undefined, quadratic=undefined, two_way=undefined) for pair in pairs]
         topics = [row._replace(ordinal=math.nan, two_way=math.nan) for row in topics]
     assessors = report.by_assessor(pairs)
     guests = frozenset(
@@ -141,7 +141,7 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
     )
     people = [row for row in assessors if row.name not in guests]
     of_people = [pair for pair in pairs if not guests & {pair.first, pair.second}]
-    alphas = [each for each in values if not (scale.is_nominal and report.needs_order(each.name))]
+    alphas = [value for value in values if not (scale.is_nominal and report.needs_order(value.name))]
     kappas = [pair.kappa.value for pair in pairs if not math.isnan(pair.kappa.value)]
     counts = judgments_of(track, of_round).order_by().aggregate(n=Count("pk"), graded=Count("grade"))
     return AgreementPage(
@@ -155,11 +155,11 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
         n_without_grade=counts["n"] - counts["graded"],
         graded=columns,
         alphas=alphas,
-        main_alpha=next((each for each in alphas if each.name == "ordinal"), next(iter(alphas), None)),
+        main_alpha=next((alpha for alpha in alphas if alpha.name == "ordinal"), next(iter(alphas), None)),
         mean_kappa=sum(kappas) / len(kappas) if kappas else math.nan,
         pairs=pairs,
         pairs_of_people=of_people,
-        matrices=[Matrix.of(pair) for pair in of_people],
+        matrices=[Matrix.from_pair(pair) for pair in of_people],
         assessors=assessors,
         people=people,
         of_guests=[row for row in assessors if row.name in guests],

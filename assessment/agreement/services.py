@@ -38,8 +38,8 @@ def note(
             f"Nobody has judged {docno} in this round, so there is nothing to discuss.", code="not-judged"
         )
     grades = list(locked.pool.protocol.parsed.judging.grades)
-    if grade is not None and grade not in {each.value for each in grades}:
-        known = ", ".join(str(each.value) for each in grades)
+    if grade is not None and grade not in {known_grade.value for known_grade in grades}:
+        known = ", ".join(str(known_grade.value) for known_grade in grades)
         raise Refused(f"Grade {grade} is not in the protocol; use one of {known}.", code="unknown-grade")
     unit: dict[str, Any] = {"batch": locked, "topic": judgment.topic, "docno": docno}
     if grade is None and not text.strip():

@@ -54,7 +54,7 @@ def agreement_file(request: AuthenticatedRequest, slug: str, name: str) -> HttpR
 def disagreements(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The units on which assessors disagree, with their comments. Organizers only."""
     track = track_or_404(request.user, slug)
-    form = DisagreementsForm.of(request.GET, track.protocol.parsed)
+    form = DisagreementsForm.from_query(request.GET, track.protocol.parsed)
     page = selectors.disagreements_page(
         track,
         rounds.round_of(track, request.GET.get("round")),
@@ -74,7 +74,7 @@ def disagreements_file(request: AuthenticatedRequest, slug: str) -> HttpResponse
     The page itself says what is wrong with a filter that is not valid.
     """
     track = track_or_404(request.user, slug)
-    form = DisagreementsForm.of(request.GET, track.protocol.parsed)
+    form = DisagreementsForm.from_query(request.GET, track.protocol.parsed)
     if not form.is_valid():
         return disagreements(request, slug)
     of_round, order = request.GET.get("round"), form.cleaned_data["order"]

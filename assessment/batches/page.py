@@ -184,17 +184,23 @@ def _by_topic(shares: Sequence[Share]) -> list[ByTopic]:
     """A row for each share of a person with an account, and one for those of all guests of a topic."""
     rows: dict[tuple[int, int], ByTopic] = {}
     for share in shares:
-        of = share.assignment
-        key = of.topic_id, 0 if of.assessor.guest_until else of.pk
+        assignment = share.assignment
+        key = assignment.topic_id, 0 if assignment.assessor.guest_until else assignment.pk
         if (known := rows.get(key)) is None:
-            person = None if of.assessor.guest_until else of.assessor
+            person = None if assignment.assessor.guest_until else assignment.assessor
             row = ByTopic(
-                of.topic, person, not person, of.is_withdrawn, share.judged, share.total, share.median_seconds
+                topic=assignment.topic,
+                assessor=person,
+                n_guests=not person,
+                is_withdrawn=assignment.is_withdrawn,
+                judged=share.judged,
+                total=share.total,
+                median_seconds=share.median_seconds,
             )
         else:
             row = known._replace(
                 n_guests=known.n_guests + 1,
-                is_withdrawn=known.is_withdrawn and of.is_withdrawn,
+                is_withdrawn=known.is_withdrawn and assignment.is_withdrawn,
                 judged=known.judged + share.judged,
                 total=known.total + share.total,
                 median_seconds=None,
@@ -217,7 +223,7 @@ def _question_counts(batch: Batch, rules: JudgingRules) -> list[QuestionCounts]:
             n_asked[question.key] += n
         for key, answer in answers.items():
             n_answered[key] += n
-            counts.update(dict.fromkeys([(key, each) for each in _counted(rules, key, answer)], n))
+            counts.update({(key, value): n for value in _counted(rules, key, answer)})
     return [
         QuestionCounts(
             question.label,

@@ -41,7 +41,7 @@ class EditBatchForm(StyledForm, forms.ModelForm[Batch]):
 
 
 @organizer_page
-def batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+def show_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """A batch: progress by assessor and topic, choices, remarks. Organizers only."""
     return render(
         request, "assessment/batches/batch.html", context_of(batch_page(selectors.batch_or_404(batch_id)))

@@ -148,7 +148,7 @@ def differences_page(track: Track, *, is_near: bool, code: str, number: str) -> 
     topic: Topic | None = None
     if kind == "near-duplicates":
         topics = current_judgments(track, *MAIN_AND_DUAL).values("topic")
-        judged = {each.code: each for each in track.topics.filter(pk__in=topics)}
+        judged = {judged_topic.code: judged_topic for judged_topic in track.topics.filter(pk__in=topics)}
         codes, topic = list(judged), judged.get(code) or next(iter(judged.values()), None)
         near = list(_near_groups(track, [topic.pk] if topic else [], most=SHOWN_OF_GRADE))
         of_near: Page[_Group] = Paginator(near, GROUPS_ON_PAGE).get_page(number)

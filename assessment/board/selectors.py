@@ -94,15 +94,17 @@ class BoardScope(NamedTuple):
 
     @property
     def is_live(self) -> bool:
-        return any(each.batch.status == Batch.Status.OPEN for each in self.batches)
+        return any(progress.batch.status == Batch.Status.OPEN for progress in self.batches)
 
 
 def scopes_of(track: Track) -> list[BoardScope]:
     """The whole track first, without machines, then its batches, newest first."""
-    batches = [each for each in track_progress(track) if each.batch.status != Batch.Status.DRAFT]
+    batches = [progress for progress in track_progress(track) if progress.batch.status != Batch.Status.DRAFT]
     return [
-        BoardScope("", "All batches", [each for each in batches if each.batch.kind != Batch.Kind.MACHINE]),
-        *(BoardScope(str(each.batch.pk), each.batch.name, [each]) for each in batches),
+        BoardScope(
+            "", "All batches", [progress for progress in batches if progress.batch.kind != Batch.Kind.MACHINE]
+        ),
+        *(BoardScope(str(progress.batch.pk), progress.batch.name, [progress]) for progress in batches),
     ]
 
 
@@ -114,7 +116,7 @@ class Times(NamedTuple):
     median: float | None
 
     @classmethod
-    def of(cls, seconds: Sequence[int]) -> "Times":
+    def from_seconds(cls, seconds: Sequence[int]) -> "Times":
         return cls(len(seconds), fmean(seconds), median(seconds)) if seconds else cls(0, None, None)
 
 
@@ -195,20 +197,20 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
     if current is None:
         raise Http404(f"{track} has no batch {key!r}")
     now, rules = timezone.now(), track.protocol.parsed.judging
-    ids = [each.batch.pk for each in current.batches]
+    ids = [progress.batch.pk for progress in current.batches]
     # All current judgments, in one query. The times of a unit are on the judgment of its first member.
     judgments = Judgment.objects.filter(batch__in=ids, is_current=True).order_by()
     rows = judgments.values_list("assessor", "topic", "choice", "grade").annotate(
         n=Count("pk"), seconds=ArrayAgg("seconds", filter=Q(seconds__isnull=False)), last_at=Max("created_at")
     )
     groups = [_Group(*row) for row in rows]
-    judged = sum(each.judged for each in current.batches)
-    total = sum(each.total for each in current.batches)
+    judged = sum(progress.judged for progress in current.batches)
+    total = sum(progress.total for progress in current.batches)
     by_hour = _by_hour(ids, now)
     hour = now.replace(minute=0, second=0, microsecond=0)
     days = _periods(by_hour, hour.replace(hour=0), timedelta(days=1), DAYS)
     hours = _periods(by_hour, hour, timedelta(hours=1), HOURS)
-    rates = rates_of([each.batch for each in current.batches])
+    rates = rates_of([progress.batch for progress in current.batches])
     assessors = _assessor_rows(current, groups, rules, rates)
     guests = _guests(current)
     shown = _assessor_rows(current, groups, rules, rates, guests) if guests else assessors
@@ -226,10 +228,10 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
         now=now,
         judged=judged,
         total=total,
-        n_open=sum(each.n_open for each in current.batches),
-        n_overdue=sum(each.n_overdue for each in current.batches),
+        n_open=sum(progress.n_open for progress in current.batches),
+        n_overdue=sum(progress.n_overdue for progress in current.batches),
         pace=pace_of(by_hour, left=total - judged, now=now),
-        times=Times.of(_seconds(groups)),
+        times=Times.from_seconds(_seconds(groups)),
         rates=next(iter(rates.values()), None),
         hours_left=sum(row.hours_left or 0 for row in assessors) if rates else None,
         labels=[choice.label for choice in rules.choices],
@@ -244,9 +246,9 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
             up="Assessor",
         ),
         days=days,
-        day_plot=_plot(track, "Day", [(f"{each.start:%d %b}", each.n) for each in days]),
+        day_plot=_plot(track, "Day", [(f"{period.start:%d %b}", period.n) for period in days]),
         hours=hours,
-        hour_plot=_plot(track, "Hour", [(f"{each.start:%H}", each.n) for each in hours]),
+        hour_plot=_plot(track, "Hour", [(f"{period.start:%H}", period.n) for period in hours]),
         skips=skips,
         n_skipped=skipped.count(),
         unsettled=remarks,
@@ -320,7 +322,7 @@ def _assessor_rows(
             name=name,
             judged=judged,
             total=total,
-            times=Times.of(_seconds(by_name[name])),
+            times=Times.from_seconds(_seconds(by_name[name])),
             mix=shares_of(chosen[name], rules),
             last_at=max((group.last_at for group in by_name[name]), default=None),
             hours_left=hours.get(name),
@@ -342,7 +344,7 @@ def _topic_rows(current: BoardScope, groups: Iterable[_Group], track: Track) -> 
         by_topic[group.topic_id].append(group)
     # Units with a relevant member, once for each of their judges
     relevant = Judgment.objects.filter(
-        batch__in=[each.batch.pk for each in current.batches],
+        batch__in=[progress.batch.pk for progress in current.batches],
         is_current=True,
         grade__gte=track.protocol.parsed.agreement.binary_from,
     )
@@ -368,7 +370,7 @@ def _topic_rows(current: BoardScope, groups: Iterable[_Group], track: Track) -> 
             people=_people(names[pk], guests),
             judged=judged,
             total=total,
-            times=Times.of(_seconds(by_topic[pk])),
+            times=Times.from_seconds(_seconds(by_topic[pk])),
             n_relevant=n_relevant.get(pk, 0),
             n_without_grade=sum(group.n for group in by_topic[pk] if group.grade is None),
         )

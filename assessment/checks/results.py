@@ -77,26 +77,26 @@ class CheckResult(NamedTuple):
 def result_of(answers: Sequence[CheckAnswer], level: int) -> CheckResult:
     """The result of some answers; grades from `level` on are relevant. Non-answers count as unequal to every grade."""
     graded = [
-        (each.grade, each.expected)
-        for each in answers
-        if each.grade is not None and each.expected is not None
+        (answer.grade, answer.expected)
+        for answer in answers
+        if answer.grade is not None and answer.expected is not None
     ]
     pairs = np.array(graded, dtype=np.int64).reshape(-1, 2)
     same_class = int(((pairs[:, 0] >= level) == (pairs[:, 1] >= level)).sum())
-    n_non_answers = sum(each.grade is None and each.is_equal for each in answers)
+    n_non_answers = sum(answer.grade is None and answer.is_equal for answer in answers)
     n = len(answers)
     equal = [
-        each.answers.get(question) == expected
-        for each in answers
-        for question, expected in each.expected_answers.items()
+        answer.answers.get(question) == expected
+        for answer in answers
+        for question, expected in answer.expected_answers.items()
     ]
     return CheckResult(
         n,
-        sum(each.is_equal for each in answers) / n if n else math.nan,
+        sum(answer.is_equal for answer in answers) / n if n else math.nan,
         (same_class + n_non_answers) / n if n else math.nan,
         float((pairs[:, 0] - pairs[:, 1]).mean()) if len(pairs) else math.nan,
         cohen_kappa(pairs[:, 0], pairs[:, 1]),
-        parts([each.is_equal for each in answers], N_PARTS),
+        parts([answer.is_equal for answer in answers], N_PARTS),
         sum(equal) / len(equal) if equal else math.nan,
     )
 
@@ -128,7 +128,7 @@ def results_page(track: Track, name: str) -> ResultsPage:
     """The results by assessor; the chart is of the assessor with a name, or of all. The number of queries is fixed."""
     level = track.protocol.parsed.agreement.binary_from
     everyone, assessors = results_of(track, level)
-    chosen = next((each for each in assessors if each.name == name), everyone)
+    chosen = next((assessor for assessor in assessors if assessor.name == name), everyone)
     labels = [f"part {n}" for n in range(1, N_PARTS + 1)]
     curves = [
         (label, result.shares)
@@ -144,16 +144,16 @@ def results_page(track: Track, name: str) -> ResultsPage:
 def results_of(track: Track, level: int) -> tuple[AssessorResult, list[AssessorResult]]:
     """The result of all assessors together, and of each who answered a check, by name."""
     gold, repeats = gold_answers(track), repeat_answers(track)
-    names = sorted({each.assessor for each in [*gold, *repeats]})
+    names = sorted({answer.assessor for answer in [*gold, *repeats]})
     assessors = []
     for name in names:
-        own_gold = [each for each in gold if each.assessor == name]
-        own_repeats = [each for each in repeats if each.assessor == name]
+        own_gold = [answer for answer in gold if answer.assessor == name]
+        own_repeats = [answer for answer in repeats if answer.assessor == name]
         assessors.append(AssessorResult(name, result_of(own_gold, level), result_of(own_repeats, level)))
     together = AssessorResult(
         EVERYONE,
-        result_of(gold, level)._replace(parts=_together([each.gold for each in assessors])),
-        result_of(repeats, level)._replace(parts=_together([each.repeats for each in assessors])),
+        result_of(gold, level)._replace(parts=_together([assessor.gold for assessor in assessors])),
+        result_of(repeats, level)._replace(parts=_together([assessor.repeats for assessor in assessors])),
     )
     return together, assessors
 
@@ -182,12 +182,12 @@ def results_file(track: Track) -> tuple[str, str]:
     _, assessors = results_of(track, protocol.agreement.binary_from)
     left_out = () if protocol.judging.has_scale else OF_SCALES
     rows = []
-    for each in assessors:
-        gold, repeats = each.gold, each.repeats
+    for assessor in assessors:
+        gold, repeats = assessor.gold, assessor.repeats
         own = [repeats.equal, repeats.two_way, repeats.kappa.value, gold.answered, repeats.answered]
         parts_of_both = [*gold.parts, *repeats.parts]
         own += [equal / n if n else math.nan for equal, n in parts_of_both]
         values = map(text_of, (gold.equal, gold.two_way, gold.bias, gold.kappa.value))
-        row = [each.name, str(gold.n), *values, str(repeats.n), *map(text_of, own)]
+        row = [assessor.name, str(gold.n), *values, str(repeats.n), *map(text_of, own)]
         rows.append([value for name, value in zip(HEADER, row, strict=True) if name not in left_out])
     return as_tsv([name for name in HEADER if name not in left_out], rows), f"{track.slug}-hidden-checks.tsv"

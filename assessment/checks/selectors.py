@@ -10,7 +10,7 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, Value, When
 from assay.formats.qrels.reader import QrelsColumns
 from assay.protocols.questions import Answers
 from assessment.batches.selectors import entries_of
-from assessment.judgments.answers import Answered, in_words
+from assessment.judgments.answers import Answered, answers_in_words
 from assessment.models import (
     MAIN_AND_DUAL,
     Batch,
@@ -103,7 +103,7 @@ def gold_page(track: Track, number: str | None) -> GoldPage:
     agreed = [note for note in agreed_notes(track) if known.get((note.topic_id, note.docno)) != note.grade]
     rows = Paginator(units.order_by("topic", natural_order("docno"), "docno"), PAGE).get_page(number)
     rules = track.protocol.parsed.judging
-    shown = [KnownUnit(unit, in_words(rules, unit.answers, unit.topic)) for unit in rows]
+    shown = [KnownUnit(unit, answers_in_words(rules, unit.answers, unit.topic)) for unit in rows]
     return GoldPage(track, rows, shown, agreed)
 
 
@@ -121,8 +121,8 @@ def unknown_units(track: Track, columns: QrelsColumns) -> list[tuple[str, str, s
     """Check the rows of a file of known grades; returns topic, docno and complaint of each wrong one."""
     codes = set(Topic.objects.filter(track=track).values_list("code", flat=True))
     units, about_pairs = pooled_units(track), track.protocol.parsed.judging.preference_grades
-    values = {each.value for each in about_pairs}
-    accepted = ", ".join(f"{each.value} ({each.key})" for each in about_pairs)
+    values = {grade.value for grade in about_pairs}
+    accepted = ", ".join(f"{grade.value} ({grade.key})" for grade in about_pairs)
     wrong = []
     topics, docnos = columns.topics[columns.topic_index].tolist(), columns.docno.tolist()
     for code, name, grade in zip(topics, docnos, columns.grade.tolist(), strict=True):
@@ -140,10 +140,10 @@ class PlannedChecks(NamedTuple):
     """The checks of an assessor of a batch: how many are judged, of how many."""
 
     assessor: str
-    gold: int
-    n_gold: int
-    repeats: int
-    n_repeats: int
+    gold: int = 0
+    n_gold: int = 0
+    repeats: int = 0
+    n_repeats: int = 0
 
 
 @dataclass(frozen=True)
@@ -169,12 +169,12 @@ def checks_page(batch: Batch) -> ChecksPage:
         n_repeats=Count("pk", filter=~is_gold),
     )
     planned = [PlannedChecks(*row) for row in rows.values_list(*PLANNED)]
-    counts = {each.assessor: each for each in planned}
+    counts = {row.assessor: row for row in planned}
     people = dict.fromkeys([*names.values_list("assessor__username", flat=True), *counts])
     return ChecksPage(
         track=batch.pool.track,
         batch=batch,
-        rows=[counts.get(name, PlannedChecks(name, 0, 0, 0, 0)) for name in people],
+        rows=[counts.get(name, PlannedChecks(name)) for name in people],
         n_gold_units=GoldUnit.objects.filter(track=batch.pool.track_id).count(),
     )
 
@@ -218,7 +218,15 @@ def gold_answers(track: Track) -> list[CheckAnswer]:
     rows = Judgment.objects.filter(hidden | own, Exists(units), track=track).order_by("pk")
     fields = ("topic", "docno", "assessor__username", "choice", "grade", "answers")
     return [
-        CheckAnswer(name, choice, grade, "", known[topic, docno][0], answers, known[topic, docno][1])
+        CheckAnswer(
+            name,
+            choice,
+            grade,
+            expected_choice="",
+            expected=known[topic, docno][0],
+            answers=answers,
+            expected_answers=known[topic, docno][1],
+        )
         for topic, docno, name, choice, grade, answers in rows.values_list(*fields)
     ]
 

@@ -5,6 +5,7 @@ planned before it is due, so that the number of tasks an assessor sees does not 
 Decision: ADR 25.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from random import Random, SystemRandom
 from types import MappingProxyType
@@ -127,7 +128,7 @@ def _plan(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment]
     given = list(
         Check.objects.filter(batch=batch, assessor=assessor_id).values_list("kind", "entry").order_by("pk")
     )
-    n_given = {kind: sum(each == kind for each, _ in given) for kind in Check.Kind.values}
+    n_given = Counter(kind for kind, _ in given)
     used = {entry for _, entry in given}
     gold = gold_entries(batch, assessor_id)
     n_gold = max(0, n_checks(batch.gold_percent, n_units) - n_given[Check.Kind.GOLD])
@@ -152,7 +153,9 @@ def _plan(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment]
 
 def _work(batch: Batch, assessor_id: int, assignments: Sequence[TopicAssignment]) -> _Work:
     seats = {assignment.topic_id: assignment.seat for assignment in assignments}
-    settled = settled_entries([each.pk for each in assignments]) if batch.kind in MAIN_AND_DUAL else {}
+    settled = (
+        settled_entries([assignment.pk for assignment in assignments]) if batch.kind in MAIN_AND_DUAL else {}
+    )
     closed = {entry for entries in settled.values() for entry in entries}
     submitted = Task.objects.filter(batch=batch, status=Task.Status.SUBMITTED)
     own = submitted.filter(assessor=assessor_id)

@@ -59,7 +59,7 @@ class NewImportSerializer(Strict):
     kind = serializers.ChoiceField(Batch.Kind.choices, default=Batch.Kind.MAIN.value)
 
 
-def words() -> serializers.DictField:
+def meanings() -> serializers.DictField:
     """The meanings of words of one kind, by word."""
     return serializers.DictField(child=serializers.CharField(max_length=300), required=False)
 
@@ -67,9 +67,9 @@ def words() -> serializers.DictField:
 class JudgmentImportChangeSerializer(Strict):
     """The meanings of the words of the file, and the batch of judgments for which it names none."""
 
-    columns = words()
-    assessors = words()
-    answers = words()
+    columns = meanings()
+    assessors = meanings()
+    answers = meanings()
     pool = serializers.IntegerField(required=False, allow_null=True, min_value=1, help_text=POOL)
     batch = serializers.CharField(max_length=100, required=False)
     kind = serializers.ChoiceField(Batch.Kind.choices, required=False)

@@ -44,7 +44,7 @@ class PoolUnits:
         return entry if not unit or entry == self.entries.get((topic, unit)) else None
 
     @classmethod
-    def of(cls, pool: Pool, topics: Collection[int]) -> "PoolUnits":
+    def read(cls, pool: Pool, topics: Collection[int]) -> "PoolUnits":
         entries = PoolEntry.objects.filter(pool=pool, topic__in=topics).values_list("topic_id", "docno", "pk")
         units = cls({(topic, docno): pk for topic, docno, pk in entries.iterator(chunk_size=CHUNK)})
         members = PoolMember.objects.filter(entry__pool=pool, entry__topic__in=topics, position__gt=0)
@@ -110,7 +110,7 @@ class Campaign:
 
     def units(self, pool: Pool) -> PoolUnits:
         if pool.pk not in self._units:
-            self._units[pool.pk] = PoolUnits.of(pool, self._topics)
+            self._units[pool.pk] = PoolUnits.read(pool, self._topics)
         return self._units[pool.pk]
 
     def stored(
@@ -141,7 +141,7 @@ class Campaign:
     ) -> dict[tuple[int, int, int, bool], Task]:
         """The tasks of topics in batches by batch, entry and assessor, and whether they are hidden checks."""
         tasks = Task.objects.filter(batch__in=batches, entry__topic__in=topics)
-        return {(each.batch_id, each.entry_id, each.assessor_id, each.is_check): each for each in tasks}
+        return {(task.batch_id, task.entry_id, task.assessor_id, task.is_check): task for task in tasks}
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,10 @@ class MappingForm(WordsForm, PlaceForm):
         for name, here, n in source.report.get("assessors", [])[:MOST_WORDS]:
             self._add("assessors", name, f"Assessor {name} ({counted(n, 'judgment')})", choices, here)
         known = source.track.protocol.parsed.judging.choices
-        choices = [("", "choose a grade or another choice"), *((each.key, each.label) for each in known)]
+        choices = [
+            ("", "choose a grade or another choice"),
+            *((choice.key, choice.label) for choice in known),
+        ]
         meanings: Mapping[str, str] = source.mapping.get("answers", {})
         for answer in source.report.get("answers", [])[:MOST_WORDS]:
             self._add("answers", answer, f"Answer “{answer}”", choices, meanings.get(answer, ""))

@@ -105,24 +105,32 @@ def plan_part(
     else:
         # Let revisions replace what they revise, in the order of time, or of the file
         last: dict[tuple[object, ...], PlannedJudgment] = {}
-        for each in sorted(
-            planned, key=lambda each: (each.row.judged_at is not None, each.row.judged_at or each.row.line)
+        for judgment in sorted(
+            planned,
+            key=lambda judgment: (
+                judgment.row.judged_at is not None,
+                judgment.row.judged_at or judgment.row.line,
+            ),
         ):
-            before = last.get(each.key)
+            before = last.get(judgment.key)
             if before is not None:
-                before.is_current, each.replaces = False, before
-            last[each.key] = each
-    batches = [batch for each in {each.batch for each in planned} if (batch := existing(each, campaign))]
+                before.is_current, judgment.replaces = False, before
+            last[judgment.key] = judgment
+    batches = [
+        batch for key in {judgment.batch for judgment in planned} if (batch := existing_batch(key, campaign))
+    ]
     planned = list(_not_stored(planned, campaign, batches, plan))
-    seats = Seats(campaign, batches, {each.topic for each in planned})
-    for each, message in seats.give(planned):
-        plan.complain(each.row.line, "judges", message)
+    seats = Seats(campaign, batches, {judgment.topic for judgment in planned})
+    for judgment, message in seats.give(planned):
+        plan.complain(judgment.row.line, "judges", message)
     plan.n_new += len(planned)
-    plan.batches.update((each.batch.name, each.batch.kind, each.pool.name) for each in planned)
+    plan.batches.update(
+        (judgment.batch.name, judgment.batch.kind, judgment.pool.name) for judgment in planned
+    )
     return planned
 
 
-def existing(key: BatchKey, campaign: Campaign) -> Batch | None:
+def existing_batch(key: BatchKey, campaign: Campaign) -> Batch | None:
     """The batch of the track, if it is there."""
     return campaign.batches.get((key.pool_id, key.name))
 
@@ -180,7 +188,6 @@ def _place(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> tupl
 
 
 def batch_of(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> tuple[Pool, BatchKey]:
-    """Pool and batch of a row."""
     pools = list(campaign.pools.values())
     pool = next((pool for pool in pools if pool.pk == source.pool_id), None) or campaign.pools.get(row.pool)
     if pool is None and not row.pool and len(pools) == 1:
@@ -191,7 +198,7 @@ def batch_of(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> tu
     key = BatchKey(pool.pk, row.batch or source.batch, row.kind or source.kind)
     if key.kind not in Batch.Kind.values:
         raise Unusable("batch", f"{key.kind!r} is not a kind of batch; use {', '.join(Batch.Kind.values)}")
-    batch = existing(key, campaign)
+    batch = existing_batch(key, campaign)
     if batch is not None and batch.kind != key.kind:
         raise Unusable("batch", f"the batch “{key.name}” is a {batch.kind} batch here, not {key.kind}")
     if len(key.name) > 100:
@@ -233,19 +240,24 @@ def answer_of(row: JudgmentRow) -> str:
 
 def _chain_by_number(planned: list[PlannedJudgment], plan: ImportPlan) -> None:
     """Let revisions replace what they revise, as the file says."""
-    of_number = {each.row.number: each for each in planned if each.row.number is not None}
+    of_number = {judgment.row.number: judgment for judgment in planned if judgment.row.number is not None}
     current: dict[tuple[object, ...], PlannedJudgment] = {}
-    for each in planned:
-        if each.row.replaces is not None:
-            each.replaces = of_number.get(each.row.replaces)
-            if each.replaces is None or each.replaces.key[:3] != each.key[:3] or each.replaces.is_current:
-                message = f"it replaces judgment {each.row.replaces}, which is not a replaced judgment of the document"
-                plan.complain(each.row.line, "repeated", message)
-        if each.is_current:
-            other = current.setdefault(each.key, each)
-            if other is not each:
-                message = f"line {other.row.line} has another current judgment of the document by {each.row.assessor}"
-                plan.complain(each.row.line, "repeated", message)
+    for judgment in planned:
+        row = judgment.row
+        if row.replaces is not None:
+            before = judgment.replaces = of_number.get(row.replaces)
+            if before is None or before.key[:3] != judgment.key[:3] or before.is_current:
+                message = (
+                    f"it replaces judgment {row.replaces}, which is not a replaced judgment of the document"
+                )
+                plan.complain(row.line, "repeated", message)
+        if judgment.is_current:
+            other = current.setdefault(judgment.key, judgment)
+            if other is not judgment:
+                message = (
+                    f"line {other.row.line} has another current judgment of the document by {row.assessor}"
+                )
+                plan.complain(row.line, "repeated", message)
 
 
 def _not_stored(
@@ -253,29 +265,26 @@ def _not_stored(
 ) -> Iterable[PlannedJudgment]:
     """The judgments of documents that their assessor has not judged in the batch."""
     pks = {(batch.pool_id, batch.name): batch.pk for batch in batches}
-    stored = campaign.stored(batches, {each.topic for each in planned})
-    for each in planned:
-        pk = pks.get((each.batch.pool_id, each.batch.name))
-        here = [] if pk is None else stored.get((pk, *each.key[1:]), [])
-        same = next((judgment for judgment in here if each.equals(judgment)), None)
+    stored = campaign.stored(batches, {judgment.topic for judgment in planned})
+    for judgment in planned:
+        row, before = judgment.row, judgment.replaces
+        pk = pks.get((judgment.batch.pool_id, judgment.batch.name))
+        here = [] if pk is None else stored.get((pk, *judgment.key[1:]), [])
+        same = next((stored_judgment for stored_judgment in here if judgment.equals(stored_judgment)), None)
         if here and same is None:
             latest = here[-1]
-            unit = f"{each.row.topic} {each.row.docno}"
-            message = (
-                f"{unit}: {each.row.assessor} chose {latest.choice} here, and {each.choice.key} in the file"
-            )
-            if latest.choice == each.choice.key:
-                message = f"{unit}: {each.row.assessor} chose {latest.choice} here too, with another comment or time"
-            plan.complain(each.row.line, "conflict", message)
+            chosen = f"{row.topic} {row.docno}: {row.assessor} chose {latest.choice} here"
+            message = f"{chosen}, and {judgment.choice.key} in the file"
+            if latest.choice == judgment.choice.key:
+                message = f"{chosen} too, with another comment or time"
+            plan.complain(row.line, "conflict", message)
         elif here:
-            each.stored = same
+            judgment.stored = same
             plan.n_equal += 1
-        elif each.replaces is not None and each.replaces.stored and each.replaces.stored.is_replaced:
-            plan.complain(
-                each.row.line, "conflict", "it replaces a judgment that has been replaced here already"
-            )
+        elif before is not None and before.stored and before.stored.is_replaced:
+            plan.complain(row.line, "conflict", "it replaces a judgment that has been replaced here already")
         else:
-            yield each
+            yield judgment
 
 
 def report_of(plan: ImportPlan, staged: Staged, source: JudgmentImport, campaign: Campaign) -> dict[str, Any]:
@@ -287,7 +296,9 @@ def report_of(plan: ImportPlan, staged: Staged, source: JudgmentImport, campaign
         "equal": plan.n_equal,
         "n_complaints": sum(plan.n_by_kind.values()),
         "by_kind": [[WORDS[kind], plan.n_by_kind[kind]] for kind in WORDS if plan.n_by_kind[kind]],
-        "complaints": [[each.line, each.message] for each in sorted(plan.complaints)[:COMPLAINTS_KEPT]],
+        "complaints": [
+            [complaint.line, complaint.message] for complaint in sorted(plan.complaints)[:COMPLAINTS_KEPT]
+        ],
         "batches": [[*key, n] for key, n in sorted(plan.batches.items())],
         "assessors": [
             [name, here if (here := words.get(name, name)) in campaign.assessors else "", n]

@@ -28,8 +28,8 @@ class Seats:
                 self.judged_in_main.add((topic, docno, assessor))
         names = {batch.pk: (batch.pool_id, batch.name) for batch in batches}
         self.assigned = {
-            (names[each.batch_id], each.topic_id, each.assessor_id): each.seat
-            for each in campaign.assignments(batches, topics)
+            (names[assignment.batch_id], assignment.topic_id, assignment.assessor_id): assignment.seat
+            for assignment in campaign.assignments(batches, topics)
         }
         self.groups = {
             (batch, topic, seat): group
@@ -40,25 +40,28 @@ class Seats:
     def give(self, planned: Sequence[PlannedJudgment]) -> Iterator[tuple[PlannedJudgment, str]]:
         """Set the seats of judgments; yields those for which there is none, and why."""
         groups: dict[tuple[BatchKey, int, int], list[PlannedJudgment]] = {}
-        for each in planned:
-            if not each.row.is_check:
-                groups.setdefault((each.batch, each.topic, each.assessor), []).append(each)
+        for judgment in planned:
+            if not judgment.row.is_check:
+                groups.setdefault((judgment.batch, judgment.topic, judgment.assessor), []).append(judgment)
         for (batch, topic, assessor), judgments in groups.items():
             seat = self.assigned.get(((batch.pool_id, batch.name), topic, assessor))
-            is_stated = all(each.seat for each in judgments)
+            is_stated = all(judgment.seat for judgment in judgments)
             if seat is None and not is_stated:
                 seat = self._free(batch, topic, assessor, judgments)
-            for each in judgments:
-                each.seat = each.seat or seat or 1
-                if problem := self._take(each):
-                    yield each, problem
+            for judgment in judgments:
+                judgment.seat = judgment.seat or seat or 1
+                if problem := self._take(judgment):
+                    yield judgment, problem
 
     def _free(self, key: BatchKey, topic: int, assessor: int, judgments: Sequence[PlannedJudgment]) -> int:
         """In a main batch the seat of the group with the fewest of the documents judged; in others a new one."""
-        batch, docnos = (key.pool_id, key.name), {each.row.docno for each in judgments if each.is_current}
+        batch = key.pool_id, key.name
+        docnos = {judgment.row.docno for judgment in judgments if judgment.is_current}
         if key.kind != Batch.Kind.MAIN:
             taken = [seat for scope, code, seat in self.taken if (scope, code) == (batch, topic)]
-            assigned = [seat for (of, code, _), seat in self.assigned.items() if (of, code) == (batch, topic)]
+            assigned = [
+                seat for (scope, code, _), seat in self.assigned.items() if (scope, code) == (batch, topic)
+            ]
             seat = max([*taken, *assigned], default=0) + 1
             self.assigned[batch, topic, assessor] = seat
             return seat

@@ -32,5 +32,5 @@ def pools_for_import(track: Track) -> QuerySet[Pool]:
 
 def project_imports(user: User) -> QuerySet[ProjectImport]:
     """The imports of projects that a user started, newest first, with what their pages need; administrators see all."""
-    imports = ProjectImport.objects.select_related("job", "created_by")
-    return imports if user.is_administrator else imports.filter(created_by=user)
+    uploads = ProjectImport.objects.select_related("job", "created_by")
+    return uploads if user.is_administrator else uploads.filter(created_by=user)

@@ -168,7 +168,7 @@ def _report(source: JudgmentImport, report: Report = silent) -> dict[str, Any]:
                 for part in parts():
                     plan_part(plan, source, part, campaign, is_numbered=staged.is_numbered)
         except JudgmentsError as error:
-            complaints = [[each.line, each.message] for each in error.complaints]
+            complaints = [[complaint.line, complaint.message] for complaint in error.complaints]
             return {"header": header, "complaints": complaints, "n_complaints": error.n_complaints}
     result = report_of(plan, staged, source, campaign)
     return {"header": header, "form": staged.form, "columns": staged.columns, "notes": notes} | result

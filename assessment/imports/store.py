@@ -13,7 +13,7 @@ from django.utils import timezone
 from assay.protocols.schema import Grade
 from assessment.batches import services as batch_services
 from assessment.imports.campaign import BatchKey, Campaign, PlannedJudgment
-from assessment.imports.plan import ImportPlan, Unusable, batch_of, existing
+from assessment.imports.plan import ImportPlan, Unusable, batch_of, existing_batch
 from assessment.imports.staging import first_of_batches
 from assessment.models import Batch, BatchEntry, Judgment, JudgmentImport, Task, TopicAssignment
 from pooling.models import Pool
@@ -30,7 +30,7 @@ def make_batches(source: JudgmentImport, campaign: Campaign) -> None:
             pool, key = batch_of(source, row, campaign)
         except Unusable:  # the plan names the line
             continue
-        if existing(key, campaign) is None:
+        if existing_batch(key, campaign) is None:
             batch = batch_services.create(pool=pool, name=key.name, kind=key.kind, by=source.created_by)
             batch.status, batch.closed_at = Batch.Status.CLOSED, now
             batch.is_selective = key.kind in SELECTIVE
@@ -49,9 +49,15 @@ def store(
 
     `now` is the time of judgments without one.
     """
-    batches = {key: campaign.batches[key.pool_id, key.name] for key in {each.batch for each in planned}}
+    batches = {
+        key: campaign.batches[key.pool_id, key.name] for key in {judgment.batch for judgment in planned}
+    }
     # Add the units of selective batches
-    units = {(batches[each.batch].pk, each.entry) for each in planned if batches[each.batch].is_selective}
+    units = {
+        (batches[judgment.batch].pk, judgment.entry)
+        for judgment in planned
+        if batches[judgment.batch].is_selective
+    }
     rows = [BatchEntry(batch_id=batch, entry_id=entry) for batch, entry in sorted(units)]
     BatchEntry.objects.bulk_create(rows, batch_size=AT_ONCE, ignore_conflicts=True)
     _assign(planned, batches, campaign, now)
@@ -66,25 +72,29 @@ def _assign(
 
     In a batch that is open to join, all of them share it.
     """
-    here = campaign.assignments(list(batches.values()), {each.topic for each in planned})
-    known = {(each.batch_id, each.topic_id, each.assessor_id) for each in here}
-    held = {(each.batch_id, each.topic_id, each.seat) for each in here if not each.is_withdrawn}
+    here = campaign.assignments(list(batches.values()), {judgment.topic for judgment in planned})
+    known = {(assignment.batch_id, assignment.topic_id, assignment.assessor_id) for assignment in here}
+    held = {
+        (assignment.batch_id, assignment.topic_id, assignment.seat)
+        for assignment in here
+        if not assignment.is_withdrawn
+    }
     last: dict[tuple[int, int, int], PlannedJudgment] = {}
-    for each in sorted(planned, key=lambda each: _judged_at(each, now)):
-        if not each.row.is_check:
-            key = (batches[each.batch].pk, each.topic, each.assessor)
+    for judgment in sorted(planned, key=lambda judgment: _judged_at(judgment, now)):
+        if not judgment.row.is_check:
+            key = (batches[judgment.batch].pk, judgment.topic, judgment.assessor)
             last.pop(key, None)  # so that the dictionary is in the order of the last judgments
-            last[key] = each
+            last[key] = judgment
     rows, shared = [], {batch.pk for batch in batches.values() if batch.is_shared}
-    for (batch, topic, assessor), each in reversed(last.items()):
+    for (batch, topic, assessor), judgment in reversed(last.items()):
         if (batch, topic, assessor) in known:
             continue
         is_shared = batch in shared
-        is_taken = (batch, topic, each.seat) in held and not is_shared
-        is_withdrawn = each.row.is_withdrawn or is_taken
+        is_taken = (batch, topic, judgment.seat) in held and not is_shared
+        is_withdrawn = judgment.row.is_withdrawn or is_taken
         if not is_withdrawn:
-            held.add((batch, topic, each.seat))
-        fields = {"batch_id": batch, "topic_id": topic, "assessor_id": assessor, "seat": each.seat}
+            held.add((batch, topic, judgment.seat))
+        fields = {"batch_id": batch, "topic_id": topic, "assessor_id": assessor, "seat": judgment.seat}
         fields["is_shared"] = is_shared
         rows.append(TopicAssignment(**fields, is_withdrawn=is_withdrawn))
     TopicAssignment.objects.bulk_create(reversed(rows), batch_size=AT_ONCE)
@@ -97,20 +107,20 @@ def _tasks(
     planned: Sequence[PlannedJudgment], batches: dict[BatchKey, Batch], campaign: Campaign, now: datetime
 ) -> dict[TaskKey, int]:
     """The id of the task of each judgment: a new one, or the assessor's own that was not submitted yet."""
-    stored = campaign.tasks(list(batches.values()), {each.topic for each in planned})
+    stored = campaign.tasks(list(batches.values()), {judgment.topic for judgment in planned})
     ids = {key: task.pk for key, task in stored.items()}
     for start in range(0, len(planned), AT_ONCE):
         new: dict[TaskKey, Task] = {}
         submitted: dict[TaskKey, Task] = {}
-        for each in planned[start : start + AT_ONCE]:
-            batch = batches[each.batch]
-            key = _task_key(batch, each)
+        for judgment in planned[start : start + AT_ONCE]:
+            batch = batches[judgment.batch]
+            key = _task_key(batch, judgment)
             if key not in ids:
-                new.setdefault(key, _new_task(batch, each, now))
+                new.setdefault(key, _new_task(batch, judgment, now))
             elif key in stored and stored[key].status != Task.Status.SUBMITTED:
                 submitted[key] = task = stored[key]
-                task.status, task.submitted_at = Task.Status.SUBMITTED, _judged_at(each, now)
-                task.seat = each.seat
+                task.status, task.submitted_at = Task.Status.SUBMITTED, _judged_at(judgment, now)
+                task.seat = judgment.seat
         Task.objects.bulk_create(new.values())
         Task.objects.bulk_update(submitted.values(), ["status", "submitted_at", "seat"])
         ids |= {key: task.pk for key, task in new.items()}
@@ -155,35 +165,37 @@ def _judgments(
     now: datetime,
 ) -> None:
     """Store the judgments; a revision names what it replaces."""
-    replaced = [each.replaces.stored.pk for each in planned if each.replaces and each.replaces.stored]
+    replaced = [
+        judgment.replaces.stored.pk for judgment in planned if judgment.replaces and judgment.replaces.stored
+    ]
     Judgment.objects.filter(pk__in=replaced, is_current=True).update(is_current=False)
     for start in range(0, len(planned), AT_ONCE):
         rows = [
             Judgment(
-                pk=each.pk,
-                task_id=tasks[_task_key(batches[each.batch], each)],
-                batch=batches[each.batch],
+                pk=judgment.pk,
+                task_id=tasks[_task_key(batches[judgment.batch], judgment)],
+                batch=batches[judgment.batch],
                 track_id=source.track_id,
-                topic_id=each.topic,
-                docno=each.row.docno,
-                assessor_id=each.assessor,
-                choice=each.choice.key,
-                grade=each.choice.value if isinstance(each.choice, Grade) else None,
-                comment=each.row.comment.strip(),
-                answers=dict(each.row.answers),
-                left=each.row.left,
-                guidelines_id=each.guidelines,
-                order=_order(each),
+                topic_id=judgment.topic,
+                docno=judgment.row.docno,
+                assessor_id=judgment.assessor,
+                choice=judgment.choice.key,
+                grade=judgment.choice.value if isinstance(judgment.choice, Grade) else None,
+                comment=judgment.row.comment.strip(),
+                answers=dict(judgment.row.answers),
+                left=judgment.row.left,
+                guidelines_id=judgment.guidelines,
+                order=_order(judgment),
                 request_id=uuid4(),
-                replaces_id=(each.replaces.stored or each.replaces).pk if each.replaces else None,
-                is_current=each.is_current,
-                is_check=each.row.is_check,
-                seconds=each.row.seconds,
-                source=each.row.source[:20],
+                replaces_id=(judgment.replaces.stored or judgment.replaces).pk if judgment.replaces else None,
+                is_current=judgment.is_current,
+                is_check=judgment.row.is_check,
+                seconds=judgment.row.seconds,
+                source=judgment.row.source[:20],
                 from_import=source,
-                created_at=_judged_at(each, now),
+                created_at=_judged_at(judgment, now),
             )
-            for each in planned[start : start + AT_ONCE]
+            for judgment in planned[start : start + AT_ONCE]
         ]
         Judgment.objects.bulk_create(rows)
         plan.n_stored += len(rows)

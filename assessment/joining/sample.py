@@ -87,10 +87,10 @@ def _with_parts(page: TaskPage, rules: JudgingRules, user: User) -> TaskPage:
         return replace(page, members=filled_in(page.task, [_member(1), _member(2)], rules, keys, {}))
     if rules.judges_pairs:
         document = render_document(Document(collection=Collection(), docno="sample", title=TITLE, body=TEXT))
-        return replace(page, pair=[Side(each.name, each.docno, document, "") for each in page.pair])
+        return replace(page, pair=[Side(side.name, side.docno, document, "") for side in page.pair])
     if rules.form is not None and not rules.form.frame:
-        marked = {each.question.field for each in page.questions if each.question.kind == "span"}
-        questions = {each.question.key: each for each in page.questions}
+        marked = {shown.question.field for shown in page.questions if shown.question.kind == "span"}
+        questions = {shown.question.key: shown for shown in page.questions}
         return replace(page, row=ShownRow(parts_of(rules.form, sample_values(rules.form), questions, marked)))
     return page
 
@@ -98,4 +98,17 @@ def _with_parts(page: TaskPage, rules: JudgingRules, user: User) -> TaskPage:
 def _member(n: int) -> ShownMember:
     """A formula in its post."""
     none = safe_html("")
-    return ShownMember(str(n), f"formula-{n}", LATEX, "", safe_html(TEXT), none, none, "", "", "", "", 0)
+    return ShownMember(
+        key=str(n),
+        docno=f"formula-{n}",
+        latex=LATEX,
+        excerpt="",
+        body=safe_html(TEXT),
+        title=none,
+        remark=none,
+        post="",
+        address="",
+        choice="",
+        comment="",
+        shown=0,
+    )

@@ -48,7 +48,7 @@ from web.translation import translated
 
 @translated
 @user_page
-def preview(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
+def preview_batch(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     """A unit with its form; nothing is stored. Organizers, and assessors who may join the batch."""
     batch = get_object_or_404(selectors.batches_to_preview(request.user), pk=batch_id)
     can_accept = batches_to_join(request.user).filter(pk=batch.pk).exists()
@@ -199,7 +199,7 @@ def exclude(request: AuthenticatedRequest, batch_id: int, user_id: int) -> HttpR
 @read_and_post
 @never_cache
 @limited("start")
-def link(request: HttpRequest) -> HttpResponse:
+def link_page(request: HttpRequest) -> HttpResponse:
     """The page of a link: the batch and its guidelines, or the work that was begun. Everyone who has a link."""
     arrival = selectors.arrival_by(request.session.get(INVITED_BY, ""))
     own = _own_work(request, arrival)

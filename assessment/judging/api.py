@@ -284,7 +284,9 @@ class Tasks(Endpoints):
         user = person_of(request)
         batch = get_object_or_404(batches_of(user), pk=batch_id)
         given = self.validated(request)["judgments"]
-        wrong: Any = {index: each for index, row in enumerate(given) if (each := _wrong_kind(batch, row))}
+        wrong: Any = {
+            index: problem for index, row in enumerate(given) if (problem := _wrong_kind(batch, row))
+        }
         if wrong:
             raise serializers.ValidationError({"judgments": wrong})
         units = [Unit(row["topic"], row["docno"]) for row in given]

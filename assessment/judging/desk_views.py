@@ -96,7 +96,7 @@ def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
     if request.user.guest_until:
         return redirect("assessment:link")
     item = selectors.desk_batch(batch, request.user)
-    other = next((each for each in selectors.desk(request.user) if not each.is_done), None)
+    other = next((desk_batch for desk_batch in selectors.desk(request.user) if not desk_batch.is_done), None)
     return render(request, "assessment/judging/done.html", {"item": item, "other": other})
 
 
@@ -119,7 +119,7 @@ def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @translated
 @read_and_post
 @login_required
-def keys(request: AuthenticatedRequest) -> HttpResponse:
+def edit_keys(request: AuthenticatedRequest) -> HttpResponse:
     """The keys of the judging page. Every logged-in user, for themselves."""
     if "reset" in request.POST:
         return _stored(request, {}, gettext("All keys are the usual ones again."))

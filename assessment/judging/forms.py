@@ -48,7 +48,7 @@ class GivenField(forms.CharField):
         except (ValueError, RecursionError):
             given = None
         if not isinstance(given, dict) or not all(
-            isinstance(texts, list) and all(isinstance(each, str) for each in texts)
+            isinstance(texts, list) and all(isinstance(text, str) for text in texts)
             for texts in given.values()
         ):
             raise forms.ValidationError(

@@ -36,10 +36,6 @@ class Unit(NamedTuple):
 Submit = Callable[[Task, int], Sequence[Judgment]]  # (task, index of the unit) -> what was stored
 
 
-class UnitRefused(Refused):
-    """A unit that the assessor does not judge."""
-
-
 class SomeRefused(Refused):
     """Some of many judgments are refused, so that none is stored."""
 
@@ -52,8 +48,12 @@ class SomeRefused(Refused):
             f"The first is judgments.{first}: {refusals[first].message}"
         )
         self.errors = [
-            {"field": f"judgments.{index}", "code": problem_of_refusal(each)["code"], "message": each.message}
-            for index, each in sorted(refusals.items())
+            {
+                "field": f"judgments.{index}",
+                "code": problem_of_refusal(refusal)["code"],
+                "message": refusal.message,
+            }
+            for index, refusal in sorted(refusals.items())
         ]
 
 
@@ -99,11 +99,11 @@ def _entries(batch: Batch, units: Sequence[Unit]) -> tuple[dict[int, PoolEntry],
     refusals: dict[int, Refused] = {}
     for index, unit in enumerate(units):
         if first.setdefault(unit, index) != index:
-            refusals[index] = UnitRefused(f"{unit} is also judgments.{first[unit]}.", code="unit-twice")
+            refusals[index] = Refused(f"{unit} is also judgments.{first[unit]}.", code="unit-twice")
         elif unit in known:
             entries[index] = known[unit]
         else:
-            refusals[index] = UnitRefused(f"The pool has no unit {unit}.", code="unknown-unit")
+            refusals[index] = Refused(f"The pool has no unit {unit}.", code="unknown-unit")
     return entries, refusals
 
 
@@ -121,16 +121,17 @@ def _tasks(
     assigned = TopicAssignment.objects.filter(
         batch=batch, assessor=assessor, is_withdrawn=False, topic__in=topics
     )
-    seats = {  # of the entries that the queue would give to the assessor
-        entry_id: each.seat
-        for each in assigned
-        for entry_id in queue.open_entries(batch, assessor.pk, each.pk)
+    # Of the entries that the queue would give to the assessor
+    seats = {
+        entry_id: assignment.seat
+        for assignment in assigned
+        for entry_id in queue.open_entries(batch, assessor.pk, assignment.pk)
     }
     tasks: dict[int, Task] = {}
     for index, entry in sorted(entries.items(), key=lambda item: item[1].pk):
         task = own.get(entry.pk)
         if entry.pk not in seats and (task is None or task.status == Task.Status.EXPIRED):
-            refusals[index] = UnitRefused(
+            refusals[index] = Refused(
                 f"{entry.docno} of topic {entry.topic.code} is not yours to judge in this batch: the topic is not "
                 "assigned to you, the unit is not selected, or somebody has it or has judged it.",
                 code="unit-of-others",

@@ -58,7 +58,8 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
         "citation": citation and citation.as_unit(is_html=is_html),
         "generated": generated and generated.as_json(),
         "members": [
-            {"docno": each.docno, "latex": each.latex, "text": shown(str(each.body))} for each in members
+            {"docno": member.docno, "latex": member.latex, "text": shown(str(member.body))}
+            for member in members
         ],
         "pair": [side.as_unit(is_html=is_html) for side in pair],
         "guidelines": track.guidelines.text if track.guidelines else "",

@@ -88,7 +88,7 @@ def _wants_json(request: HttpRequest) -> bool:
 
 @translated
 @keeping_answers
-def task(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
+def judge_task(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
     """The judging page. Only the assessor who took the task."""
     if request.method == "POST":
         to_submit = task_to_submit(request.user, task_id)
@@ -207,7 +207,6 @@ def _fragment(request: AuthenticatedRequest, taken: services.Taken, batch: Batch
 
 
 def template_of(page: TaskPage) -> str:
-    """The template of the judging page for the kind of its unit."""
     kinds = {"members": page.members, "row": page.row, "pair": page.pair}
     return f"assessment/judging/{next((kind for kind, parts in kinds.items() if parts), 'task')}.html"
 

@@ -33,7 +33,7 @@ def check_choice(rules: JudgingRules, *, choice: str, comment: str) -> Grade | N
     """
     known = rules.choice(choice)
     if known is None:
-        keys = ", ".join(each.key for each in rules.choices)
+        keys = ", ".join(known_choice.key for known_choice in rules.choices)
         message = gettext("“{choice}” is not a choice of this protocol; use {keys}.")
         message = message.format(choice=choice, keys=keys)
         raise AnswerRefused("choice", message, code="unknown-choice")
@@ -86,8 +86,6 @@ class ShownQuestion:
 
 
 class Answered(NamedTuple):
-    """A question and its answer in words."""
-
     question: str
     answer: str
 
@@ -118,35 +116,37 @@ def shown_questions(
 
     `values` are those of the form's fields, `shortcuts` the keys of choices by question and choice.
     """
-    texts = {each.key: str(values.get(field_of(each.key, suffix), "")) for each in questions}
+    texts = {question.key: str(values.get(field_of(question.key, suffix), "")) for question in questions}
     if not texts:
         return []
-    answers = {each.key: from_text(each, texts[each.key]) for each in questions}
+    answers = {question.key: from_text(question, texts[question.key]) for question in questions}
     choice = str(values.get(f"choice{suffix}", ""))
-    is_asked = {each.key for each in asked(rules, questions, choice=choice, answers=answers)}
+    is_asked = {question.key for question in asked(rules, questions, choice=choice, answers=answers)}
     return [
         ShownQuestion(
-            question=each,
-            field=field_of(each.key, suffix),
-            asked_after=in_language(when(rules, each)),
-            languages=in_language(any_of(each.languages)) if each.languages else "",
-            is_asked=each.key in is_asked,
+            question=question,
+            field=field_of(question.key, suffix),
+            asked_after=in_language(when(rules, question)),
+            languages=in_language(any_of(question.languages)) if question.languages else "",
+            is_asked=question.key in is_asked,
             choices=[
                 ShownChoice(
                     choice.key,
                     choice.label,
                     choice.definition,
-                    shortcuts.get((each.key, choice.key), ""),
-                    choice.key in answers[each.key]
-                    if isinstance(answers[each.key], list)
-                    else choice.key == answers[each.key],
+                    shortcuts.get((question.key, choice.key), ""),
+                    choice.key in answers[question.key]
+                    if isinstance(answers[question.key], list)
+                    else choice.key == answers[question.key],
                 )
-                for choice in each.choices
+                for choice in question.choices
             ],
-            text=texts[each.key],
-            hint=in_language(accepts(each)) if each.kind != "any-of" or each.at_least or each.at_most else "",
+            text=texts[question.key],
+            hint=in_language(accepts(question))
+            if question.kind != "any-of" or question.at_least or question.at_most
+            else "",
         )
-        for each in questions
+        for question in questions
     ]
 
 
@@ -174,7 +174,7 @@ def questions_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> di
     if not rules.questions:
         return {docno: [] for docno in docnos}
     topic, languages = task.entry.topic, _languages_of(task, rules, docnos)
-    conditions = (text for each in rules.questions for text in (*each.after, *each.after_all))
+    conditions = (text for question in rules.questions for text in (*question.after, *question.after_all))
     labels = topic.labels if any(Condition.parse(text).label for text in conditions) else {}
     subtopics = labels_of(topic.subtopics) if rules.asks_about_subtopics else {}
     lengths = None
@@ -203,7 +203,7 @@ def _languages_of(task: Task, rules: JudgingRules, docnos: Collection[str]) -> d
     return languages
 
 
-def in_words(rules: JudgingRules, answers: Mapping[str, Any], topic: Topic) -> list[Answered]:
+def answers_in_words(rules: JudgingRules, answers: Mapping[str, Any], topic: Topic) -> list[Answered]:
     """Stored answers with the labels of the protocol and of the topic's subtopics, in the order of the protocol.
 
     Those that a frame gave by other names come last.

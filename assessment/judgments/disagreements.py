@@ -150,9 +150,11 @@ def round_of(track: Track, key: str | None) -> Round:
             track, ["judges of units"], lambda: list(units.values_list("place", "n").distinct())
         )
         n_judges = dict(sorted(pairs, key=lambda pair: pair[1]))
-        tried = [(each, n) for n in (2, 1) for each in rounds]
-        return next((each for each, n in tried if n_judges.get(each.batch_id, 0) >= n), rounds[0])
-    of_round = next((each for each in rounds if each.key == key), None)
+        tried = [(candidate, n) for n in (2, 1) for candidate in rounds]
+        return next(
+            (candidate for candidate, n in tried if n_judges.get(candidate.batch_id, 0) >= n), rounds[0]
+        )
+    of_round = next((candidate for candidate in rounds if candidate.key == key), None)
     if of_round is None:
         raise Http404(f"{track} has no round {key!r}")
     return of_round

@@ -28,7 +28,9 @@ def results_of(
     keys = current.order_by().annotate(key=Func("answers", function="jsonb_object_keys"))
     answers = set(keys.values_list("key", flat=True).distinct())
     of_tracks = Batch.objects.filter(pool__track__in=judgments.order_by().values("track"))
-    batches = {each.pk: each for each in of_tracks.select_related("pool__protocol").defer("pool__statistics")}
+    batches = {
+        batch.pk: batch for batch in of_tracks.select_related("pool__protocol").defer("pool__statistics")
+    }
     forms = [batch.pool.protocol.parsed.judging.form for batch in batches.values()]
     inputs = {"topic", "docno"}.union(*(form.fields for form in forms if form))
     has_choices = any(batch.pool.protocol.parsed.judging.choices != (ANSWERED,) for batch in batches.values())
@@ -44,7 +46,9 @@ def _rows(
     while part := [row for row, _ in zip(rows, range(CHUNK), strict=False)]:
         docnos, topics = {row["docno"] for row in part}, {row["topic_id"] for row in part}
         known = Row.objects.filter(topic__in=topics, docno__in=docnos)
-        fields = {(topic, docno): of for topic, docno, of in known.values_list("topic", "docno", "fields")}
+        fields = {
+            (topic, docno): inputs for topic, docno, inputs in known.values_list("topic", "docno", "fields")
+        }
         for row in part:
             batch = batches[row["batch_id"]]
             name = row["assessor__username"] if names is None else names[row["assessor_id"]]

@@ -13,7 +13,7 @@ from accounts.models import User
 from assay.answers import CITATION, NUGGET
 from assay.protocols.schema import JudgingRules
 from assessment.batches.other_batches import judged_in_other_batches
-from assessment.judgments.answers import Answered, in_language, in_words
+from assessment.judgments.answers import Answered, answers_in_words, in_language
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment, Task, TopicAssignment
 from corpus.models import Formula
 from pooling.models import PoolMember
@@ -45,7 +45,7 @@ class OwnJudgment(NamedTuple):
 
 
 def own_judgment(judgment: Judgment, rules: JudgingRules, topic: Topic) -> OwnJudgment:
-    answers = in_words(rules, judgment.answers, topic)
+    answers = answers_in_words(rules, judgment.answers, topic)
     return OwnJudgment(judgment, in_language(rules.label_of(judgment.choice, judgment.docno)), answers)
 
 
@@ -162,7 +162,7 @@ def earlier_judgments(
             in_language(rules.label_of(judgment.choice, judgment.docno)),
             None if rules.judges_pairs else judgment.grade,
             judgment.comment,
-            in_words(rules, judgment.answers, task.entry.topic),
+            answers_in_words(rules, judgment.answers, task.entry.topic),
         )
         earlier[judgment.docno].append(shown)
     return dict(earlier)

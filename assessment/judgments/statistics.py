@@ -54,8 +54,6 @@ class Totals(NamedTuple):
 
 
 class Day(NamedTuple):
-    """The judgments of a day."""
-
     day: date
     judged: int
     mean: float | None
@@ -87,8 +85,6 @@ class ChoiceMix(NamedTuple):
 
 
 class TopicTime(NamedTuple):
-    """The time for the judgments of a topic."""
-
     track: str
     code: str
     title: str
@@ -124,8 +120,8 @@ def scopes_of(user: User) -> list[StatisticsScope]:
         of_track.setdefault(batch.pool.track_id, []).append(batch)
     tracks = [StatisticsScope(f"track-{pk}", own[0].pool.track.name, own) for pk, own in of_track.items()]
     single = [
-        StatisticsScope(f"batch-{each.pk}", f"{each.name} · {each.pool.track.name}", [each])
-        for each in batches
+        StatisticsScope(f"batch-{batch.pk}", f"{batch.name} · {batch.pool.track.name}", [batch])
+        for batch in batches
     ]
     return [StatisticsScope("", gettext("All tracks"), batches), *tracks, *single]
 
@@ -140,7 +136,7 @@ def statistics_page(user: User, key: str) -> StatisticsPage | None:
     own = Judgment.objects.filter(COUNTED_FOR_ASSESSORS, assessor=user, batch__in=ids).order_by()
     by_day = own.annotate(day=TruncDate("created_at")).values_list("day")
     rows = by_day.annotate(judged=Count("pk"), mean=Avg("seconds")).order_by("day")
-    every_day = [Day(*each) for each in rows]
+    every_day = [Day(*row) for row in rows]
     shown = shown_days(every_day)
     row = own.aggregate(**TIMES)
     by_topic = own.values_list("track__name", "topic__code", "topic__title").annotate(**TIMES)

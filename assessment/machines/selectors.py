@@ -31,11 +31,11 @@ class ShownMachine:
 
     @property
     def judged(self) -> int:
-        return sum(each.judged for each in self.batches)
+        return sum(progress.judged for progress in self.batches)
 
     @property
     def total(self) -> int:
-        return sum(each.total for each in self.batches)
+        return sum(progress.total for progress in self.batches)
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class MachinePage:
 def machine_page(machine: Machine) -> MachinePage:
     """Read what the machine has judged, and what it can judge."""
     track = machine.assessor.track
-    shown = next(each for each in shown_machines(track) if each.machine == machine)
-    begun = {each.batch.pool_id for each in shown.batches}
+    shown = next(shown_machine for shown_machine in shown_machines(track) if shown_machine.machine == machine)
+    begun = {progress.batch.pool_id for progress in shown.batches}
     pools = [pool for pool in pools_to_plan().filter(track=track) if pool.pk not in begun]
     return MachinePage(track, machine, shown, pools, tokens_of(machine.assessor.user))
 
@@ -62,12 +62,14 @@ def machine_page(machine: Machine) -> MachinePage:
 def shown_machines(track: Track) -> list[ShownMachine]:
     """The machines of a track, by name and version, in a fixed number of queries."""
     compared = comparisons(track)
-    batches = (
-        [each for each in track_progress(track) if each.batch.kind == Batch.Kind.MACHINE] if compared else []
-    )
+    if not compared:
+        return []
+    batches = [progress for progress in track_progress(track) if progress.batch.kind == Batch.Kind.MACHINE]
     return [
         ShownMachine(
-            each.machine, [batch for batch in batches if each.machine.assessor.user in batch.assessors], each
+            comparison.machine,
+            [batch for batch in batches if comparison.machine.assessor.user in batch.assessors],
+            comparison,
         )
-        for each in compared
+        for comparison in compared
     ]

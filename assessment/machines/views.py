@@ -24,8 +24,6 @@ from web.pages import context_of, form_page
 
 
 class MachineForm(StyledForm, forms.ModelForm[Machine]):
-    """A new machine of a track."""
-
     class Meta:
         model = Machine
         fields = ["name", "version", "description", "owner"]
@@ -44,8 +42,8 @@ class StartMachineForm(StyledForm):
 
     def __init__(self, *args: Any, pools: list[Pool], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        pool = cast("forms.ModelChoiceField[Pool]", self.fields["pool"])
-        pool.queryset = Pool.objects.filter(pk__in=[each.pk for each in pools])
+        field = cast("forms.ModelChoiceField[Pool]", self.fields["pool"])
+        field.queryset = Pool.objects.filter(pk__in=[pool.pk for pool in pools])
 
 
 class MachineTokenForm(TokenForm):
@@ -90,16 +88,16 @@ def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 @organizer_page
-def machine(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
+def show_machine(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
     """A machine: what it has judged, and how it agrees with people. Organizers only."""
     page = selectors.machine_page(get_object_or_404(selectors.machines(), pk=machine_id))
     return _answer(request, page, {})
 
 
 def _answer(request: AuthenticatedRequest, page: MachinePage, more: dict[str, Any]) -> HttpResponse:
-    forms = {"form": StartMachineForm(pools=page.pools), "token_form": MachineTokenForm()}
+    empty = {"form": StartMachineForm(pools=page.pools), "token_form": MachineTokenForm()}
     status = 422 if any(form.errors for form in more.values() if isinstance(form, Form)) else 200
-    context = context_of(page) | forms | more
+    context = context_of(page) | empty | more
     return render(request, "assessment/machines/machine.html", context, status=status)
 
 
@@ -124,8 +122,8 @@ def create_token(request: AuthenticatedRequest, machine_id: int) -> HttpResponse
     with refusals_in(form, "name"):
         if form.is_valid():
             name = form.cleaned_data["name"]
-            new = machine_services.create_token(machine=machine, name=name, expires_at=form.expires_at)
-            shown = {"new": new}
+            token = machine_services.create_token(machine=machine, name=name, expires_at=form.expires_at)
+            shown = {"new": token}
     return _answer(request, selectors.machine_page(machine), shown)
 
 

@@ -75,8 +75,6 @@ class MergeForm(StyledForm):
 
 
 class ImportForm(StyledForm):
-    """A file of nuggets."""
-
     file = forms.FileField(
         help_text=f"JSON lines of nuggetizer, or a nugget bank of AutoJudge or RAGTIME. UTF-8, at most {MAX_MB} MB."
     )

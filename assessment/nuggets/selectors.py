@@ -91,7 +91,7 @@ def latest_version(topic: Topic) -> NuggetVersion | None:
 
 def fields_of(nugget: lists.Nugget) -> dict[str, Any]:
     """A nugget of the library as the fields of a row, and as a frozen list has it."""
-    question = {"answers": [each._asdict() for each in nugget.answers], "joined": nugget.joined}
+    question = {"answers": [answer._asdict() for answer in nugget.answers], "joined": nugget.joined}
     return {
         "key": nugget.key,
         "text": nugget.text,
@@ -106,7 +106,9 @@ def fields_of(nugget: lists.Nugget) -> dict[str, Any]:
 def nugget_of(fields: Mapping[str, Any]) -> lists.Nugget:
     """The nugget that `fields_of` was made of."""
     question = fields["question"]
-    answers = (lists.GoldAnswer(each["text"], tuple(each["sources"])) for each in question.get("answers", ()))
+    answers = (
+        lists.GoldAnswer(answer["text"], tuple(answer["sources"])) for answer in question.get("answers", ())
+    )
     return lists.Nugget(
         text=fields["text"],
         importance=fields["importance"],
@@ -160,7 +162,6 @@ def frozen_nuggets(pool: Pool) -> list[lists.NuggetList]:
 
 
 def problems_of(current: lists.NuggetList, track: Track) -> list[str]:
-    """The problems with a list by the rules of the protocol."""
     return [in_language(problem.message) for problem in current.problems(track.protocol.parsed.nuggets)]
 
 
@@ -192,8 +193,6 @@ class ListedTopic(NamedTuple):
 
 @dataclass(frozen=True)
 class NuggetsPage:
-    """The lists of a track."""
-
     track: Track
     topics: list[ListedTopic]
     sources: NuggetSources | None
@@ -288,7 +287,7 @@ def nugget_list_page(user: User, topic: Topic, number: str = "") -> NuggetListPa
             ShownNugget(nugget, [texts.get(key, key) for key in nugget.merged], nugget.key in frozen)
             for nugget in current
         ],
-        pairs=alike(current),
+        pairs=similar_pairs(current),
         former=[nugget for nugget in every if not nugget.is_listed],
         versions=versions,
         version=next((version for version in versions if str(version.version) == number), None),
@@ -309,12 +308,12 @@ def segments_of(topic: Topic, sources: NuggetSources | None) -> list[Segment]:
     grades = list(best.annotate(best=Max("grade")).order_by("-best", "docno")[:MOST_SEGMENTS])
     docnos = [docno for docno, _ in grades]
     documents = Document.objects.filter(collection=judged_in.collection_id, docno__in=docnos)
-    texts = {each.docno: render_document(each) for each in documents.select_related("collection")}
+    texts = {document.docno: render_document(document) for document in documents.select_related("collection")}
     labels = {grade.value: grade.label for grade in judged_in.protocol.parsed.judging.grades}
     return [Segment(docno, grade, labels.get(grade, ""), texts.get(docno)) for docno, grade in grades]
 
 
-def alike(nuggets: Sequence[Nugget]) -> list[tuple[Nugget, Nugget]]:
+def similar_pairs(nuggets: Sequence[Nugget]) -> list[tuple[Nugget, Nugget]]:
     """Pairs of nuggets that share at least half of their letters, three by three; those that share most first."""
     grams, pairs = {}, []
     for nugget in nuggets:

@@ -159,12 +159,12 @@ def import_lists(*, track: Track, data: bytes, name: str, by: User, freezes: boo
     except InputError as error:
         raise NuggetRefused(f"{error}") from error
     topics = {topic.code: topic for topic in track.topics.all()}
-    if unknown := [each.topic for each in read if each.topic not in topics]:
+    if unknown := [nugget_list.topic for nugget_list in read if nugget_list.topic not in topics]:
         raise NuggetRefused(f"{name}: the track has no topic {', '.join(unknown[:5])}.")
     if not track.protocol.parsed.is_of_answers:
         raise NuggetRefused(f"{track} judges no generated answers, so it has no nuggets.")
-    n = sum(_add_all(_lock(topics[each.topic]), each, name, by) for each in read)
-    for code in dict.fromkeys(each.topic for each in read) if freezes else ():
+    n = sum(_add_all(_lock(topics[nugget_list.topic]), nugget_list, name, by) for nugget_list in read)
+    for code in dict.fromkeys(nugget_list.topic for nugget_list in read) if freezes else ():
         if is_changed(as_list(topics[code]), latest_version(topics[code])):
             freeze(topic=topics[code], by=by)
     audit.record(action="nuggets.imported", track=track, details={"file": name, "nuggets": n}, by=by)

@@ -18,11 +18,12 @@ from web.forms import bytes_of, refusals_in
 from web.pages import context_of, counted, notes_shown, number_in, read_and_post
 from web.translation import translated_for_assessors
 
+# Forms, each with its reader
 FILES = {
     "nuggetizer": "nuggetizer",
     "nugget-bank": "AutoJudge",
     "ragtime": "RAGTIME",
-}  # forms, each with its reader
+}
 
 
 @translated_for_assessors
@@ -59,7 +60,7 @@ def nuggets(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 FORMS: dict[str, type[Any]] = {"add": NuggetForm, "change": ChangeForm, "merge": MergeForm}
 
 
-def _one(request: AuthenticatedRequest, topic: Topic) -> Nugget:
+def _nugget_or_404(request: AuthenticatedRequest, topic: Topic) -> Nugget:
     return get_object_or_404(topic.nuggets, pk=number_in(request.POST.get("nugget", ""), 0))
 
 
@@ -88,9 +89,9 @@ def nugget_list(request: AuthenticatedRequest, slug: str, code: str) -> HttpResp
     elif request.method == "POST":
         match chosen:
             case "remove":
-                services.remove(nugget=_one(request, topic), by=request.user)
+                services.remove(nugget=_nugget_or_404(request, topic), by=request.user)
             case "restore":
-                services.restore(nugget=_one(request, topic), by=request.user)
+                services.restore(nugget=_nugget_or_404(request, topic), by=request.user)
             case "freeze" if request.user.organizes(topic.track_id):
                 version = services.freeze(topic=topic, by=request.user)
                 messages.success(

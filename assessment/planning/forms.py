@@ -112,7 +112,7 @@ class ShareForm(PlanForm):
     def changes(self) -> list[Change]:
         loads = {column.assessor.pk: column.judged + column.to_do for column in self.grid.columns}
         users = [self.people[pk] for pk in self.cleaned_data["assessors"]]
-        changes = proposals.shared(self.grid.plan, users, loads)
+        changes = proposals.changes_to_share(self.grid.plan, users, loads)
         if not changes:
             raise NothingToChange(
                 "every topic is assigned, or may be judged by none of the chosen assessors."
@@ -173,7 +173,7 @@ class TakeForm(PlanForm):
     def changes(self) -> list[Change]:
         person = self.people[self.cleaned_data["person"]]
         heirs = [self.people[pk] for pk in self.cleaned_data["heirs"]]
-        changes = proposals.taken_from(self.grid.plan, person, heirs, self.grid.units_to_do)
+        changes = proposals.changes_to_take_over(self.grid.plan, person, heirs, self.grid.units_to_do)
         if not changes:
             raise NothingToChange(f"{person} has nothing left to judge.")
         return changes
@@ -197,7 +197,7 @@ class JoinForm(PlanForm):
     def changes(self) -> list[Change]:
         newcomer = self.people[self.cleaned_data["newcomer"]]
         others = [user for user in self.grid.holders if user != newcomer]
-        changes = proposals.joined_by(
+        changes = proposals.changes_to_join(
             self.grid.plan,
             newcomer,
             others,

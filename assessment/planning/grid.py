@@ -43,11 +43,11 @@ class GridRow:
     n_people: int
 
     @property
-    def of_people(self) -> list[GridCell | None]:
+    def cells_of_people(self) -> list[GridCell | None]:
         return self.cells[: self.n_people]
 
     @property
-    def of_guests(self) -> tuple[int, int]:
+    def guest_counts(self) -> tuple[int, int]:
         """The judged units of all guests, and those that they have."""
         cells = [cell for cell in self.cells[self.n_people :] if cell]
         return sum(cell.judged for cell in cells), sum(cell.total for cell in cells)
@@ -120,9 +120,9 @@ class Grid:
         return [column for column in self.columns if column.assessor.guest_until]
 
     @property
-    def of_guests(self) -> tuple[int, int]:
+    def guest_counts(self) -> tuple[int, int]:
         """The judged units of all guests, and those that are left for them."""
-        return sum(each.judged for each in self.guests), sum(each.to_do for each in self.guests)
+        return sum(guest.judged for guest in self.guests), sum(guest.to_do for guest in self.guests)
 
     @property
     def hours(self) -> float | None:
@@ -163,14 +163,14 @@ def planned_grid(grid: Grid, plan: Plan) -> Grid:
     }
     assignments = [
         TopicAssignment(
-            pk=each.pk if (each := stored.get((topic, assessor))) else -n,
+            pk=assignment.pk if (assignment := stored.get((topic, assessor))) else -n,
             batch=plan.batch,
             topic=plan.topics[topic],
-            assessor=each.assessor if each else plan.judges[assessor].user,
+            assessor=assignment.assessor if assignment else plan.judges[assessor].user,
             seat=place.seat,
             is_withdrawn=place.is_withdrawn,
         )
-        for n, ((topic, assessor), place) in enumerate(plan.flat.items(), 1)
+        for n, ((topic, assessor), place) in enumerate(plan.all_places.items(), 1)
     ]
     return _grid(plan, grid.rates, planned_progress(grid.progress, assignments))
 
@@ -267,19 +267,22 @@ def preview(*, batch: Batch, changes: Collection[Change]) -> Preview:
     plan.apply(changes)
     after = planned_grid(before, plan)
     pairs = zip(before.rows, after.rows, strict=True)
-    moved = [Moved(was.topic, _gone(was, now), _gone(now, was), now.n_missing) for was, now in pairs]
+    moved = [
+        Moved(was.topic, _cells_only_in(was, now), _cells_only_in(now, was), now.n_missing)
+        for was, now in pairs
+    ]
     earlier = {column.assessor: column for column in before.columns}
     loads = [Load(earlier.get(now.assessor, now), now) for now in after.columns]
     return Preview(
         batch,
         list(changes),
         seen=before.plan.digest,
-        moved=[each for each in moved if each.loses or each.gets],
+        moved=[move for move in moved if move.loses or move.gets],
         loads=[load for load in loads if load.before != load.after],
     )
 
 
-def _gone(row: GridRow, other: GridRow) -> list[GridCell]:
+def _cells_only_in(row: GridRow, other: GridRow) -> list[GridCell]:
     """The cells of those who have the topic in one grid, and not in the other."""
     kept = {cell.assessor.pk for cell in other.cells if cell is not None and not cell.is_former}
     return [

@@ -25,7 +25,7 @@ def n_missing(plan: Plan, topic: Topic) -> int:
     return max(0, seats - len({place.seat for place in plan.holders(topic.pk).values()}))
 
 
-def shared(plan: Plan, assessors: Sequence[User], loads: Mapping[int, int]) -> list[Change]:
+def changes_to_share(plan: Plan, assessors: Sequence[User], loads: Mapping[int, int]) -> list[Change]:
     """Assign what nobody has: the largest topic first, each to those with the least load who may judge it."""
     plan = plan.copy()
     load = {user.pk: loads.get(user.pk, 0) for user in assessors}
@@ -58,7 +58,7 @@ def loads_of(to_do: ToDo) -> Counter[int]:
     return loads
 
 
-def taken_from(plan: Plan, person: User, heirs: Sequence[User], to_do: ToDo) -> list[Change]:
+def changes_to_take_over(plan: Plan, person: User, heirs: Sequence[User], to_do: ToDo) -> list[Change]:
     """Take all topics that are not finished from a person, and give each to the heir with the least to do.
 
     What none of the heirs may judge stays open for somebody else.
@@ -77,7 +77,7 @@ def taken_from(plan: Plan, person: User, heirs: Sequence[User], to_do: ToDo) -> 
     return changes
 
 
-def joined_by(
+def changes_to_join(
     plan: Plan, newcomer: User, others: Sequence[User], to_do: ToDo, *, is_begun_moved: bool
 ) -> list[Change]:
     """Give a person who comes late a fair part of what is open: what nobody has, then topics of those with most to do.
@@ -91,7 +91,7 @@ def joined_by(
         return [Change(topic, newcomer, is_withdrawn=False) for topic in given]
     opened = plan.batch.kind != Batch.Kind.DUAL  # in a dual batch, most topics are for nobody
     load = loads_of(to_do)
-    changes = shared(plan, [newcomer, *others], load) if opened else []
+    changes = changes_to_share(plan, [newcomer, *others], load) if opened else []
     plan = plan.copy()
     plan.apply(changes)
     for change in changes:

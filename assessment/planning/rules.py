@@ -89,7 +89,7 @@ class Plan:
         return n_judged < self.batch.n_judges * sum(self.sizes.values())
 
     @property
-    def flat(self) -> dict[tuple[int, int], Holding]:
+    def all_places(self) -> dict[tuple[int, int], Holding]:
         """The place of everyone who has or had a topic, by topic and assessor."""
         return {
             (topic, user): place for topic, places in self.places.items() for user, place in places.items()
@@ -122,13 +122,13 @@ class Plan:
         """Withdraw topics, then assign topics. Who gets a topic that another loses takes over their seat."""
         freed: dict[int, list[int]] = {}
         changes = list(changes)
-        for each in changes:
-            if each.is_withdrawn:
-                freed.setdefault(each.topic.pk, []).append(self.withdraw(each.topic, each.assessor))
-        for each in changes:
-            if not each.is_withdrawn:
-                seats = freed.get(each.topic.pk, [])
-                seat = self.assign(each.topic, each.assessor, freed=seats)
+        for change in changes:
+            if change.is_withdrawn:
+                freed.setdefault(change.topic.pk, []).append(self.withdraw(change.topic, change.assessor))
+        for change in changes:
+            if not change.is_withdrawn:
+                seats = freed.get(change.topic.pk, [])
+                seat = self.assign(change.topic, change.assessor, freed=seats)
                 if seat in seats:
                     seats.remove(seat)
 
@@ -236,7 +236,7 @@ class Plan:
         for seat, refusal in refusals.items():
             if refusal is None:
                 return seat
-        raise next(each for each in refusals.values() if each)
+        raise next(refusal for refusal in refusals.values() if refusal)
 
     def _others(self, topic: Topic, user: User) -> list[Elsewhere]:
         """The assessor's seats in other batches with some of the same units."""

@@ -83,7 +83,7 @@ def share(*, batch: Batch, assessors: Sequence[User]) -> list[TopicAssignment]:
         user.pk: sum(plan.sizes.get(topic, 0) for topic in plan.places if user.pk in plan.holders(topic))
         for user in assessors
     }
-    return _apply(plan, proposals.shared(plan, assessors, loads))
+    return _apply(plan, proposals.changes_to_share(plan, assessors, loads))
 
 
 @transaction.atomic
@@ -112,7 +112,7 @@ def join(*, batch: Batch, assessor: User) -> None:
     plan.check_person(assessor)
     if any(assessor.pk in plan.holders(topic) for topic in plan.topics):
         return
-    changes = proposals.shared(plan, [assessor], {}) if plan.has_left else []
+    changes = proposals.changes_to_share(plan, [assessor], {}) if plan.has_left else []
     if not changes:
         raise Refused(
             gettext("Nothing of the batch “{batch}” is left to judge for {assessor}.").format(
@@ -128,15 +128,18 @@ def join(*, batch: Batch, assessor: User) -> None:
 def withdraw_all(*, track: Track, user: User) -> bool:
     """Take back all topics of the track that an assessor has not judged completely; whether they ever had one."""
     for progress in track_progress(track):
-        open_shares = [
-            share.assignment
-            for share in progress.shares
-            if share.assignment.assessor_id == user.pk
-            and not share.assignment.is_withdrawn
-            and share.judged < share.total
+        unfinished = [
+            held.assignment
+            for held in progress.shares
+            if held.assignment.assessor_id == user.pk
+            and not held.assignment.is_withdrawn
+            and held.judged < held.total
         ]
-        if open_shares:
-            _change(progress.batch, [Change(each.topic, user, is_withdrawn=True) for each in open_shares])
+        if unfinished:
+            _change(
+                progress.batch,
+                [Change(assignment.topic, user, is_withdrawn=True) for assignment in unfinished],
+            )
     return TopicAssignment.objects.filter(batch__pool__track=track, assessor=user).exists()
 
 
@@ -171,7 +174,7 @@ def check_groups(*, track: Track, groups: Mapping[User, str]) -> None:
 
 
 def _change(batch: Batch, changes: Collection[Change]) -> list[TopicAssignment]:
-    return _apply(_locked_plan(batch, {each.topic.pk for each in changes}), changes)
+    return _apply(_locked_plan(batch, {planned_change.topic.pk for planned_change in changes}), changes)
 
 
 def _locked_plan(batch: Batch, topics: Collection[int] | None = None) -> Plan:
@@ -187,9 +190,9 @@ def _apply(plan: Plan, changes: Iterable[Change]) -> list[TopicAssignment]:
     plan.apply(changes)
     _store(before, plan)
     assignments = TopicAssignment.objects.filter(batch=plan.batch).select_related("topic", "assessor")
-    concerned = assignments.filter(topic__in={each.topic.pk for each in changes})
+    concerned = assignments.filter(topic__in={planned_change.topic.pk for planned_change in changes})
     rows = {(row.topic_id, row.assessor_id): row for row in concerned}
-    return [rows[each.topic.pk, each.assessor.pk] for each in changes]
+    return [rows[planned_change.topic.pk, planned_change.assessor.pk] for planned_change in changes]
 
 
 def _store(before: Plan, after: Plan) -> None:
@@ -197,8 +200,8 @@ def _store(before: Plan, after: Plan) -> None:
 
     The tasks that assessors have open for topics that they lose are closed.
     """
-    was = before.flat
-    changed = {key: place for key, place in after.flat.items() if was.get(key) != place}
+    was = before.all_places
+    changed = {key: place for key, place in after.all_places.items() if was.get(key) != place}
     assignments = TopicAssignment.objects.filter(batch=after.batch)
     of_topics = assignments.filter(topic__in={topic for topic, _ in changed})
     rows = {(row.topic_id, row.assessor_id): row for row in of_topics}

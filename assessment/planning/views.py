@@ -58,7 +58,7 @@ def plan(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
                 shown = preview(batch=batch, changes=form.changes())
                 if {"open", "now"} & set(request.POST):
                     return _changed(request, batch, shown.changes, shown.seen, is_open="open" in request.POST)
-                context |= {"preview": shown, "changes": [packed(change) for change in shown.changes]}
+                context |= {"preview": shown, "changes": list(map(packed, shown.changes))}
                 return render(request, "assessment/planning/preview.html", context)
     context |= {"grid": grid, "forms": forms}
     usual = "share" if grid.n_missing else ""  # what a new batch needs next
@@ -82,7 +82,7 @@ def _changed(
 ) -> HttpResponse:
     """Make changes, and open the batch if `is_open`."""
     assignment_services.change(batch=batch, changes=changes, seen=seen, is_open=is_open)
-    n = counted(len({each.topic.pk for each in changes}), "topic")
+    n = counted(len({planned_change.topic.pk for planned_change in changes}), "topic")
     opened = f" The batch “{batch}” is open: its assessors now see it under Judge." if is_open else ""
     messages.success(request, f"The assessors of {n} are changed.{opened}")
     return redirect(batch) if is_open else redirect("assessment:plan", batch.pk)

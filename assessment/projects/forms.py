@@ -46,9 +46,9 @@ class NamesForm(WordsForm):
         super().__init__(*args, **kwargs)
         projects: list[dict[str, Any]] = source.report.get("projects", [])
         for project in projects:
-            of = f" of {project['folder'] or project['title']}" if len(projects) > 1 else ""
-            title = forms.CharField(max_length=NAME, label=f"Name{of}", initial=project["title"])
-            slug = ShortNameField(max_length=SLUG, label=f"Short name{of}", initial=project["slug"])
+            of_project = f" of {project['folder'] or project['title']}" if len(projects) > 1 else ""
+            title = forms.CharField(max_length=NAME, label=f"Name{of_project}", initial=project["title"])
+            slug = ShortNameField(max_length=SLUG, label=f"Short name{of_project}", initial=project["slug"])
             slug.help_text = "Of the track, for its URL, and of its protocol."
             self.add("titles", project["folder"], title)
             self.add("slugs", project["folder"], slug)

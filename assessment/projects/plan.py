@@ -74,7 +74,7 @@ def plan_of(
             plan.problems += str(error).split("\n")
         plan.projects.append(PlannedProject(project, title, slug, lab))
     _name_accounts(plan, mapping.get("accounts", {}))
-    plan.problems += [*_of_tracks(plan.projects), *_of_accounts(plan)]
+    plan.problems += [*_track_problems(plan.projects), *_account_problems(plan)]
     return plan
 
 
@@ -96,7 +96,7 @@ def _name_accounts(plan: ProjectsPlan, chosen: Mapping[str, str]) -> None:
             plan.users[user.username] = user
 
 
-def _of_tracks(projects: Sequence[PlannedProject]) -> Iterator[str]:
+def _track_problems(projects: Sequence[PlannedProject]) -> Iterator[str]:
     slugs = [project.slug for project in projects]
     taken = set(Track.objects.filter(slug__in=slugs).values_list("slug", flat=True))
     protocols = {project.lab.protocol.slug: project.lab.text for project in projects if project.lab}
@@ -112,7 +112,7 @@ def _of_tracks(projects: Sequence[PlannedProject]) -> Iterator[str]:
             yield f"{project.title}: there is another protocol {slug}; choose another short name or change its slug"
 
 
-def _of_accounts(plan: ProjectsPlan) -> Iterator[str]:
+def _account_problems(plan: ProjectsPlan) -> Iterator[str]:
     field_of_names = User._meta.get_field("username")
     worker_of: dict[str, str] = {}
     for worker, name in plan.accounts.items():
@@ -163,8 +163,8 @@ def _project_report(project: PlannedProject) -> dict[str, Any]:
         "rows": len(lab.rows),
         "judges": judging.judges,
         "questions": [in_words(question) for question in judging.questions],
-        "batches": [list(each) for each in sorted(Counter(row.batch for row in lab.judgments).items())],
+        "batches": [list(count) for count in sorted(Counter(row.batch for row in lab.judgments).items())],
         "notes": lab.notes,
         "judgments": len(lab.judgments),
-        "workers": [list(each) for each in sorted(project.workers.items())],
+        "workers": [list(worker) for worker in sorted(project.workers.items())],
     }

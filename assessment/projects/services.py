@@ -259,6 +259,9 @@ def _store(
             )
         except NotReady as error:
             place_of = {row.line: place for row, place in zip(lab.judgments, lab.places, strict=True)}
-            lines = [f"{place_of[each.line]}: {each.message}" for each in error.complaints[:MAX_PROBLEMS]]
+            lines = [
+                f"{place_of[complaint.line]}: {complaint.message}"
+                for complaint in error.complaints[:MAX_PROBLEMS]
+            ]
             raise ProjectsRefused("\n".join(lines) or error.message) from error
     progress.n_stored += len(lab.judgments)

@@ -167,10 +167,10 @@ class Planning(Endpoints):
         second = {row.topic: row.proposed for row in rows.values() if row.proposed}
         if "second" in data:
             second = {}
-            for each in data.pop("second"):
-                row = named(rows, each["topic"], "second")
+            for pair in data.pop("second"):
+                row = named(rows, pair["topic"], "second")
                 able = {user.username: user for user in row.able}
-                second[row.topic] = named(able, each["assessor"], "second")
+                second[row.topic] = named(able, pair["assessor"], "second")
         return services.create_dual(pool=pool, second=second, by=person_of(request), **data)
 
     @post(
@@ -205,7 +205,7 @@ class Planning(Endpoints):
         """
         user, data = person_of(request), self.validated(request)
         track = track_of(request, slug)
-        people = {each.username: each for each in assessors_of(track)}
+        people = {assessor.username: assessor for assessor in assessors_of(track)}
         difference = Difference(*(data.pop(name) for name in Difference._fields))
         protocol = track.protocol.parsed
         named(rules_for(protocol, scale_of(protocol, difference.scale)), difference.rule, "rule")

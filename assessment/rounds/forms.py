@@ -56,7 +56,6 @@ class DualForm(RoundForm):
 
     @property
     def rows(self) -> list[tuple[DualTopic, forms.BoundField]]:
-        """Each topic with its field."""
         return [(row, self[f"topic-{row.topic.pk}"]) for row in self.proposal]
 
     @property

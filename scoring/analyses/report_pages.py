@@ -68,7 +68,9 @@ class ReportsPage(LeaderboardPage):
     def startable(self) -> list[str]:
         """The kinds of analyses that need no choice and were not started yet."""
         return [
-            each.kind for each in self.sections if not each.analysis and each.kind != Analysis.Kind.COMPARE
+            section.kind
+            for section in self.sections
+            if not section.analysis and section.kind != Analysis.Kind.COMPARE
         ]
 
 

@@ -289,7 +289,10 @@ def _instances(analysis: Analysis, progress: jobs.Progress) -> Result:
             name: compared(
                 board.measures,
                 means[form],
-                [(group, len(both[form].topics)) for group, both in zip(versions, columns, strict=True)],
+                [
+                    (group, len(by_form[form].topics))
+                    for group, by_form in zip(versions, columns, strict=True)
+                ],
             )
             for form, name in enumerate(names)
         }

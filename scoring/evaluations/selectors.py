@@ -397,7 +397,9 @@ def scores_of(user: AnyUser, runs: QuerySet[Run]) -> list[BoardScores]:
         run__in=runs.order_by(), leaderboard__status=Leaderboard.Status.READY
     )
     newest_first = evaluations.defer("run__report", "curves").order_by("-leaderboard", "run__priority", "run")
-    ordered = sorted(newest_first, key=lambda each: (-each.leaderboard_id, not each.run.is_submitted))
+    ordered = sorted(
+        newest_first, key=lambda evaluation: (-evaluation.leaderboard_id, not evaluation.run.is_submitted)
+    )
     means: defaultdict[int, dict[str, float]] = defaultdict(dict)
     scores = Score.objects.filter(evaluation__in=[evaluation.pk for evaluation in ordered], topic=ALL)
     for pk, measure, value in scores.values_list("evaluation_id", "measure", "value"):

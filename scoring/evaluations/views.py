@@ -14,7 +14,7 @@ from web.pages import context_of, number_in
 
 @same_for_visitors
 @public_page
-def evaluation(request: HttpRequest, evaluation_id: int) -> HttpResponse:
+def show_evaluation(request: HttpRequest, evaluation_id: int) -> HttpResponse:
     """One run by topic. Organizers; its team after the release to participants; everyone after a public release."""
     evaluation = get_object_or_404(selectors.evaluations_for(request.user), pk=evaluation_id)
     page = selectors.evaluation_page(request.user, evaluation, request.GET.get("measure", ""))

@@ -27,8 +27,6 @@ class TeamChoice(forms.ModelChoiceField[Team]):
 
 
 class LaterRunForm(StyledForm):
-    """A run to score."""
-
     team = TeamChoice(queryset=Team.objects.none(), empty_label=None)
     file = forms.FileField(help_text="A run on the topics of this track, plain or compressed.")
     tag = forms.CharField(required=False, max_length=100, help_text=STATEMENTS["tag"].help)

@@ -37,8 +37,6 @@ class ClassRow(NamedTuple):
 
 
 class ClassTable(NamedTuple):
-    """The classes of a label."""
-
     label: str
     classes: list[TopicClass]
     rows: list[ClassRow]
@@ -123,7 +121,7 @@ def _table(
     every = TopicClass(label, "", np.ones(len(values.topics), dtype=np.bool_))
     means = {
         row.evaluation.pk: [
-            _mean(values.scores[row.evaluation.pk], each, board) for each in (every, *classes)
+            _mean(values.scores[row.evaluation.pk], topic_class, board) for topic_class in (every, *classes)
         ]
         for row in rows
     }

@@ -64,7 +64,7 @@ class GroupsPage(LeaderboardPage):
 def boards_by_group(user: AnyUser, board: Leaderboard) -> dict[str, Leaderboard]:
     """Those of `boards_by_part` without the sets."""
     boards = boards_by_part(user, board)
-    groups = {name: each for name, each in boards.items() if "set" not in each.qrels.report}
+    groups = {name: part_board for name, part_board in boards.items() if "set" not in part_board.qrels.report}
     return groups if len(groups) > 1 else {}
 
 
@@ -79,7 +79,7 @@ def boards_by_part(user: AnyUser, board: Leaderboard) -> dict[str, Leaderboard]:
     if whole is None or not (parts := list(part_versions(whole))):
         return {}
     ready = leaderboards_for(user).filter(status=Leaderboard.Status.READY, qrels__in=[whole, *parts])
-    newest = {each.qrels_id: each for each in ready.order_by("pk")}
+    newest = {part_board.qrels_id: part_board for part_board in ready.order_by("pk")}
     sets = board.track.protocol.parsed.qrels
     named = {ALL: whole}
     for part in parts:

@@ -96,9 +96,13 @@ def team_changes(
     by_team: dict[int, dict[str, Evaluation]] = {}
     for evaluation in evaluations.order_by("run__priority"):
         by_team.setdefault(evaluation.run.team_id, {}).setdefault(evaluation.run.kind, evaluation)
-    pairs = [(of[main_kind], of[rules.run_kind]) for of in by_team.values() if len(of) == len(kinds)]
+    pairs = [
+        (by_kind[main_kind], by_kind[rules.run_kind])
+        for by_kind in by_team.values()
+        if len(by_kind) == len(kinds)
+    ]
     values: defaultdict[int, dict[str, float]] = defaultdict(dict)
-    scores = Score.objects.filter(evaluation__in=[each.pk for pair in pairs for each in pair])
+    scores = Score.objects.filter(evaluation__in=[evaluation.pk for pair in pairs for evaluation in pair])
     of_topics = scores.filter(measure=rules.measure).exclude(topic=ALL)
     for pk, topic, value in of_topics.values_list("evaluation_id", "topic", "value"):
         values[pk][topic] = value
@@ -121,9 +125,9 @@ def interaction_file(user: AnyUser, board: Leaderboard, rules: InteractionRules)
 
 def _lines(row: TeamChange) -> Iterator[tuple[str, ...]]:
     team, change = one_word(row.team), row.change
-    for each in change.sessions:
-        values = (shown(each.before), shown(each.after), shown(each.change))
-        yield team, each.topic, f"{each.seconds:.1f}", *values
+    for session in change.sessions:
+        values = (shown(session.before), shown(session.after), shown(session.change))
+        yield team, session.topic, f"{session.seconds:.1f}", *values
     for name, means in (("interacted", change.interacted), (ALL, change.all_topics)):
         seconds = f"{change.mean_seconds:.1f}" if name == "interacted" else ""
         yield team, name, seconds, shown(means.before), shown(means.after), shown(means.change)

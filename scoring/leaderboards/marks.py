@@ -48,7 +48,6 @@ class Marked(NamedTuple):
 
 
 def axis_of(rows: Sequence[BoardRow], column: int, gain: Gain | None) -> Axis:
-    """The axis of all drawings of a column."""
     cells = [row.cells[column] for row in rows]
     ends = [float(end) for cell in cells for end in (cell.low, cell.high) if end]
     axis = axis_over([*ends, *(cell.value for cell in cells)])

@@ -48,7 +48,7 @@ class ReleasePage:
             text="You can hide the leaderboard again, but what people have read or downloaded stays with them.",
             checks=[
                 *(
-                    [Check("look", each) for each in self.hindrances]
+                    [Check("look", hindrance) for hindrance in self.hindrances]
                     or [Check("ok", "Every submitted run is on it", "The track is not open for runs.")]
                 ),
                 *self.remarks,
@@ -167,8 +167,10 @@ def _remarks(board: Leaderboard) -> Iterator[Check]:
         n_topics = counted(len(without), "topic has,topics have")
         yield Check("look", f"{n_topics} no qrels and no effect on any mean: {named(without)}", *link)
     runs = Run.objects.filter(evaluations__leaderboard=board).order_by("tag")
-    warnings = {tag: each for tag, each in runs.values_list("tag", "report__warnings") if each}
-    unknown = sum(each["n"] for of_run in warnings.values() for each in of_run if each["code"] == UNKNOWN)
+    warnings = {tag: of_run for tag, of_run in runs.values_list("tag", "report__warnings") if of_run}
+    unknown = sum(
+        warning["n"] for of_run in warnings.values() for warning in of_run if warning["code"] == UNKNOWN
+    )
     if warnings:
         detail = (
             f"{counted(unknown, 'line')} with documents that the collection does not have." if unknown else ""
@@ -227,9 +229,9 @@ def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:
     ]
     released = _released_before(board)
     facts += [
-        f"{str(each.qrels).capitalize()} is visible to {each.get_release_display()} already: everybody can compare "
-        f"the two. {_correction(board, each)}"
-        for each in released
+        f"{str(other.qrels).capitalize()} is visible to {other.get_release_display()} already: everybody can compare "
+        f"the two. {_correction(board, other)}"
+        for other in released
     ]
     if runs["withdrawn"]:
         facts.insert(

@@ -311,7 +311,7 @@ def _cells(board: Leaderboard) -> dict[int, list[Cell]]:
             if tested is not None and position is not None:
                 # over one topic, nothing varies
                 ends = (tested.low, tested.high) if board.qrels.n_topics > 1 else ()
-                low, high = (each[position] for each in ends) if ends else (None, None)
+                low, high = (end[position] for end in ends) if ends else (None, None)
                 interval = shown_or_empty(low), shown_or_empty(high), tested.tier[position]
                 if not is_comparable:
                     interval = "", "", NOT_COMPARABLE

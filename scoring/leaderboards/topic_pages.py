@@ -188,7 +188,7 @@ def topic_page(
     ranks = _ranks(pooled.filter(entry__docno__in=list(listed))) if best else {}
     collection = collections_for(user).filter(tracks=board.track).first()
     labels = {grade: grade_label(protocol, board.qrels, grade) for grade in grades}
-    of_citations = {each.value: each.citation_label for each in protocol.judging.grades}
+    of_citations = {grade.value: grade.citation_label for grade in protocol.judging.grades}
 
     def label_of(docno: str) -> str:
         grade = by_docno.get(docno, -1)

@@ -12,7 +12,8 @@ from scoring.models.qrels import Qrels
 from tracks.models import Track
 from web.models import JsonField
 
-WIDE_ENOUGH = {  # the releases after which the scores of runs after closing may be shown
+# The releases after which the scores of runs after closing may be shown
+WIDE_ENOUGH = {
     "everybody": (Leaderboard.Release.PUBLIC,),
     "teams": (Leaderboard.Release.PUBLIC, Leaderboard.Release.PARTICIPANTS),
     "team": (Leaderboard.Release.PUBLIC, Leaderboard.Release.PARTICIPANTS),
@@ -42,7 +43,6 @@ class PhaseBoard(models.Model):
 
     @property
     def rules(self) -> Phase:
-        """The rules of its phase."""
         phases = self.track.protocol.parsed.runs.phases
         return next((phase for phase in phases if phase.key == self.phase), Phase(self.phase))
 

@@ -117,14 +117,14 @@ def phase_page(user: AnyUser, track: Track, phase: Phase) -> PhasePage:
     versions = Qrels.objects.filter(track=track, archived_at=None).defer("report").order_by("-version")
     rows = board_rows(user, track, phase, board)
     axis, standings = _standings(rows, board.measures[0] if board else "")
-    n_averaged = max((each.row.score.n_topics for each in standings if each.low), default=0)
+    n_averaged = max((standing.row.score.n_topics for standing in standings if standing.low), default=0)
     note = "; ".join(filter(None, (METHODS["skewed-t"], coverage(n_averaged))))
     return PhasePage(
         track=track,
         phase=phase,
         audience=SHOWN_TO[phase.scores],
         n_topics=topics.count(),
-        kinds=[each for each in acceptances(track) if each.kind in keys],
+        kinds=[acceptance for acceptance in acceptances(track) if acceptance.kind in keys],
         board=board,
         measures=titled(board.measures) if board else [],
         rows=standings,
@@ -158,22 +158,23 @@ def _standings(rows: list[PhaseRow], measure: str) -> tuple[Axis, list[Standing]
     means = [row.score.values.get(ALL, {}).get(measure) for row in rows]
     ends = [_interval(row.score, measure) for row in rows]
     known = [mean for mean in means if mean is not None]
-    axis = axis_over([*known, *(end for each in ends for end in each)])
+    axis = axis_over([*known, *(end for interval in ends for end in interval)])
     standings = []
-    for row, mean, each in zip(rows, means, ends, strict=True):
+    for row, mean, interval in zip(rows, means, ends, strict=True):
         if mean is None:
             standings.append(Standing(row, None, "", "", None))
             continue
-        low, high = each or (mean, mean)
+        low, high = interval or (mean, mean)
         place = 1 + sum(other > mean for other in known)
-        words = (shown(low), shown(high)) if each else ("", "")
-        standings.append(Standing(row, place, *words, Mark(axis.x(mean), axis.x(low), axis.x(high))))
+        shown_ends = (shown(low), shown(high)) if interval else ("", "")
+        standings.append(Standing(row, place, *shown_ends, Mark(axis.x(mean), axis.x(low), axis.x(high))))
     return axis, standings
 
 
 def _interval(score: PhaseScore, name: str) -> tuple[float, float] | tuple[()]:
     """The interval of a mean over the topics of a run; empty for other summaries, a single topic and equal values."""
-    values = np.array([[of[name] for topic, of in score.values.items() if topic != ALL and name in of]])
+    by_topic = [values for topic, values in score.values.items() if topic != ALL]
+    values = np.array([[of_topic[name] for of_topic in by_topic if name in of_topic]])
     if values.size < 2 or not math.isclose(values.mean(), score.values[ALL][name], abs_tol=1e-9):
         return ()
     interval = intervals_of_means(values, within=possible_range(values, parse_measure(name)))

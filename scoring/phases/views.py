@@ -25,7 +25,7 @@ def _phase(request: HttpRequest, slug: str, key: str) -> tuple[Track, Phase]:
 
 
 @public_page
-def phase(request: HttpRequest, slug: str, key: str) -> HttpResponse:
+def show_phase(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     """The rules of a phase: everyone who sees the track. Its scores: the people that the protocol names."""
     page = selectors.phase_page(request.user, *_phase(request, slug, key))
     return render(request, "scoring/phases/phase.html", context_of(page))

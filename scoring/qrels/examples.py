@@ -53,23 +53,27 @@ class MaterialPage:
 def material_page(user: User, track: Track, qrels_id: str, code: str) -> MaterialPage:
     """The page of a track; the topic is one of a version that its assessors train with, or none."""
     versions = list(track.training_qrels.select_related("track__protocol", "track__collection", "protocol"))
-    chosen = next((each for each in versions if str(each.pk) == qrels_id), None)
+    chosen = next((version for version in versions if str(version.pk) == qrels_id), None)
     topic = None if chosen is None else chosen.track.topics.filter(code=code).first()
     rendered, grades = None, []
     if chosen is not None and topic is not None:
-        readable = [each for each in collections_for(user) if each.pk == chosen.track.collection_id]
+        readable = [
+            collection for collection in collections_for(user) if collection.pk == chosen.track.collection_id
+        ]
         rendered = render_topic(topic, readable, has_rules=chosen.protocol.parsed.cites_posts)
         grades = list(_grades(chosen, topic, readable))
     codes = []
-    for each in versions:
-        judged = QrelsEntry.objects.filter(qrels=each).order_by().values("topic")
-        codes.append((each, list(each.track.topics.filter(code__in=judged).values_list("code", flat=True))))
+    for version in versions:
+        judged = QrelsEntry.objects.filter(qrels=version).order_by().values("topic")
+        codes.append(
+            (version, list(version.track.topics.filter(code__in=judged).values_list("code", flat=True)))
+        )
     return MaterialPage(track, codes, chosen, topic, rendered, grades, user.oversees(track.pk))
 
 
 def _grades(qrels: Qrels, topic: Topic, readable: Sequence[Collection]) -> Iterator[GradeExamples]:
     entries = QrelsEntry.objects.filter(qrels=qrels, topic=topic.code)
-    for grade in sorted(qrels.protocol.parsed.judging.grades, key=lambda each: -each.value):
+    for grade in sorted(qrels.protocol.parsed.judging.grades, key=lambda level: -level.value):
         units = entries.filter(grade=grade.value)
         docnos = units.order_by(MD5("docno")).values_list("docno", flat=True)[:MOST]
         yield GradeExamples(grade, units.count(), _examples(qrels.track, list(docnos), readable))
@@ -80,10 +84,12 @@ def _examples(track: Track, docnos: Sequence[str], readable: Sequence[Collection
     posts = {docno: docno.rsplit(":", 2)[0] for docno in docnos if track.protocol.parsed.cites_posts}
     names = {*docnos, *posts.values()}
     documents: QuerySet[Document] = Document.objects.filter(collection__in=readable, docno__in=names)
-    by_docno = {each.docno: each for each in documents.select_related("collection")}
+    by_docno = {document.docno: document for document in documents.select_related("collection")}
     formulas = Formula.objects.filter(collection__in=readable, visual__in=docnos).exclude(visual="")
     formulas |= Formula.objects.filter(collection__in=readable, code__in=docnos)
-    known = {name: each for each in formulas.order_by("-code") for name in (each.code, each.visual)}
+    known = {
+        name: formula for formula in formulas.order_by("-code") for name in (formula.code, formula.visual)
+    }
     examples = []
     for docno in docnos:
         document, formula = by_docno.get(posts.get(docno, docno)), known.get(docno)

@@ -71,7 +71,7 @@ def _answers(qrels: Qrels, columns: QrelsColumns) -> dict[tuple[bytes, bytes], C
     """
     grades = {(topic.encode(), docno): grade for topic, docno, grade in columns.rows()}
     questions = qrels.protocol.parsed.judging.questions
-    keys = [each.key for each in questions if each.kind in ONE_WORD and is_answer(each.key)]
+    keys = [question.key for question in questions if question.kind in ONE_WORD and is_answer(question.key)]
     judgments = _judgments(qrels).exclude(answers={}).order_by("pk")
     rows = list(judgments.values_list("topic__code", "docno", "batch__kind", "grade", "answers"))
     cited = {}

@@ -94,10 +94,10 @@ def freeze_pool(
     protocol = pool.protocol.parsed
     numbered = _judged(pool) if machine is None else _judged_by(machine, pool)
     if left_out:
-        numbered = [each for each in numbered if each[1].unit.topic not in left_out]
+        numbered = [(n, answered) for n, answered in numbered if answered.unit.topic not in left_out]
     if protocol.qrels.preferences:
         numbered = list(numbered)
-    judged: Iterable[Answered] = (each for _, each in numbered)
+    judged: Iterable[Answered] = (answered for _, answered in numbered)
     is_read_again = protocol.qrels.export_groups or protocol.qrels.sets  # for each group and set
     judged = list(judged) if is_read_again else judged
     entries = PoolEntry.objects.filter(pool__in=chain(pool)).values_list("topic__code", "docno").distinct()
@@ -112,17 +112,21 @@ def freeze_pool(
         raise QrelsRefused(_conflict_message(undecided.conflicts)) from None
     if not frozen.rows:
         raise QrelsRefused(_empty_message(pool, protocol, frozen))
-    counted = {"judgments": as_ranges({n for n, _ in numbered})} if protocol.qrels.preferences else {}
+    counted_judgments = (
+        {"judgments": as_ranges({n for n, _ in numbered})} if protocol.qrels.preferences else {}
+    )
     made = {"also": list(also), "inputs": _inputs(pool)} | _left_out(left_out, pooled)
     if not protocol.judging.has_grades:
         return _first_of(parts, pool, made)
-    report = frozen.report | made | counted
+    report = frozen.report | made | counted_judgments
     columns = frozen.columns
     if protocol.is_of_answers:
         columns = with_nuggets(
             columns, [nuggets for nuggets in frozen_nuggets(pool) if nuggets.topic not in left_out]
         )
-    return FrozenPool(columns, report, {name: (part, of | counted) for name, (part, of) in parts.items()})
+    return FrozenPool(
+        columns, report, {name: (part, own | counted_judgments) for name, (part, own) in parts.items()}
+    )
 
 
 def _left_out(reasons: Mapping[str, str], pooled: Sequence[Unit]) -> dict[str, Any]:
@@ -213,7 +217,7 @@ def _groups(pool: Pool, protocol: Protocol, units: Sequence[Unit], judged: Itera
     parts: Parts = {}
     for group in protocol.judging.groups:
         votes = ((unit, vote) for unit, vote, _ in judged)
-        alone = freeze_group(units, votes, {name for of, name in people if of == group})
+        alone = freeze_group(units, votes, {name for own_group, name in people if own_group == group})
         if alone.rows:
             parts[f"{group} alone"] = (columns_from(alone.rows), alone.report | {"group": group})
     return parts
@@ -231,7 +235,9 @@ def _sets(
     if not protocol.qrels.sets:
         return {}
     if protocol.qrels.preferences:
-        derived = ((each, _derived(pool, each, units, judged, also)) for each in protocol.qrels.sets)
+        derived = (
+            (set_rules, _derived(pool, set_rules, units, judged, also)) for set_rules in protocol.qrels.sets
+        )
         return {
             rules.name: (frozen.columns, frozen.report | {"set": rules.key})
             for rules, frozen in derived

@@ -171,7 +171,9 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
     """Counts by topic and grade, and the report on how the version was made: for others, only the dropped topics."""
     by_topic = grades_by_topic(qrels)
     if qrels.protocol.parsed.is_of_answers:  # lines of the nugget list have no grade, and are no units
-        by_topic = {code: {g: n for g, n in of.items() if g >= 0} for code, of in by_topic.items()}
+        by_topic = {
+            code: {grade: n for grade, n in counts.items() if grade >= 0} for code, counts in by_topic.items()
+        }
     grades = sorted({grade for counts in by_topic.values() for grade in counts}, reverse=True)
     rows = [
         TopicCounts(topic, sum(counts.values()), [counts.get(grade, 0) for grade in grades])
@@ -351,14 +353,16 @@ def grade_label(protocol: Protocol, qrels: Qrels, grade: int) -> str:
         # The labels of the choices that have a grade in a set, without those of its rules
         if is_of_subtopics(protocol, rules):
             return "covers a subtopic" if grade else "covers none"
-        questions = [each for each in protocol.judging.questions if each.key == rules.question]
+        questions = [question for question in protocol.judging.questions if question.key == rules.question]
         choices: Sequence[QuestionChoice | Grade] = (
             questions[0].choices if questions else protocol.judging.grades
         )
         if rules.aggregate == "sum" or (rules.rules and not rules.grades and not rules.question):
             return ""
-        grades = {each.key: rules.grades.get(each.key) if rules.grades else each.value for each in choices}
-        return " or ".join(each.label for each in choices if grades[each.key] == grade)
+        grades = {
+            choice.key: rules.grades.get(choice.key) if rules.grades else choice.value for choice in choices
+        }
+        return " or ".join(choice.label for choice in choices if grades[choice.key] == grade)
     if protocol.qrels.preferences:
         return ""
     is_sum = protocol.qrels.aggregate == "sum" and protocol.judging.judges > 1 and "group" not in qrels.report

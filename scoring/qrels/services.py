@@ -24,7 +24,7 @@ from assay.protocols.schema import Protocol
 from corpus.formulas.selectors import formulas_of
 from pooling.models import Pool
 from pooling.runs.units import unit_lookup, visual_ids_among
-from scoring.errors import JudgmentsChanged, QrelsRefused
+from scoring.errors import QrelsRefused
 from scoring.models import Qrels, QrelsEntry
 from scoring.qrels.exports import file_stem
 from scoring.qrels.frozen import NOTHING, freeze_pool
@@ -74,14 +74,17 @@ def freeze_judgments(
     `digest` is that of the preview that somebody has read (`FrozenPool.digest`); empty if there was none.
 
     Raises:
-        QrelsRefused: The pool is not ready, judgments conflict, no topic has enough judgments, or another version has
-            the same entries.
-        JudgmentsChanged: Judgments were made or changed since the preview.
+        QrelsRefused: The pool is not ready, judgments conflict, no topic has enough judgments, another version has the
+            same entries, or judgments were made or changed since the preview.
     """
     track = track_services.lock(pool.track_id)
     frozen = freeze_pool(pool, also, machine, left_out)
     if digest and digest != frozen.digest:
-        raise JudgmentsChanged
+        raise QrelsRefused(
+            "The judgments, the pool or the topics to leave out changed since this preview was made. Read the new "
+            "preview, then freeze it.",
+            code="judgments-changed",
+        )
     qrels = Qrels(
         track=track, source=Qrels.Source.FROZEN, pool=pool, protocol=pool.protocol, created_by=by, name=name
     )

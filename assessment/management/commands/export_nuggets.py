@@ -27,4 +27,6 @@ class Command(BaseCommand):
             raise CommandError(f"{track} has no frozen nuggets.")
         with refusals(), options["file"].open("xb") as file:
             file.write(write_nuggets(lists, options["format"]))
-        self.stdout.write(f"{counted(sum(len(each.nuggets) for each in lists), 'nugget')} written")
+        self.stdout.write(
+            f"{counted(sum(len(nugget_list.nuggets) for nugget_list in lists), 'nugget')} written"
+        )

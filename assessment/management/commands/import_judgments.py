@@ -24,7 +24,7 @@ def wait(source: JudgmentImport | ProjectImport) -> None:
         source.refresh_from_db()
 
 
-def pair(text: str) -> tuple[str, str]:
+def word_and_meaning(text: str) -> tuple[str, str]:
     """`WORD=MEANING`; the word may contain equals signs."""
     word, equals, meaning = text.rpartition("=")
     if not equals or not word or not meaning:
@@ -53,10 +53,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--kind", choices=Batch.Kind.values, default="main", help="kind of that batch (default: main)"
         )
-        add_meaning(parser, "column", pair, "FIELD=COLUMN", "column of a field, such as topic=Input.qid")
-        add_meaning(parser, "assessor", pair, "NAME=USER", "account of an assessor of the file")
+        add_meaning(
+            parser, "column", word_and_meaning, "FIELD=COLUMN", "column of a field, such as topic=Input.qid"
+        )
+        add_meaning(parser, "assessor", word_and_meaning, "NAME=USER", "account of an assessor of the file")
         words = "key of the grade or non-answer that an answer means"
-        add_meaning(parser, "answer", pair, "ANSWER=CHOICE", words)
+        add_meaning(parser, "answer", word_and_meaning, "ANSWER=CHOICE", words)
         parser.add_argument(
             "--check", action="store_true", help="say what would be imported, and import nothing"
         )

@@ -8,14 +8,14 @@ from django.core.files import File
 from django.core.management.base import BaseCommand, CommandError
 
 from assay.errors import Refused
-from assessment.management.commands.import_judgments import add_meaning, pair, wait
+from assessment.management.commands.import_judgments import add_meaning, wait, word_and_meaning
 from assessment.models import ProjectImport
 from assessment.projects import services
 from tracks.console import add_by, organizer_of
 from web.pages import counted
 
 
-def of_folder(text: str) -> tuple[str, str]:
+def folder_and_words(text: str) -> tuple[str, str]:
     """`FOLDER=WORDS`, or the words alone: of single files."""
     folder, _, words = text.rpartition("=")
     return folder, words
@@ -33,10 +33,10 @@ class Command(BaseCommand):
         )
         add_by(parser)
         track = "of the track of a folder, or of the only project"
-        add_meaning(parser, "title", of_folder, "[FOLDER=]TITLE", f"name {track}")
-        add_meaning(parser, "slug", of_folder, "[FOLDER=]SLUG", f"short name {track}")
+        add_meaning(parser, "title", folder_and_words, "[FOLDER=]TITLE", f"name {track}")
+        add_meaning(parser, "slug", folder_and_words, "[FOLDER=]SLUG", f"short name {track}")
         words = "account of a worker, which is made if it is not there"
-        add_meaning(parser, "account", pair, "WORKER=USER", words)
+        add_meaning(parser, "account", word_and_meaning, "WORKER=USER", words)
         parser.add_argument("--check", action="store_true", help="say what would be made, and import nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -52,7 +52,7 @@ class Command(BaseCommand):
                 by=user,
                 name=options["name"],
                 also=sorted(set(options["also"])),
-                left_out=dict(each.partition("=")[::2] for each in options["leave_out"]),
+                left_out=dict(text.partition("=")[::2] for text in options["leave_out"]),
             )
             leaderboard_services.rescore(qrels=version, by=user)
             if options["output"]:

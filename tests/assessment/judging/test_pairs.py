@@ -195,8 +195,9 @@ def test_hidden_repeat_has_the_other_order() -> None:
     assert sides[True] == sides[False][::-1]  # type: ignore[index]
     assert choices_on(page)["first"] == ("Left better" if sides[True] < sides[False] else "Right better")
     [of_topic] = preferences_of(scene.track, rounds_of(scene.track)[0])
-    assert (of_topic.of.repeated, of_topic.of.repeated_alike) == (1, 0)
-    assert (of_topic.of.judged, of_topic.of.pairs, of_topic.of.circular) == (6, 6, 0)
+    values = of_topic.consistency
+    assert (values.repeated, values.repeated_alike) == (1, 0)
+    assert (values.judged, values.pairs, values.circular) == (6, 6, 0)
 
 
 def test_agreement_shows_circular_triads_and_the_share_of_the_left() -> None:
