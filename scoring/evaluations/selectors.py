@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -74,6 +75,13 @@ def topic_values(board: Leaderboard, measure: str, **only: object) -> ByTopic:
     for topic, evaluation_id, value in scores.values_list("topic", "evaluation_id", "value"):
         values[topic][evaluation_id] = value
     return dict(sorted(values.items()))
+
+
+@lru_cache(maxsize=32)
+def _summaries(board: Leaderboard, measure: str) -> dict[str, tuple[float, float]]:
+    """The median and the best value of each topic. They never change, so a process keeps those of the last pages."""
+    values = topic_values(board, measure).items()
+    return {topic: (float(np.median([*of.values()])), max(of.values())) for topic, of in values}
 
 
 def score_file(board: Leaderboard, evaluations: QuerySet[Evaluation], kind: str) -> Iterator[str]:
@@ -165,11 +173,10 @@ def evaluation_page(user: AnyUser, evaluation: Evaluation, measure: str = "") ->
     charted = shared.charted
     values = values_by_topic(evaluation)
     means = values.pop(ALL)
-    all_runs = topic_values(board, charted)
+    of_topics = _summaries(board, charted)
     rows, summaries, gaps = [], [], []
     for topic in sorted(values, key=natural):
-        own, of_topic = values[topic][charted], list(all_runs[topic].values())
-        median, best = float(np.median(of_topic)), max(of_topic)
+        own, (median, best) = values[topic][charted], of_topics[topic]
         above = f"{own - median:+.4f}"
         summaries.append((median, best))
         gaps.append((own - median, Extreme(topic, shown(own), shown(median), above)))
