@@ -93,7 +93,7 @@ def _are_articles(names: Iterable[str]) -> bool:
 
 
 @contextmanager
-def opened(location: str, name: str) -> Iterator[Articles]:
+def opened_articles(location: str, name: str) -> Iterator[Articles]:
     """The articles at the location of an import.
 
     Raises:

@@ -13,7 +13,7 @@ from assay.formats.documents.batch import Packed
 from assay.formats.documents.indexes import Index
 from assay.processes import map_fresh
 from corpus import staging
-from corpus.articles.reading import opened
+from corpus.articles.reading import opened_articles
 from corpus.conversion import ArticleChunk, convert_articles, processes_for
 from corpus.formulas.storing import FormulaStore
 from corpus.models import Collection, Import
@@ -37,7 +37,7 @@ def import_articles(
         table: FormulaStore(file.collection_id, index, last_ids.get(index.representation, 0))
         for table, index in indexes.items()
     }
-    with opened(file.location, file.name) as articles:
+    with opened_articles(file.location, file.name) as articles:
         file.check_size(articles.size)
         chunks = articles.chunks(file.position)
         for chunk, converted in map_fresh(convert_articles, chunks, processes=processes_for(file.size)):

@@ -116,7 +116,7 @@ def _run(progress: jobs.Progress, build: Build, folder: Path) -> dict[str, Any]:
             manifest = library.publish(posts, built, report)
     conversion = _convert(build, built, progress)
     with storage.storing() as store:
-        rows = list(_stored(build, built, store, progress))
+        rows = list(_stored_files(build, built, store, progress))
         with progress.storing():
             storage.claim(*(str(row.file.name) for row in rows))
             BuildFile.objects.bulk_create(rows)
@@ -186,7 +186,9 @@ def _convert(build: Build, built: Path, progress: jobs.Progress) -> dict[str, An
     return {"converter": converter.full_name, **counts._asdict()}
 
 
-def _stored(build: Build, built: Path, store: storage.Store, progress: jobs.Progress) -> Iterator[BuildFile]:
+def _stored_files(
+    build: Build, built: Path, store: storage.Store, progress: jobs.Progress
+) -> Iterator[BuildFile]:
     """The files of a build, each stored."""
     for n, part in enumerate(PARTS):
         paths = sorted(path for path in built.glob(part.pattern) if path.is_file())
@@ -194,7 +196,7 @@ def _stored(build: Build, built: Path, store: storage.Store, progress: jobs.Prog
             continue
         name = f"{build.collection.slug}-{part.name}"
         progress.update(n, len(PARTS), f"storing {name}")
-        with _packed(built, paths, is_packed=part.name.endswith(".zip")) as file:
+        with _packed_file(built, paths, is_packed=part.name.endswith(".zip")) as file:
             sha256, n_bytes = sha256_of_file(file), file.seek(0, 2)
             file.seek(0)
             row = BuildFile(build=build, name=name, description=part.description, is_private=part.is_private)
@@ -203,7 +205,7 @@ def _stored(build: Build, built: Path, store: storage.Store, progress: jobs.Prog
 
 
 @contextmanager
-def _packed(built: Path, paths: Sequence[Path], *, is_packed: bool) -> Iterator[BinaryIO]:
+def _packed_file(built: Path, paths: Sequence[Path], *, is_packed: bool) -> Iterator[BinaryIO]:
     """A file as it is, or a zip archive of files with their paths in the build."""
     if not is_packed:
         with paths[0].open("rb") as file:

@@ -97,7 +97,7 @@ def _plan(progress: jobs.Progress, build: Build, formulas: Sequence[str]) -> Non
 def help_build(progress: jobs.Progress, *, build_id: int, converter: str) -> dict[str, Any]:
     """Convert formulas of a build until no part is left, if this worker has the same converter."""
     build, n = Build.objects.select_related("job").filter(pk=build_id).first(), 0
-    if build is None or not _has(build.converter, converter):
+    if build is None or not _has_converter(build.converter, converter):
         return {"parts": 0}
     while (part := _claim(progress, build)) is not None:
         _convert(progress, part, build.converter, lambda n: progress.update(n, None, "formulas of a part"))
@@ -105,7 +105,7 @@ def help_build(progress: jobs.Progress, *, build_id: int, converter: str) -> dic
     return {"parts": n}
 
 
-def _has(name: str, full_name: str) -> bool:
+def _has_converter(name: str, full_name: str) -> bool:
     """Return whether this worker has the converter in the version of the leader: others make other MathML."""
     try:
         return Converter.named(name).full_name == full_name

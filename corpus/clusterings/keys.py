@@ -53,31 +53,31 @@ def bounds(collection_id: int, size: int = BATCH) -> list[tuple[str, str]]:
 
 def keys_between(collection_id: int, first: str, last: str, *, keep_made: bool) -> PartKeys:
     """Keys of the formulas from one id to another, inclusive. `keep_made` keeps the ids that clustering assigned."""
-    return _keys(_rows(_BETWEEN, [collection_id, first, last]), keep_made=keep_made)
+    return _keys(_stored_formulas(_BETWEEN, [collection_id, first, last]), keep_made=keep_made)
 
 
 def keys_of(collection_id: int, codes: Iterable[str]) -> Keys:
     """Keys of the formulas of some ids that the collection has. All visual ids are kept."""
-    parts = [_keys(rows, keep_made=True).keys for rows in _named(collection_id, codes)]
+    parts = [_keys(rows, keep_made=True).keys for rows in _named_formulas(collection_id, codes)]
     return Keys.joined(parts) if parts else Keys.of([])
 
 
 def strings_of(collection_id: int, codes: Sequence[str]) -> dict[str, str]:
     """The SLT string of each formula by id, or its LaTeX if it has no SLT string."""
     strings = {}
-    for rows in _named(collection_id, codes):
+    for rows in _named_formulas(collection_id, codes):
         for row in rows:
             strings[row.code] = (slt(row.mathml) if row.mathml else None) or row.latex
     return strings
 
 
-def _named(collection_id: int, codes: Iterable[str]) -> Iterator[list[StoredFormula]]:
+def _named_formulas(collection_id: int, codes: Iterable[str]) -> Iterator[list[StoredFormula]]:
     rest = iter(codes)
     while batch := list(islice(rest, BATCH)):
-        yield _rows(_NAMED, [collection_id, batch])
+        yield _stored_formulas(_NAMED, [collection_id, batch])
 
 
-def _rows(where: str, values: list[Any]) -> list[StoredFormula]:
+def _stored_formulas(where: str, values: list[Any]) -> list[StoredFormula]:
     with connection.cursor() as cursor:
         cursor.execute(_MATHML + where, values)
         mathml = dict(cursor.fetchall())

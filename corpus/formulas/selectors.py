@@ -124,7 +124,7 @@ def formula_page(collection: Collection, code: str) -> FormulaPage | None:
     formula = collection.formulas.filter(code=code).first()
     if formula is None:
         return None
-    n_alike, alike = _alike(formula)
+    n_alike, alike = _similar_formulas(formula)
     return FormulaPage(
         collection=collection,
         formula=formula,
@@ -159,7 +159,7 @@ def _excerpt(collection: Collection, formula: Formula) -> SafeString:
     return resolve_links([excerpt], [collection])[0]
 
 
-def _alike(formula: Formula) -> tuple[int, list[Instance]]:
+def _similar_formulas(formula: Formula) -> tuple[int, list[Instance]]:
     """The number of other formulas with the same visual id, at most `MAX_COUNTED` + 1, and some of them."""
     if not formula.visual:
         return 0, []

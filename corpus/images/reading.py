@@ -58,7 +58,7 @@ def is_archive_of_images(file: BinaryIO) -> bool:
 
 
 @contextmanager
-def opened(location: str, name: str) -> Iterator[Sequence[ImageFile]]:
+def opened_images(location: str, name: str) -> Iterator[Sequence[ImageFile]]:
     """The image files at the location of an import, in the order of their names.
 
     Raises:

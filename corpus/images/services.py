@@ -8,7 +8,7 @@ from django.core.files.base import ContentFile
 from assay.errors import BadFile
 from assay.html.images import file_name
 from corpus.images.encoding import BadImage, SafeImage, safe_image
-from corpus.images.reading import ImageFile, opened
+from corpus.images.reading import ImageFile, opened_images
 from corpus.models import Image, Import
 from jobs import services as jobs
 from jobs.files import storage
@@ -24,7 +24,7 @@ def import_images(*, progress: jobs.Progress, file: Import, done: int, total: in
         BadFile: The folder or archive cannot be opened, has changed since the import was requested, or has no usable
             image.
     """
-    with opened(file.location, file.name) as images:
+    with opened_images(file.location, file.name) as images:
         file.check_size(sum(image.size for image in images))
         for start in range(file.position, len(images), BATCH):
             part = images[start : start + BATCH]

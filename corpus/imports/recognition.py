@@ -114,11 +114,11 @@ def _kind_of(form: str) -> str:
 def _recognize(source: Source) -> list[Recognized]:
     """The contents of a source: one form, or images and articles."""
     forms = []
-    if _has(source, images.has_images, images.is_image, images.is_archive_of_images):
-        with images.opened(source.location, source.name) as files:
+    if _is_of_kind(source, images.has_images, images.is_image, images.is_archive_of_images):
+        with images.opened_images(source.location, source.name) as files:
             forms.append(Recognized(source, images.FORM, sum(file.size for file in files)))
-    if _has(source, articles.has_articles, is_article, articles.is_archive_of_articles):
-        with articles.opened(source.location, source.name) as opened:
+    if _is_of_kind(source, articles.has_articles, is_article, articles.is_archive_of_articles):
+        with articles.opened_articles(source.location, source.name) as opened:
             forms.append(Recognized(source, articles.FORM, opened.size))
     if forms:
         return forms
@@ -129,7 +129,7 @@ def _recognize(source: Source) -> list[Recognized]:
         return [Recognized(source, form.name, file.seek(0, 2))]
 
 
-def _has(
+def _is_of_kind(
     source: Source,
     in_folder: Callable[[Path], bool],
     by_name: Callable[[str], bool],

@@ -257,7 +257,11 @@ def _posts(
     for document in documents:
         rendered = [
             RenderedComment(
-                comment.code, text_of[comment.pk], comment.score, _name(comment, names), comment.published_at
+                comment.code,
+                text_of[comment.pk],
+                comment.score,
+                _author_name(comment, names),
+                comment.published_at,
             )
             for comment in comments.get(document.pk, [])
         ]
@@ -270,7 +274,7 @@ def _posts(
             tags=document.tags,
             score=document.score,
             is_accepted=document.docno == accepted,
-            author=_name(document, names),
+            author=_author_name(document, names),
             published_at=document.published_at,
             comments=rendered[:MAX_OPEN_COMMENTS],
             folded=rendered[MAX_OPEN_COMMENTS:],
@@ -280,7 +284,7 @@ def _posts(
     return posts
 
 
-def _name(text: Document | Comment, names: Mapping[str, str]) -> str:
+def _author_name(text: Document | Comment, names: Mapping[str, str]) -> str:
     """The name of the author, or the number if the collection has no name; empty if the author is unknown."""
     if name := names.get(text.author_code) or text.author_name:
         return name

@@ -14,7 +14,7 @@ from accounts.models import User
 from participation.invitations.selectors import SharedLink, invitations_of, open_invitations, shared_links
 from participation.models import EndedMembership, JoinRequest, Membership, Team
 from participation.requests.selectors import OpenRequest, open_requests_for, open_requests_with_teams
-from participation.teams.selectors import deciding, is_manager
+from participation.teams.selectors import deciders_among, is_manager
 from tracks.agreements.selectors import acceptances_of
 from tracks.models import AgreementAcceptance, Assessor, Organizer, Track
 from tracks.tracks.selectors import says_if_ready
@@ -200,6 +200,6 @@ def team_page(team: Team, user: User, site: str) -> TeamPage:
         invitations=shared_links(open_invitations().filter(team=team), site) if manager else [],
         own=next((member for member in members if member.user_id == user.pk), None),
         is_manager=manager,
-        requests=open_requests_for(team) if user in deciding(members) else [],
+        requests=open_requests_for(team) if user in deciders_among(members) else [],
         n_runs=team.runs.filter(status="submitted").count(),
     )

@@ -219,7 +219,7 @@ def _carry_out(track: Track, step: Step, sender: Sender) -> None:
     if row.role == "assessor":
         assessor_services.add(track=track, user=user, group=row.group)
     elif row.role in IN_TEAMS:
-        team = team_services.named(track=track, name=row.team)
+        team = team_services.named_or_new(track=track, name=row.team)
         member = team_services.add_member(team=team, user=user)
         if member.may_submit != (row.role != "observer"):
             team_services.set_may_submit(team=team, user=user, may_submit=row.role != "observer")

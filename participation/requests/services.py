@@ -56,7 +56,7 @@ def accept(*, request: JoinRequest, team_name: str, by: User, site: str = "") ->
     """
     current = _locked(request)
     _check_decider(current.track, team_named(current.track, team_name.strip()), by)
-    team = team_services.named(track=current.track, name=team_name, organization=current.organization)
+    team = team_services.named_or_new(track=current.track, name=team_name, organization=current.organization)
     if current.user is not None:
         team_services.add_member(team=team, user=current.user)
     else:

@@ -65,10 +65,10 @@ def is_manager(user: User, team: Team, members: Collection[Membership]) -> bool:
 
 def deciders(team: Team) -> list[User]:
     """The members who decide about a team: its contact person, or all of them if it has none. One query."""
-    return deciding(list(team.memberships.select_related("user").order_by("user__username")))
+    return deciders_among(list(team.memberships.select_related("user").order_by("user__username")))
 
 
-def deciding(members: Collection[Membership]) -> list[User]:
+def deciders_among(members: Collection[Membership]) -> list[User]:
     """As `deciders`, of members that were read with their users."""
     contacts = [member.user for member in members if member.is_contact]
     return contacts or [member.user for member in members]

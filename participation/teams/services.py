@@ -31,7 +31,7 @@ def create(*, track: Track, name: str, members: Collection[User] = (), organizat
     return team
 
 
-def named(*, track: Track, name: str, organization: str = "") -> Team:
+def named_or_new(*, track: Track, name: str, organization: str = "") -> Team:
     """The team with a name, which is created if there is none. The caller has locked the track."""
     return team_named(track, name.strip()) or create(track=track, name=name, organization=organization)
 

@@ -137,7 +137,7 @@ def _request(
         raise BaselineRefused(
             f"{track} already has a run with the tag {tag}. Withdraw it, or choose another tag."
         )
-    submitting = team_services.named(track=track, name=team)
+    submitting = team_services.named_or_new(track=track, name=team)
     depth = depth or track.protocol.parsed.runs.max_ranks
     return jobs.request(
         kind=KIND,

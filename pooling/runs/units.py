@@ -178,4 +178,4 @@ def sample(track: Track) -> Item | None:
     extension, content = sample_run(protocol, topics, units)
     about = gettext("A run that {track} accepts: {n} lines for each topic. Replace them by yours.")
     about = about.format(track=track, n=len(units))
-    return Item.made(Download.Kind.SAMPLE_RUN, f"{track.slug}-sample-run.{extension}", about, content)
+    return Item.generated(Download.Kind.SAMPLE_RUN, f"{track.slug}-sample-run.{extension}", about, content)

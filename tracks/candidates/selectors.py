@@ -95,11 +95,11 @@ def column_of(name: str) -> str:
 def meeting(candidates: QuerySet[Candidate], conditions: Iterable[Condition]) -> QuerySet[Candidate]:
     """The candidates that meet all conditions on fields; the same ones as for `assay.candidates.conditions`."""
     for condition in conditions:
-        candidates = candidates.filter(_met(condition))
+        candidates = candidates.filter(_filter_for(condition))
     return candidates
 
 
-def _met(condition: Condition) -> Q:
+def _filter_for(condition: Condition) -> Q:
     if condition.name == "text":
         words = Q()
         for word in condition.values:

@@ -84,14 +84,14 @@ def _row(
 ) -> SourceTopic:
     own_formulas = [(code, place, latex) for code, _, _, place, latex in formulas_of(cast(Any, topic))]
     earlier = derived.get(code_of(topic, prefix))
-    chosen = earlier.formula_id if earlier else proposed(own_formulas)
+    chosen = earlier.formula_id if earlier else proposed_formula(own_formulas)
     formulas = [Formula(code, place, latex, code == chosen) for code, place, latex in own_formulas]
     own = earlier.labels if earlier else {}
     labels = [(name, values, own.get(name, "")) for name, values in words.items()]
     return SourceTopic(topic, formulas, labels, earlier.code if earlier else "")
 
 
-def proposed(formulas: Sequence[tuple[str, str, str]]) -> str:
+def proposed_formula(formulas: Sequence[tuple[str, str, str]]) -> str:
     """The id of the longest formula of the title, or else of the body; the first of equally long ones."""
     in_title = [formula for formula in formulas if formula[1] == "title"]
     longest = max(in_title or formulas, key=lambda formula: len(formula[2]), default=("", "", ""))
@@ -103,7 +103,9 @@ def code_of(topic: Topic, prefix: str) -> str:
     return f"{prefix}{number_of(topic.code)}"
 
 
-def picked(data: Mapping[str, Any], source: Track, labels: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def picked_formulas(
+    data: Mapping[str, Any], source: Track, labels: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
     """The formulas and labels that a posted form picks, as the arguments of `derive`."""
     codes = list(source.topics.values_list("code", flat=True))
     formulas = {code: data[FORMULA + code] for code in codes if data.get(FORMULA + code)}

@@ -175,7 +175,7 @@ def sample_page(user: User, sample: CandidateSample, *, show: str) -> SamplePage
         settings=settings,
         people=people,
         seat=seat,
-        bars=bars(settings, rows),
+        bars=quota_bars(settings, rows),
         rows=rows_by_choice[show],
         n_rows=len(rows),
         show=show,
@@ -207,7 +207,7 @@ def _row(place: SampledCandidate, seat: int | None, topics: Mapping[str, str]) -
     )
 
 
-def bars(settings: Settings, rows: Iterable[Row]) -> list[Bar]:
+def quota_bars(settings: Settings, rows: Iterable[Row]) -> list[Bar]:
     counts = [[0, 0] for _ in settings.strata]
     for row in rows:
         number = row.place.stratum - 1
@@ -267,7 +267,7 @@ def decide_page(user: User, sample: CandidateSample, seat: int, *, docno: str = 
         has_seen_other=bool(chosen and current and has_seen_other(user, current)),
         n_done=sum(any(decision.seat == seat for decision in decisions) for decisions in decided),
         n_rows=len(rows),
-        bars=bars(settings, rows),
+        bars=quota_bars(settings, rows),
     )
 
 
@@ -325,7 +325,7 @@ def settle_page(sample: CandidateSample, candidate: Candidate) -> SettlePage:
     )
 
 
-def accepted(sample: CandidateSample) -> list[tuple[Candidate, Outcome]]:
+def accepted_candidates(sample: CandidateSample) -> list[tuple[Candidate, Outcome]]:
     """The accepted candidates of a sample with their texts, in its order."""
     places = sample.rows.select_related("candidate").prefetch_related(_current())
     decided = ((place.candidate, outcome_of(place.candidate.current_decisions)) for place in places)  # type: ignore[attr-defined]

@@ -193,7 +193,7 @@ def _new_topics(sample: CandidateSample, first: str) -> list[TopicRow]:
     """
     existing = list(sample.track.topics.values_list("code", "thread"))
     codes, threads = {code for code, _ in existing}, {thread for _, thread in existing}
-    chosen = [pair for pair in selectors.accepted(sample) if pair[0].docno not in threads]
+    chosen = [pair for pair in selectors.accepted_candidates(sample) if pair[0].docno not in threads]
     free = (code for code in _codes(first) if code not in codes)
     # The number after the largest one of the formulas of the track's topics
     numbers = [0]
@@ -272,5 +272,5 @@ def file_of(user: User, sample: CandidateSample, name: str, *, first: str) -> "s
     """
     if name != "topics.xml":
         return selectors.file_of(user, sample, name)
-    rows = [_row(candidate) for candidate, _ in selectors.accepted(sample)]
+    rows = [_row(candidate) for candidate, _ in selectors.accepted_candidates(sample)]
     return as_xml(topics_of(rows, codes=_codes(first)))

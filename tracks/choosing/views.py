@@ -156,7 +156,7 @@ def derive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     source = derivation.sources_for(request.user, track).filter(slug=request.GET.get("source", "")).first()
     prefix = request.POST.get("prefix", derivation.PREFIX).strip()
     if request.method == "POST" and source:
-        given = derivation.picked(request.POST, source, track.protocol.parsed.topics.labels)
+        given = derivation.picked_formulas(request.POST, source, track.protocol.parsed.topics.labels)
         result = derivation.derive(track=track, source=source, prefix=prefix, by=request.user, **given)
         messages.success(request, str(result))
         return redirect("tracks:topics", slug)

@@ -55,9 +55,9 @@ def timeline(
     dates += [Date(title, f"{moment:%Y-%m-%d}", moment, moment) for title, moment in happened.items()]
     dates.sort(key=lambda date: (date.moment, date.title))
     if has_results:
-        return [_placed(date, None, now, gettext("planned")) for date in dates]
+        return [_with_place(date, None, now, gettext("planned")) for date in dates]
     coming = next((date for date in dates if date.ends > now), None)
-    return [_placed(date, coming, now) for date in dates]
+    return [_with_place(date, coming, now) for date in dates]
 
 
 def is_void(deadline: Deadline, track: Track, now: datetime) -> bool:
@@ -67,7 +67,7 @@ def is_void(deadline: Deadline, track: Track, now: datetime) -> bool:
     return is_early and not (phase and phase.after_closing)
 
 
-def _placed(date: Date, coming: Date | None, now: datetime, note: str = "") -> Date:
+def _with_place(date: Date, coming: Date | None, now: datetime, note: str = "") -> Date:
     if date.ends <= now:
         return replace(date, place=Place.PAST)
     if date is not coming:

@@ -41,7 +41,7 @@ class Item:
     row: Download | None = None
 
     @classmethod
-    def made(cls, kind: Download.Kind, name: str, description: str, content: bytes) -> "Item":
+    def generated(cls, kind: Download.Kind, name: str, description: str, content: bytes) -> "Item":
         """A file that is made from rows of the database."""
         return cls(kind, name, description, len(content), sha256_of(content), content=content)
 
@@ -75,11 +75,13 @@ def topic_files(track: Track) -> Iterator[Item]:
         content = write(rows)
         is_empty = not content or (ending == "topic-formulas.tsv" and content.count(b"\n") == 1)
         if not is_empty:
-            yield Item.made(Download.Kind.TOPICS, f"{track.slug}-{ending}", DESCRIPTIONS[ending], content)
+            yield Item.generated(
+                Download.Kind.TOPICS, f"{track.slug}-{ending}", DESCRIPTIONS[ending], content
+            )
     yield from mathml_indexes(track, topics)
     if any(topic.labels or topic.split for topic in topics):
         name, about = f"{track.slug}-topic-labels.csv", gettext_noop("The labels of the topics.")
-        yield Item.made(Download.Kind.TOPICS, name, about, writer.labels(rows))
+        yield Item.generated(Download.Kind.TOPICS, name, about, writer.labels(rows))
 
 
 def mathml_indexes(track: Track, topics: list[Topic]) -> Iterator[Item]:
@@ -94,7 +96,7 @@ def mathml_indexes(track: Track, topics: list[Topic]) -> Iterator[Item]:
         name = f"{track.slug}-topic-formulas-{form}.tsv"
         about = gettext("The formulas of the topics as {form}.").format(form=FormulaMathML.Form(form).label)
         index = writer.formulas_as_mathml(rows, form, mathml)
-        yield Item.made(Download.Kind.TOPICS, name, about, index)
+        yield Item.generated(Download.Kind.TOPICS, name, about, index)
 
 
 def originals(track: Track, *, with_private: bool = False) -> list[TopicImport]:

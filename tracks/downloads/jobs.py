@@ -148,7 +148,7 @@ def export(progress: jobs.Progress, *, track_id: int, by_id: int) -> dict[str, A
         (part.name, partial(cast(Any, part.file.open), "rb")) for part in built
     ]
     names = []
-    for name, opened in files or _exported(progress, collection):
+    for name, opened in files or _exported_files(progress, collection):
         with opened() as file:
             progress.update(0, None, f"storing {name}")
             sha256, n_bytes = services.digest_of(file)
@@ -162,7 +162,7 @@ def export(progress: jobs.Progress, *, track_id: int, by_id: int) -> dict[str, A
     return {"files": sorted(names)}
 
 
-def _exported(progress: jobs.Progress, collection: Collection) -> list[tuple[str, Opened]]:
+def _exported_files(progress: jobs.Progress, collection: Collection) -> list[tuple[str, Opened]]:
     n_documents = collection.documents.count()
     parts: dict[str, tuple[Callable[[], Iterator[str]], int]] = {
         f"{collection.slug}-documents.jsonl.gz": (
@@ -176,11 +176,13 @@ def _exported(progress: jobs.Progress, collection: Collection) -> list[tuple[str
     mathml = collection.mathml.order_by().values_list("form").annotate(n=Count("pk"))
     for form, n in mathml.order_by("form"):
         parts[f"{collection.slug}-formulas-{form}.tsv.gz"] = (partial(formulas, collection, form), n)
-    return [(name, partial(_written, progress, lines, total, name)) for name, (lines, total) in parts.items()]
+    return [
+        (name, partial(_written_file, progress, lines, total, name)) for name, (lines, total) in parts.items()
+    ]
 
 
 @contextmanager
-def _written(
+def _written_file(
     progress: jobs.Progress, lines: Callable[[], Iterator[str]], total: int, name: str
 ) -> Iterator[BinaryIO]:
     with tempfile.TemporaryFile() as file:

@@ -100,7 +100,7 @@ def items_for(user: AnyUser, track: Track) -> Iterator[Item]:
     kinds = _kinds_for(user, track, rows)
     if "instructions" in kinds and rows["instructions"].text:
         text = rows["instructions"].text.encode()
-        yield Item.made(Download.Kind.INSTRUCTIONS, f"{track.slug}-instructions.md", "", text)
+        yield Item.generated(Download.Kind.INSTRUCTIONS, f"{track.slug}-instructions.md", "", text)
     if Download.Kind.TOPICS in kinds:
         for original in originals(track, with_private=oversees(user, track.pk)):
             about = (
@@ -114,7 +114,7 @@ def items_for(user: AnyUser, track: Track) -> Iterator[Item]:
         yield from topic_files(track)
     if Download.Kind.SAMPLE_RUN in kinds:
         yield from sample_runs(track)
-    for row in _attached(user, track):
+    for row in _attached_parts(user, track):
         yield _attached_item(row)
 
 
@@ -132,7 +132,7 @@ def offers(user: AnyUser, track: Track) -> list[Offer]:
     ]
     attached = [
         Offer(row.name, _about(row, track), row.n_bytes, row.get_audience_display(), row.name, row.url)
-        for row in _attached(user, track)[:SHOWN_OFFERS]
+        for row in _attached_parts(user, track)[:SHOWN_OFFERS]
     ]
     return [*made, *attached] if attached or track.topics.exists() else []
 
@@ -146,7 +146,7 @@ def _about(row: Download, track: Track) -> str:
 
 def item_named(user: AnyUser, track: Track, name: str) -> Item | None:
     """The file of a name that a user gets. An attached file costs no work for the others."""
-    row = _attached(user, track).filter(name=name, url="").first()
+    row = _attached_parts(user, track).filter(name=name, url="").first()
     if row is not None:
         return _attached_item(row)
     return next((item for item in items_for(user, track) if item.is_file and item.name == name), None)
@@ -238,7 +238,7 @@ def _kinds_for(user: AnyUser, track: Track, rows: Mapping[str, Download]) -> set
     return {kind for kind in SINGLE if (kind in released if kind in rows else kind in MADE)}
 
 
-def _attached(user: AnyUser, track: Track) -> QuerySet[Download]:
+def _attached_parts(user: AnyUser, track: Track) -> QuerySet[Download]:
     return Download.objects.filter(released_to(user, track)).exclude(kind__in=SINGLE)
 
 

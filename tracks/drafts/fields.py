@@ -179,7 +179,7 @@ class Form:
                 made, fields=[self.field(f"{path}.{name}") for name in keys(inner)] if is_there else ()
             )
         named = named_by(path, self.data) if spec.key.names else spec.key.values
-        return self._compared(_filled(made, spec, value, named), value, named)
+        return self._with_old_value(_with_value(made, spec, value, named), value, named)
 
     def _item(self, path: str, kind: type, place: int, n: int) -> Item:
         table = value_at(self.data, path)
@@ -196,15 +196,15 @@ class Form:
 
     def _fits(self, path: str, key: Key) -> bool:
         """Return whether a key can have an effect with the values of others."""
-        return all(self._has(path, other, values) for other, values in key.when.items())
+        return all(self._has_value(path, other, values) for other, values in key.when.items())
 
-    def _has(self, path: str, other: str, accepted: Sequence[object]) -> bool:
+    def _has_value(self, path: str, other: str, accepted: Sequence[object]) -> bool:
         place = f"{parent_of(path)}{other}" if other.startswith(".") else other
         value = value_at(self.data, place)
         value = spec_of(place).default if value is None else value
         return any(item in accepted for item in (value if isinstance(value, (list, tuple)) else [value]))
 
-    def _compared(self, made: Field, value: Any, named: Mapping[str, str]) -> Field:
+    def _with_old_value(self, made: Field, value: Any, named: Mapping[str, str]) -> Field:
         """A field with the value at the beginning; that of a table of a list is in the table with the same key."""
         if self.base is None or not (path := self._path_in_base(made.path)):
             return made
@@ -243,7 +243,7 @@ def control_of(spec: Spec) -> Control:
     return "select" if spec.key.names else controls.get(spec.hint, "text")
 
 
-def _filled(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -> Field:
+def _with_value(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -> Field:
     """A field with its value. `named`: the words that it may have, and what they mean."""
     if made.control == "select":
         return replace(made, options=_options(made, spec, value, named))

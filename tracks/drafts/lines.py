@@ -38,9 +38,9 @@ def lines_of(text: str) -> list[Line]:
     """The lines of a file, whose texts joined are the file."""
     counts: Counter[str] = Counter()
     table, lines = "", []
-    for whole in _logical(text):
+    for whole in _logical_lines(text):
         if header := HEADER.fullmatch(whole):
-            table = _named(header[2], counts, is_item=header[1] == "[[")
+            table = _table_path(header[2], counts, is_item=header[1] == "[[")
             lines.append(Line(table, (), whole, is_header=True))
             _give_leading(lines, table)
         else:
@@ -53,7 +53,7 @@ def text_of(lines: list[Line]) -> str:
     return "".join(line.text for line in lines)
 
 
-def _logical(text: str) -> Iterator[str]:
+def _logical_lines(text: str) -> Iterator[str]:
     """Split at the ends of lines that are outside of texts and lists."""
     plain = TEXT.sub(lambda match: (" " if match[0].startswith("#") else "x") * len(match[0]), text)
     start = end = depth = 0
@@ -79,7 +79,7 @@ def _give_leading(lines: list[Line], table: str) -> None:
     lines[n + 1 :] = [line._replace(table=table) for line in lines[n + 1 :]]
 
 
-def _named(header: str, counts: Counter[str], *, is_item: bool) -> str:
+def _table_path(header: str, counts: Counter[str], *, is_item: bool) -> str:
     """The path of a table, with the number of each list that it is in."""
     *parents, last = _words(header)
     name = ""

@@ -165,7 +165,7 @@ class EditPage:
     @property
     def notes(self) -> Sequence[Field]:
         """The fields of the section, with those inside them."""
-        return list(_flat(self.fields))
+        return list(_with_inner_fields(self.fields))
 
     @property
     def keys(self) -> Sequence[Field]:
@@ -176,7 +176,7 @@ class EditPage:
 def edit_page(draft: ProtocolDraft, section: str, view: str) -> EditPage:
     checked = check(draft.text)
     text = draft.good if checked.syntax else draft.text
-    problems = [*_to_solve(checked.errors), *_taken(draft, checked)]
+    problems = [*_to_solve(checked.errors), *_slug_problems(draft, checked)]
     base = tomllib.loads(draft.base_text)
     data = tomllib.loads(text)
     known = {path for section in SECTIONS.values() for path in _paths(Form(data).section(section))}
@@ -216,16 +216,16 @@ def place_of_first_error(draft: ProtocolDraft) -> str:
 
 
 def _paths(fields: Sequence[Field]) -> list[str]:
-    return [field.path for field in _flat(fields)]
+    return [field.path for field in _with_inner_fields(fields)]
 
 
-def _flat(fields: Sequence[Field]) -> Iterator[Field]:
+def _with_inner_fields(fields: Sequence[Field]) -> Iterator[Field]:
     """Fields with those inside them."""
     for field in fields:
         yield field
-        yield from _flat(field.fields)
+        yield from _with_inner_fields(field.fields)
         for item in field.items:
-            yield from _flat(item.fields)
+            yield from _with_inner_fields(item.fields)
 
 
 def _to_solve(problems: Sequence[Problem]) -> list[Problem]:
@@ -244,7 +244,7 @@ def _parts(problem: Problem) -> list[Problem]:
     return [problem._replace(key=path) for path in paths if spec_of(path).is_required]
 
 
-def _taken(draft: ProtocolDraft, checked: Checked) -> list[Problem]:
+def _slug_problems(draft: ProtocolDraft, checked: Checked) -> list[Problem]:
     """A complaint about a slug that another protocol has."""
     slug = value_at(tomllib.loads(draft.good), "slug")
     if checked.syntax or not isinstance(slug, str) or not protocols().filter(slug=slug).exists():

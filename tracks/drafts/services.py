@@ -42,7 +42,7 @@ def create(*, owner: User, text: str = "", base: StoredProtocol | None = None) -
         raise Refused(
             f"You have {MAX_DRAFTS} drafts of protocols. Discard one first.", code="too-many-drafts"
         )
-    text = _adapted(base) if base else _plain(text)
+    text = _adapted_text(base) if base else _normalized(text)
     return ProtocolDraft.objects.create(owner=owner, text=text, good=text if is_toml(text) else "", base=base)
 
 
@@ -64,7 +64,7 @@ def change_keys(*, draft: ProtocolDraft, revision: int, changes: Sequence[Change
         )
     text = draft.text
     for change in changes:
-        for step in (*_named(text, change, draft.base_text), change):
+        for step in (*_following_keys(text, change, draft.base_text), change):
             text = changed(text, step, draft.base_text)
     return _save(draft, revision, text)
 
@@ -76,7 +76,7 @@ def replace_text(*, draft: ProtocolDraft, revision: int, text: str) -> ProtocolD
     Raises:
         DraftChanged: The draft was changed after this revision.
     """
-    return _save(_locked(draft), revision, _plain(text))
+    return _save(_locked(draft), revision, _normalized(text))
 
 
 @transaction.atomic
@@ -103,20 +103,20 @@ def is_toml(text: str) -> bool:
     return not check(text).syntax
 
 
-def _adapted(base: StoredProtocol) -> str:
+def _adapted_text(base: StoredProtocol) -> str:
     """The text of a stored protocol with another slug, and with a source that does not claim to be the other's."""
     slugs = set(StoredProtocol.objects.values_list("slug", flat=True))
-    slug = next(made for n in count(2) if (made := _numbered(base.slug, n)) not in slugs)
+    slug = next(made for n in count(2) if (made := _numbered_slug(base.slug, n)) not in slugs)
     source = f"Adapted from {base.title} ({base.slug}). {base.parsed.source}"
-    text = changed(_plain(base.text), Change("slug", "set", slug))
+    text = changed(_normalized(base.text), Change("slug", "set", slug))
     return changed(text, Change("source", "set", source))
 
 
-def _numbered(slug: str, n: int) -> str:
+def _numbered_slug(slug: str, n: int) -> str:
     return f"{slug[: MAX_SLUG - 4]}-{n}"
 
 
-def _plain(text: str) -> str:
+def _normalized(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
@@ -137,7 +137,7 @@ def _save(draft: ProtocolDraft, revision: int, text: str) -> ProtocolDraft:
     return draft
 
 
-def _named(text: str, change: Change, base: str) -> list[Change]:
+def _following_keys(text: str, change: Change, base: str) -> list[Change]:
     """The slug that follows from the title, or the key that follows from a label, if it is new and nothing names it."""
     table, _, field = change.path.rpartition(".")
     if change.op != "set" or not isinstance(change.value, str) or field not in ("label", "title"):
@@ -146,7 +146,7 @@ def _named(text: str, change: Change, base: str) -> list[Change]:
     label, key_of_label = str(value_at(data, change.path) or ""), slugify(change.value)
     if not table:
         number = str(data.get("slug", "")).rpartition("-")[2]
-        adapted = _numbered(str(base_data.get("slug", "")), int(number)) if number.isdecimal() else None
+        adapted = _numbered_slug(str(base_data.get("slug", "")), int(number)) if number.isdecimal() else None
         follows = data.get("slug") in (None, "", adapted, slugify(label))
         return [Change("slug", "set", key_of_label[:MAX_SLUG].strip("-"))] if follows and key_of_label else []
     if not has_key(table):

@@ -25,7 +25,7 @@ def protocols() -> QuerySet[StoredProtocol]:
     return StoredProtocol.objects.all()
 
 
-def listed() -> list[tuple[StoredProtocol, str, Sequence[str]]]:
+def listed_protocols() -> list[tuple[StoredProtocol, str, Sequence[str]]]:
     """Every stored protocol with what is judged and its first measures."""
     return [
         (stored, unit_of(stored.parsed), stored.parsed.scoring.all_measures[:3]) for stored in protocols()

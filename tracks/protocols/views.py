@@ -36,7 +36,7 @@ def _actions(request: HttpRequest, stored: StoredProtocol) -> dict[str, bool]:
 @require_safe
 def protocols(request: HttpRequest) -> HttpResponse:
     """All protocols. Everyone."""
-    listed = selectors.listed()
+    listed = selectors.listed_protocols()
     names = list(dict.fromkeys(name for _, _, measures in listed for name in measures))
     return render(request, "tracks/protocols/protocols.html", {"protocols": listed, "names": names})
 

@@ -123,12 +123,12 @@ def import_topics(
     is_formula = track.protocol.parsed.unit in FORMULA_UNITS
     content = read_topic_file(data, name, is_formula=is_formula)
     with storing(track, data) as (current, file):
-        _draft(current)
+        _locked_draft(current)
         rows, dropped = _without_other_labels(content, current)
         _check(rows, current, name)
         threads = _threads(rows, current.topic_collection)
         report = TopicReport(notes=[*content.notes, *dropped])
-        for topic in _changed(rows, threads, current, report, replace=replace):
+        for topic in _changed_topics(rows, threads, current, report, replace=replace):
             topic.save()
         for topic in current.topics.filter(code__in=report.codes["removed"]):
             delete_unused(topic, PARTS)
@@ -171,11 +171,11 @@ def preview_upload(*, track: Track, upload: "File[bytes]", holds: str) -> TopicR
     _check(rows, track, name)
     report = TopicReport(notes=[*content.notes, *dropped])
     threads = _threads(rows, track.topic_collection)
-    list(_changed(rows, threads, track, report, replace=holds == "all topics"))
+    list(_changed_topics(rows, threads, track, report, replace=holds == "all topics"))
     return report
 
 
-def _changed(
+def _changed_topics(
     rows: Sequence[TopicRow],
     threads: Mapping[str, ThreadMatch],
     track: Track,
@@ -255,12 +255,12 @@ def _label_errors(
 ) -> Iterator[str]:
     for label, value in labels.items():
         if label.lower() not in allowed:
-            yield f"topic {code}: unknown label {label!r}; {_accepted(allowed)}"
+            yield f"topic {code}: unknown label {label!r}; {_accepted_labels(allowed)}"
         elif allowed[label.lower()] and value.strip().lower() not in allowed[label.lower()]:
             yield f"topic {code}: {label} {value!r} is not allowed; use {', '.join(allowed[label.lower()])}"
 
 
-def _accepted(labels: Iterable[str]) -> str:
+def _accepted_labels(labels: Iterable[str]) -> str:
     return f"use {', '.join(labels)}" if labels else "the protocol defines no labels"
 
 
@@ -359,16 +359,16 @@ def _known_labels(
     ignored = sorted(
         {label for row in labels.values() for label in row if label.strip().lower() not in allowed}
     )
-    complaints = _unknown([code for code in labels if code not in codes], track)
+    complaints = _unknown_codes([code for code in labels if code not in codes], track)
     complaints += [error for code, row in known.items() for error in _label_errors(code, row, allowed)]
     if not any(known.values()):
-        complaints.append(f"no column is a label; {_accepted(allowed)}")
+        complaints.append(f"no column is a label; {_accepted_labels(allowed)}")
     if complaints:
         raise BadTopics(name, complaints)
     return known, tuple(ignored)
 
 
-def _unknown(codes: list[str], track: Track) -> list[str]:
+def _unknown_codes(codes: list[str], track: Track) -> list[str]:
     """The complaint about a file that names topics which a track does not have, in one sentence."""
     if len(codes) < 2:
         return [f"there is no topic {code} in {track}" for code in codes]
@@ -391,19 +391,19 @@ def import_known_items(
     with storing(track, data) as (current, file):
         _check_known_items(current)
         topics = {topic.code: topic for topic in current.topics.filter(code__in=items)}
-        if unknown := _unknown([code for code in items if code not in topics], current):
+        if unknown := _unknown_codes([code for code in items if code not in topics], current):
             raise BadTopics(name, unknown)
         for code, topic in topics.items():
             topic.known_item = items[code]
         Topic.objects.bulk_update(topics.values(), ["known_item"])
         record(current, data, name, "known-items", len(topics), file, is_private=True)
-        text = f"{counted(len(topics), 'topic')} with a known item{_absent(current, items)}."
+        text = f"{counted(len(topics), 'topic')} with a known item{_absent_items(current, items)}."
         report = RowReport(len(topics), text, notes)
         on_stored(report)
     return report
 
 
-def _absent(track: Track, items: Mapping[str, str]) -> str:
+def _absent_items(track: Track, items: Mapping[str, str]) -> str:
     """The known items that the collection of a track does not have, as the end of a sentence. One query."""
     if track.collection is None:
         return ""
@@ -427,7 +427,7 @@ def _check_known_items(track: Track) -> None:
         )
 
 
-def _draft(track: Track) -> Track:
+def _locked_draft(track: Track) -> Track:
     """The locked track, if it is a draft that can change: runs depend on the topics of an opened one."""
     current = track_services.lock(track.pk)
     _check_draft(current)
@@ -450,7 +450,7 @@ def write(*, track: Track, code: str, by: User, **fields: Any) -> Topic:
         TopicsRefused: The track is not a draft, it has the code, the code cannot be used, or the protocol needs other
             topics.
     """
-    current = _draft(track)
+    current = _locked_draft(track)
     try:
         usable = code_of(code)
     except Unusable as reason:
@@ -490,7 +490,7 @@ def delete(*, topic: Topic, by: User) -> None:
     Raises:
         Refused: As `check_deletion`.
     """
-    track = _draft(topic.track)
+    track = _locked_draft(topic.track)
     check_deletion(topic)
     audit.record(
         action="topic.deleted", subject=topic.code, track=track, details={"title": topic.title}, by=by
@@ -541,7 +541,7 @@ def edit(
         setattr(current, name, given[name])
     is_correction = bool(reason.strip() and earlier) and current.track.status != Track.Status.DRAFT
     if not ({*WRITTEN, "tags"} - (CORRECTABLE if is_correction else set())).isdisjoint(changed):
-        _check_form(current, _draft(current.track))
+        _check_form(current, _locked_draft(current.track))
     if changed:
         current.save(update_fields=changed)
         details: dict[str, object] = {"changed": changed}

@@ -91,7 +91,7 @@ def is_public(text: str) -> bool:
     return not any(address in network for network in NOT_PUBLIC)
 
 
-def resolved(host: str, port: int) -> str:
+def public_address(host: str, port: int) -> str:
     """The IP address to which to connect.
 
     Raises:
@@ -105,9 +105,9 @@ def resolved(host: str, port: int) -> str:
 
 
 @contextmanager
-def _connected(host: str, port: int, *, is_encrypted: bool) -> Iterator[socket.socket]:
+def _connection(host: str, port: int, *, is_encrypted: bool) -> Iterator[socket.socket]:
     """A connection that is cut after `SECONDS`, however slowly the other side sends."""
-    connection = socket.create_connection((resolved(host, port), port), SECONDS)
+    connection = socket.create_connection((public_address(host, port), port), SECONDS)
     if is_encrypted:
         context = ssl.create_default_context()
         connection = context.wrap_socket(connection, server_hostname=host, do_handshake_on_connect=False)
@@ -144,7 +144,7 @@ def send(url: str, body: bytes, headers: dict[str, str]) -> int:
     check_address(url)
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
-    with _connected(host, port, is_encrypted=parts.scheme == "https") as connected:
+    with _connection(host, port, is_encrypted=parts.scheme == "https") as connected:
         connection = HTTPConnection(host, port)
         connection.sock = connected
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

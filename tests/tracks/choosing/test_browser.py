@@ -116,7 +116,7 @@ def test_two_people_disagree_and_one_settles(
     page.click("button:has-text('Settle')")
 
     expect(page.get_by_text(f"Candidate {first} is settled.")).to_be_visible()
-    [(candidate, outcome)] = services.selectors.accepted(choice.sample)
+    [(candidate, outcome)] = services.selectors.accepted_candidates(choice.sample)
     assert (candidate.docno, outcome.labels) == (first, LABELS)
 
 

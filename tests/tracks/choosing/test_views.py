@@ -268,7 +268,7 @@ def test_disagreement_is_settled_with_a_reason(choice: Choice) -> None:
     assert 'value="proof" checked' not in text(shown.content)
     assert "Say why it is settled like this." in silent.content.decode()
     assert Event.objects.filter(action="candidate.settled").count() == 1
-    [(candidate, outcome)] = services.selectors.accepted(choice.sample)
+    [(candidate, outcome)] = services.selectors.accepted_candidates(choice.sample)
     assert (candidate.docno, outcome.is_settled, outcome.labels["category"]) == (docno, True, "concept")
     for change in (
         lambda: decide(choice, docno, choice.first),
@@ -278,7 +278,7 @@ def test_disagreement_is_settled_with_a_reason(choice: Choice) -> None:
             change()
     again = form(docno, "rejected", "A duplicate")
     as_user(choice.first).post(address("settle", docno), again)
-    assert services.selectors.accepted(choice.sample) == []
+    assert services.selectors.accepted_candidates(choice.sample) == []
 
 
 def test_two_people_who_agree_leave_nothing_to_settle(choice: Choice) -> None:
