@@ -114,7 +114,10 @@ def settled_entries(assignment_ids: Collection[int]) -> dict[int, set[int]]:
 
 def settled_by_plan(assignments: Sequence[TopicAssignment]) -> dict[int, set[int]]:
     """As `settled_entries`, for assignments that may not be stored as they are; each has an id of its own."""
-    rows = [(each.pk, each.batch_id, each.topic_id, each.assessor_id, each.seat) for each in assignments]
+    rows = [
+        (assignment.pk, assignment.batch_id, assignment.topic_id, assignment.assessor_id, assignment.seat)
+        for assignment in assignments
+    ]
     return _settled(_PLANNED, [list(column) for column in zip(*rows, strict=True)], [row[0] for row in rows])
 
 

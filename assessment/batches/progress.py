@@ -159,7 +159,9 @@ class BatchProgress:
     def total_hours(self, rates: Rates | None) -> float:
         """The hours that all assessors together will still take; 0 without rates."""
         return (
-            sum(rates.hours(each.assignment.assessor_id, each.left) for each in self.shares) if rates else 0.0
+            sum(rates.hours(share.assignment.assessor_id, share.left) for share in self.shares)
+            if rates
+            else 0.0
         )
 
     @property
@@ -181,7 +183,6 @@ def track_progress(track: Track) -> list[BatchProgress]:
 
 
 def progress_of(batch: Batch) -> BatchProgress:
-    """The progress of one batch."""
     return progress_of_each([batch])[batch.pk]
 
 
@@ -189,27 +190,27 @@ def progress_of_each(batches: Collection[Batch] | QuerySet[Batch]) -> dict[int, 
     """The progress of some batches, by id."""
     chosen: Any = batches.values("pk") if isinstance(batches, QuerySet) else [batch.pk for batch in batches]
     progress = _progress_of(batches_for_organizer().filter(pk__in=chosen))
-    return {each.batch.pk: each for each in progress}
+    return {batch_progress.batch.pk: batch_progress for batch_progress in progress}
 
 
 def with_times(progress: list[BatchProgress]) -> list[BatchProgress]:
     """Progress with medians and latest judgments. Those of many judgments may be a minute old. One query."""
-    asked = sorted(each.batch.pk for each in progress)
+    asked = sorted(batch_progress.batch.pk for batch_progress in progress)
     rows = kept_for_a_minute(
         ["times", *asked],
         lambda: _TIMES.rows(batches=asked),
         lambda rows: sum(row[3] for row in rows) >= MANY,
     )
     times = {(batch, topic, assessor): (median, last) for batch, topic, assessor, _, median, last in rows}
-    for each in progress:
-        pk = each.batch.pk
-        each.median_seconds = times.get((pk, None, None), (None,))[0]
-        each.medians = {
+    for batch_progress in progress:
+        pk = batch_progress.batch.pk
+        batch_progress.median_seconds = times.get((pk, None, None), (None,))[0]
+        batch_progress.medians = {
             assessor: median
             for (batch, topic, assessor), (median, _) in times.items()
             if (batch, topic) == (pk, None) and assessor is not None
         }
-        for share in each.shares:
+        for share in batch_progress.shares:
             key = pk, share.assignment.topic_id, share.assignment.assessor_id
             if key in times:
                 share.median_seconds, last = times[key]
@@ -224,7 +225,7 @@ def planned_progress(progress: BatchProgress, assignments: Sequence[TopicAssignm
     for assignment in assignments:
         share = before.get(_key_of(assignment)) or Share(assignment)
         planned.shares.append(replace(share, assignment=assignment, total=0))
-    active = [each for each in assignments if not each.is_withdrawn]
+    active = [assignment for assignment in assignments if not assignment.is_withdrawn]
     settled = settled_by_plan(active) if with_others([batch]) else {}
     sizes = sizes_by_topic([batch])
     _set_totals(planned, sizes, {pk: len(entries) for pk, entries in settled.items()})

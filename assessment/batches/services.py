@@ -124,7 +124,7 @@ def _check_judges(batch: Batch) -> None:
         refusal = f"A unit has 1 to {MOST_JUDGES} judges; got {judges}."
     elif judges == usual:
         return
-    elif "sum" in {rules.aggregate, *(each.aggregate for each in rules.sets)}:
+    elif "sum" in {rules.aggregate, *(set_rules.aggregate for set_rules in rules.sets)}:
         refusal = (
             f"A grade of {protocol.slug} is the sum of {counted(usual, 'judgment')}, so {judges} people per unit "
             "would make other grades. Leave the field empty."
@@ -316,7 +316,7 @@ def close_finished(*, track: Track) -> list[Batch]:
     """Close the open batches of people in which everything is judged."""
     batches = Batch.objects.filter(pool__track=track, status=Batch.Status.OPEN)
     progress = progress_of_each(batches.exclude(kind=Batch.Kind.MACHINE)).values()
-    finished = [each.batch for each in progress if each.is_finished]
+    finished = [batch_progress.batch for batch_progress in progress if batch_progress.is_finished]
     if not finished:
         raise Refused(
             f"No open batch of {track} is finished: units are left to judge.", code="nothing-finished"

@@ -201,8 +201,8 @@ def _shown_row(task: Task, rules: JudgingRules, questions: list[ShownQuestion]) 
     if rules.form.frame:
         return ShownRow([], reverse("assessment:task_frame", args=[task.pk]) if task.pk else PREVIEW_FRAME)
     given = values_of(task.entry.topic, task.entry.docno)
-    marked = {each.question.field for each in questions if each.question.kind == "span"}
-    return ShownRow(parts_of(rules.form, given, {each.question.key: each for each in questions}, marked))
+    marked = {shown.question.field for shown in questions if shown.question.kind == "span"}
+    return ShownRow(parts_of(rules.form, given, {shown.question.key: shown for shown in questions}, marked))
 
 
 def task_page(
@@ -223,9 +223,10 @@ def task_page(
     topic, document, track = task.entry.topic, task.entry.document, task.batch.pool.track
     counts = counts_of([task.batch], user)
     own_topic = next(
-        (TopicProgress(topic, each.judged, each.total) for each in counts if each.topic_id == topic.pk), None
+        (TopicProgress(topic, count.judged, count.total) for count in counts if count.topic_id == topic.pk),
+        None,
     )
-    collections = [each for each in (track.collection, track.topic_collection) if each]
+    collections = [collection for collection in (track.collection, track.topic_collection) if collection]
     previous = None if is_new else latest_judgment(task, rules)
     formula, citation, members, pair, generated = unit_parts(task, rules)
     usual = "" if rules.given_grades else ANSWERED.key
@@ -286,8 +287,8 @@ def task_page(
         lock_reason=_lock_reason(task, has_topic=own_topic is not None),
         is_taken=task.pk is not None and is_taken(task),
         topic_progress=own_topic,
-        judged=sum(each.judged for each in counts),
-        total=sum(each.total for each in counts),
+        judged=sum(count.judged for count in counts),
+        total=sum(count.total for count in counts),
         ahead=None if following is None else _ahead(task, following, rules, collections),
         news=unread(track, user) if task.pk else None,
     )
@@ -338,11 +339,11 @@ def unit_parts(task: Task, rules: JudgingRules) -> UnitParts:
     )
 
 
-def following(task: Task) -> PoolEntry | None:
+def following_entry(task: Task) -> PoolEntry | None:
     """The entry that will probably follow an open task, with its texts."""
     if task.status != Task.Status.ACCEPTED or task.batch.status != Batch.Status.OPEN:
         return None
-    entry_id = queue.after(task.batch, task)
+    entry_id = queue.entry_after(task.batch, task)
     return _entries([entry_id], task.batch)[entry_id] if entry_id else None
 
 

@@ -116,7 +116,7 @@ def following(batch: Batch, assessor_id: int) -> int | None:
     return None if place is None else place.entry_id
 
 
-def after(batch: Batch, task: Task) -> int | None:
+def entry_after(batch: Batch, task: Task) -> int | None:
     """The entry that the assessor will probably get after an open task: of a hidden check, or of an ordinary task."""
     ordinary = following(batch, task.assessor_id)
     if not batch.has_checks:

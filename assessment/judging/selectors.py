@@ -79,7 +79,6 @@ def desk(user: User, *, track: Track | None = None) -> list[DeskBatch]:
 
 
 def closed_batches(user: User) -> QuerySet[Batch]:
-    """The closed batches of a user."""
     return batches_of(user).filter(status=Batch.Status.CLOSED)
 
 
@@ -94,13 +93,13 @@ def _desk_batches(batches: list[Batch], user: User) -> list[DeskBatch]:
     held = Task.objects.filter(batch__in=batches, assessor=user, status=Task.Status.ACCEPTED)
     tasks = {task.batch_id: task for task in held.select_related("entry__topic")}
     counts = counts_of(batches, user)
-    topics = Topic.objects.in_bulk({each.topic_id for each in counts})
+    topics = Topic.objects.in_bulk({count.topic_id for count in counts})
     progress: dict[int, list[TopicProgress]] = {batch.pk: [] for batch in batches}
-    for each in counts:
-        progress[each.batch_id].append(TopicProgress(topics[each.topic_id], each.judged, each.total))
+    for count in counts:
+        progress[count.batch_id].append(TopicProgress(topics[count.topic_id], count.judged, count.total))
     for batch in batches:
         if batch.has_checks:
-            progress[batch.pk].sort(key=lambda each: each.topic.natural_code)
+            progress[batch.pk].sort(key=lambda topic_progress: topic_progress.topic.natural_code)
     news = tracks_with_news({batch.pool.track_id for batch in batches}, user) if batches else {}
     return [
         DeskBatch(batch, user.pk, progress[batch.pk], tasks.get(batch.pk), news.get(batch.pool.track_id))
@@ -164,15 +163,15 @@ def counts_of(batches: list[Batch], user: User) -> list[_Count]:
         _Count(batch, topic, judged, sizes.get((batch, topic), 0) - former - len(settled.get(assignment, ())))
         for assignment, batch, topic, judged, former, _ in rows
     ]
-    for each in batches:
-        if each.has_checks:
-            counts = _with_checks(counts, each, user)
+    for batch in batches:
+        if batch.has_checks:
+            counts = _with_checks(counts, batch, user)
     return counts
 
 
 def _with_checks(counts: list[_Count], batch: Batch, user: User) -> list[_Count]:
     """Counts with the hidden checks of the assessor in a batch, which look like any other entry. One query."""
-    own = {each.topic_id: each for each in counts if each.batch_id == batch.pk}
+    own = {count.topic_id: count for count in counts if count.batch_id == batch.pk}
     of_topics = Q(entry__topic__in=own) | Q(kind=Check.Kind.GOLD)
     checks = (
         Check.objects.filter(of_topics, batch=batch, assessor=user).order_by().values_list("entry__topic")
@@ -183,7 +182,7 @@ def _with_checks(counts: list[_Count], batch: Batch, user: User) -> list[_Count]
     for topic, n, done in checks.annotate(n=Count("pk"), done=Count("pk", filter=is_done)):
         before = own.get(topic, _Count(batch.pk, topic, 0, 0))
         own[topic] = before._replace(judged=before.judged + done, total=before.total + n)
-    return [each for each in counts if each.batch_id != batch.pk] + list(own.values())
+    return [count for count in counts if count.batch_id != batch.pk] + list(own.values())
 
 
 def is_active_assessor_of(task_id: int, user_id: int) -> bool:
@@ -212,7 +211,7 @@ def batch_counts(batch: Batch, user: User) -> tuple[int, int]:
     return shown.judged, shown.total
 
 
-def in_seat(task: Task) -> QuerySet[Task]:
+def tasks_in_seat(task: Task) -> QuerySet[Task]:
     """The tasks of an entry and a seat that are judged or, in a batch that is open to join, in somebody's hands."""
     held = Q(status=Task.Status.ACCEPTED, expires_at__gt=timezone.now(), batch__is_shared=True)
     of_seat = Task.objects.filter(batch=task.batch_id, entry=task.entry_id, seat=task.seat, is_check=False)
@@ -223,4 +222,4 @@ def is_taken(task: Task) -> bool:
     """Return whether the time of a task is over, and another person has its unit. No query for a task in time."""
     is_open = task.status in {Task.Status.ACCEPTED, Task.Status.EXPIRED} and not task.is_check
     is_over = task.status == Task.Status.EXPIRED or task.expires_at <= timezone.now()
-    return is_open and is_over and in_seat(task).exclude(pk=task.pk).exists()
+    return is_open and is_over and tasks_in_seat(task).exclude(pk=task.pk).exists()

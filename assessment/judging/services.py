@@ -23,7 +23,7 @@ from assessment.errors import (
 )
 from assessment.judging import queue
 from assessment.judging.queue import NextEntry
-from assessment.judging.selectors import in_seat, is_taken
+from assessment.judging.selectors import is_taken, tasks_in_seat
 from assessment.judgments.selectors import COUNTED_FOR_ASSESSORS, is_withdrawn_check
 from assessment.models import Batch, Check, Judgment, Task, TopicAssignment
 from pooling.models import PoolEntry
@@ -80,7 +80,7 @@ def take_next(*, batch: Batch, assessor: User) -> Taken | None:
         task = _take(shared, assessor, place)
         if task is not None and not shared.has_checks:
             return Taken(task, place.following, is_new=place.task_id is None)
-    return Taken(task, queue.after(shared, task))
+    return Taken(task, queue.entry_after(shared, task))
 
 
 def _resume(batch: Batch, assessor: User) -> Task | None:
@@ -156,7 +156,7 @@ def _take_skipped(batch: Batch, assessor: User) -> Task | None:
             return _accept(task, batch, 0)
         assignment, seat = of_topic[task.entry.topic_id]
         task.seat = seat
-        if task.entry_id not in settled[assignment] and not in_seat(task).exists():
+        if task.entry_id not in settled[assignment] and not tasks_in_seat(task).exists():
             return _accept(task, batch, seat)
     return None
 
@@ -285,7 +285,7 @@ def return_non_answer(*, judgment: Judgment, reason: str) -> Task:
 
 def _open_again(locked: Task, tasks: list[Task]) -> bool:
     """Let the judgments of a task no longer count, nor those of others in its seat; False if none of its own did."""
-    of_unit = [each.pk for each in tasks if (each.entry_id, each.seat) == (locked.entry_id, locked.seat)]
+    of_unit = [task.pk for task in tasks if (task.entry_id, task.seat) == (locked.entry_id, locked.seat)]
     judged = Task.objects.filter(pk__in=of_unit, status=Task.Status.SUBMITTED)
     judged.update(status=Task.Status.EXPIRED, submitted_at=None)
     return bool(Judgment.objects.filter(task=locked, is_current=True).update(is_current=False))
@@ -299,8 +299,8 @@ def _lock_with_open(task: Task) -> tuple[Task, list[Task]]:
     held = Q(assessor=task.assessor_id, status=Task.Status.ACCEPTED)
     tasks = Task.objects.filter(held | Q(entry=task.entry_id), batch=task.batch_id).select_related("entry")
     locked = list(tasks.select_for_update(no_key=True, of=("self",)).order_by("pk"))
-    [undone] = (each for each in locked if each.pk == task.pk)
-    return undone, [each for each in locked if each.pk != task.pk]
+    [undone] = (locked_task for locked_task in locked if locked_task.pk == task.pk)
+    return undone, [locked_task for locked_task in locked if locked_task.pk != task.pk]
 
 
 def _lock_open(task: Task) -> Task:

@@ -26,7 +26,7 @@ from assessment.batches.selectors import batches_of
 from assessment.errors import JudgedElsewhere, UnitTaken
 from assessment.judging import selectors, services
 from assessment.judging.forms import JudgmentForm, MembersForm, SkipForm
-from assessment.judging.page import TaskPage, following, task_page, task_to_submit, with_texts
+from assessment.judging.page import TaskPage, following_entry, task_page, task_to_submit, with_texts
 from assessment.judgments import selectors as members
 from assessment.judgments import services as judgment_services
 from assessment.judgments.answers import questions_of
@@ -191,7 +191,7 @@ def _task_page(
     status: int = 200,
 ) -> HttpResponse:
     """The judging page with the stored answer, replaced by what was entered and is not stored."""
-    page = task_page(task, request.user, entered=entered, following=following(task))
+    page = task_page(task, request.user, entered=entered, following=following_entry(task))
     context = _context(page) | {"form": form, "skip_form": skip_form, "frame": "base.html"}
     return render(request, template_of(page), context, status=status)
 

@@ -187,9 +187,8 @@ def members_to_judge(task: Task) -> list[PoolMember]:
     The assessor can still change what they have judged in this task.
     """
     members = list(members_of(task).select_related("document__collection"))
-    if (
-        task.is_check
-    ):  # of a repeat those that the assessor has judged before, of a unit with known grades all
+    if task.is_check:
+        # Of a repeat those that the assessor has judged before, of a unit with known grades all
         before = Judgment.objects.filter(
             task__batch=task.batch_id,
             task__entry=task.entry_id,

@@ -162,8 +162,10 @@ def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]
     locked_task, before = seat.task, [_JUDGMENT.read(row) for row in rows]
     sent_before = {each.request_id: each for each in before if each.request_id in requests}
     if sent_before and locked_task.status != Task.Status.SUBMITTED:  # it was undone since
-        repeated = [each for each in submissions.values() if each.request_id in sent_before]
-        return [_repeated(sent_before[each.request_id], locked_task, each) for each in repeated]
+        repeated = [submission for submission in submissions.values() if submission.request_id in sent_before]
+        return [
+            _repeated(sent_before[submission.request_id], locked_task, submission) for submission in repeated
+        ]
     stored = [
         _repeated(sent_before[submission.request_id], locked_task, submission)
         if submission.request_id in sent_before
@@ -194,7 +196,7 @@ def _store(
     submission = replace(submission, answers=answers)
     if locked_task.is_check:
         # It never counts, and replaces only earlier answers to the same check.
-        own = next((each for each in reversed(before) if each.task_id == locked_task.pk), None)
+        own = next((judgment for judgment in reversed(before) if judgment.task_id == locked_task.pk), None)
         if own is not None and locked_task.status == Task.Status.SUBMITTED:
             if docno != locked_task.entry.docno and _is_same(own, submission):
                 return own
@@ -249,10 +251,8 @@ def _repeated(sent: Judgment, locked_task: Task, submission: Submission) -> Judg
 
 def _is_same(judgment: Judgment, submission: Submission) -> bool:
     texts = (judgment.choice, judgment.comment) == (submission.choice, submission.comment)
-    given, stored = (
-        submission.answers,
-        judgment.answers,
-    )  # of which only stored ones say that none of several holds
+    given, stored = submission.answers, judgment.answers
+    # Only stored answers say that none of several holds
     return texts and all(given.get(key, []) == stored.get(key, []) for key in {*given, *stored})
 
 
@@ -264,10 +264,12 @@ class _History:
     """
 
     def __init__(self, locked_task: Task, judgments: list[Judgment]) -> None:
-        self.own = next((each for each in reversed(judgments) if each.task_id == locked_task.pk), None)
-        self.current = next((each for each in judgments if each.is_current), None)
+        self.own = next(
+            (judgment for judgment in reversed(judgments) if judgment.task_id == locked_task.pk), None
+        )
+        self.current = next((judgment for judgment in judgments if judgment.is_current), None)
         self.is_of_others = self.current is not None and self.current.task_id != locked_task.pk
-        replaced = {each.replaces_id for each in judgments}
+        replaced = {judgment.replaces_id for judgment in judgments}
         self.own_unreplaced = None if self.own is None or self.own.pk in replaced else self.own
 
 
