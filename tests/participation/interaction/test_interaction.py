@@ -276,7 +276,7 @@ def test_sessions_start_in_their_window(scene: Scene) -> None:
     window = "This session can start from 2031-05-01 10:00 UTC until 2031-05-01 12:00 UTC."
     assert window in early.content.decode()
     assert "2031-05-01 10:00 UTC" in scene.get(scene.olive, "interaction", "forum").content.decode()
-    (row,) = api(scene.olga).get("/api/v1/tracks/forum/sessions/").json()
+    (row,) = api(scene.olga).get("/api/v1/tracks/forum/sessions/").json()["results"]
     assert (row["opens_at"], row["closes_at"]) == ("2031-05-01T10:00:00Z", "2031-05-01T12:00:00Z")
     Nomination.objects.update(opens_at=timezone.now() - timedelta(hours=1))
     assert scene.post(scene.ada, "start_session", session.pk).status_code == 302
@@ -322,8 +322,8 @@ def test_the_site_ends_a_session_after_the_seconds_of_the_protocol(scene: Scene)
 
     assert "It took 120.0 seconds." in page.content.decode()
     assert "<iframe" not in page.content.decode()
-    (row, _) = api(scene.olga).get("/api/v1/tracks/forum/sessions/").json()
-    assert (row["topic"], row["state"], row["seconds"]) == ("T2", "held", 120.0)
+    (row, _) = api(scene.olga).get("/api/v1/tracks/forum/sessions/").json()["results"]
+    assert (row["topic"], row["status"], row["seconds"]) == ("T2", "held", 120.0)
 
 
 def upload(text: bytes, name: str = "log.txt") -> SimpleUploadedFile:

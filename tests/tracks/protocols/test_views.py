@@ -116,7 +116,7 @@ def test_organizer_adds_a_file(client: Client, organizer: User) -> None:
             "max_rank = 1000",
             "unknown key; did you mean max_ranks? Allowed here: answers, attributes, columns",
         ),
-        ('"top-k"', '"top-50"', "is not allowed; use top-k, distinct-units"),
+        ('"top-k"', '"top-50"', "is not allowed; use “the first ranks of each run”"),
         ("max_ranks = 1000", "max_ranks = 0.5\nties = 1", "2 errors."),
         ('"AP"', '"Mean"', "there is no measure"),
         ("our-lab-2026", "trec-adhoc", "there is already a protocol trec-adhoc"),
