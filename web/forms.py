@@ -85,10 +85,14 @@ class LongSelect(forms.Select):
 class ShortNameField(forms.SlugField):
     """The word for something in addresses, which other software calls a slug. A script makes it from the name."""
 
-    default_error_messages: ClassVar = {"invalid": "Use the letters a to z, digits, hyphens and underscores."}
+    default_error_messages: ClassVar = {
+        "invalid": "Use the letters a to z, digits, hyphens and underscores, without spaces."
+    }
 
     def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
-        return super().widget_attrs(widget) | {"data-follows": "name"}
+        words = self.default_error_messages["invalid"]
+        checked = {"pattern": r"[a-zA-Z0-9_\-]+", "title": words}  # before files are uploaded
+        return super().widget_attrs(widget) | checked | {"data-follows": "name"}
 
 
 class FilesInput(forms.ClearableFileInput):

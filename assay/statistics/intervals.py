@@ -150,14 +150,13 @@ def coverage(n_topics: int, method: Method = "skewed-t", level: float = LEVEL) -
     """The share of intervals that contain the mean with this number of topics, in words; empty if not simulated.
 
     >>> coverage(12)
-    'in simulations with 10 topics (there are none with 12), 90 to 100 of 100 contain the true mean'
+    'in simulations with 10 topics, 90 to 100 of 100 intervals contain the true mean'
     """
     sizes = [n for n in COVERAGE[method] if n <= n_topics]
     if level != LEVEL or not sizes:
         return ""
     low, high = COVERAGE[method][sizes[-1]]
-    other = "" if sizes[-1] == n_topics else f" (there are none with {n_topics})"
-    return f"in simulations with {sizes[-1]} topics{other}, {low} to {high} of 100 contain the true mean"
+    return f"in simulations with {sizes[-1]} topics, {low} to {high} of 100 intervals contain the true mean"
 
 
 def bootstrap(

@@ -43,9 +43,11 @@ function count() {
 }
 
 for (const time of document.querySelectorAll("time[data-local]")) {
+  const moment = new Date(time.dateTime);
+  if (!moment.getTimezoneOffset()) continue; // the page states it in UTC
   const note = document.createElement("div");
   note.className = "form-text own-time";
-  note.textContent = gettext("your time: {time}", { time: own(new Date(time.dateTime)) });
+  note.textContent = gettext("your time: {time}", { time: own(moment) });
   time.after(note);
 }
 count();

@@ -76,7 +76,8 @@ def test_empty_site_says_what_will_appear(client: Client) -> None:
     page = client.get("/").content.decode()
 
     assert "No campaign is open for runs now." in page
-    assert "No leaderboard is published yet." in page
+    assert "Log in and set up its first campaign" in page
+    assert 'id="results"' not in page
 
 
 def test_everybody_lands_where_their_work_is() -> None:
@@ -163,7 +164,7 @@ def test_visitor_sees_the_best_of_published_results_only(scored: Scene) -> None:
 
     page = text_at("/")
 
-    assert "No leaderboard is published yet." in hidden
+    assert 'id="results"' not in hidden
     assert '<progress class="bar first" max="1.0"' in page
     assert re.search(r"<bdi>Ours</bdi></span> <progress [^>]*></progress> <b>0\.\d{4}</b>", page)
     assert re.search(r'<bdi>poor</bdi></span> <progress class="bar base"', page), (

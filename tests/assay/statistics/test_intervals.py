@@ -83,8 +83,8 @@ def test_interval_of_equal_values_and_of_a_single_topic_is_undefined() -> None:
 
 
 def test_coverage_is_stated_for_the_simulated_level_only() -> None:
-    assert "with 25 topics (there are none with 30), 93 to 99 of 100" in coverage(30)
-    assert "with 5 topics (there are none with 9), 70 to 100 of 100" in coverage(9, "bca")
+    assert "with 25 topics, 93 to 99 of 100" in coverage(30)
+    assert "with 5 topics, 70 to 100 of 100" in coverage(9, "bca")
     assert coverage(2) == coverage(30, level=0.9) == ""
 
 

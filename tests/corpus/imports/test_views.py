@@ -197,7 +197,10 @@ def test_page_of_a_failed_import_shows_the_error(organizer: Client) -> None:
     [
         ({"slug": "math"}, "Choose files to upload."),
         ({"upload": POSTS}, "Enter a short name for the new collection"),
-        ({"slug": "not a slug", "upload": POSTS}, "Use the letters a to z, digits, hyphens and underscores."),
+        (
+            {"slug": "not a slug", "upload": POSTS},
+            "Use the letters a to z, digits, hyphens and underscores, without spaces.",
+        ),
         ({"slug": "taken", "upload": POSTS}, "There is already a collection taken"),
         ({"slug": "math", "upload": b"%PDF-1.7"}, "The file is a PDF document."),
         ({"slug": "math", "upload": b"PK\x03\x04"}, "The zip file is damaged"),

@@ -254,7 +254,9 @@ def test_short_name_that_is_taken_an_address_or_no_word_is_refused(client: Clien
 
     assert "Another track has this short name. Choose another one." in create(client)
     assert "is the address of a page" in create(client, slug="new")
-    assert "Use the letters a to z, digits, hyphens and underscores." in create(client, slug="New lab")
+    assert "Use the letters a to z, digits, hyphens and underscores, without spaces." in create(
+        client, slug="New lab"
+    )
 
 
 def test_collection_of_topic_threads_differs_from_the_searched_one(client: Client, organizer: User) -> None:
