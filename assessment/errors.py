@@ -12,11 +12,6 @@ from tracks.models import Topic
 from web.pages import counted
 
 
-class BatchNameTaken(Refused):
-    def __init__(self, name: str) -> None:
-        super().__init__(f"The pool already has a batch “{name}”; choose another name.")
-
-
 class WrongState(Refused):
     def __init__(self, batch: Batch, wanted: str) -> None:
         super().__init__(f"The batch “{batch}” is {batch.get_status_display()}; it cannot be {wanted}.")

@@ -13,7 +13,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from assessment.batches.progress import progress_of_each
-from assessment.errors import BatchNameTaken, WrongState
+from assessment.errors import WrongState
 from assessment.models import MOST_JUDGES, Batch, BatchEntry, Task
 from jobs.files.deletion import check_unused, delete_unused, parts_in_words
 from participation.invitations.services import revoke
@@ -104,7 +104,7 @@ def check_name(*, pool: Pool, name: str, batch: Batch | None = None) -> None:
     """Refuse the name of another batch of the pool."""
     others = Batch.objects.filter(pool=pool, name=name)
     if (others if batch is None else others.exclude(pk=batch.pk)).exists():
-        raise BatchNameTaken(name)
+        raise Refused(f"The pool already has a batch “{name}”; choose another name.", code="batch-name-taken")
 
 
 def _check_judges(batch: Batch) -> None:

@@ -160,7 +160,7 @@ def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]
     requests = [submission.request_id for submission in submissions.values()]
     rows = _BEFORE.rows(requests=requests, tasks=seat.task_ids, docnos=list(submissions))
     locked_task, before = seat.task, [_JUDGMENT.read(row) for row in rows]
-    sent_before = {each.request_id: each for each in before if each.request_id in requests}
+    sent_before = {judgment.request_id: judgment for judgment in before if judgment.request_id in requests}
     if sent_before and locked_task.status != Task.Status.SUBMITTED:  # it was undone since
         repeated = [submission for submission in submissions.values() if submission.request_id in sent_before]
         return [
@@ -235,12 +235,12 @@ def _lock_tasks(task: Task) -> _Seat:
     """Lock the task and all tasks of its entry, in the order of their ids."""
     rows = _TASKS.rows(batch=task.batch_id, entry=task.entry_id, assessor=task.assessor_id)
     locked, current = [_TASK.read(row) for row in rows], rows[0][-1]
-    locked_task = next(each for each in locked if each.pk == task.pk)
+    locked_task = next(entry_task for entry_task in locked if entry_task.pk == task.pk)
     if locked_task.status != Task.Status.SUBMITTED and not locked_task.is_check:
         # the topic may have come back to the assessor in another seat
         locked_task.seat = current or locked_task.seat
-    own_ids = frozenset(each.pk for each in locked if each.seat == locked_task.seat)
-    return _Seat(locked_task, [each.pk for each in locked], own_ids, current)
+    own_ids = frozenset(entry_task.pk for entry_task in locked if entry_task.seat == locked_task.seat)
+    return _Seat(locked_task, [entry_task.pk for entry_task in locked], own_ids, current)
 
 
 def _repeated(sent: Judgment, locked_task: Task, submission: Submission) -> Judgment:

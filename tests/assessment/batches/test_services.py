@@ -43,8 +43,9 @@ def test_batch_needs_a_ready_pool(scene: Scene) -> None:
 
 
 def test_two_batches_of_a_pool_cannot_share_a_name(scene: Scene) -> None:
-    with pytest.raises(errors.BatchNameTaken):
+    with pytest.raises(Refused, match="already has a batch") as refusal:
         batch_services.create(pool=scene.pool, name=scene.batch.name, by=None)
+    assert refusal.value.code == "batch-name-taken"
     with pytest.raises(IntegrityError), transaction.atomic():
         Batch.objects.create(pool=scene.pool, name=scene.batch.name)
 
@@ -58,7 +59,7 @@ def test_batch_is_renamed_but_not_to_a_taken_name(scene: Scene) -> None:
     )
 
     assert (renamed.name, renamed.minutes_allotted) == (other.name, 5)
-    with pytest.raises(errors.BatchNameTaken):
+    with pytest.raises(Refused, match="already has a batch"):
         batch_services.edit(
             batch=scene.batch, name=second.name, minutes_allotted=5, judges=None, is_shared=False
         )
