@@ -46,6 +46,7 @@ from tests.test_access import (
     rows_of,
     scene,
 )
+from tests.test_files import STREAMED
 from tracks.guidelines import selectors as guidelines_selectors
 from tracks.guidelines import services as guidelines_services
 from tracks.models import Topic
@@ -274,7 +275,7 @@ def test_no_page_makes_more_queries_for_more_rows(
     growing = {
         page: repeated(queries, many[page])
         for page, queries in shown.items()
-        if len(many[page]) > len(queries)
+        if len(many[page]) > len(queries) and page[1] not in STREAMED  # which have one for each topic
     }
     assert not growing, "\n".join(f"{role}: {name}: {text}" for (role, name), text in growing.items())
 

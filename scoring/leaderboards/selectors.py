@@ -269,13 +269,15 @@ def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:
     """
     if board.status != Leaderboard.Status.READY:
         return []
-    cells, known_since = _cells(board), qrels_known_since(board.track)
+    evaluations = sorted(with_names(board.evaluations.all()), key=name_order)
+    cells = _cells(board, tuple(evaluation.pk for evaluation in evaluations))
+    known_since = qrels_known_since(board.track)
     own = set()
     if isinstance(user, User):
         own = set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
     sees_all = oversees(user, board.track_id) or board.release == Leaderboard.Release.PUBLIC
     rules, rows = board.track.protocol.parsed.runs, []
-    for evaluation in sorted(with_names(board.evaluations.all()), key=name_order):
+    for evaluation in evaluations:
         run = evaluation.run
         run.track = board.track
         is_own = run.team_id in own
@@ -294,8 +296,11 @@ def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:
 
 
 @lru_cache(maxsize=4)
-def _cells(board: Leaderboard) -> dict[int, list[Cell]]:
-    """The cells of each evaluation. They never change, so a process keeps those of the last few leaderboards."""
+def _cells(board: Leaderboard, pks: tuple[int, ...]) -> dict[int, list[Cell]]:
+    """The cells of these evaluations, all that the leaderboard has.
+
+    They never change, so a process keeps those of the last few leaderboards.
+    """
     means, place = means_of(board), places_of(board)
     statistics = {stored.measure: stored for stored in board.by_measure.defer("pairs")}
     tells_method = "intervals" in board.statistics
