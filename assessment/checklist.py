@@ -151,15 +151,23 @@ def nuggets(campaign: Campaign) -> Iterator[Point]:
 
 @points(Phase.JUDGING, 10)
 def judging(campaign: Campaign) -> Iterator[Point]:
-    """A point for each kind of batch, and one for the agreement."""
+    """A point for each kind of batch, and one for the agreement, which an adjudication shows to be known."""
     batches, n = campaign.rows(batches_of), n_judged(campaign)
     for kind, label in KINDS.items():
         point = _batches(campaign, kind, [batch for batch in batches if batch.kind == kind])
         yield point._replace(label=label)
-    double = [batch.status for batch in batches if batch.kind in {Batch.Kind.TRAINING, Batch.Kind.DUAL}]
-    is_done = n > 0 and bool(double) and set(double) == {Batch.Status.CLOSED}
-    address = campaign.address("assessment:agreement")
-    yield Point("Agreement", counted(n, "judgment"), address, is_done, is_optional=True)
+    is_judged_twice = _statuses(campaign, Batch.Kind.DUAL) == {Batch.Status.CLOSED}
+    yield Point(
+        "Agreement",
+        counted(n, "judgment"),
+        campaign.address("assessment:agreement"),
+        n > 0 and bool(_statuses(campaign, Batch.Kind.ADJUDICATION)),
+        action="Look at the agreement",
+        detail="it shows how well assessors agree, and which units an adjudication can settle.",
+        is_optional=not (n and is_judged_twice),
+        skip="agreement" if n and is_judged_twice else "",
+        dismiss="Mark as seen",
+    )
 
 
 def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Point:

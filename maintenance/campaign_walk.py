@@ -161,7 +161,7 @@ def set_up(organizer: Organizer, files: Files, others: Others) -> None:
 def train(organizer: Organizer, others: Others) -> None:
     """A training round, and its discussion with an agreed grade."""
     organizer.next("Plan a training round")
-    organizer.press("Create and open the batch", BATCH)
+    organizer.press("Create and open the training round", BATCH)
     others.judge()
     organizer.look()
     organizer.next("Close “Training round 1”")
@@ -182,11 +182,11 @@ def judge(organizer: Organizer, others: Others) -> None:
     organizer.look()
     organizer.next("Close “Batch 2”")
     organizer.next("Plan a dual batch")
-    organizer.press("Create and open the batch", BATCH)
+    organizer.press("Create and open the dual batch", BATCH)
     others.judge()
     organizer.look()
     organizer.next("Close “Second judgments”")
-    organizer.follow("Agreement")
+    organizer.next("Look at the agreement")
     organizer.follow("Show disagreements")
     organizer.follow("Make an adjudication batch")
     organizer.check("assessor-1")

@@ -64,10 +64,6 @@ def runs_point(campaign: Campaign) -> Iterator[Point]:
         return
     runs, teams, problems = campaign.rows(runs_of), campaign.rows(teams_of), []
     address, is_open = campaign.address("pooling:runs"), campaign.once(closing_of).is_open
-    warned = [run for run in runs if run.n_warnings]
-    if warned:
-        text = f"{counted(len(warned), 'run')} with warnings: {named([run.tag for run in warned])}."
-        problems.append(Problem(text, warned[0].get_absolute_url() if len(warned) == 1 else address))
     submitting = {run.team_id for run in runs}
     silent = [team.name for team in teams if team.pk not in submitting]
     if silent and runs:

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
+from django.urls import reverse
 
 from publishing.models import Archive
 from scoring.checklist import boards_of, qrels_of
 from tracks.checklist.points import Campaign, Phase, Point, Problem, n_of, numbers, points
+from tracks.models import Download
 from web.pages import counted
 
 
@@ -15,7 +17,16 @@ from web.pages import counted
 def _numbers() -> dict[str, Any]:
     ready = Archive.objects.filter(status=Archive.Status.READY)
     newest = ready.filter(track=OuterRef("pk")).order_by("-pk")
-    return {"n_archives": n_of(ready), "archived_at": Subquery(newest.values("created_at")[:1])}
+    offered = Download.objects.filter(track=OuterRef("pk"), sha256__in=ready.values("sha256")).order_by("-pk")
+    return {
+        "n_archives": n_of(ready),
+        "newest_archive": Subquery(newest.values("pk")[:1]),
+        "archived_at": Subquery(newest.values("created_at")[:1]),
+        "hidden_archive": Subquery(offered.filter(released_at=None).values("pk")[:1]),
+        "n_published": n_of(
+            Download.objects.exclude(released_at=None).filter(sha256__in=ready.values("sha256"))
+        ),
+    }
 
 
 @points(Phase.RESULTS, 30)
@@ -34,4 +45,29 @@ def archive(campaign: Campaign) -> Iterator[Point]:
         action="Make an archive",
         detail="The campaign is complete. An archive keeps all of it in one file, if you like.",
         is_optional=True,
+        skip="archive",
+    )
+    if n:
+        yield _publication(campaign)
+
+
+def _publication(campaign: Campaign) -> Point:
+    """An archive among the released downloads: only organizers have the others."""
+    n, hidden = campaign.numbers["n_published"], campaign.numbers["hidden_archive"]
+    newest = campaign.numbers["newest_archive"]
+    address = campaign.address("tracks:downloads")
+    if hidden and not n:
+        address = reverse("tracks:edit_download", args=[campaign.track.slug, hidden])
+    elif not n:
+        address = reverse("publishing:offer_archive", args=[newest])
+    return Point(
+        "Published archive",
+        counted(n, "archive") if n else "for organizers only",
+        address,
+        n > 0,
+        action="Publish the archive" if hidden else "Add the archive to the downloads",
+        detail="Only organizers can get the archive. Others get it from the downloads once it is released.",
+        is_form=not (n or hidden),
+        is_optional=True,
+        skip="publication",
     )

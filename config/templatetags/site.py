@@ -149,7 +149,9 @@ def next_step(context: template.Context, track: Track) -> dict[str, object]:
     """The next step of a track as a line, for its organizers; without a link on the page where it leads."""
     step = _step_of(context, track)
     is_here = step is not None and step.leads_to(context["request"].resolver_match)
-    back, token = context["request"].get_full_path(), context.get("csrf_token")
+    # Who skips a step on its own page has nothing left to do there
+    back = track.get_absolute_url() if is_here else context["request"].get_full_path()
+    token = context.get("csrf_token")
     return {"step": step, "is_here": is_here, "track": track, "back": back, "csrf_token": token}
 
 
@@ -173,6 +175,13 @@ def main_link(context: template.Context, words: str, address: str) -> SafeString
     step = _step_of(context, context["track"])
     text = step.button if step and step.is_at(address) else words
     return format_html('<a class="btn {}" href="{}">{}</a>', main_style(context, address), address, text)
+
+
+@register.simple_tag(takes_context=True)
+def main_words(context: template.Context, words: str) -> str:
+    """The words of the main button of a page of a track, which are those of the step where it leads."""
+    step = _step_of(context, context["track"])
+    return step.text if step and step.leads_to(context["request"].resolver_match) else words
 
 
 @register.simple_tag

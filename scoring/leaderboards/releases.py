@@ -167,16 +167,17 @@ def _remarks(board: Leaderboard) -> Iterator[Check]:
         n_topics = counted(len(without), "topic has,topics have")
         yield Check("look", f"{n_topics} no qrels and no effect on any mean: {named(without)}", *link)
     runs = Run.objects.filter(evaluations__leaderboard=board).order_by("tag")
-    warnings = {tag: of_run for tag, of_run in runs.values_list("tag", "report__warnings") if of_run}
-    unknown = sum(
-        warning["n"] for of_run in warnings.values() for warning in of_run if warning["code"] == UNKNOWN
-    )
-    if warnings:
-        detail = (
-            f"{counted(unknown, 'line')} with documents that the collection does not have." if unknown else ""
-        )
-        label = f"{counted(len(warnings), 'run has,runs have')} warnings: {named(list(warnings))}"
-        yield Check("look", label, detail, reverse("pooling:runs", args=[track.slug]), "Runs")
+    reports = runs.values_list("tag", "report__warnings")
+    warned = {
+        tag: sum(warning["n"] for warning in of_run if warning["code"] == UNKNOWN)
+        for tag, of_run in reports
+        if of_run
+    }
+    unknown = {tag: n for tag, n in warned.items() if n}
+    if unknown:
+        lines = f"{counted(sum(unknown.values()), 'line')} with documents that the collection does not have"
+        address = reverse("pooling:runs", args=[track.slug])
+        yield Check("look", f"{lines}: {named(list(unknown))}", "", address, "Runs")
 
 
 def _audience(track: Track, *, is_public: bool) -> str:

@@ -59,6 +59,7 @@ class Point(NamedTuple):
         is_pressing: whether it is asked for although a later phase has begun.
         has_begun: whether its phase has begun, although it is not done.
         skip: a key. The point is recommended: organizers can skip it, and the track stores the key.
+        dismiss: the words of the button that does so.
         is_early: its action can be taken although the point waits.
         look: returns problems without an action that take queries; only the home asks for them.
     """
@@ -79,6 +80,7 @@ class Point(NamedTuple):
     has_begun: bool = False
     look: Callable[[], Iterable[Problem]] = tuple
     skip: str = ""
+    dismiss: str = "Skip"
     is_early: bool = False
     is_next: bool = False  # set by the checklist
     is_skipped: bool = False  # set by the checklist

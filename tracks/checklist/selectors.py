@@ -38,7 +38,7 @@ class Next(NamedTuple):
     @property
     def button(self) -> str:
         """Its words on a button. The ellipsis says that the page behind it asks before anything is done."""
-        return self.text if self.is_form or self.text.startswith("See ") else f"{self.text}…"
+        return self.text if self.is_form or self.text.startswith(("See ", "Look ")) else f"{self.text}…"
 
     @property
     def skip_keys(self) -> str:
@@ -141,7 +141,8 @@ def next_of(track: Track) -> Next:
 def _asked_for(point: Point, phase: Phase, begun: Phase | None, track: Track) -> Point:
     """The point, optional if it was skipped, or if a campaign has gone on without it."""
     if not (point.is_done or point.is_pressing) and point.skip in track.skipped:
-        return point._replace(is_optional=True, is_skipped=True, state="skipped", problems=(), look=tuple)
+        state = "skipped" if point.dismiss == "Skip" else "seen"
+        return point._replace(is_optional=True, is_skipped=True, state=state, problems=(), look=tuple)
     needed_by = PHASES.index(point.needed_by) if point.needed_by else PHASES.index(phase) + 1
     if point.is_done or point.is_pressing or begun is None or PHASES.index(begun) < needed_by:
         return point
@@ -182,7 +183,7 @@ def _to_do(point: Point, phase: PhasePoints) -> Next:
             if other.skip
             and other != point
             and other.is_possible
-            and not (other.is_done or other.is_optional)
+            and not (other.is_done or other.is_optional or other.waits)
         ]
         skips = (point, *others)
         names = ", ".join(other.label for other in others)
@@ -194,8 +195,9 @@ def _last(results: PhasePoints) -> Next:
     """The first point with an action after the last one that is done, when nothing is required any more."""
     done = [place for place, point in enumerate(results.points) if point.is_done]
     for point in results.points[max(done, default=-1) + 1 :]:
-        if point.action and point.is_possible and not point.waits:
-            return Next(Kind.DO, point.action, point.detail, point.address, point.is_form)
+        if point.action and point.is_possible and not (point.waits or point.is_skipped):
+            skips = (point,) if point.skip else ()
+            return Next(Kind.DO, point.action, point.detail, point.address, point.is_form, skips)
     return Next(Kind.DONE, "The campaign is complete.")
 
 

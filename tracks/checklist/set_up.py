@@ -3,11 +3,25 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import Count, Exists, F, Func, IntegerField, OuterRef, Q, QuerySet
+from django.db.models import (
+    BigIntegerField,
+    Count,
+    Exists,
+    F,
+    Func,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+)
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast
 from django.urls import reverse
 
 from corpus.collections.selectors import stored_formula_counts
 from corpus.models import Clustering, Collection
+from jobs.models import Job
 from tracks.checklist.points import Campaign, Phase, Point, Problem, any_of, listed, n_of, numbers, points
 from tracks.leaks.selectors import is_outdated
 from tracks.models import (
@@ -23,17 +37,24 @@ from tracks.models import (
 )
 from web.pages import counted
 
+EXPORTING = "The collection is being exported."
+
 
 @numbers
 def _numbers() -> dict[str, Any]:
     people = Assessor.objects.filter(machine=None, user__guest_until=None, ended_at=None)
     collections = Download.objects.filter(kind=Download.Kind.COLLECTION)
+    hidden = collections.filter(track=OuterRef("pk"), released_at=None).order_by("pk")
+    exports = Job.objects.filter(kind="tracks.downloads.export", state__in=Job.UNFINISHED)
+    exports = exports.annotate(of=Cast(KeyTextTransform("track_id", "arguments"), BigIntegerField()))
     return {
         "n_topics": n_of(Topic.objects.all()),
         "n_rows": n_of(Row.objects.all(), "topic__track"),
         "n_people": n_of(people),
         "n_offered": n_of(collections),
         "n_released": n_of(collections.exclude(released_at=None)),
+        "hidden_download": Subquery(hidden.values("pk")[:1]),
+        "is_exporting": any_of(exports, "of"),
         "has_candidates": any_of(CandidateFile.objects.all()),
         "is_clustered": Exists(
             Clustering.objects.filter(collection=OuterRef("collection"), is_complete=True)
@@ -194,29 +215,34 @@ def leaks(campaign: Campaign) -> Iterator[Point]:
 @points(Phase.SET_UP, 120)
 def data(campaign: Campaign) -> Iterator[Point]:
     """The documents that teams download. A lab may give them out elsewhere, so nobody has to."""
-    if campaign.track.collection is None or not campaign.protocol.takes_runs:
+    track, counts = campaign.track, campaign.numbers
+    if track.collection is None or not campaign.protocol.takes_runs:
         return
-    counts = campaign.numbers
-    n_offered, n_released = counts["n_offered"], counts["n_released"]
-    problems = []
-    if not n_offered:
-        problems.append(
-            Problem(
-                "Teams cannot download the documents: export the collection to the downloads, or link it."
-            )
+    n_released, page = counts["n_released"], campaign.address("tracks:downloads")
+    state = counted(n_released, "file or link,files and links") if n_released else "not offered"
+    point = Point("Data", state, page, n_released > 0, skip="data")
+    if n_released:
+        yield point
+    elif counts["is_exporting"]:
+        yield point._replace(state="being exported", waits=EXPORTING)
+    elif counts["n_offered"]:
+        text = "The documents are among the downloads, but not released to the teams."
+        yield point._replace(
+            address=reverse("tracks:edit_download", args=[track.slug, counts["hidden_download"]]),
+            problems=(Problem(text),),
+            action="Release the documents",
+            detail="teams download the documents from the site.",
         )
-    elif not n_released:
-        problems.append(Problem("The documents are among the downloads, but not released to the teams."))
-    yield Point(
-        "Data",
-        counted(n_released, "file or link,files and links") if n_released else "not offered",
-        campaign.address("tracks:downloads"),
-        n_released > 0,
-        tuple(problems),
-        action="Release the documents" if n_offered else "Export the collection",
-        detail="teams download the documents from the site.",
-        skip="data",
-    )
+    else:
+        text = "Teams cannot download the documents: export the collection to the downloads, or link it."
+        yield point._replace(
+            address=campaign.address("tracks:export_collection"),
+            problems=(Problem(text, page),),
+            action="Export the collection",
+            detail="teams download the documents from the site. You see the files before you release them.",
+            is_form=True,
+            is_possible=track.collection.status == Collection.Status.READY,
+        )
 
 
 @points(Phase.SET_UP, 130)
@@ -272,7 +298,10 @@ def deadlines(campaign: Campaign) -> Iterator[Point]:
 def opening(campaign: Campaign) -> Iterator[Point]:
     if not campaign.protocol.takes_runs:
         return
-    is_draft = campaign.track.status == Track.Status.DRAFT
+    counts, is_draft = campaign.numbers, campaign.track.status == Track.Status.DRAFT
+    is_exporting = (
+        counts["is_exporting"] and not counts["n_released"] and "data" not in campaign.track.skipped
+    )
     yield Point(
         "Open for runs",
         campaign.track.get_status_display(),
@@ -280,5 +309,6 @@ def opening(campaign: Campaign) -> Iterator[Point]:
         not is_draft,
         action="Open for runs",
         detail="The page shows what teams will see.",
-        is_possible=campaign.numbers["n_topics"] > 0,
+        is_possible=counts["n_topics"] > 0,
+        waits=EXPORTING if is_draft and is_exporting else "",
     )

@@ -100,9 +100,12 @@ def _text(moment: datetime, zone: str) -> str:
 
 
 def _milestone_date(milestone: Milestone) -> Date:
-    """A milestone begins and ends with its days everywhere, so it comes after a deadline of the day before."""
-    starts, last = (
-        datetime.combine(day, time.min, times.zone_of(times.AOE))
-        for day in (milestone.starts_on, milestone.ends_on or milestone.starts_on)
-    )
-    return Date(milestone.title, milestone.days, starts, last + timedelta(days=1))
+    """A milestone begins with its day everywhere, so it comes after a deadline of the day before.
+
+    A milestone of one day has happened once the day has come; one of several days is over after the last.
+    """
+    zone = times.zone_of(times.AOE)
+    starts = ends = datetime.combine(milestone.starts_on, time.min, zone)
+    if milestone.ends_on:
+        ends = datetime.combine(milestone.ends_on, time.min, zone) + timedelta(days=1)
+    return Date(milestone.title, milestone.days, starts, ends)

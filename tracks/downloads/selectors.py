@@ -35,6 +35,7 @@ class Terms(NamedTuple):
     key: str
     state: str
     is_open: bool
+    is_hidden: bool = False
 
 
 class Section(NamedTuple):
@@ -69,6 +70,7 @@ class DownloadsPage:
     has_labels: bool
     is_organizer: bool
     jobs: list[Job]
+    is_working: bool
     tab: str = "downloads"
 
 
@@ -82,6 +84,7 @@ def downloads_page(user: AnyUser, track: Track) -> DownloadsPage:
     sections = [_section(kind, items, rows, organizes=organizes, now=now) for kind in Download.Kind]
     subject = track.get_absolute_url().lstrip("/")
     recent = Job.objects.filter(kind__in=JOBS, subject_path__endswith=subject).order_by("-pk")
+    shown = [job for job in recent[:3] if job.state != Job.State.DONE] if organizes else []
     return DownloadsPage(
         track=track,
         sections=[section for section in sections if section.items or section.terms],
@@ -90,7 +93,8 @@ def downloads_page(user: AnyUser, track: Track) -> DownloadsPage:
         has_files=any(item.is_file for item in items),
         has_labels=bool(track.protocol.parsed.topics.labels),
         is_organizer=organizes,
-        jobs=[job for job in recent[:3] if job.state != Job.State.DONE] if organizes else [],
+        jobs=shown,
+        is_working=any(job.state in Job.UNFINISHED for job in shown),
     )
 
 
@@ -192,7 +196,7 @@ def check_of_opening(track: Track) -> Iterator[Check]:
         yield Check("look", label, detail, address, "Export the collection", "data")
     elif not released.exclude(released_at=None).exists():
         if released.count() == 1:
-            address = f"{reverse('tracks:edit_download', args=[track.slug, released.get().key])}?release=now"
+            address = reverse("tracks:edit_download", args=[track.slug, released.get().key])
         yield Check("look", "The documents are not released", "", address, "Release them", "data")
     else:
         yield Check("ok", "The documents are in the downloads")
@@ -218,7 +222,7 @@ def log_rows(track: Track) -> Iterator[tuple[str, ...]]:
 def terms_of(row: Download, now: datetime) -> Terms:
     """The audience of a part, and its start."""
     if row.released_at is None:
-        return Terms(row.key, "not released", False)
+        return Terms(row.key, "not released", False, is_hidden=True)
     is_open = row.released_at <= now
     if row.pk is None:
         return Terms(row.key, "for everyone who sees the track", is_open)

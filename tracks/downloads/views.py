@@ -18,7 +18,7 @@ from assay.formats.spreadsheet import csv_lines
 from jobs.models import Job
 from tracks.agreements.selectors import has_accepted, track_or_404
 from tracks.downloads import jobs, selectors, services
-from tracks.downloads.forms import NOW, AttachForm, form_of
+from tracks.downloads.forms import AttachForm, form_of
 from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download
 from web.forms import refusals_in
@@ -31,6 +31,8 @@ from web.translation import translated_for_assessors
 def downloads(request: HttpRequest, slug: str) -> HttpResponse:
     """The files that participants get of a track. Everyone who sees the track; each part from its release on."""
     page = selectors.downloads_page(request.user, track_or_404(request.user, slug))
+    if request.headers.get("HX-Request") and not page.is_working:
+        return HttpResponse(headers={"HX-Refresh": "true"})  # the page that waited for a job
     return render(request, "tracks/downloads/downloads.html", context_of(page))
 
 
@@ -80,9 +82,7 @@ def edit(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
     """Release a part, and edit its text. Organizers only."""
     track = track_or_404(request.user, slug)
     row = selectors.part_or_404(track, key)
-    initial: dict[str, object] = {"shows_labels": track.shows_labels}
-    if request.GET.get("release") == NOW:
-        initial["release"] = NOW
+    initial = {"shows_labels": track.shows_labels}
     form = form_of(row)(request.POST or None, download=row, initial=initial)
     if request.method == "POST" and form.is_valid():
         services.edit(download=row, **form.arguments)

@@ -313,14 +313,7 @@ class LineReader:
             self._take(number, chunk)
             most = self._expected.max_lines
             if self.form is not None and lines.n_read > most:
-                has_topics = self._expected.topics is not None
-                accepted = (
-                    "As many lines as topics times ranks." if has_topics else f"At most {most:,} lines."
-                )
-                read = f"only the lines up to {lines.n_read:,} were read."
-                self._tally.error(
-                    "too-many-lines", f"The file has more than {most:,} lines; {read}", accepted
-                )
+                self._complain_of_length(most)
                 is_whole = False
                 break
         if self._separated is not None and is_whole:
@@ -331,6 +324,19 @@ class LineReader:
         if not self._n_rows and not self._tally.has_errors:
             self._tally.error("empty", "The file has no line with a ranked document.", "At least one line.")
         return is_whole
+
+    def _complain_of_length(self, most: float) -> None:
+        """The usual cause is a run of more topics than the track has."""
+        message, accepted = f"The file has more than {most:,} lines.", f"At most {most:,} lines."
+        known, codes = self._expected.topics, [code.decode() for code in self._numbers]
+        if known is not None:
+            unknown = [code for code in codes if code not in set(known)]
+            if unknown:
+                first = f"{len(unknown):,} of the first {len(codes):,} topics are not in the track, such as"
+                message = f"{first} “{unknown[0]}”. {message}"
+            ranks = self._expected.rules.max_ranks
+            accepted = f"At most {ranks:,} lines for each of the {len(known):,} topics of the track."
+        self._tally.error("too-many-lines", message, accepted)
 
     def _without_metadata(self, lines: Lines) -> Iterator[tuple[int, bytes]]:
         """The chunks after the header of ir_metadata, if there is one."""

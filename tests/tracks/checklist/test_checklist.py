@@ -153,6 +153,8 @@ def test_next_step_leads_through_a_campaign(scene: Scene) -> None:
     leaderboard_services.release(leaderboard=board, level="public", by=scene.organizer)
     assert following(track)[:2] == (Kind.DO, "Make an archive")  # optional, and the last
     make_archive(track, scene.organizer)
+    assert following(track)[:2] == (Kind.DO, "Add the archive to the downloads")
+    Track.objects.update(skipped=["publication"])
     assert following(track)[:2] == (Kind.DONE, "The campaign is complete.")
     assert all(phase.is_done for phase in checklist(track).phases)
 
@@ -174,6 +176,7 @@ def test_recommended_points_are_next_until_an_organizer_skips_them(client: Clien
     assert before.detail.endswith("Also recommended: Data, Guidelines, Deadlines.")
     assert re.search(r'value="leaks data guidelines deadlines">\s*Skip all 4<', elsewhere)
     assert (after.text, after.skip_keys) == ("Export the collection", "data guidelines deadlines")
+    assert after.is_form
     assert answer.redirect_chain == [(f"{home}topics/", 302)]
     assert "Skipped: Data, Guidelines, Deadlines." in answer.content.decode()
     assert following(track).text == "Open for runs"
@@ -216,12 +219,25 @@ def test_training_and_second_judgments_that_the_protocol_states_are_steps(scene:
     assert following(track).text == f"Close “{main}”"
     batch_services.close(batch=main)
     second = following(track)
+    planned, skipped = (page_of(scene.organizer, each.address) for each in (second, training))
     freezing = page_of(scene.organizer, reverse("scoring:freeze", args=[track.slug]))
     batch_services.close(batch=scene.batch({scene.bob: ["A.1"]}, kind=Batch.Kind.DUAL))
+    agreement = following(track)
+    looked = page_of(scene.organizer, agreement.address)
+    client = Client()
+    client.force_login(scene.organizer)
+    client.post(f"{track.get_absolute_url()}skip/", {"points": "agreement"})
 
+    assert agreement[:2] == (Kind.DO, "Look at the agreement")
+    assert re.search(r">You are here</span>\s*<strong>Look at the agreement<", looked)
+    assert ">Mark as seen</button>" in looked
+    assert points(track)["Agreement"].state == "seen"
     assert (training.text, training.skip_keys) == ("Plan a training round", "training")
     assert (second.text, second.skip_keys) == ("Plan a dual batch", "dual")
     assert "Plan a dual batch" in page_of(scene.organizer, second.address)
+    assert ">Create and open the dual batch</button>" in planned
+    assert f'name="next" value="{track.get_absolute_url()}"' in planned  # not the page of the skipped step
+    assert re.search(r'btn-plain" name="open"[^>]*>Create and open the training round<', skipped)
     assert "No unit was judged twice" in freezing
     assert following(track).text == "Freeze and score"
 
@@ -292,6 +308,8 @@ def test_no_filled_button_contradicts_the_next_step(scene: Scene) -> None:
     wrong += contradictions(scene.organizer, track)
     leaderboard_services.release(leaderboard=board, level="public", by=scene.organizer)
     make_archive(track, scene.organizer)
+    wrong += contradictions(scene.organizer, track)
+    Track.objects.update(skipped=["publication"])
     assert following(track).kind == Kind.DONE
     wrong += contradictions(scene.organizer, track)
     assert "\n".join(wrong) == ""
@@ -404,7 +422,7 @@ def test_newer_leaderboard_that_is_not_released_comes_before_the_archive(scene: 
     assert step.address == f"{newer.get_absolute_url()}release/?level=public"
     assert "not the one against version 2" in step.detail
     make_archive(scene.track, scene.organizer)  # the organizer does not want to release it
-    assert following(scene.track).kind == Kind.DONE
+    assert following(scene.track).text == "Add the archive to the downloads"
 
 
 def test_draft_batch_next_to_another_one_is_no_step(scene: Scene) -> None:
@@ -541,7 +559,8 @@ def test_no_page_links_to_itself_as_the_next_step() -> None:
     )
 
     assert re.search(
-        r'aria-label="Next step">\s*<span class="over">Next</span>\s*<span>Add people</span>', there
+        r'aria-label="Next step">\s*<span class="over">You are here</span>\s*<strong>Add people</strong>',
+        there,
     )
     assert f'href="{address}">Add people…</a>' in elsewhere
 

@@ -50,6 +50,21 @@ def test_milestone_comes_after_a_deadline_of_the_day_before_in_any_zone() -> Non
     ]
 
 
+def test_milestone_of_a_day_has_happened_when_the_day_has_come() -> None:
+    track = make_track(status=Track.Status.CLOSED)
+    Milestone.objects.create(track=track, title="Topics", starts_on=date(2036, 5, 7))
+    Milestone.objects.create(
+        track=track, title="Judging", starts_on=date(2036, 5, 7), ends_on=date(2036, 5, 8)
+    )
+
+    dates = timeline(track, now=at(7, 20), has_results=True)
+
+    assert [(each.title, each.place.name, each.note) for each in dates] == [
+        ("Judging", "COMING", "planned"),
+        ("Topics", "PAST", ""),
+    ]
+
+
 def test_no_date_is_next_once_the_results_are_released() -> None:
     track = make_track(status=Track.Status.CLOSED)
     Milestone.objects.create(track=track, title="Workshop", starts_on=date(2036, 6, 1))

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import re
 import subprocess
 from datetime import UTC, datetime, timedelta
 from io import BytesIO, StringIO
@@ -17,6 +18,8 @@ from django.urls import reverse
 
 from accounts.models import User
 from assay.formats.topics.reader import read_topics
+from jobs import services as job_services
+from jobs.models import Job
 from pooling.runs import services as run_services
 from tests.helpers.api import api, call
 from tests.helpers.bolt_campaign import build_campaign
@@ -32,6 +35,7 @@ from tests.helpers.factories import (
 )
 from tests.helpers.judging import make_team
 from tracks.agreements import services as agreements
+from tracks.checklist.selectors import Kind, next_of
 from tracks.downloads import services
 from tracks.downloads.services import DownloadRefused, Release
 from tracks.models import Download, Fetch, Track
@@ -354,14 +358,17 @@ def test_instructions_are_shown_when_they_are_released(track: Track) -> None:
     assert fetch(browser(), track, "lab-instructions.md").getvalue() == b"# Read me\n<script>"
 
 
-def test_link_to_release_a_part_needs_only_save(track: Track) -> None:
+def test_part_that_is_not_released_has_a_button_that_releases_it(track: Track) -> None:
     organizer = browser(make_organizer())
     address = reverse("tracks:edit_download", args=[track.slug, "instructions"])
     hidden = organizer.post(address, form_data(text="Read", release="hidden"), follow=True).content.decode()
-    form = organizer.get(f"{address}?release=now").context["form"]
+    response = organizer.get(address)
 
-    organizer.post(address, {field.html_name: field.value() or "" for field in form})
+    # As a browser does: the name of the button that is pressed comes after the fields
+    fields = {field.html_name: field.value() or "" for field in response.context["form"]}
+    organizer.post(address, fields | {"release": [fields["release"], "now"]})
 
+    assert re.search(r'btn-primary" name="release" value="now">\s*Release now<', response.content.decode())
     assert "saved, but not released." in hidden
     assert "Read" in page(browser(), track)
 
@@ -520,3 +527,37 @@ def test_programs_attach_release_change_and_remove_parts(track: Track) -> None:
     assert [each["kind"] for each in parts] == ["instructions", "sample-run", "topics"]
     assert call(organizer, "POST", "export_collection", slug).status_code == 202
     assert call(organizer, "POST", "cluster_formulas", track.collection.slug).status_code == 409
+
+
+def test_next_step_exports_the_collection_and_leads_to_the_page_that_releases_it(
+    track: Track, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_services, "nudge", lambda job_id: None)
+    organizer, address = browser(make_organizer()), reverse("tracks:downloads", args=[track.slug])
+    make_assessor(track, "ann")
+    track.teams.create(name="T")
+    Track.objects.update(skipped=["leaks", "guidelines", "deadlines"], status=Track.Status.DRAFT)
+    track.refresh_from_db()
+
+    export = next_of(track)
+    before = page(organizer, track)
+    during = organizer.post(export.address, follow=True).content.decode()
+    waits = next_of(track)
+    polled = organizer.get(address, headers={"HX-Request": "true"})
+    job_services.run(Job.objects.get().pk)
+    reloaded = organizer.get(address, headers={"HX-Request": "true"})
+    after, release = page(organizer, track), next_of(track)
+    edit = organizer.get(release.address).content.decode()
+    fields = {"audience": "everyone", "zone": "UTC", "description": ""}
+    organizer.post(release.address, fields | {"release": ["hidden", "now"]})
+
+    assert (export.text, export.is_form) == ("Export the collection", True)
+    assert 'class="btn btn-primary">Export the collection<' in before
+    assert 'class="btn btn-plain" href="/tracks/lab/downloads/attach/">' in before
+    assert 'id="jobs" hx-get=""' in during
+    assert waits[:2] == (Kind.WAIT, "The collection is being exported.")
+    assert "HX-Refresh" not in polled
+    assert reloaded["HX-Refresh"] == "true"
+    assert f'class="btn btn-primary" href="{release.address}">Release the documents…<' in after
+    assert re.search(r'btn-primary" name="release" value="now">\s*Release the documents<', edit)
+    assert next_of(track).text not in {"Release the documents", "Export the collection"}

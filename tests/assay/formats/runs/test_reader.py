@@ -3,6 +3,7 @@
 import gzip
 import io
 import lzma
+import re
 import tracemalloc
 from dataclasses import replace
 from io import BytesIO
@@ -70,6 +71,16 @@ def test_broken_file_is_refused_with_its_complaint(broken: Broken) -> None:
         assert error.accepted
         assert error.n >= 1
         assert str(error)
+
+
+def test_run_of_more_topics_than_the_track_has_is_refused_for_its_topics() -> None:
+    lines = (f"B.{i // 1000}\t{i}\t{i % 1000 + 1}\t{-i}\trun-1" for i in range(120_000))
+
+    checked = check(run_bytes(list(lines)))
+
+    [error] = [each for each in checked.report.errors if each.code == "too-many-lines"]
+    assert re.match(r"(\d+) of the first \1 topics are not in the track, such as “B\.0”\. ", error.message)
+    assert error.accepted == f"At most 1,000 lines for each of the {len(TOPICS)} topics of the track."
 
 
 def test_there_are_more_than_forty_broken_files() -> None:
