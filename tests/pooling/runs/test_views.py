@@ -598,7 +598,7 @@ def test_downloads_of_a_pool_have_its_entries_contributions_and_record(
     client = as_(scene.organizer)
 
     tsv = client.get(f"/pools/{pool.pk}/pool.tsv").content
-    contributions = client.get(f"/pools/{pool.pk}/contributions.tsv").content
+    contributions = client.get(f"/pools/{pool.pk}/contributions.tsv").getvalue()
     record = json.loads(client.get(f"/pools/{pool.pk}/record.json").content)
 
     assert sorted(line.split(b"\t")[1] for line in tsv.splitlines()) == [b"101"] * 3 + [b"102"] * 3
