@@ -1,7 +1,4 @@
-"""The user of a request, by session or by token, and the permissions of administrators in the admin.
-
-The user and the session of every request are read by prepared statements. Decision: ADR 21.
-"""
+"""The user of a request, by session or by token, and the permissions of administrators. Decision: ADR 21."""
 
 import time
 from datetime import datetime
@@ -22,19 +19,10 @@ from accounts.models import Login, Token, User
 from accounts.selectors import ROLES_OF_ACCOUNT, lacks_second_factor, roles_in
 from accounts.sessions.services import BEGUN, LOGIN
 from web.api.throttles import count_guess, refuse_guesses
-from web.statements import Statement, Table
+from web.statements import Prepared
 
-_USER = Table(User, "account")
-_ACCOUNT = Statement(
-    f"SELECT {_USER.columns}, {ROLES_OF_ACCOUNT}"  # noqa: S608 - of constants
-    " FROM accounts_user account WHERE account.id = %(id)s"
-)
-
-_SESSION = Table(Session, "session")
-_STORED = Statement(
-    f"SELECT {_SESSION.columns} FROM django_session session"  # noqa: S608 - of constants
-    " WHERE session.session_key = %(key)s AND session.expire_date > %(now)s"
-)
+_ACCOUNT = Prepared(lambda pk: User.objects.filter(pk=pk).annotate(role_rows=ROLES_OF_ACCOUNT))
+_SESSION = Prepared(lambda key, now: Session.objects.filter(session_key=key, expire_date__gt=now))
 PRECISION = 0.05  # of the time after which a session ends that nobody uses
 MAX_NAME = 150  # characters of a user name
 SCHEME = "Bearer"
@@ -46,13 +34,12 @@ class SessionStore(db.SessionStore):
     _expires_at: datetime | None = None
 
     def _get_session_from_db(self) -> Session | None:
-        rows = _STORED.rows(key=self.session_key, now=timezone.now())
-        if rows:
-            session: Session = _SESSION.read(rows[0])
+        session = _SESSION.first(key=self.session_key, now=timezone.now())
+        if session is None:
+            self._session_key = None
+        else:
             self._expires_at = session.expire_date
-            return session
-        self._session_key = None
-        return None
+        return session
 
     def get_session_cookie_age(self) -> int:
         """The seconds for which the session lasts from now on, if nobody uses it."""
@@ -85,11 +72,10 @@ class SiteBackend(ModelBackend):
 
     def get_user(self, user_id: int) -> User | None:
         """The user of a session, with their roles. Every request needs it."""
-        rows = _ACCOUNT.rows(id=user_id)
-        user = _USER.read(rows[0]) if rows else None
+        user = _ACCOUNT.first(pk=user_id)
         if user is None or not self.user_can_authenticate(user):
             return None
-        user.known_roles = roles_in(rows[0][-1])
+        user.known_roles = roles_in(vars(user)["role_rows"])
         user.lacks_second_factor = lacks_second_factor(user)
         return user
 

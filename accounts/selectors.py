@@ -6,14 +6,16 @@ from typing import Any, cast
 from django.apps import apps
 from django.conf import settings
 from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models.expressions import RawSQL
 
 from accounts.models import IS_PERSON, Lockout, Role, Token, User
 
 SHOWN_LOCKOUTS = 10
-# The column of a statement with the roles of its `account`, for `roles_in`
-ROLES_OF_ACCOUNT = (
+# The column of a query of accounts with the roles of each, for `roles_in`
+ROLES_OF_ACCOUNT = RawSQL(
     "(SELECT json_agg(json_build_array(role.track_id, track.slug, role.is_chair)) FROM tracks_organizer role"
-    " JOIN tracks_track track ON track.id = role.track_id WHERE role.user_id = account.id)"
+    " JOIN tracks_track track ON track.id = role.track_id WHERE role.user_id = accounts_user.id)",
+    (),
 )
 
 

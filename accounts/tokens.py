@@ -17,14 +17,7 @@ from accounts.selectors import ROLES_OF_ACCOUNT, roles_in, tracks_of_tokens
 from assay.errors import Refused
 from web.models import Scope
 from web.names import problem_of
-from web.statements import Statement, Table, joined
 
-_TOKEN, _USER = Table(Token, "token"), Table(User, "account")
-_VALID = Statement(
-    f"SELECT {_TOKEN.columns}, {_USER.columns}, {ROLES_OF_ACCOUNT} FROM accounts_token token"  # noqa: S608 - of constants
-    " JOIN accounts_user account ON account.id = token.user_id AND account.is_active"
-    " WHERE token.digest = %(digest)s AND token.revoked_at IS NULL AND token.expires_at > %(now)s"
-)
 PREFIX = "assay_"
 SHOWN = len(PREFIX) + 6  # characters by which a person recognizes a token
 SECRET_LENGTH = 40  # letters and digits: 238 bits
@@ -115,12 +108,13 @@ def digest_of(text: str) -> str:
 def use(*, text: str) -> Token | None:
     """The valid token with a text, of an active user with their roles; its use is noted, at most once a minute."""
     now = timezone.now()
-    rows = _VALID.rows(digest=digest_of(text), now=now)
-    if not rows:
+    valid = Token.objects.filter(
+        digest=digest_of(text), revoked_at=None, expires_at__gt=now, user__is_active=True
+    )
+    token = valid.select_related("user").annotate(role_rows=ROLES_OF_ACCOUNT).first()
+    if token is None:
         return None
-    token: Token
-    token, token.user = joined(rows[0], _TOKEN, _USER)
-    token.user.known_roles = roles_in(rows[0][-1])
+    token.user.known_roles = roles_in(token.role_rows)
     if token.last_used_at is None or token.last_used_at < now - BETWEEN_USES:
         Token.objects.filter(pk=token.pk).update(last_used_at=now)
     return token

@@ -6,7 +6,6 @@ table names the models as texts, because this package is below the apps.
 """
 
 from collections.abc import Mapping
-from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -15,9 +14,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.urls import Resolver404, ResolverMatch, resolve
 
-from web.statements import Statement
-
-MAX_KEY = 2**63 - 1  # that the database takes
 OF_CHAIRS = "You chair this track: you see all of it, and change nothing. Ask one of its organizers."
 OF_TRACK = "tracks/<slug:slug>"  # in the route of each address whose `slug` is that of a track
 
@@ -62,18 +58,10 @@ def track_at(match: ResolverMatch) -> str | int | None:
         return str(match.kwargs["slug"])
     for name, (label, way) in WAYS.items():
         if name in match.kwargs:
-            key = match.kwargs[name]
-            rows = _track_of(label, way).rows(key=key) if key <= MAX_KEY else []
-            return rows[0][0] if rows else None
+            rows: Any = apps.get_model(label)._default_manager
+            track: int | None = rows.filter(pk=match.kwargs[name]).values_list(way, flat=True).first()
+            return track
     return None
-
-
-@cache
-def _track_of(label: str, way: str) -> Statement:
-    """The statement that finds the track of a row by its key: every page of something in a track needs it."""
-    manager: Any = apps.get_model(label)._default_manager
-    text, _ = manager.order_by().filter(pk=0).values_list(way).query.sql_with_params()
-    return Statement(text.replace("%s", "%(key)s"))
 
 
 def track_of_page(path: str) -> str | int | None:

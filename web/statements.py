@@ -1,22 +1,24 @@
-"""SQL statements that every request of a hot path needs. Each connection parses and plans them once.
+"""SQL statements of hot paths, which each connection parses and plans once.
 
-PostgreSQL takes several times longer to plan such a statement than to run it, and the ORM longer to build it. A
-`Statement` is prepared by the first execution on a connection. A `Table` reads and inserts complete rows of a model.
+PostgreSQL takes several times longer to plan such a statement than to run it, and the ORM longer to build it. Use them
+where a measurement shows it: everything else uses the ORM (ADR 28).
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, cached_property
 from hashlib import sha256
+from inspect import signature
 from io import StringIO
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import DateTimeField, Model
+from django.db.models import Model, QuerySet, Value
 from django.db.models.base import ModelState
 from psycopg2 import sql
+from psycopg2.extensions import AsIs
 
 from assay.formats.documents.batch import copy_line
 
@@ -44,6 +46,14 @@ def analyze(*tables: str) -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("ANALYZE {}").format(sql.SQL(", ").join(map(sql.Identifier, tables))))
+
+
+def read_rows(text: str, **parameters: Any) -> list[tuple[Any, ...]]:
+    """Run a statement with parameters such as `%(batch)s`; returns the rows of its result."""
+    with connection.cursor() as cursor:
+        cursor.execute(text, parameters)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
 
 
 def copy_rows(model: type[Model], names: Sequence[str], *columns: Iterable[object]) -> None:
@@ -77,13 +87,6 @@ class Statement:
             rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
 
-    def run(self, **parameters: Any) -> None:
-        """Run a statement that has no result."""
-        own = connections[DEFAULT_DB_ALIAS]
-        with own.cursor() as cursor:
-            self._prepare(own)
-            cursor.execute(self._execution, parameters or None)
-
     def _prepare(self, own: BaseDatabaseWrapper) -> None:
         """Prepare the statement on the open connection, unless that has been done, and not too often executed since."""
         executions = _prepared.setdefault(own.connection, {})
@@ -94,87 +97,88 @@ class Statement:
         executions[self.name] = n + 1
 
 
-class Table(Generic[M]):
-    """The columns of a model in a statement, under the alias of its table there.
+class Prepared(Generic[M]):
+    """A query set that is compiled once per process. It is built from its parameters, as placeholders of values.
 
-    The values of fields that are left out are read from the database when they are used.
+    `locking` is a clause that the ORM lacks.
     """
 
-    def __init__(
-        self, model: type[M], alias: str, *, only: Sequence[str] = (), without: Sequence[str] = ()
-    ) -> None:
-        fields = [
-            field
-            for field in model._meta.concrete_fields
-            if field.name not in without and (not only or field.name in only)
+    def __init__(self, build: Callable[..., QuerySet[M]], *, locking: str = "") -> None:
+        self._build = build
+        self._locking = locking
+
+    def __call__(self, **parameters: Any) -> list[M]:
+        """The objects of the query set, but without the signals of their models."""
+        statement, converters, annotations, make = self._compiled
+        objects = []
+        for row in map(list, statement.rows(**parameters)):
+            for place, convert, expression in converters:
+                row[place] = convert(row[place], expression, connection)
+            objects.append(make(row))
+            vars(objects[-1]).update((name, row[place]) for name, place in annotations)
+        return objects
+
+    def first(self, **parameters: Any) -> M | None:
+        return next(iter(self(**parameters)), None)
+
+    @cached_property
+    def _compiled(self) -> tuple[Statement, list[Any], list[tuple[str, int]], Callable[[Sequence[Any]], Any]]:
+        values = {name: Value(AsIs(f"%({name})s")) for name in signature(self._build).parameters}
+        compiler: Any = self._build(**values).query.get_compiler(DEFAULT_DB_ALIAS)
+        with connection.cursor() as cursor:
+            text = cursor.mogrify(*compiler.as_sql()).decode()
+        expressions = [expression for expression, *_ in compiler.select]
+        converters = [
+            (place, convert, expression)
+            for place, (converts, expression) in compiler.get_converters(expressions).items()
+            for convert in converts
         ]
-        self.model = model
-        self.fields = fields
-        self.names = [field.attname for field in fields]
-        self.columns = ", ".join(f'{alias}."{field.column}"' for field in fields)
-        self._converters = [
-            (place, convert)
-            for place, field in enumerate(fields)
-            for convert in field.get_db_converters(connection)
-        ]
+        statement, annotations = Statement(f"{text} {self._locking}"), [*compiler.annotation_col_map.items()]
+        return statement, converters, annotations, _maker(compiler.klass_info, expressions)
 
-    def __len__(self) -> int:
-        return len(self.fields)
 
-    def read(self, row: Sequence[Any]) -> M:
-        """The object of a row, which may have more columns after those of the table."""
-        values = list(row[: len(self.fields)])
-        for place, convert in self._converters:
-            values[place] = convert(values[place], None, connection)
-        return self._instance(zip(self.names, values, strict=True))
+def _maker(info: dict[str, Any], expressions: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
+    """Return a function that makes an object of a row, with the related objects that were selected."""
+    model, alias = info["model"], DEFAULT_DB_ALIAS
+    columns = [(expressions[place].target.attname, place) for place in info["select_fields"]]
+    key = dict(columns)[model._meta.pk.attname]
+    related = [
+        (_maker(each, expressions), each["local_setter"], each["remote_setter"])
+        for each in info.get("related_klass_infos", ())
+    ]
 
-    def read_all(self, rows: Iterable[dict[str, Any]]) -> list[M]:
-        """The objects of rows that came as JSON, by the names of the columns. Further values become attributes."""
-        instances = [self._instance(row) for row in rows]
-        for field in self.fields:
-            if isinstance(field, DateTimeField):
-                for instance in instances:
-                    vars(instance)[field.attname] = field.to_python(vars(instance)[field.attname])
-        return instances
-
-    def _instance(self, values: Any) -> M:
-        instance = self.model.__new__(self.model)  # `from_db` would assign each field, and send two signals
+    def make(row: Sequence[Any]) -> Any:
+        if row[key] is None:
+            return None
+        instance = model.__new__(model)  # `from_db` would assign each field, and send two signals
         instance._state = ModelState()
-        instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
-        instance.__dict__.update(values)
+        instance._state.adding, instance._state.db = False, alias
+        vars(instance).update([(name, row[place]) for name, place in columns])
+        for make_related, set_local, set_remote in related:
+            other = make_related(row)
+            set_local(instance, other)
+            if other is not None:
+                set_remote(other, instance)
         return instance
 
-    def insert(self, instance: M) -> M:
-        """Store a new object, like its `save`, but without signals; its id is made by the database."""
-        own = connections[DEFAULT_DB_ALIAS]
-        values = {
-            field.attname: field.get_db_prep_save(field.pre_save(instance, add=True), own)
-            for field in self._stored
-        }
-        [(instance.pk,)] = self._insertion.rows(**values)
-        instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
-        return instance
-
-    @cached_property
-    def _stored(self) -> list[Any]:
-        return [field for field in self.fields if not field.primary_key]
-
-    @cached_property
-    def _insertion(self) -> Statement:
-        meta = self.model._meta
-        columns = ", ".join(f'"{field.column}"' for field in self._stored)
-        values = ", ".join(f"%({field.attname})s" for field in self._stored)
-        key = meta.pk.column
-        return Statement(
-            f'INSERT INTO {meta.db_table} ({columns}) VALUES ({values}) RETURNING "{key}"'  # noqa: S608 - of the model
-        )
+    return make
 
 
-def joined(row: Sequence[Any], *tables: Table[Any]) -> list[Any]:
-    """The objects of a row with the columns of several tables, in their order; None where an outer join found none."""
-    objects, start = [], 0
-    for table in tables:
-        values = row[start : start + len(table)]
-        objects.append(None if values[0] is None else table.read(values))
-        start += len(table)
-    return objects
+def insert(instance: M) -> M:
+    """Store a new object, like its `save`, but without signals; its id is made by the database."""
+    own = connections[DEFAULT_DB_ALIAS]
+    fields, statement = _insertion(type(instance))
+    values = {each.attname: each.get_db_prep_save(each.pre_save(instance, add=True), own) for each in fields}
+    [(instance.pk,)] = statement.rows(**values)
+    instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
+    return instance
+
+
+@cache
+def _insertion(model: type[Model]) -> tuple[list[Any], Statement]:
+    """The fields of a model that are stored, and the statement that stores a row."""
+    fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    values = ", ".join(f"%({field.attname})s" for field in fields)
+    table, key = model._meta.db_table, model._meta.pk.column
+    return fields, Statement(f'INSERT INTO {table} ({columns}) VALUES ({values}) RETURNING "{key}"')  # noqa: S608 - of the model

@@ -14,7 +14,7 @@ from django.db.models import Q
 
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment, Task, TopicAssignment
 from pooling.models import Pool, PoolEntry
-from web.statements import Statement
+from web.statements import read_rows
 
 # For each kind of batch: the kinds of batches whose judgments count in it.
 COUNTING: dict[str, tuple[str, ...]] = {
@@ -88,9 +88,7 @@ SETTLED_IN_TRACK = f"""(
         ) {_SETTLED}
     ) entries GROUP BY assignment_id) settled
 )"""  # noqa: S608 - of constants
-_WITH_OTHERS = Statement(
-    f"SELECT batch.id FROM assessment_batch batch WHERE batch.id = ANY(%(ids)s) AND {HAS_OTHERS}"  # noqa: S608
-)
+_WITH_OTHERS = f"SELECT batch.id FROM assessment_batch batch WHERE batch.id = ANY(%(ids)s) AND {HAS_OTHERS}"  # noqa: S608
 _STORED = "WITH assignment AS (SELECT * FROM assessment_topicassignment WHERE id = ANY(%s))"
 _PLANNED = """
 WITH assignment AS (
@@ -101,7 +99,7 @@ WITH assignment AS (
 
 def with_others(batches: Collection[Batch]) -> set[int]:
     """The ids of those batches for which judgments of other batches count. One query."""
-    return {pk for (pk,) in _WITH_OTHERS.rows(ids=[batch.pk for batch in batches])}
+    return {pk for (pk,) in read_rows(_WITH_OTHERS, ids=[batch.pk for batch in batches])}
 
 
 def settled_entries(assignment_ids: Collection[int]) -> dict[int, set[int]]:

@@ -15,7 +15,7 @@ from assessment.batches.selectors import batches_for_organizer, sizes_by_topic
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from tracks.models import Track
 from web.caches import kept_for_a_minute
-from web.statements import Statement
+from web.statements import read_rows
 
 MOST_MEDIANS = 5  # a judgment counts as at most so many medians: people leave pages open
 LEAST_TIMED = 20  # units whose time is known, before they are a speed
@@ -23,7 +23,7 @@ SECONDS_PER_HOUR = 3600
 MANY = 10_000  # judgments whose times are measured once a minute
 
 # The current judgments of people, and their hidden checks: without these, the limit would reveal them on the desk
-_MEANS = Statement(f"""
+_MEANS = f"""
 WITH timed AS (
     SELECT judgment.track_id, judgment.assessor_id, judgment.seconds
     FROM assessment_judgment judgment JOIN assessment_batch batch ON batch.id = judgment.batch_id
@@ -34,15 +34,15 @@ WITH timed AS (
 )
 SELECT track_id, timed.assessor_id, count(*), avg(least(timed.seconds, {MOST_MEDIANS} * median.seconds))
 FROM timed JOIN median USING (track_id) GROUP BY track_id, timed.assessor_id
-""")  # noqa: S608 - of constants
+"""  # noqa: S608 - of constants
 # Of each batch, of its assessors, and of their topics
-_TIMES = Statement("""
+_TIMES = """
 SELECT batch_id, topic_id, assessor_id, count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds),
     max(created_at)::text
 FROM assessment_judgment
 WHERE batch_id = ANY(%(batches)s) AND is_current
 GROUP BY GROUPING SETS ((batch_id), (batch_id, assessor_id), (batch_id, topic_id, assessor_id))
-""")
+"""
 
 
 @dataclass
@@ -101,7 +101,9 @@ def _rates(tracks: Collection[int]) -> dict[int, Rates]:
         return {}
     asked = sorted(tracks)
     rows = kept_for_a_minute(
-        ["means", *asked], lambda: _MEANS.rows(tracks=asked), lambda rows: sum(n for *_, n, _ in rows) >= MANY
+        ["means", *asked],
+        lambda: read_rows(_MEANS, tracks=asked),
+        lambda rows: sum(n for *_, n, _ in rows) >= MANY,
     )
     rates = {}
     for track in asked:
@@ -198,7 +200,7 @@ def with_times(progress: list[BatchProgress]) -> list[BatchProgress]:
     asked = sorted(batch_progress.batch.pk for batch_progress in progress)
     rows = kept_for_a_minute(
         ["times", *asked],
-        lambda: _TIMES.rows(batches=asked),
+        lambda: read_rows(_TIMES, batches=asked),
         lambda rows: sum(row[3] for row in rows) >= MANY,
     )
     times = {(batch, topic, assessor): (median, last) for batch, topic, assessor, _, median, last in rows}

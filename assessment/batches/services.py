@@ -6,7 +6,7 @@ Assessors share the lock of a batch while they judge; managing excludes them. Ea
 from collections.abc import Callable, Collection, Iterable
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Exists, Max, OuterRef
 from django.utils import timezone
 
 from accounts.audit import services as audit
@@ -14,37 +14,41 @@ from accounts.models import User
 from assay.errors import Refused
 from assessment.batches.progress import progress_of_each
 from assessment.errors import WrongState
-from assessment.models import MOST_JUDGES, Batch, BatchEntry, Task
+from assessment.models import MAIN_AND_DUAL, MOST_JUDGES, Batch, BatchEntry, Task
 from jobs.files.deletion import check_unused, delete_unused, parts_in_words
 from participation.invitations.services import revoke
 from pooling.models import Pool, PoolEntry
-from tracks.models import Track
+from tracks.models import Assessor, Track
 from web.pages import counted
-from web.statements import Statement, Table, joined
+from web.statements import Prepared, read_rows
 
-_BATCH = Table(Batch, "batch")
-_POOL = Table(Pool, "pool", only=("id", "track", "protocol", "order"))
-_SHARE = Statement(f"""
-SELECT {_BATCH.columns}, {_POOL.columns},
-    EXISTS (
-        SELECT 1 FROM assessment_batch other JOIN pooling_pool other_pool ON other_pool.id = other.pool_id
-        WHERE other.id <> batch.id AND other.kind IN ('main', 'dual')
-          AND other_pool.track_id = pool.track_id AND other_pool.protocol_id = pool.protocol_id
+_OTHERS = Batch.objects.filter(
+    kind__in=MAIN_AND_DUAL, pool__track=OuterRef("pool__track"), pool__protocol=OuterRef("pool__protocol")
+)
+# What judging needs of the pool; its other fields are read when they are used
+_OF_POOL = ("pool__track", "pool__protocol", "pool__order")
+_SHARED = Prepared(
+    lambda batch: (
+        Batch.objects.filter(pk=batch)
+        .select_related("pool")
+        .only(*[field.name for field in Batch._meta.concrete_fields], *_OF_POOL)
+        .annotate(has_others=Exists(_OTHERS.exclude(pk=OuterRef("pk"))))
+    ),
+    locking="FOR SHARE OF assessment_batch",
+)
+_ASSESSOR = Prepared(
+    lambda assessor, track: (
+        Assessor.objects.filter(user=assessor, track=track)
+        .only("pk")
+        .order_by()
+        .select_for_update(no_key=True)
     )
-FROM assessment_batch batch JOIN pooling_pool pool ON pool.id = batch.pool_id
-WHERE batch.id = %(batch)s FOR SHARE OF batch
-""")  # noqa: S608 - of constants
+)
 
 
 def lock_for_judging(batch_id: int) -> Batch:
-    """The batch; until the transaction ends, others can judge in it, but nobody can change or close it.
-
-    Its pool has only what judging needs; the other fields are read when they are used.
-    """
-    [row] = _SHARE.rows(batch=batch_id)
-    batch: Batch
-    batch, batch.pool = joined(row, _BATCH, _POOL)
-    vars(batch)["has_others"] = row[-1]
+    """The batch; until the transaction ends, others can judge in it, but nobody can change or close it."""
+    [batch] = _SHARED(batch=batch_id)
     return batch
 
 
@@ -53,23 +57,17 @@ def has_others(batch: Batch) -> bool:
     return bool(vars(batch)["has_others"])
 
 
-_ASSESSOR = Statement("""
-SELECT id FROM tracks_assessor WHERE user_id = %(assessor)s AND track_id = %(track)s FOR NO KEY UPDATE
-""")
-
-
 def hold_assessor(batch: Batch, assessor_id: int) -> bool:
     """Lock the assessor's row in the track, so that their windows take turns. False if there is no row."""
-    return bool(_ASSESSOR.rows(assessor=assessor_id, track=batch.pool.track_id))
-
-
-_TURN = Statement("SELECT pg_advisory_xact_lock(hashtext('assessment.batch'), %(batch)s::int)")
+    return _ASSESSOR.first(assessor=assessor_id, track=batch.pool.track_id) is not None
 
 
 def take_turn(batch: Batch) -> None:
     """Wait for others who take a task of a batch that is open to join: no two get the same unit."""
     if batch.is_shared:
-        _TURN.rows(batch=batch.pk)
+        read_rows(
+            "SELECT pg_advisory_xact_lock(hashtext('assessment.batch'), %(batch)s::int)", batch=batch.pk
+        )
 
 
 def lock_for_managing(batch_id: int) -> Batch:

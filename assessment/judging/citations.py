@@ -4,6 +4,7 @@ from datetime import datetime
 from html import escape
 from typing import Any, NamedTuple
 
+from django.db.models import F
 from django.utils.safestring import SafeString
 
 from assay.html.forum import Span, passage, to_html
@@ -14,11 +15,9 @@ from assessment.judgments.answers import in_language
 from corpus.models import Document
 from corpus.threads.selectors import address, resolve_links, safe_html
 from pooling.models import PoolEntry
-from web.statements import Statement, Table
 
 AROUND = 5  # posts before the cited one, and after it
 _FIELDS = (
-    "id",
     "collection",
     "docno",
     "thread",
@@ -29,22 +28,6 @@ _FIELDS = (
     "published_at",
     "language",
 )
-_POST = Table(Document, "document", only=_FIELDS)
-# The sum keeps the planner from walking along the primary key, where a thread without further posts ends nowhere.
-_THREAD = Statement(f"""
-(SELECT {_POST.columns} FROM corpus_document document
-    WHERE document.collection_id = %(collection)s AND document.docno = %(thread)s)
-UNION ALL
-(SELECT {_POST.columns} FROM corpus_document document
-    WHERE document.collection_id = %(collection)s AND document.thread = %(thread)s AND document.kind = 'post'
-        AND document.id < %(post)s
-    ORDER BY document.id + 0 DESC LIMIT {AROUND + 1})
-UNION ALL
-(SELECT {_POST.columns} FROM corpus_document document
-    WHERE document.collection_id = %(collection)s AND document.thread = %(thread)s AND document.kind = 'post'
-        AND document.id > %(post)s
-    ORDER BY document.id + 0 LIMIT {AROUND + 1})
-""")  # noqa: S608 - of constants
 
 
 class ContextPost(NamedTuple):
@@ -140,8 +123,16 @@ def shown_citation(entry: PoolEntry, *, in_context: bool) -> ShownCitation | Non
 
 def _in_thread(shown: ShownCitation, document: Document, span: Span) -> ShownCitation:
     """The citation with the posts around its own."""
-    rows = _THREAD.rows(collection=document.collection_id, thread=document.thread, post=document.pk)
-    others = sorted(map(_POST.read, rows), key=lambda post: post.pk)
+    in_collection = Document.objects.filter(collection=document.collection_id).only(*_FIELDS).order_by()
+    posts_of_thread = in_collection.filter(thread=document.thread, kind="post")
+    # The sum keeps the planner from walking along the primary key, where a thread without further posts ends nowhere
+    place = F("pk") + 0
+    around = in_collection.filter(docno=document.thread).union(
+        posts_of_thread.filter(pk__lt=document.pk).order_by(place.desc())[: AROUND + 1],
+        posts_of_thread.filter(pk__gt=document.pk).order_by(place)[: AROUND + 1],
+        all=True,
+    )
+    others = sorted(around, key=lambda post: post.pk)
     head = next((post for post in others if post.docno == document.thread), None)
     before = [post for post in others if post.pk < document.pk and post is not head]
     after = [post for post in others if post.pk > document.pk and post is not head]

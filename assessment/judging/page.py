@@ -35,46 +35,35 @@ from assessment.judgments.selectors import (
     with_words,
 )
 from assessment.models import Batch, Task
-from corpus.models import Collection, Document
+from corpus.models import Collection
 from corpus.threads.selectors import RenderedText, address, render_document
-from pooling.models import Pool, PoolEntry
+from pooling.models import PoolEntry
 from tracks.guidelines.selectors import unread
-from tracks.models import GuidelinesVersion, StoredProtocol, Topic, Track
+from tracks.models import GuidelinesVersion, StoredProtocol, Topic
 from tracks.rows.selectors import ShownPart, parts_of, values_of
 from tracks.topics.selectors import render_topic
-from web.statements import Statement, Table, joined
+from web.statements import Prepared
 
-_TASK, _ENTRY, _BATCH = Table(Task, "task"), Table(PoolEntry, "entry"), Table(Batch, "batch")
-_TOPIC, _DOCUMENT = Table(Topic, "topic", without=("source", "natural_code")), Table(Document, "document")
-_POOL, _PROTOCOL = Table(Pool, "pool", without=("statistics", "votes")), Table(StoredProtocol, "protocol")
-_TRACK, _COLLECTION = Table(Track, "track"), Table(Collection, "collection")
-_SUBMITTED = Statement(f"""
-SELECT {_TASK.columns}, {_ENTRY.columns}, {_BATCH.columns}, {_POOL.columns}, {_PROTOCOL.columns}, {_TRACK.columns},
-    {_COLLECTION.columns}
-FROM assessment_task task
-JOIN pooling_poolentry entry ON entry.id = task.entry_id
-JOIN assessment_batch batch ON batch.id = task.batch_id
-JOIN pooling_pool pool ON pool.id = batch.pool_id
-JOIN tracks_storedprotocol protocol ON protocol.id = pool.protocol_id
-JOIN tracks_track track ON track.id = pool.track_id
-LEFT JOIN corpus_collection collection ON collection.id = track.collection_id
-WHERE task.id = %(task)s AND task.assessor_id = %(user)s
-""")  # noqa: S608 - of constants
-
-
+_SUBMITTED = Prepared(
+    lambda task, user: (
+        Task.objects.filter(pk=task, assessor=user)
+        .select_related("entry", "batch__pool__protocol", "batch__pool__track__collection")
+        .defer("batch__pool__statistics", "batch__pool__votes")
+    )
+)
+_TEXTS = Prepared(
+    lambda first, last: (
+        PoolEntry.objects.filter(pk__in=[first, last])
+        .select_related("topic", "document")
+        .defer("topic__source", "topic__natural_code")
+    )
+)
 PREVIEW_FRAME = "frame/"  # relative to the address of a preview
 
 
 def task_to_submit(user: User, task_id: int) -> Task | None:
     """A task that a user has taken, with what a submission and the next page of the same batch need. One query."""
-    rows = _SUBMITTED.rows(task=task_id, user=user.pk)
-    if not rows:
-        return None
-    task: Task
-    tables = (_TASK, _ENTRY, _BATCH, _POOL, _PROTOCOL, _TRACK, _COLLECTION)
-    task, task.entry, task.batch, pool, pool.protocol, pool.track, collection = joined(rows[0], *tables)
-    task.batch.pool, pool.track.collection = pool, collection
-    return task
+    return _SUBMITTED.first(task=task_id, user=user.pk)
 
 
 class Choice(NamedTuple):
@@ -354,25 +343,14 @@ def with_texts(task: Task, following: int | None, batch: Batch) -> PoolEntry | N
     return entries[following] if following else None
 
 
-_TEXTS = Statement(f"""
-SELECT {_ENTRY.columns}, {_TOPIC.columns}, {_DOCUMENT.columns}
-FROM pooling_poolentry entry
-JOIN tracks_topic topic ON topic.id = entry.topic_id
-LEFT JOIN corpus_document document ON document.id = entry.document_id
-WHERE entry.id IN (%(first)s, %(last)s)
-""")  # noqa: S608 - of constants
-
-
 def _entries(ids: list[int], batch: Batch) -> dict[int, PoolEntry]:
     """One or two entries of a batch with their texts, by id. One query if their documents are in its collection."""
     collection = batch.pool.track.collection
-    entries = {}
-    for row in _TEXTS.rows(first=ids[0], last=ids[-1]):
-        entry, entry.topic, document = joined(row, _ENTRY, _TOPIC, _DOCUMENT)
-        entry.document, entries[entry.pk] = document, entry
-        if document is not None and collection and document.collection_id == collection.pk:
-            document.collection = collection
-    return entries
+    entries = _TEXTS(first=ids[0], last=ids[-1])
+    for entry in entries:
+        if entry.document is not None and collection and entry.document.collection_id == collection.pk:
+            entry.document.collection = collection
+    return {entry.pk: entry for entry in entries}
 
 
 def _lock_reason(task: Task, *, has_topic: bool) -> str:

@@ -2,18 +2,16 @@
 
 Nothing here writes or locks.
 
-The statements are prepared: every submission needs them, and building and planning them takes longer than running.
+The statements that every submission needs are prepared: planning them takes longer than running them.
 """
 
 from typing import Any, NamedTuple
-
-from django.db import connection
 
 from assessment.batches.other_batches import COUNTING, HAS_OTHERS, open_in_other_batches, settled_entries
 from assessment.judging import move_to_front
 from assessment.models import Batch, Task
 from pooling.models import Pool
-from web.statements import Statement
+from web.statements import Statement, read_rows
 
 
 class NextEntry(NamedTuple):
@@ -78,14 +76,14 @@ ORDER BY topic.natural_code, topic.code, first.position LIMIT 2
 # Two statements, because the plan of one for both would not use the position in the index.
 _FROM_CURSOR = Statement(_FIRST.format(after="AND entry.position >= assignment.cursor"))
 _ANYWHERE = Statement(_FIRST.format(after=""))
-_LEFT = Statement(f"""
+_LEFT = f"""
 SELECT entry.id, entry.position, own.id
 FROM assessment_topicassignment assignment
 JOIN pooling_poolentry entry ON {_OPEN}
 LEFT JOIN assessment_task own ON {_OWN} AND own.entry_id = entry.id
 WHERE assignment.id = %(assignment)s
 ORDER BY entry.position
-""")  # noqa: S608 - of constants
+"""  # noqa: S608 - of constants
 
 
 def next_place(batch: Batch, assessor_id: int) -> Search:
@@ -105,7 +103,7 @@ def next_place(batch: Batch, assessor_id: int) -> Search:
 
 def open_entries(batch: Batch, assessor_id: int, assignment_id: int) -> set[int]:
     """All entries of a topic that the assessor can still get, in any order."""
-    rows = _LEFT.rows(**_parameters(batch, assessor_id), assignment=assignment_id)
+    rows = read_rows(_LEFT, **_parameters(batch, assessor_id), assignment=assignment_id)
     settled = settled_entries([assignment_id])[assignment_id] if batch.kind in COUNTING else set()
     return {row[0] for row in rows} - settled
 
@@ -154,7 +152,7 @@ def _chosen(batch: Batch, assessor_id: int, place: NextEntry) -> NextEntry | Non
     if batch.kind in COUNTING:
         settled = settled_entries([place.assignment_id])[place.assignment_id]
         settled |= open_in_other_batches(batch, assessor_id, place.topic_id)
-    rows = _LEFT.rows(**_parameters(batch, assessor_id), assignment=place.assignment_id)
+    rows = read_rows(_LEFT, **_parameters(batch, assessor_id), assignment=place.assignment_id)
     left = {row[0]: row for row in rows if row[0] not in settled}
     if not left:
         return None
@@ -231,7 +229,4 @@ def _first_check(
         "open": None if after is None else after.pk,
         "follows_check": None if after is None else after.is_check,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_DUE, parameters)
-        row = cursor.fetchone()
-    return None if row is None else (row[0], row[1])
+    return next(((check, entry) for check, entry in read_rows(_DUE, **parameters)), None)

@@ -27,15 +27,17 @@ from assessment.judging.selectors import is_taken, tasks_in_seat
 from assessment.judgments.selectors import COUNTED_FOR_ASSESSORS, is_withdrawn_check
 from assessment.models import Batch, Check, Judgment, Task, TopicAssignment
 from pooling.models import PoolEntry
-from web.statements import Statement, Table
+from web.statements import Prepared, Statement, insert
 
 EXPIRED_AT_ONCE = 500
-_TASK = Table(Task, "task")
-_OPEN = Statement(f"""
-SELECT {_TASK.columns} FROM assessment_task task
-WHERE task.batch_id = %(batch)s AND task.assessor_id = %(assessor)s AND task.status = 'accepted' FOR NO KEY UPDATE
-""")  # noqa: S608 - of constants
-_ADVANCE = Statement("UPDATE assessment_topicassignment SET cursor = %(cursor)s WHERE id = %(assignment)s")
+_OPEN = Prepared(
+    lambda batch, assessor: Task.objects.filter(
+        batch=batch, assessor=assessor, status=Task.Status.ACCEPTED
+    ).select_for_update(no_key=True)
+)
+_ADVANCE = Statement(
+    "UPDATE assessment_topicassignment SET cursor = %(cursor)s WHERE id = %(assignment)s RETURNING id"
+)
 AT_THE_END = 2**31 - 1  # the cursor of a topic whose remaining entries other batches have settled
 
 
@@ -88,10 +90,9 @@ def _resume(batch: Batch, assessor: User) -> Task | None:
 
     In a batch that is open to join, it returns to the queue then: another person may have taken the unit.
     """
-    rows = _OPEN.rows(batch=batch.pk, assessor=assessor.pk)
-    if not rows:
+    task, now = _OPEN.first(batch=batch.pk, assessor=assessor.pk), timezone.now()
+    if task is None:
         return None
-    task, now = _TASK.read(rows[0]), timezone.now()
     if task.expires_at <= now:
         if batch.is_shared and not task.is_check:
             _return(task)
@@ -108,7 +109,7 @@ def _take(batch: Batch, assessor: User, place: NextEntry) -> Task | None:
         task = Task.objects.select_for_update(no_key=True).get(pk=place.task_id)
         if task.status != Task.Status.EXPIRED:
             return None
-    _ADVANCE.run(cursor=place.position + 1, assignment=place.assignment_id)
+    _ADVANCE.rows(cursor=place.position + 1, assignment=place.assignment_id)
     return _accept(task, batch, place.seat)
 
 
@@ -119,7 +120,7 @@ def _accept(task: Task, batch: Batch, seat: int) -> Task:
     task.order = batch.pool.order
     task.expires_at = now + timedelta(minutes=batch.minutes_allotted)
     if task.pk is None:
-        return _TASK.insert(task)
+        return insert(task)
     task.save()
     return task
 

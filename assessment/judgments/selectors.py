@@ -18,13 +18,8 @@ from assessment.models import MAIN_AND_DUAL, Batch, Judgment, Task, TopicAssignm
 from corpus.models import Formula
 from pooling.models import PoolMember
 from tracks.models import Topic, Track
-from web.statements import Statement, Table
 
 PAGE = 50
-_JUDGMENT = Table(Judgment, "judgment")
-_LATEST = Statement(f"""
-SELECT {_JUDGMENT.columns} FROM assessment_judgment judgment WHERE judgment.task_id = %(task)s ORDER BY id DESC LIMIT 1
-""")  # noqa: S608 - of constants
 # What looks to its assessor as if it counted: current judgments, and the latest answers to hidden checks.
 COUNTED_FOR_ASSESSORS = Q(is_current=True) | Q(
     is_check=True, replaced_by=None, task__status=Task.Status.SUBMITTED
@@ -51,8 +46,8 @@ def own_judgment(judgment: Judgment, rules: JudgingRules, topic: Topic) -> OwnJu
 
 def latest_judgment(task: Task, rules: JudgingRules) -> OwnJudgment | None:
     """The assessor's latest judgment of a task."""
-    rows = _LATEST.rows(task=task.pk)
-    return own_judgment(_JUDGMENT.read(rows[0]), rules, task.entry.topic) if rows else None
+    latest = Judgment.objects.filter(task=task.pk).order_by("-pk").first()
+    return own_judgment(latest, rules, task.entry.topic) if latest else None
 
 
 def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from django.db import IntegrityError, transaction
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext
 
 from accounts.audit import services as audit
@@ -20,31 +21,29 @@ from assessment.judgments.answers import check_answers, check_choice, in_languag
 from assessment.judgments.exports import Form, file_name, lines_of
 from assessment.judgments.pairs import left_of
 from assessment.judgments.selectors import is_withdrawn_check, judgments_of_track, members_to_judge
-from assessment.models import MAIN_AND_DUAL, Batch, Judgment, Task
+from assessment.models import MAIN_AND_DUAL, Batch, Judgment, Task, TopicAssignment
 from tracks.assessors.selectors import code_names
 from tracks.models import Track
-from web.statements import Statement, Table
+from web.statements import Prepared, Statement, insert
 
-_TASK, _JUDGMENT = Table(Task, "task"), Table(Judgment, "judgment")
-# With the seat in which the assessor now judges the topic of the entry. The lock of the batch protects it.
-_TASKS = Statement(f"""
-SELECT {_TASK.columns}, (
-    SELECT assignment.seat
-    FROM pooling_poolentry entry JOIN assessment_topicassignment assignment ON assignment.topic_id = entry.topic_id
-    WHERE entry.id = %(entry)s AND assignment.batch_id = %(batch)s AND assignment.assessor_id = %(assessor)s
-        AND NOT assignment.is_withdrawn
+
+def _tasks(batch: Any, entry: Any, assessor: Any) -> QuerySet[Task]:
+    """The tasks of an entry, each with the seat in which the assessor now judges the topic.
+
+    The lock of the batch protects it.
+    """
+    own = TopicAssignment.objects.filter(batch=batch, assessor=assessor, is_withdrawn=False)
+    seats = own.filter(topic=OuterRef("entry__topic")).values("seat")
+    tasks = Task.objects.filter(batch=batch, entry=entry).annotate(current=Subquery(seats))
+    return tasks.order_by("pk").select_for_update(of=("self",), no_key=True)
+
+
+_TASKS = Prepared(_tasks)
+_BEFORE = Prepared(
+    lambda batch, entry: Judgment.objects.filter(task__batch=batch, task__entry=entry).order_by("pk")
 )
-FROM assessment_task task WHERE task.batch_id = %(batch)s AND task.entry_id = %(entry)s
-ORDER BY task.id FOR NO KEY UPDATE OF task
-""")  # noqa: S608 - of constants
-_BEFORE = Statement(f"""
-SELECT {_JUDGMENT.columns} FROM assessment_judgment judgment
-WHERE judgment.request_id = ANY(%(requests)s)
-    OR (judgment.task_id = ANY(%(tasks)s) AND judgment.docno = ANY(%(docnos)s))
-ORDER BY judgment.id
-""")  # noqa: S608 - of constants
 _DONE = Statement("""
-UPDATE assessment_task SET status = 'submitted', submitted_at = %(at)s, seat = %(seat)s WHERE id = %(task)s
+UPDATE assessment_task SET status = 'submitted', submitted_at = %(at)s, seat = %(seat)s WHERE id = %(task)s RETURNING id
 """)
 
 
@@ -158,8 +157,7 @@ def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]
     seat = _lock_tasks(task)
     # The judgments of the documents in all tasks of the entry, and what the same requests have stored
     requests = [submission.request_id for submission in submissions.values()]
-    rows = _BEFORE.rows(requests=requests, tasks=seat.task_ids, docnos=list(submissions))
-    locked_task, before = seat.task, [_JUDGMENT.read(row) for row in rows]
+    locked_task, before = seat.task, _BEFORE(batch=task.batch_id, entry=task.entry_id)
     sent_before = {judgment.request_id: judgment for judgment in before if judgment.request_id in requests}
     if sent_before and locked_task.status != Task.Status.SUBMITTED:  # it was undone since
         repeated = [submission for submission in submissions.values() if submission.request_id in sent_before]
@@ -174,7 +172,7 @@ def _submit(task: Task, submissions: Mapping[str, Submission]) -> list[Judgment]
     ]
     if locked_task.status != Task.Status.SUBMITTED:
         locked_task.status, locked_task.submitted_at = Task.Status.SUBMITTED, stored[0].created_at
-        _DONE.run(at=locked_task.submitted_at, seat=locked_task.seat, task=locked_task.pk)
+        _DONE.rows(at=locked_task.submitted_at, seat=locked_task.seat, task=locked_task.pk)
     return stored
 
 
@@ -226,21 +224,20 @@ class _Seat:
     """
 
     task: Task
-    task_ids: list[int]
     own_ids: frozenset[int]
     current: int | None
 
 
 def _lock_tasks(task: Task) -> _Seat:
     """Lock the task and all tasks of its entry, in the order of their ids."""
-    rows = _TASKS.rows(batch=task.batch_id, entry=task.entry_id, assessor=task.assessor_id)
-    locked, current = [_TASK.read(row) for row in rows], rows[0][-1]
+    locked = _TASKS(batch=task.batch_id, entry=task.entry_id, assessor=task.assessor_id)
+    current = vars(locked[0])["current"]
     locked_task = next(entry_task for entry_task in locked if entry_task.pk == task.pk)
     if locked_task.status != Task.Status.SUBMITTED and not locked_task.is_check:
         # the topic may have come back to the assessor in another seat
         locked_task.seat = current or locked_task.seat
     own_ids = frozenset(entry_task.pk for entry_task in locked if entry_task.seat == locked_task.seat)
-    return _Seat(locked_task, [entry_task.pk for entry_task in locked], own_ids, current)
+    return _Seat(locked_task, own_ids, current)
 
 
 def _repeated(sent: Judgment, locked_task: Task, submission: Submission) -> Judgment:
@@ -314,7 +311,7 @@ def _append(
         is_check=task.is_check,
         seconds=submission.seconds,
     )
-    return _JUDGMENT.insert(judgment)
+    return insert(judgment)
 
 
 @transaction.atomic

@@ -5,10 +5,10 @@ from typing import Any
 
 from tracks.models import Track
 from web.caches import remembered
-from web.statements import Statement
+from web.statements import read_rows
 
 # Judgments are only appended, and a current one only ceases to be current. So each of their changes changes a count.
-_STAMP = Statement("""
+_STAMP = """
 WITH judged AS (
     SELECT count(*) AS n, count(*) FILTER (WHERE is_current) AS n_current, max(id) AS last
     FROM assessment_judgment WHERE track_id = %(track)s
@@ -32,12 +32,12 @@ SELECT md5(concat_ws(' ', n, n_current, (SELECT request_id FROM assessment_judgm
         FROM assessment_topicassignment assigned JOIN assessment_batch batch ON batch.id = assigned.batch_id
         WHERE batch.pool_id IN (SELECT id FROM pools))
 )) FROM judged
-""")
+"""
 
 
 def stamp_of(track: Track) -> str:
     """A digest of the judgments of a track, and of its topics, people, runs, pools, batches and assignments."""
-    [[stamp]] = _STAMP.rows(track=track.pk)
+    [[stamp]] = read_rows(_STAMP, track=track.pk)
     return str(stamp)
 
 

@@ -1,18 +1,19 @@
-"""Statements that each connection prepares once, and the rows of models that they read and insert."""
+"""Statements that each connection prepares once, and the objects that they read."""
 
 from uuid import uuid4
 
 import pytest
 from django.db import connection, transaction
+from django.db.models import TextField, Value
+from django.db.models.functions import Concat
 from django.test.utils import CaptureQueriesContext
 
-from accounts.models import User
 from corpus.models import Collection
-from web.statements import Statement, Table, joined
+from tests.helpers.factories import make_track
+from tracks.models import Track
+from web.statements import Prepared, Statement, insert
 
 pytestmark = pytest.mark.django_db
-COLLECTION = Table(Collection, "collection")
-WITHOUT_NAME = Table(Collection, "collection", without=("name",))
 
 
 def prepared() -> set[str]:
@@ -59,38 +60,29 @@ def test_statement_is_planned_again_when_its_table_may_have_grown() -> None:
         assert cursor.fetchone() == (50,)
 
 
-def test_table_reads_what_it_has_inserted() -> None:
+def test_prepared_query_makes_the_objects_of_its_query_set_and_what_was_inserted() -> None:
     new = Collection(slug="posts", name="Posts", hosts=["a.org", "b.org"], counts={"documents": 3})
+    posts = insert(new)
+    track = make_track(collection=posts)
+    query = Prepared(
+        lambda track: (
+            Track.objects.filter(pk=track, name__contains="%")
+            .select_related("collection", "topic_collection")
+            .defer("collection__name")
+            .annotate(shown=Concat("name", Value(" %"), output_field=TextField()))
+        )
+    )
 
-    stored = COLLECTION.insert(new)
-
-    read = Statement(f"SELECT {COLLECTION.columns}, 7 FROM corpus_collection collection WHERE id = %(id)s")
-    [row] = read.rows(id=stored.pk)
-    collection = COLLECTION.read(row)
-    assert row[-1] == 7
-    assert collection == Collection.objects.get()
-    assert (collection.hosts, collection.counts) == (["a.org", "b.org"], {"documents": 3})
-    assert collection.created_at == stored.created_at
-    collection.name = "Questions"
-    collection.save()
-    assert Collection.objects.get().name == "Questions"
-
-
-def test_field_that_is_left_out_is_read_when_it_is_used() -> None:
-    stored = Collection.objects.create(slug="posts", name="Posts")
-    account = Table(User, "account")
-    sql = f"""
-        SELECT {WITHOUT_NAME.columns}, {account.columns}
-        FROM corpus_collection collection LEFT JOIN accounts_user account ON account.id = 0 WHERE collection.id = %(id)s
-    """
-
-    [row] = Statement(sql).rows(id=stored.pk)
-
-    collection, user = joined(row, WITHOUT_NAME, account)
-    assert user is None
+    assert query(track=track.pk) == []  # it is compiled once, and then
+    Track.objects.filter(pk=track.pk).update(name="100 %")
     with CaptureQueriesContext(connection) as queries:
-        assert collection.name == "Posts"
-    assert len(queries) == 1
+        [read] = query(track=track.pk)
+        assert (read, read.shown, read.topic_collection) == (track, "100 % %", None)
+        assert (read.collection, read.collection.hosts) == (posts, ["a.org", "b.org"])
+        assert read.collection.counts == {"documents": 3}
+        assert read.collection.created_at == posts.created_at
+    assert [each["sql"].split()[0] for each in queries] == ["EXECUTE"]
+    assert read.collection.name == "Posts"
 
 
 def test_cursors_are_planned_for_all_rows() -> None:

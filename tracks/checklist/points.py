@@ -9,13 +9,13 @@ from enum import StrEnum
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import Count, Exists, IntegerField, JSONField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Now
 from django.urls import get_resolver, reverse
 
 from tracks.models import Track
-from web.statements import Statement, Table
+from web.statements import Statement
 
 NAMED = 5  # names in a sentence
 Value = TypeVar("Value")
@@ -113,8 +113,7 @@ class Campaign:
     def rows(self, query: Query) -> list[Any]:
         """The rows of a registered query: objects, or dictionaries if it asks for `values`."""
         if query not in self._known:
-            table, values = _table_of(query)[0], self.numbers[_name_of(query)]
-            self._known[query] = table.read_all(values) if table else values
+            self._known[query] = _objects(query, self.numbers[_name_of(query)])
         rows: list[Any] = self._known[query]
         return rows
 
@@ -149,9 +148,10 @@ class _Listed(Subquery):
     template = "(SELECT coalesce(json_agg(listed), '[]') FROM (%(subquery)s) listed)"
 
     def __init__(self, query: Query) -> None:
-        table, annotated = _table_of(query)
+        fields, annotated = _columns_of(query)
         rows = query(OuterRef("pk"))
-        super().__init__(rows.values(*table.names, *annotated) if table else rows, output_field=JSONField())
+        named = rows.values(*[field.attname for field in fields], *annotated) if fields else rows
+        super().__init__(named, output_field=JSONField())
 
 
 def _name_of(query: Query) -> str:
@@ -159,14 +159,31 @@ def _name_of(query: Query) -> str:
 
 
 @cache
-def _table_of(query: Query) -> tuple[Table[Any] | None, list[str]]:
-    """The fields of the objects that a query returns, and the names of its annotations; no table for `values`."""
+def _columns_of(query: Query) -> tuple[list[Any], list[str]]:
+    """The fields of the objects that a query returns, and the names of its annotations; no fields for `values`."""
     rows = query(OuterRef("pk"))
     if not rows.query.default_cols:
-        return None, []
-    only, is_rest = rows.query.deferred_loading
-    names = [] if is_rest else [rows.model._meta.pk.name, *only]
-    return Table(rows.model, "", only=names), list(rows.query.annotations)
+        return [], []
+    chosen, is_rest = rows.query.deferred_loading
+    fields = [
+        field
+        for field in rows.model._meta.concrete_fields
+        if field.primary_key or (field.name in chosen) != is_rest
+    ]
+    return fields, list(rows.query.annotations)
+
+
+def _objects(query: Query, values: list[dict[str, Any]]) -> list[Any]:
+    """The objects of a query from its rows as JSON."""
+    fields, annotated = _columns_of(query)
+    if not fields:
+        return values
+    names, objects = [field.attname for field in fields], []
+    for row in values:
+        read = [field.to_python(row[field.attname]) for field in fields]
+        objects.append(fields[0].model.from_db(DEFAULT_DB_ALIAS, names, read))
+        vars(objects[-1]).update((name, row[name]) for name in annotated)
+    return objects
 
 
 @cache
