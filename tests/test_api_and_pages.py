@@ -43,7 +43,7 @@ tracks:back_to_draft: POST back_to_draft
 tracks:close_track: POST close_track
 tracks:new_protocol: POST protocols
 pooling:submit: POST check_run, POST runs
-pooling:remind: POST owed_runs
+pooling:remind: POST remind_teams
 pooling:withdraw: POST withdraw_run
 pooling:describe: PATCH run
 pooling:move: POST move_run
@@ -92,15 +92,15 @@ assessment:revoke_machine_token: POST revoke_machine_token
 assessment:new_adjudication: POST adjudication_batches
 assessment:new_dual: POST dual_batches
 assessment:new_training: POST training_batches
-assessment:edit_batch: POST edit_batch
-assessment:plan: POST assignments, POST share_topics
-assessment:change_plan: POST assignments
+assessment:edit_batch: PATCH batch
+assessment:plan: POST assign_topics, POST share_topics
+assessment:change_plan: POST assign_topics
 scoring:freeze: POST preview_qrels, POST freeze_qrels
 scoring:score: POST score_runs
 scoring:release: POST release_leaderboard, PUT scheduled_release
 publishing:publish_runs: POST publish_runs
 publishing:withdraw_publication: POST withdraw_published_runs
-publishing:consent: POST record_consent
+publishing:consent: PUT consent
 publishing:archives: POST archives
 publishing:delete_archive: DELETE archive
 publishing:load_archive: POST load_archive
@@ -130,7 +130,7 @@ assessment:share_discussion: POST share_discussion
 assessment:note: POST set_outcome
 assessment:return_non_answer: POST return_non_answer
 assessment:checks: PUT checks
-assessment:gold: POST known_grades
+assessment:gold: POST import_known_grades
 assessment:add_agreed: POST add_agreed_grades
 assessment:remove_gold: DELETE known_grade
 assessment:nuggets: POST import_nuggets, PUT nugget_segments
@@ -147,18 +147,18 @@ tracks:webhooks: POST webhooks
 tracks:webhook: PATCH webhook
 tracks:test_webhook: POST test_webhook
 tracks:renew_secret: POST renew_webhook_secret
-tracks:send_again: POST send_again
+tracks:send_again: POST resend_delivery
 tracks:remove_webhook: DELETE webhook
-tracks:import_candidates: POST candidates
-tracks:leaks: POST leaks
+tracks:import_candidates: POST import_candidates
+tracks:leaks: POST check_leaks
 tracks:accept_leaks: POST accept_leaks
-tracks:new_sample: POST draw_candidates
+tracks:new_sample: POST candidate_samples
 tracks:name_people: PUT choosers
 tracks:decide: POST decide
 tracks:undo_decision: POST undo_decision
 tracks:settle: POST settle
 tracks:make_topics: POST make_topics
-tracks:new_topic: POST new_topic
+tracks:new_topic: POST topics
 tracks:derive_topics: POST derive_topics
 tracks:delete_topic: DELETE topic
 tracks:correct_topic: PATCH topic
