@@ -14,7 +14,9 @@ def test_check_accepts_every_run_of_the_manifest(assay: Assay) -> None:
         assay("check", "--protocol", TASK, "--topics", "topics.xml", "--format", "json", *RUNS)
     )
 
-    warnings = {report["name"]: [warning["code"] for warning in report["warnings"]] for report in reports}
+    warnings = {
+        report["file_name"]: [warning["code"] for warning in report["warnings"]] for report in reports
+    }
     assert warnings == {
         "abacus.tsv": [],
         "abacus-text.tsv": ["ties"],

@@ -179,7 +179,7 @@ def test_without_the_wheel_the_postgresql_of_the_machine_serves(
     var: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be older: its locale is then that of the system."""
-    monkeypatch.setattr(paths, "_of_wheel", lambda package: None)
+    monkeypatch.setattr(paths, "_wheel_folder", lambda package: None)
 
     with embedded.postgres(var):
         connection = psycopg2.connect(paths.database_url(paths.data(var)))

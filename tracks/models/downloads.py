@@ -74,7 +74,7 @@ class Fetch(models.Model):
     user = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     name = NameField("file", max_length=255)
     sha256 = models.CharField(max_length=64)
-    created_at = models.DateTimeField(db_default=Now())
+    created_at = models.DateTimeField(db_column="fetched_at", db_default=Now())
 
     class Meta:
         ordering = ["-id"]
