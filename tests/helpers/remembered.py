@@ -15,6 +15,8 @@ from django.db import connection, transaction
 
 from assessment.batches import selectors as batch_selectors
 from assessment.judging import move_to_front
+from scoring.evaluations import selectors as evaluation_selectors
+from scoring.leaderboards import selectors as board_selectors
 from tests import servers
 from tests.helpers.database import tables_with_rows
 
@@ -94,4 +96,6 @@ def _store(memory: _Memory) -> None:
     # what the process and Redis keep by the ids of rows, which have another meaning in each test
     batch_selectors._pool_sizes.cache_clear()
     move_to_front._topic.cache_clear()
+    board_selectors._cells.cache_clear()
+    evaluation_selectors._summaries.cache_clear()
     cache.clear()
