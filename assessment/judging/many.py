@@ -121,7 +121,7 @@ def _tasks(
     assigned = TopicAssignment.objects.filter(
         batch=batch, assessor=assessor, is_withdrawn=False, topic__in=topics
     )
-    # Of the entries that the queue would give to the assessor
+    # Keep the entries that the queue would give to the assessor
     seats = {
         entry_id: assignment.seat
         for assignment in assigned

@@ -183,7 +183,7 @@ def members_to_judge(task: Task) -> list[PoolMember]:
     """
     members = list(members_of(task).select_related("document__collection"))
     if task.is_check:
-        # Of a repeat those that the assessor has judged before, of a unit with known grades all
+        # For a repeat, keep the members that the assessor has judged before; for a unit with known grades, all
         before = Judgment.objects.filter(
             task__batch=task.batch_id,
             task__entry=task.entry_id,

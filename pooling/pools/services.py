@@ -339,7 +339,7 @@ def delete(*, pool: Pool, by: User) -> None:
     current = Pool.objects.select_for_update(of=("self",)).get(pk=pool.pk)
     check_deletion(current)
     entries = PoolEntry.objects.filter(pool=current)
-    ids = Min("pk", default=0), Max("pk", default=-1)  # an empty span if there are none
+    ids = Min("pk", default=0), Max("pk", default=-1)  # without rows, an empty span
     spans = {"entry_id": [*entries.aggregate(*ids).values()]}
     spans["member_id"] = [*PoolMember.objects.filter(entry__in=entries).aggregate(*ids).values()]
     details = {"seed": current.seed, "depth": current.depth, "sha256": current.sha256}

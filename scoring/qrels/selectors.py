@@ -258,7 +258,7 @@ class FreezePage:
     preview: FreezePreview | None
     refusal: str
     can_score: bool
-    lacks_dual: bool  # the protocol states second judgments, and there are none
+    lacks_dual: bool  # the protocol states second judgments, but nobody has made any
     tab: str = "qrels_list"
 
 

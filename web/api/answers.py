@@ -81,7 +81,7 @@ def answer(kind: Any, name: str, fields: str, about: str = "", /, **meanings: An
 
 
 def _type_at(kind: Any, path: str) -> Any:
-    """The type of a field or property, or of that at the end of a path of them; KeyError if there is none."""
+    """Return the type of a field or property, also at the end of a path; raise KeyError for an unknown name."""
     is_optional = False
     for name in path.split("."):
         if NoneType in get_args(kind):
@@ -99,7 +99,7 @@ def _type_at(kind: Any, path: str) -> Any:
 
 
 def _field(hint: Any, **options: Any) -> Any:
-    """The field of a serializer for a type; KeyError if there is none."""
+    """Return the field of a serializer for a type; raise KeyError for an unknown type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if NoneType in arguments:
         [hint] = set(arguments) - {NoneType}
