@@ -153,13 +153,18 @@ def _no_kept_pages() -> None:
     visitors.SECONDS = 0
 
 
+@pytest.fixture(autouse=True)
+def _empty_cache() -> None:
+    """Begin with an empty cache: pages, counts and beats of one test would be answers to the next one."""
+    from django.core.cache import cache
+
+    cache.clear()
+
+
 @pytest.fixture
 def pages_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the pages that are the same for all visitors, as a site does."""
-    from django.core.cache import cache
-
     monkeypatch.setattr("accounts.visitors.SECONDS", 60)
-    cache.clear()
 
 
 @pytest.fixture(autouse=True, scope="session")
