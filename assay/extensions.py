@@ -1,0 +1,193 @@
+"""Extensions add measures, pool strategies, run formats and commands without a change to Assay.
+
+An extension is an object of `Extension` in a package of its own, which the package declares as an entry point of the
+group `assay.extensions`, under the name of the extension. What it adds are objects of the classes of `Point`; for each
+class there is one `Registry`, in which the objects of Assay itself come first. The variable `ASSAY_EXTENSIONS` selects
+extensions: `all` (the default), `none`, or names separated by commas. The others are not imported.
+
+Installed packages are searched only when a name is looked up that is not Assay's own, or when all names are listed.
+Decision: ADR 91.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pkgutil import resolve_name
+from typing import Generic, NamedTuple, TypeVar
+
+from assay.errors import InputError, Refused
+
+GROUP, VARIABLE = "assay.extensions", "ASSAY_EXTENSIONS"
+BUNDLED: tuple[str, ...] = ()  # names of the packages of `assay_extensions`
+
+
+@dataclass(frozen=True)
+class Point:
+    """Something that an extension adds. `name` is what protocols, options and files call it."""
+
+    name: str
+
+
+P = TypeVar("P", bound=Point)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extension:
+    """What a package adds.
+
+    Attributes:
+        name: lower-case letters, digits and hyphens, as in `[extensions.NAME]` of protocols.
+        title: what people call it.
+        requires: names of other extensions that it needs.
+        adds: the objects that it adds.
+    """
+
+    name: str
+    title: str
+    requires: tuple[str, ...] = ()
+    adds: tuple[Point, ...] = ()
+
+
+class Installed(NamedTuple):
+    """An extension with the package that brought it, the version of the package, and the place of the object."""
+
+    extension: Extension
+    package: str
+    version: str
+    source: str
+
+
+class ExtensionError(InputError):
+    """An extension cannot be used. The message names it."""
+
+
+class ExtensionMissing(InputError, Refused):
+    """A protocol needs an extension that is not installed, or not selected."""
+
+    title = "An extension is missing"
+
+
+class _Found(NamedTuple):
+    """The place of an extension that is not imported yet."""
+
+    name: str
+    package: str
+    version: str
+    source: str
+
+    def load(self) -> Installed:
+        try:
+            extension = resolve_name(self.source)
+        except Exception as error:  # whatever the code of others raises
+            raise ExtensionError(f"{self} cannot be imported: {type(error).__name__}: {error}") from error
+        if not isinstance(extension, Extension) or extension.name != self.name:
+            raise ExtensionError(f'{self}: {self.source} is not an Extension(name="{self.name}", ...)')
+        return Installed(extension, self.package, self.version, self.source)
+
+    def __str__(self) -> str:
+        return f"the extension {self.name} of {self.package} {self.version}"
+
+
+@cache
+def installed() -> tuple[Installed, ...]:
+    """The selected extensions: those that come with Assay, then those of other packages by their names.
+
+    Raises:
+        ExtensionError: Two have the same name, one cannot be imported, needs one that is not selected, or
+            `ASSAY_EXTENSIONS` names one that does not exist.
+    """
+    found = [*_bundled(), *_of_packages()]
+    if several := [name for name, n in Counter(each.name for each in found).items() if n > 1]:
+        packages = " and ".join(f"{each.package} {each.version}" for each in found if each.name == several[0])
+        raise ExtensionError(f"{packages} both have an extension {several[0]}; uninstall one of them")
+    names = [each.name for each in found]
+    selected = _selected(names)
+    loaded = tuple(each.load() for each in found if each.name in selected)
+    for each in loaded:
+        for name in each.extension.requires:
+            if name not in selected:
+                how = f"add it to {VARIABLE}" if name in names else "install it"
+                raise ExtensionError(f"the extension {each.extension.name} needs the extension {name}; {how}")
+    return loaded
+
+
+def _selected(names: list[str]) -> set[str]:
+    value = os.environ.get(VARIABLE, "").strip() or "all"
+    if value in {"all", "none"}:
+        return set(names) if value == "all" else set()
+    selected = {name.strip() for name in value.split(",")}
+    if unknown := sorted(selected - set(names)):
+        raise ExtensionError(
+            f"{VARIABLE}: there is no extension {unknown[0]!r}; use {', '.join([*names, 'all'])} or none"
+        )
+    return selected
+
+
+def _bundled() -> Iterator[_Found]:
+    from assay.version import VERSION  # noqa: PLC0415 -- few commands list extensions
+
+    for name in BUNDLED:
+        yield _Found(name, "assay", VERSION, f"assay_extensions.{name.replace('-', '_')}.extension:EXTENSION")
+
+
+def _of_packages() -> list[_Found]:
+    from importlib.metadata import entry_points  # noqa: PLC0415 -- takes 30 ms, and few commands need it
+
+    found = {
+        _Found(point.name, point.dist.name, point.dist.version, point.value)
+        for point in entry_points(group=GROUP)
+        if point.dist is not None
+    }
+    return sorted(found)
+
+
+class Registry(Mapping[str, P], Generic[P]):
+    """The objects of a class of points by their names: those of Assay, then those of the installed extensions.
+
+    Args:
+        kind: the class.
+        own: the objects of Assay.
+    """
+
+    def __init__(self, kind: type[P], own: Iterable[P]) -> None:
+        self._kind = kind
+        self._own = {point.name: point for point in own}
+        self._read: tuple[Installed, ...] | None = None
+        self._all: dict[str, P] = {}
+        self._extensions: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> P:
+        return self._own[name] if name in self._own else self._points()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._points())
+
+    def __len__(self) -> int:
+        return len(self._points())
+
+    def extension_of(self, name: str) -> str:
+        """The name of the extension that adds an object; empty for an object of Assay, or an unknown name."""
+        if name in self._own:
+            return ""
+        self._points()
+        return self._extensions.get(name, "")
+
+    def _points(self) -> dict[str, P]:
+        if self._read is not (now := installed()):
+            points, extensions = dict(self._own), dict[str, str]()
+            for extension in (each.extension for each in now):
+                for point in extension.adds:
+                    if not isinstance(point, self._kind):
+                        continue
+                    if point.name in points:
+                        other = extensions.get(point.name)
+                        raise ExtensionError(
+                            f"the extension {extension.name} adds the {self._kind.__name__} {point.name}, which "
+                            f"{f'the extension {other}' if other else 'Assay'} has already; "
+                            f"leave one of them out with {VARIABLE}"
+                        )
+                    points[point.name], extensions[point.name] = point, extension.name
+            self._all, self._extensions, self._read = points, extensions, now
+        return self._all

@@ -1,0 +1,140 @@
+"""Extensions: which are found and selected, and what is wrong with one."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from assay.extensions import VARIABLE, ExtensionError, Installed, Point, Registry, installed
+from tests.helpers.extensions import other_packages
+
+RED = 'EXTENSION = Extension(name="red", title="Red", adds=(Point("crimson"),))'
+BLUE = 'EXTENSION = Extension(name="blue", title="Blue", requires=("red",), adds=(Point("navy"),))'
+
+
+@dataclass(frozen=True)
+class Shade(Point):
+    """A class of points that no extension adds."""
+
+
+def names(found: tuple[Installed, ...]) -> list[str]:
+    return [each.extension.name for each in found]
+
+
+def test_registry_has_the_points_of_assay_then_those_of_extensions(tmp_path: Path) -> None:
+    registry = Registry(Point, [Point("white")])
+    assert list(registry) == ["white"]
+
+    with other_packages(tmp_path, red=RED, blue=BLUE):
+        assert list(registry) == ["white", "navy", "crimson"]
+        assert registry["navy"].name == "navy"
+        assert [registry.extension_of(name) for name in ("white", "navy", "grey")] == ["", "blue", ""]
+        assert list(Registry(Shade, [])) == []
+
+    assert list(registry) == ["white"]
+
+
+def test_extension_is_listed_with_its_package_version_and_source(tmp_path: Path) -> None:
+    with other_packages(tmp_path, red=RED):
+        (found,) = installed()
+
+    assert (found.extension.title, *found[1:]) == ("Red", "red-package", "1.2", "red:EXTENSION")
+
+
+def test_own_points_are_found_without_a_look_at_packages(tmp_path: Path) -> None:
+    registry = Registry(Point, [Point("white")])
+
+    with other_packages(tmp_path, red="raise ValueError"):
+        assert registry["white"].name == "white"
+        assert "white" in registry
+        assert not registry.extension_of("white")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("all", ["blue", "red"]),
+        ("", ["blue", "red"]),
+        ("none", []),
+        (" red ", ["red"]),
+        ("red,blue", ["blue", "red"]),
+    ],
+)
+def test_variable_selects_extensions(
+    value: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with other_packages(tmp_path, red=RED, blue=BLUE):
+        monkeypatch.setenv(VARIABLE, value)
+
+        assert names(installed()) == expected
+
+
+def test_extension_that_is_not_selected_is_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with other_packages(tmp_path, red=RED, broken="raise ValueError"):
+        monkeypatch.setenv(VARIABLE, "red")
+
+        assert names(installed()) == ["red"]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("green", "ASSAY_EXTENSIONS: there is no extension 'green'; use blue, red, all or none"),
+        ("blue", "the extension blue needs the extension red; add it to ASSAY_EXTENSIONS"),
+    ],
+)
+def test_selection_that_is_not_possible_is_refused(
+    value: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with other_packages(tmp_path, red=RED, blue=BLUE):
+        monkeypatch.setenv(VARIABLE, value)
+
+        with pytest.raises(ExtensionError, match=f"^{re.escape(message)}$"):
+            installed()
+
+
+@pytest.mark.parametrize(
+    ("modules", "message"),
+    [
+        (
+            {"red": "import tint"},
+            "the extension red of red-package 1.2 cannot be imported: ModuleNotFoundError: No module named 'tint'",
+        ),
+        (
+            {"red": "EXTENSION = 7"},
+            'the extension red of red-package 1.2: red:EXTENSION is not an Extension(name="red", ...)',
+        ),
+        (
+            {"pink": RED},
+            'the extension pink of pink-package 1.2: pink:EXTENSION is not an Extension(name="pink", ...)',
+        ),
+        ({"blue": BLUE}, "the extension blue needs the extension red; install it"),
+        (
+            {"red": RED, "red__2": RED},
+            "red-package 1.2 and red__2-package 1.2 both have an extension red; uninstall one of them",
+        ),
+    ],
+)
+def test_extension_that_cannot_be_used_is_named(
+    modules: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    with other_packages(tmp_path, **modules), pytest.raises(ExtensionError, match=f"^{re.escape(message)}$"):
+        installed()
+
+
+@pytest.mark.parametrize(("own", "other"), [("crimson", "Assay"), ("white", "the extension pink")])
+def test_name_that_is_used_twice_is_refused(own: str, other: str, tmp_path: Path) -> None:
+    registry = Registry(Point, [Point(own)])
+    message = (
+        f"the extension red adds the Point crimson, which {other} has already; "
+        "leave one of them out with ASSAY_EXTENSIONS"
+    )
+
+    with (
+        other_packages(tmp_path, red=RED, pink=RED.replace('"red"', '"pink"')),
+        pytest.raises(ExtensionError, match=f"^{re.escape(message)}$"),
+    ):
+        list(registry)
