@@ -25,9 +25,10 @@ BUNDLED: tuple[str, ...] = ()  # names of the packages of `assay_extensions`
 
 @dataclass(frozen=True)
 class Point:
-    """Something that an extension adds. `name` is what protocols, options and files call it."""
+    """Something that an extension adds: its name in protocols, options and files, and its title for people."""
 
     name: str
+    title: str
 
 
 P = TypeVar("P", bound=Point)
@@ -35,7 +36,7 @@ P = TypeVar("P", bound=Point)
 
 @dataclass(frozen=True, kw_only=True)
 class Extension:
-    """What a package adds.
+    """A package's object that says what it adds.
 
     Attributes:
         name: lower-case letters, digits and hyphens, as in `[extensions.NAME]` of protocols.
@@ -98,13 +99,13 @@ def installed() -> tuple[Installed, ...]:
         ExtensionError: Two have the same name, one cannot be imported, needs one that is not selected, or
             `ASSAY_EXTENSIONS` names one that does not exist.
     """
-    found = [*_bundled(), *_of_packages()]
-    if several := [name for name, n in Counter(each.name for each in found).items() if n > 1]:
-        packages = " and ".join(f"{each.package} {each.version}" for each in found if each.name == several[0])
+    known = [*_bundled(), *_of_packages()]
+    if several := [name for name, n in Counter(each.name for each in known).items() if n > 1]:
+        packages = " and ".join(f"{each.package} {each.version}" for each in known if each.name == several[0])
         raise ExtensionError(f"{packages} both have an extension {several[0]}; uninstall one of them")
-    names = [each.name for each in found]
+    names = [each.name for each in known]
     selected = _selected(names)
-    loaded = tuple(each.load() for each in found if each.name in selected)
+    loaded = tuple(each.load() for each in known if each.name in selected)
     for each in loaded:
         for name in each.extension.requires:
             if name not in selected:
@@ -135,12 +136,12 @@ def _bundled() -> Iterator[_Found]:
 def _of_packages() -> list[_Found]:
     from importlib.metadata import entry_points  # noqa: PLC0415 -- takes 30 ms, and few commands need it
 
-    found = {
+    places = {
         _Found(point.name, point.dist.name, point.dist.version, point.value)
         for point in entry_points(group=GROUP)
         if point.dist is not None
     }
-    return sorted(found)
+    return sorted(places)
 
 
 class Registry(Mapping[str, P], Generic[P]):

@@ -11,13 +11,14 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, lru_cache, partial
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from assay.errors import InputError, plural
+from assay.extensions import Registry
 
 T = TypeVar("T")
 
@@ -47,6 +48,13 @@ class Key(NamedTuple):
     def plain_help(self) -> str:
         """The help without its links."""
         return _LINK.sub(r"\1", self.help)
+
+
+@dataclass(frozen=True, eq=False)
+class OneOf:
+    """The annotation of a key whose values are names of a registry: `Annotated[str, OneOf(POOL_STRATEGIES)]`."""
+
+    registry: Registry[Any]
 
 
 SCALARS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
@@ -101,35 +109,56 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def structured(
-    kind: type[T], data: object, *, most: int | None = None, is_open: bool = False, **others: Any
+    kind: type[T],
+    data: object,
+    *,
+    most: int | None = None,
+    is_open: bool = False,
+    is_checked: bool = False,
+    **others: Any,
 ) -> T:
     """A dataclass from data.
 
     Args:
         most: the limit of the size of numbers.
         is_open: other programs write the data, and keys that are not fields are ignored.
+        is_checked: the data was read before, and a name may be that of an extension that is not installed any more.
         others: values of the fields that are not keys.
 
     Raises:
         WrongStructure: Keys are unknown or missing, or values are not of the annotated type.
     """
-    made: T = _Reader(kind, most, is_open).table(kind, data, "", others)
+    made: T = _Reader(kind, most, is_open, is_checked).table(kind, data, "", others)
     return made
 
 
 @cache
 def keys(kind: type) -> Mapping[str, tuple["Field[Any]", Any]]:
-    """The keys of a dataclass, each with its field and its annotation."""
-    hints = get_type_hints(kind)
-    named = {field.metadata.get("key", field.name): (field, hints[field.name]) for field in fields(kind)}
+    """The keys of a dataclass, each with its field, and its annotation or `OneOf`."""
+    hints, names = get_type_hints(kind), _of_class(kind, OneOf)
+    named = {
+        field.metadata.get("key", field.name): (field, names.get(field.name, hints[field.name]))
+        for field in fields(kind)
+    }
     return {key: pair for key, pair in named.items() if key}
 
 
 @cache
 def words(kind: type) -> Mapping[str, Key]:
+    about = _of_class(kind, Key)
+    return {
+        key: about[field.name]._replace(values={name: point.title for name, point in hint.registry.items()})
+        if isinstance(hint, OneOf)
+        else about[field.name]
+        for key, (field, hint) in keys(kind).items()
+    }
+
+
+def _of_class(kind: type, wanted: type[T]) -> dict[str, T]:
+    """The metadata of a class in the annotations of a dataclass, by field."""
     hints = get_type_hints(kind, include_extras=True)
-    metadata = {key: getattr(hints[field.name], "__metadata__", ()) for key, (field, _) in keys(kind).items()}
-    return {key: next(word for word in about if isinstance(word, Key)) for key, about in metadata.items()}
+    pairs = ((name, about) for name, hint in hints.items() for about in getattr(hint, "__metadata__", ()))
+    return {name: about for name, about in pairs if isinstance(about, wanted)}
 
 
 def shown(value: object) -> str:
@@ -174,12 +203,14 @@ def _expect(kind: type, value: object, key: str) -> Any:
 
 
 class _Reader:
-    """Reads data of one file. `most` is the limit of numbers; `is_open` ignores unknown keys."""
+    """Reads data of one file. `most` is the limit of numbers; `is_open` ignores unknown keys; `is_checked` accepts
+    names of registries that are not there, such as those of an extension that was uninstalled."""
 
-    def __init__(self, root: type, most: int | None, is_open: bool) -> None:
+    def __init__(self, root: type, most: int | None, is_open: bool, is_checked: bool = False) -> None:
         self.root = root
         self.most = most
         self.is_open = is_open
+        self.is_checked = is_checked
 
     def table(
         self, kind: Any, given: object, key: str, others: Mapping[str, Any] = MappingProxyType({})
@@ -221,14 +252,8 @@ class _Reader:
                 return None
             lists = [argument for argument in arguments if get_origin(argument) in (tuple, list)]
             return self.value(lists[0] if lists and isinstance(value, list) else arguments[0], value, key)
-        if origin is Literal:
-            if value in arguments:
-                return value
-            meant = ""
-            if isinstance(value, str):
-                meant = MEANT.get(value, "") if MEANT.get(value) in arguments else _close(value, arguments)
-            hint = f"did you mean {meant}? Use" if meant else "use"
-            raise WrongStructure(f"{key}: {shown(value)} is not allowed; {hint} {', '.join(arguments)}")
+        if origin is Literal or isinstance(hint, OneOf):
+            return self._word(hint.registry if isinstance(hint, OneOf) else arguments, value, key)
         if origin in (tuple, list):
             return origin(self._items(arguments[0], value, key))
         if origin in (Mapping, dict):
@@ -238,6 +263,16 @@ class _Reader:
         if hint is Any:
             return value
         return self.table(hint, value, key) if is_dataclass(hint) else self._scalar(hint, value, key)
+
+    def _word(self, accepted: Collection[str], value: object, key: str) -> str:
+        """One of some words."""
+        meant = ""
+        if isinstance(value, str):
+            if value in accepted or (self.is_checked and isinstance(accepted, Registry)):
+                return value
+            meant = MEANT.get(value, "") if MEANT.get(value) in accepted else _close(value, accepted)
+        hint = f"did you mean {meant}? Use" if meant else "use"
+        raise WrongStructure(f"{key}: {shown(value)} is not allowed; {hint} {', '.join(accepted)}")
 
     def _items(self, hint: Any, value: object, key: str) -> list[Any]:
         """The items of a list; raises for all that are wrong."""
@@ -280,6 +315,7 @@ def read_toml(
     rules: Callable[[T], Iterable[str]],
     error: type[InputError] = InputError,
     most: int | None = None,
+    is_checked: bool = False,
     **others: Any,
 ) -> T:
     """A dataclass from TOML.
@@ -288,7 +324,7 @@ def read_toml(
         name: of the file, in messages.
         rules: what is wrong with a dataclass beyond its types, each with its key.
         error: the class of the errors.
-        most, others: see `structured`.
+        most, is_checked, others: see `structured`.
 
     Raises:
         InputError: All wrong keys and values, each with its line; without any, all broken rules.
@@ -303,7 +339,7 @@ def read_toml(
     except ValueError:  # Python reads no decimal number of more than 4300 digits
         raise error(f"{name}: not TOML: a number is too long") from None
     try:
-        made = structured(kind, data, most=most, **others)
+        made = structured(kind, data, most=most, is_checked=is_checked, **others)
     except WrongStructure as wrong:
         raise _with_lines(error, text, name, wrong.problems) from None
     if problems := list(rules(made)):
@@ -425,8 +461,8 @@ def _type(hint: Any, most: int) -> dict[str, Any]:
     if origin in (Union, UnionType):
         kinds = [of(kind) for kind in arguments if kind is not NoneType]
         return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
-    if origin is Literal:
-        return {"enum": list(arguments)}
+    if origin is Literal or isinstance(hint, OneOf):
+        return {"enum": list(hint.registry if isinstance(hint, OneOf) else arguments)}
     if origin is tuple:
         return {"type": "array", "items": of(arguments[0])}
     if origin is Mapping:

@@ -20,6 +20,7 @@ from assay.papers.rankings import complexity_table, groups_tables, instances_tab
 from assay.papers.tables import Column, Group, PaperTable, Value, mean_count, number, words
 from assay.protocols.description import label_title
 from assay.protocols.schema import UNITS
+from assay.protocols.strategies import POOL_STRATEGIES
 from assay.statistics.qrels_summary import Grades, summarize
 
 COMPLEXITY = "complexity"
@@ -166,15 +167,6 @@ def _judging(collection: CollectionFacts) -> dict[str, str]:
         depth = str(next(iter(depths.values())))
     else:
         depth = ", ".join(f"{protocol.runs.name_of(kind)} {k}" for kind, k in depths.items())
-    strategies = {
-        "top-k": "first ranks",
-        "distinct-units": "first distinct formulas",
-        "round-robin-until": "round robin",
-        "top-k-by-score": "highest scores",
-        "known-item": "known items",
-        "answers": "all answers",
-        "rows": "rows of a table",
-    }
     clustered = {"none": "no", "submitted": "submitted formulas", "collection": "all formulas"}
     ranks = "one answer" if protocol.is_of_answers else f"{protocol.runs.max_ranks:,}"
     n_several, n_formulas = collection.several or (0, 0)
@@ -183,7 +175,7 @@ def _judging(collection: CollectionFacts) -> dict[str, str]:
     context = "in context" if judging.in_context else "alone"
     return {
         "Ranks of a run": ranks if protocol.runs.kinds else "–",
-        "Pool": strategies[pool.strategy],
+        "Pool": POOL_STRATEGIES[pool.strategy].cell,
         "Pool depth": depth or (plural(pool.target, "unit") if pool.target else "–"),
         "Shown": context if has_context else "–",
         "Clustered": clustered[instances.clustering],

@@ -11,6 +11,7 @@ The default times per judgment are the published ones: 83.3 s for an answer, 39.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pkgutil import resolve_name
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from assay.pools.distinct_formulas import pool_distinct, reach_of_distinct
 from assay.pools.near_duplicates import join_duplicates
 from assay.pools.strategies import (
     ByTopic,
+    Material,
     PoolError,
     PoolInput,
     are_among,
@@ -32,6 +34,7 @@ from assay.pools.strategies import (
 )
 from assay.protocols.pair_rules import figures_of
 from assay.protocols.schema import PairRules, Protocol
+from assay.protocols.strategies import POOL_STRATEGIES
 
 SECONDS_PER_ANSWER, SECONDS_PER_FORMULA = 83.3, 39.5
 DEFAULT_DEPTH = 100  # of a curve, unless the protocol's depth is larger
@@ -127,12 +130,15 @@ def preview_pool(
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
     if nuggets is not None and protocol.is_of_answers:
         return _answers_preview(inputs, shares, protocol, already or {}, nuggets)
+    if not (reference := POOL_STRATEGIES[rules.strategy].sizes):
+        raise PoolError(f"{protocol.slug}: {rules.strategy} has no preview; the pool itself shows its size")
     last = deepest or min(max(DEFAULT_DEPTH, most), protocol.runs.max_ranks, MAX_DEPTH)
     runs = [run.columns for run in inputs]
     depths = [-(-last * share // most) for share in shares]
     if rules.near_duplicate_overlap is not None:
         check_passages(runs, depths)
-    units = _units_to_judge(runs, depths, protocol, formulas, already or {})
+    material = Material(protocol, 0, formulas, already=already or {})
+    units = _units_to_judge(runs, depths, material, reference)
     # The unit at rank p of a run of depth k is pooled from the smallest depth d with ceil(d * k / most) >= p.
     share = np.array(shares, dtype=np.int64)[units.run]
     least = np.full(len(units), last, dtype=np.int64)
@@ -181,26 +187,30 @@ def _answers_preview(
 
 
 def _units_to_judge(
-    runs: Sequence[RunColumns],
-    depths: Sequence[int],
-    protocol: Protocol,
-    formulas: Formulas | None,
-    already: ByTopic,
+    runs: Sequence[RunColumns], depths: Sequence[int], material: Material, reference: str
 ) -> PooledUnits:
-    """One unit of each group of near-duplicates, none of an earlier pool. In the place of ranks, the units have what
-    the depth counts: rows, or distinct formulas."""
-    rules = protocol.pool
-    if not has_members(protocol):
-        units = top_k(runs, depths)
-    else:
-        coded = coded_runs(runs, formulas, protocol)
-        by_nth = rules.strategy == "distinct-units"
-        reach = reach_of_distinct(coded, depths) if by_nth else reach_of_rows(runs, depths, coded.topics)
-        units = pool_distinct(coded, reach, by_nth=by_nth)
-    if rules.strategy == "round-robin-until":
-        units = within(units, round_robin_reach(units, rules.target or 0))
-    is_old = are_among(units, units.topic_index, units.docno, already)
-    if rules.near_duplicate_overlap is not None:
-        units, _ = join_duplicates(units, runs, overlap=rules.near_duplicate_overlap, first=is_old)
-        is_old = are_among(units, units.topic_index, units.docno, already)
+    """One unit of each group of near-duplicates, none of an earlier pool."""
+    units: PooledUnits = resolve_name(reference)(runs, depths, material)
+    overlap = material.protocol.pool.near_duplicate_overlap
+    is_old = are_among(units, units.topic_index, units.docno, material.already)
+    if overlap is not None:
+        units, _ = join_duplicates(units, runs, overlap=overlap, first=is_old)
+        is_old = are_among(units, units.topic_index, units.docno, material.already)
     return units.keep_entries(~is_old)
+
+
+def by_rank(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> PooledUnits:
+    if not has_members(material.protocol):
+        return top_k(runs, depths)
+    coded = coded_runs(runs, material.formulas, material.protocol)
+    return pool_distinct(coded, reach_of_rows(runs, depths, coded.topics))
+
+
+def by_distinct_unit(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> PooledUnits:
+    coded = coded_runs(runs, material.formulas, material.protocol)
+    return pool_distinct(coded, reach_of_distinct(coded, depths), by_nth=True)
+
+
+def by_round(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> PooledUnits:
+    units = by_rank(runs, depths, material)
+    return within(units, round_robin_reach(units, material.protocol.pool.target or 0))

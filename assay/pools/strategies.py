@@ -1,19 +1,13 @@
 """Building a pool: `build_pool` applies the strategy that a protocol names.
 
-- `top-k`: The first k ranks of each run.
-- `distinct-units`: Each run up to the first instance of its k-th visually distinct formula.
-- `round-robin-until`: One rank of every run after the other, until a topic has the number of units in the protocol.
-- `top-k-by-score`: The first k ranks of each run. One of several near-duplicates is judged; the others are its members.
-- `known-item`: Nothing is judged: the pool is the known relevant item of each topic.
-- `answers`: All answers of each run: the nuggets of each answer, and the first citations of its sentences.
-- `rows`: The pool is the rows of a table; there are no runs.
-
-A new strategy is a function with the same signature in `STRATEGIES`, under its name in `assay.protocols.schema`.
+`assay.protocols.strategies` names the functions of the strategies, which have the same parameters: the runs, the depth
+of each, and other input. They raise PoolError if the runs cannot be pooled.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pkgutil import resolve_name
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +40,7 @@ from assay.pools.pairs import pool_pairs
 from assay.pools.sampling import CHOOSERS
 from assay.preferences.votes import Vote
 from assay.protocols.schema import PairRules, Protocol, RunRules
+from assay.protocols.strategies import POOL_STRATEGIES
 
 ByTopic = Mapping[str, Collection[str]]  # docnos by topic
 
@@ -103,15 +98,12 @@ class Material:
     votes: Sequence[Vote] = ()
 
 
-Strategy = Callable[[Sequence[RunColumns], Sequence[int], Material], BuiltPool]
-
-
 def has_members(protocol: Protocol) -> bool:
     """Return whether the units of a protocol are visually distinct formulas, and runs submit instances of them."""
     return protocol.unit == "visually-distinct-formula"
 
 
-def _top_k(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
+def first_ranks(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
     reach = reach_of_rows(runs, depths, topics_of(runs))
     if has_members(material.protocol):
         coded = coded_runs(runs, material.formulas, material.protocol)
@@ -119,12 +111,12 @@ def _top_k(runs: Sequence[RunColumns], depths: Sequence[int], material: Material
     return BuiltPool(top_k(runs, depths), reach)
 
 
-def _distinct_units(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
+def distinct_units(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
     coded = coded_runs(runs, material.formulas, material.protocol)
     return _formulas(coded, reach_of_distinct(coded, depths), depths, material)
 
 
-def _round_robin_until(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
+def round_robin_until(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
     target = material.protocol.pool.target or 0
     rows = reach_of_rows(runs, depths, topics_of(runs))
     if not has_members(material.protocol):
@@ -136,8 +128,8 @@ def _round_robin_until(runs: Sequence[RunColumns], depths: Sequence[int], materi
     return _formulas(coded, np.minimum(rows, reach).astype(np.int32), depths, material)
 
 
-def _top_k_by_score(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
-    selected = _top_k(runs, depths, material)
+def highest_scores(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
+    selected = first_ranks(runs, depths, material)
     overlap = material.protocol.pool.near_duplicate_overlap
     if overlap is None:
         return selected
@@ -158,7 +150,7 @@ def check_passages(runs: Sequence[RunColumns], depths: Sequence[int]) -> None:
         )
 
 
-def _known_item(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
+def known_items(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
     units = pool_known_items(runs, depths, material.known)
     lacking = [code for code, n in zip(units.topics.tolist(), units.sizes.tolist(), strict=True) if n == 0]
     if lacking:
@@ -169,13 +161,13 @@ def _known_item(runs: Sequence[RunColumns], depths: Sequence[int], material: Mat
     return BuiltPool(units, reach_of_rows(runs, depths, units.topics))
 
 
-def _answers(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
+def answers(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
     most = material.protocol.runs.answers.citations
     units = pool_answers(runs, depths, material.nuggets, citations=most)
     return BuiltPool(units, np.minimum(reach_of_rows(runs, depths, units.topics), 1).astype(np.int32))
 
 
-def _rows(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
+def rows(runs: Sequence[RunColumns], depths: Sequence[int], material: Material) -> BuiltPool:
     units = pool_known_items([], [], material.known)
     if not len(units):
         raise PoolError("there are no rows; import a table")
@@ -207,27 +199,12 @@ def _formulas(
     return BuiltPool(units, reach, shown, tuple(count_skipped(coded, reach)))
 
 
-STRATEGIES: dict[str, Strategy] = {
-    "top-k": _top_k,
-    "distinct-units": _distinct_units,
-    "round-robin-until": _round_robin_until,
-    "top-k-by-score": _top_k_by_score,
-    "known-item": _known_item,
-    "answers": _answers,
-    "rows": _rows,
-}
-
-
-# Strategies that read no rank below the depth of a run. Instances of formulas are gathered from all ranks.
-READ_TO_DEPTH = frozenset({"top-k", "round-robin-until", "top-k-by-score", "known-item"})
-
-
 def as_pooled(run: PoolInput, protocol: Protocol, depth: Mapping[str, int] | None = None) -> PoolInput:
     """The run with only the ranks that its pool reads, so that many runs fit into memory; `depth` as in `build_pool`.
 
     Raises PoolError: as `with_depth`.
     """
-    if has_members(protocol) or protocol.pool.strategy not in READ_TO_DEPTH:
+    if has_members(protocol) or not POOL_STRATEGIES[protocol.pool.strategy].stops_at_depth:
         return run
     (most,) = depths_of([run], protocol.runs, depth)
     return replace(run, columns=run.columns.cut(most))
@@ -292,7 +269,7 @@ def check_strategies(protocol: Protocol) -> None:
     """
     pool, instances = protocol.pool, protocol.instances
     for key, name, available in (
-        ("pool.strategy", pool.strategy, STRATEGIES),
+        ("pool.strategy", pool.strategy, POOL_STRATEGIES),
         ("pool.order", pool.order, ORDERS),
         ("instances.strategy", instances.strategy, {None, *CHOOSERS}),
     ):
@@ -350,7 +327,8 @@ def build_pool(
     material = Material(
         protocol, seed, formulas, known or {}, already or {}, tied or {}, nuggets or {}, votes
     )
-    selected = STRATEGIES[protocol.pool.strategy]([run.columns for run in inputs], depths, material)
+    build = resolve_name(POOL_STRATEGIES[protocol.pool.strategy].build)
+    selected: BuiltPool = build([run.columns for run in inputs], depths, material)
     if protocol.pool.pairs is not None:
         selected = _pairs(selected, protocol.pool.pairs, material)
     selected, n_already = _only_new(selected, material)

@@ -32,6 +32,7 @@ from assay.protocols.schema import (
     RunKind,
     RunRules,
 )
+from assay.protocols.strategies import POOL_STRATEGIES
 
 # Keys of a protocol file that this version of Assay checks and shows, but does not carry out, with what it does
 # instead. The name of a table includes all its keys. A key that is neither here nor used by other code fails a test.
@@ -232,18 +233,9 @@ def limits_of(kinds: Iterable[RunKind]) -> Iterator[str]:
 
 
 def _pool(pool: PoolRules, runs: RunRules) -> Iterator[str]:
-    depths = _depths(runs, "of")
-    yield {
-        "top-k": f"The first ranks of the runs are pooled: {depths}.",
-        "distinct-units": "Each run is pooled down to the first instance of its k-th distinct formula; "
-        f"k is {_depths(runs, 'for')}.",
-        "round-robin-until": "One rank at a time is pooled from every run, "
-        f"until a topic has {plural(pool.target or 0, 'unit')}.",
-        "top-k-by-score": f"The units with the highest scores are pooled: {depths}.",
-        "known-item": "The known items are the only relevant units; nothing is judged.",
-        "answers": "All answers of the pooled runs are judged.",
-        "rows": "The units are the rows of a table that organizers import.",
-    }[pool.strategy]
+    yield POOL_STRATEGIES[pool.strategy].sentence.format(
+        depths=_depths(runs, "of"), k=_depths(runs, "for"), target=plural(pool.target or 0, "unit")
+    )
     if pool.pairs is not None:
         yield PAIRS[pool.pairs.selection].format(**figures_of(pool.pairs))
     if pool.depth_is_default:

@@ -103,7 +103,16 @@ def _for_set(protocol: Protocol, key: str, name: str) -> Protocol:
 
 def read_checked(text: str, *, name: str) -> Protocol:
     """Read the TOML of a protocol whose rules were checked before, perhaps by a version with fewer rules."""
-    return read_toml(text, Protocol, name=name, rules=lambda _: (), error=ProtocolError, most=MOST, text=text)
+    return read_toml(
+        text,
+        Protocol,
+        name=name,
+        rules=lambda _: (),
+        error=ProtocolError,
+        most=MOST,
+        is_checked=True,
+        text=text,
+    )
 
 
 def parse_protocol(text: str, *, name: str) -> Protocol:

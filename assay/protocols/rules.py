@@ -24,6 +24,7 @@ from assay.protocols.pair_rules import pair_complaints
 from assay.protocols.qrels import HIGHEST_GRADE, highest_of, kind_in
 from assay.protocols.run_answers import run_question_complaints
 from assay.protocols.schema import JudgingRules, Protocol, QrelsSet
+from assay.protocols.strategies import POOL_STRATEGIES
 from assay.structure import shown
 
 MAX_SLUG = 100  # characters, the limit of the database column
@@ -322,8 +323,7 @@ def _pool_and_layout_complaints(protocol: Protocol) -> Iterator[str]:
     """Complaints about the pool, and about the page that shows its units."""
     pool, instances, layout, unit = protocol.pool, protocol.instances, protocol.judging.layout, protocol.unit
     strategy, overlap = pool.strategy, pool.near_duplicate_overlap
-    needs_depth = strategy in {"top-k", "distinct-units", "top-k-by-score"}
-    if needs_depth and not any(protocol.runs.depths.values()):
+    if POOL_STRATEGIES[strategy].needs_depth and not any(protocol.runs.depths.values()):
         yield f"runs.kind: the strategy {strategy} needs a depth above 0 for some kind of run"
     if strategy == "round-robin-until" and (pool.target or 0) <= 0:
         yield "pool.target: the strategy round-robin-until needs a number of units above 0"

@@ -17,7 +17,8 @@ from typing import Annotated, Any, Literal, get_args
 from assay.answers import is_citation
 from assay.digests import sha256_of
 from assay.errors import say
-from assay.structure import Key
+from assay.protocols.strategies import POOL_STRATEGIES
+from assay.structure import Key, OneOf
 
 Unit = Literal["answer", "document", "formula", "visually-distinct-formula", "passage", "generated-answer"]
 UNITS = {
@@ -95,18 +96,6 @@ SHOWN_TO = {
     "team": "each team sees its scores at once",
     "teams": "all teams see the scores at once",
     "everybody": "everybody sees the scores at once",
-}
-PoolStrategy = Literal[
-    "top-k", "distinct-units", "round-robin-until", "top-k-by-score", "known-item", "answers", "rows"
-]
-POOL_STRATEGIES = {
-    "top-k": "the first ranks of each run",
-    "distinct-units": "the first distinct formulas of each run",
-    "round-robin-until": "one rank of every run at a time, until a topic has enough units",
-    "top-k-by-score": "the units with the highest scores",
-    "known-item": "nothing: the relevant units are known",
-    "answers": "all answers of the pooled runs",
-    "rows": "the rows of a table that organizers import",
 }
 JudgingOrder = Literal["random", "by-run-votes", "move-to-front", "by-answer"]
 ORDERS = {
@@ -898,12 +887,12 @@ class PoolRules:
     """The way from runs to a pool, and the order in which it is judged."""
 
     strategy: Annotated[
-        PoolStrategy,
+        str,
+        OneOf(POOL_STRATEGIES),
         Key(
             "How ranks become a pool",
             "How ranks become a pool: see [How pools are "
             "made](../explanation/pools.md#which-units-are-pooled).",
-            values=POOL_STRATEGIES,
         ),
     ]
     depth_is_default: Annotated[

@@ -228,6 +228,8 @@ def _values(hint: Any) -> str:
     """Return what a key accepts, in words."""
     hint = _bare(hint)
     origin, arguments = get_origin(hint), get_args(hint)
+    if isinstance(hint, structure.OneOf):
+        return ", ".join(f"`{word}`" for word in hint.registry)
     if origin is Literal:
         return ", ".join(f"`{word}`" for word in arguments)
     if origin is tuple:

@@ -9,8 +9,8 @@ import pytest
 from assay.extensions import VARIABLE, ExtensionError, Installed, Point, Registry, installed
 from tests.helpers.extensions import other_packages
 
-RED = 'EXTENSION = Extension(name="red", title="Red", adds=(Point("crimson"),))'
-BLUE = 'EXTENSION = Extension(name="blue", title="Blue", requires=("red",), adds=(Point("navy"),))'
+RED = 'EXTENSION = Extension(name="red", title="Red", adds=(Point("crimson", "a red"),))'
+BLUE = 'EXTENSION = Extension(name="blue", title="Blue", requires=("red",), adds=(Point("navy", "a blue"),))'
 
 
 @dataclass(frozen=True)
@@ -18,18 +18,18 @@ class Shade(Point):
     """A class of points that no extension adds."""
 
 
-def names(found: tuple[Installed, ...]) -> list[str]:
-    return [each.extension.name for each in found]
+def names(extensions: tuple[Installed, ...]) -> list[str]:
+    return [each.extension.name for each in extensions]
 
 
 def test_registry_has_the_points_of_assay_then_those_of_extensions(tmp_path: Path) -> None:
-    registry = Registry(Point, [Point("white")])
+    registry = Registry(Point, [Point("white", "all colors")])
     assert list(registry) == ["white"]
 
     with other_packages(tmp_path, red=RED, blue=BLUE):
         assert list(registry) == ["white", "navy", "crimson"]
         assert registry["navy"].name == "navy"
-        assert [registry.extension_of(name) for name in ("white", "navy", "grey")] == ["", "blue", ""]
+        assert [registry.extension_of(name) for name in ("white", "navy", "gray")] == ["", "blue", ""]
         assert list(Registry(Shade, [])) == []
 
     assert list(registry) == ["white"]
@@ -37,13 +37,13 @@ def test_registry_has_the_points_of_assay_then_those_of_extensions(tmp_path: Pat
 
 def test_extension_is_listed_with_its_package_version_and_source(tmp_path: Path) -> None:
     with other_packages(tmp_path, red=RED):
-        (found,) = installed()
+        (red,) = installed()
 
-    assert (found.extension.title, *found[1:]) == ("Red", "red-package", "1.2", "red:EXTENSION")
+    assert (red.extension.title, *red[1:]) == ("Red", "red-package", "1.2", "red:EXTENSION")
 
 
 def test_own_points_are_found_without_a_look_at_packages(tmp_path: Path) -> None:
-    registry = Registry(Point, [Point("white")])
+    registry = Registry(Point, [Point("white", "all colors")])
 
     with other_packages(tmp_path, red="raise ValueError"):
         assert registry["white"].name == "white"
@@ -125,16 +125,24 @@ def test_extension_that_cannot_be_used_is_named(
         installed()
 
 
-@pytest.mark.parametrize(("own", "other"), [("crimson", "Assay"), ("white", "the extension pink")])
-def test_name_that_is_used_twice_is_refused(own: str, other: str, tmp_path: Path) -> None:
-    registry = Registry(Point, [Point(own)])
+PINK = RED.replace('"red"', '"pink"')
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "other"),
+    [("crimson", {}, "Assay"), ("white", {"pink": PINK}, "the extension pink")],
+)
+def test_name_that_is_used_twice_is_refused(
+    own: str, others: dict[str, str], other: str, tmp_path: Path
+) -> None:
+    registry = Registry(Point, [Point(own, "")])
     message = (
         f"the extension red adds the Point crimson, which {other} has already; "
         "leave one of them out with ASSAY_EXTENSIONS"
     )
 
     with (
-        other_packages(tmp_path, red=RED, pink=RED.replace('"red"', '"pink"')),
+        other_packages(tmp_path, red=RED, **others),
         pytest.raises(ExtensionError, match=f"^{re.escape(message)}$"),
     ):
         list(registry)

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 from django.utils.html import escape
 from django.utils.safestring import SafeString
 
-from assay.structure import Key, keys, table_in
+from assay.structure import Key, OneOf, keys, table_in
 from tracks.drafts.changes import Change
 from tracks.drafts.named import name_of, named_by
 from tracks.drafts.schema import Section, Spec, parent_of, spec_of, steps_of, tables_at, value_at
@@ -240,7 +240,8 @@ def control_of(spec: Spec) -> Control:
     if origin is not None:
         return "select" if origin is Literal else "map"
     controls: dict[type, Control] = {bool: "checkbox", int: "number", float: "number"}
-    return "select" if spec.key.names else controls.get(spec.hint, "text")
+    is_word = spec.key.names or isinstance(spec.hint, OneOf)
+    return "select" if is_word else controls.get(spec.hint, "text")
 
 
 def _with_value(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -> Field:

@@ -16,10 +16,12 @@ from assay.formats.runs.reader import check_run
 from assay.pools.depth import PooledUnits, top_k
 from assay.pools.files import contributions_tsv, pool_tsv, record
 from assay.pools.order import MAX_SEED, random_order
+from assay.pools.preview import preview_pool
 from assay.pools.statistics import contributions_of, overlap, statistics
 from assay.pools.strategies import PoolError, PoolInput, as_pooled, build_pool, depths_of
-from assay.protocols.loader import load_protocol
-from assay.protocols.schema import PoolStrategy
+from assay.protocols.description import facts
+from assay.protocols.loader import ProtocolError, load_protocol, parse_protocol, shipped_text
+from tests.helpers.extensions import other_packages
 
 PROTOCOL = load_protocol("arqmath-2020-task1")
 SEVERAL = {"A.1": ["a", "b", "c"], "A.2": ["x", "y"]}
@@ -191,7 +193,7 @@ def test_same_seed_gives_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["top-k", "round-robin-until", "top-k-by-score", "known-item"])
-def test_runs_cut_to_their_depths_give_the_same_pool(strategy: PoolStrategy) -> None:
+def test_runs_cut_to_their_depths_give_the_same_pool(strategy: str) -> None:
     protocol = replace(PROTOCOL, pool=replace(PROTOCOL.pool, strategy=strategy, target=3))
     depth, known = {"primary": 2, "alternate": 1}, {"A.1": ["b"], "A.2": ["x"]}
     cut = [as_pooled(run, protocol, depth) for run in inputs()]
@@ -280,3 +282,34 @@ def test_real_runs_give_a_known_pool(data: Path) -> None:
     units = top_k([run for run in columns if run is not None], [50, 50, 20])
 
     assert entries(units) == list(plain_pool(rankings, [50, 50, 20]))
+
+
+SHORTEST = """
+from assay.pools.depth import reach_of_rows, top_k
+from assay.pools.strategies import BuiltPool
+from assay.protocols.strategies import PoolStrategy
+
+def build(runs, depths, material):
+    units = top_k(runs, [1 for _ in runs])
+    return BuiltPool(units, reach_of_rows(runs, [1 for _ in runs], units.topics))
+
+FIRST = PoolStrategy(
+    "first-rank", "the first rank of each run", cell="first rank", sentence="Rank 1 of {depths}.", build="short:build"
+)
+EXTENSION = Extension(name="short", title="Short pools", adds=(FIRST,))
+"""
+
+
+def test_strategy_of_an_extension_builds_the_pool_of_a_protocol(tmp_path: Path) -> None:
+    text = shipped_text("arqmath-2020-task1").replace('strategy = "top-k"', 'strategy = "first-rank"')
+    with pytest.raises(ProtocolError, match="'first-rank' is not allowed; use top-k, distinct-units, "):
+        parse_protocol(text, name="lab.toml")
+
+    with other_packages(tmp_path, short=SHORTEST):
+        protocol = parse_protocol(text, name="lab.toml")
+        pool = build_pool(inputs(), protocol=protocol, seed=5)
+
+        assert pool.reach.max() == 1
+        assert dict(facts(protocol))["Pool"].startswith("Rank 1 of ")
+        with pytest.raises(PoolError, match="first-rank has no preview"):
+            preview_pool(inputs(), protocol=protocol)

@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
 
-from assay.protocols.schema import PoolStrategy
+from assay.protocols.strategies import POOL_STRATEGIES
 from jobs import services as jobs
 from participation.models import Team
 from participation.teams import services as team_services
@@ -156,7 +155,7 @@ def test_kappa_and_examples_come_from_the_judgments_of_people(scored: Scene, cli
     assert "Examples of grades" in page
 
 
-@pytest.mark.parametrize("strategy", get_args(PoolStrategy))
+@pytest.mark.parametrize("strategy", list(POOL_STRATEGIES))
 def test_collections_of_every_kind_of_pool_are_compared(
     strategy: str, scored: Scene, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
