@@ -102,7 +102,7 @@ class Archive(models.Model):
 
 
 class LoadedArchive(models.Model):
-    """An archive or test collection, from which a job makes a track. The file is deleted when that has ended.
+    """An archive or test collection, from which a job makes a track. `file` is deleted when that has ended.
 
     One that is not uploaded is a data set of ir_datasets: it has the name `ir_datasets:ID`, and the job gets the file.
     """
@@ -129,6 +129,9 @@ class LoadedArchive(models.Model):
     )
     status = models.CharField("state", max_length=10, choices=Status, default=Status.LOADING)
     findings = JsonField(default=list, help_text="The parts of the archive, and what was checked of each.")
+    formulas = models.FileField(
+        upload_to="archives/", max_length=255, blank=True, help_text="The formulas of the runs: formulas.tsv."
+    )
     track = models.OneToOneField(Track, models.PROTECT, null=True, related_name="loaded_from")
     job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="loaded_archive")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")

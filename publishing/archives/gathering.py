@@ -68,7 +68,7 @@ from pooling.runs.units import formula_lookup
 from publishing.archives import analyses, nuggets
 from publishing.archives.records import record_of, text_of
 from publishing.documents.selectors import public_documents
-from publishing.models import Archive
+from publishing.models import Archive, LoadedArchive
 from scoring.leaderboards.files import leaderboard_file
 from scoring.models import Leaderboard, PhaseBoard, PhaseScore, Qrels, Score
 from scoring.phases.selectors import boards_of
@@ -127,6 +127,8 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
     if formulas is not None:
         every = np.unique(np.concatenate([np.empty(0, dtype="S1"), *ids]))
         writer.add(FORMULAS, _in_pieces(formula_lines(formulas(every))))
+    elif loaded := LoadedArchive.objects.filter(track=track).exclude(formulas="").first():
+        writer.add(FORMULAS, _parts(loaded.formulas))
     writer.add(INDEX, [as_json(index).encode()])
     described = dict(writer.sums)
     writer.add(METADATA, [metadata(index, described).encode()])

@@ -14,6 +14,7 @@ from django.utils import timezone
 from accounts.models import User
 from assay.archive.contents import Contents
 from assay.archive.records import (
+    FORMULAS,
     JUDGMENTS,
     AnalysisRecord,
     BatchRecord,
@@ -121,10 +122,11 @@ class StoredFiles(NamedTuple):
     runs: Mapping[int, StoredRun]
     session_data: Mapping[str, str]
     documents: Mapping[str, tuple[str, int]]  # by the name in the archive: that in the storage, and the size
+    formulas: str  # empty if the archive has none
 
 
 def store_files(contents: Contents, store: storage.Store) -> StoredFiles:
-    """Store the files of runs, sessions and teams. The transaction of `store_track` claims them."""
+    """Store the files of runs, sessions, teams and formulas. The transaction that names them in rows claims them."""
     session_data = {}
     for record in contents.index.session_data:
         with contents.reader.opened(record.file) as file:
@@ -141,7 +143,11 @@ def store_files(contents: Contents, store: storage.Store) -> StoredFiles:
         with contents.reader.opened(run.file) as file:
             original, size = store("runs/original", File(file)), file.seek(0, 2)
         runs[run.number] = StoredRun(original, store("runs/columns", ContentFile(packed)), size + len(packed))
-    return StoredFiles(runs, session_data, documents)
+    formulas = ""
+    if FORMULAS in contents.reader.names:
+        with contents.reader.opened(FORMULAS) as file:
+            formulas = store("archives", File(file))
+    return StoredFiles(runs, session_data, documents, formulas)
 
 
 def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) -> Track:

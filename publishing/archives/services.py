@@ -278,18 +278,23 @@ def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
                 except IntegrityError as error:
                     raise LoadRefused(f"The archive contradicts itself: {error}".rstrip()) from error
                 with progress.storing():
-                    _stored(loaded, track)
+                    _stored(loaded, track, files.formulas)
     analyze(*FILLED)
     return {"track": track.slug}
 
 
-def _stored(loaded: LoadedArchive, track: Track) -> None:
-    """Note, in the transaction that stores a track, which archive it comes from. The file is deleted."""
+def _stored(loaded: LoadedArchive, track: Track, formulas: str = "") -> None:
+    """Note, in the transaction that stores a track, which archive it comes from. The file is deleted.
+
+    `formulas` is the stored name of `formulas.tsv`: the track has no collection that an archive could take them from.
+    """
     current = LoadedArchive.objects.select_for_update(of=("self",)).get(pk=loaded.pk)
     storage.discard([str(current.file)])
-    current.file.name, current.track = "", track
+    if formulas:
+        storage.claim(formulas)
+    current.file.name, current.formulas.name, current.track = "", formulas, track
     current.status = LoadedArchive.Status.LOADED
-    current.save(update_fields=["file", "track", "status"])
+    current.save(update_fields=["file", "formulas", "track", "status"])
     details = {"file": current.name, "sha256": current.sha256}
     audit.record(action="archive.loaded", subject=track, track=track, details=details, by=loaded.created_by)
 

@@ -10,6 +10,7 @@ from django.conf import LazySettings
 from django.test import Client
 
 from assay.archive.contents import Reader
+from assay.archive.verify import verify
 from assay.digests import sha256_of
 from assay.formats.reports import EARLIER_NAMES
 from jobs import services as jobs
@@ -21,8 +22,8 @@ from tests.publishing.archives.test_services import load
 from tracks.models import Track
 
 ARCHIVES = sorted((kept.FOLDER / "archives").glob("*.zip"))
-# files that name the version of Assay, and the only one that needs the collection, which a loaded track does not have
-DESCRIBED = {"CITATION.bib", "README.md", "SHA256SUMS", "datacite.json", "metadata.json", "formulas.tsv"}
+# files that name the version of Assay
+DESCRIBED = {"CITATION.bib", "README.md", "SHA256SUMS", "datacite.json", "metadata.json"}
 OF_THE_SITE = {".assay", ".created_at", ".track.created_at", ".track.collection"}
 EXPORT = "judging/export/?names=codes&comments=with&to="
 # what organizers download and archives do not contain: of every track, and of some
@@ -96,4 +97,6 @@ def test_archive_loads_and_is_gathered_again_without_losing_anything(
         has_comments = reader.index.has_comments
     again = written(archive_of(loaded.track, organizer, has_comments=has_comments), tmp_path)
     assert list(lost(path, again)) == []
+    with Reader.of(again) as reader:
+        assert [finding.part for finding in verify(reader) if not finding.is_right] == []
     kept.check("archives.json", dict(results(client, loaded.track, MORE.get(path.stem, ()))), path.stem)
