@@ -22,20 +22,21 @@ VALUES = {
     "bigint": 1,
     "integer": 1,
     "smallint": 1,
+    "double precision": 1,
     "jsonb": {},
+    "ARRAY": [],
     "timestamp with time zone": "2026-01-02",
     "uuid": "0" * 32,
 }
 PROTECTED = """
     SELECT DISTINCT relname FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid WHERE NOT tgisinternal ORDER BY relname
 """
-REQUIRED = """
+COLUMNS = """
     SELECT column_name, data_type FROM information_schema.columns
-    WHERE table_name = %s AND table_schema = 'public' AND is_nullable = 'NO'
+    WHERE table_name = %s AND table_schema = 'public' ORDER BY column_name
 """
 CHECKS = "SELECT conname FROM pg_constraint WHERE conrelid = %s::regclass AND contype = 'c'"
 STATEMENTS = {
-    "UPDATE": "UPDATE {} SET id = 2",
     "DELETE": "DELETE FROM {}",
     "TRUNCATE": "TRUNCATE {} CASCADE",
 }
@@ -57,10 +58,10 @@ def test_tables_columns_constraints_indexes_statistics_and_triggers() -> None:
     kept.check("schema.json", digests)
 
 
-def answers(table: str) -> dict[str, str]:
-    """The answers of PostgreSQL to each statement on a table with a row."""
+def answers(table: str) -> dict[str, Any]:
+    """The answers of PostgreSQL to each statement on a table with a row, and to an UPDATE of each of its columns."""
     with guarded() as cursor:
-        cursor.execute(REQUIRED, [table])
+        cursor.execute(COLUMNS, [table])
         row = {name: VALUES.get(kind, "x") for name, kind in cursor.fetchall()}
         cursor.execute(CHECKS, [table])
         for (check,) in cursor.fetchall():
@@ -70,7 +71,12 @@ def answers(table: str) -> dict[str, str]:
             f"INSERT INTO {table} SELECT * FROM jsonb_populate_record(NULL::{table}, %s)", [json.dumps(row)]
         )
         cursor.execute("SET LOCAL session_replication_role = 'origin'")
-        return {name: _answer(cursor, statement.format(table)) for name, statement in STATEMENTS.items()}
+        updates = {column: _answer(cursor, f'UPDATE {table} SET "{column}" = NULL') for column in row}
+        return {
+            "UPDATE": sorted({answer for answer in updates.values() if "kept" in answer}),
+            "columns that may change": [column for column, answer in updates.items() if "kept" not in answer],
+            **{name: _answer(cursor, statement.format(table)) for name, statement in STATEMENTS.items()},
+        }
 
 
 def _answer(cursor: Any, statement: str) -> str:
