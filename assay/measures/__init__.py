@@ -1,7 +1,6 @@
 """Measures of the quality of a run: one kernel for each family of `assay.protocols.measures`.
 
-`matching` joins a run with qrels, `kernels`, `sets` and `interpolated` compute values, `scores` has the table of all
-kernels and means over topics.
+`matching` joins a run with qrels, `kernels` and other modules compute values, `scores` summarizes them over topics.
 
 Layout: a kernel takes the hits of a run (flat, ordered by topic and rank), the judged documents of the qrels, and the
 `Measure` with its level and cutoff. It returns one float64 value per topic of the qrels, before any mean: 0.0 for a

@@ -7,8 +7,6 @@ Source
 The scorer of SemEval-2016 Task 3 (Nakov et al., 2016): AvgRec, and accuracy, precision, recall and F1 of labels.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -80,13 +78,3 @@ def recall(summed: Counts) -> Values:
 def f_measure(summed: Counts) -> Values:
     """(rows,) harmonic mean of precision and recall."""
     return share(2.0 * precision(summed) * recall(summed), precision(summed) + recall(summed))
-
-
-# Family -> the counts of each topic, and the value of their sums.
-POOLED: dict[str, tuple[Callable[[Hits, JudgedDocuments, Measure], Counts], Callable[[Counts], Values]]] = {
-    "AvgRec": (recall_counts, average_recall),
-    "labelAcc": (label_counts, accuracy),
-    "labelP": (label_counts, precision),
-    "labelR": (label_counts, recall),
-    "labelF": (label_counts, f_measure),
-}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,10 +13,9 @@ from assay.formats.compression import read_file
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formulas.columns import Formulas
-from assay.measures import answers, characters, diversity, kernels, overlap, readers, sampled
 from assay.measures.kernels import Values
 from assay.measures.matching import Hits, JudgedDocuments
-from assay.measures.pooled import POOLED, Counts
+from assay.measures.pooled import Counts
 from assay.measures.units import (
     DuplicatesError,
     check_units,
@@ -29,65 +29,6 @@ from assay.tables import shown
 
 if TYPE_CHECKING:
     from assay.protocols.schema import Average, Protocol, RunFormat  # importing it takes 10 ms
-
-Kernel = Callable[[Hits, JudgedDocuments, Measure], Values]
-KERNELS: dict[str, Kernel] = {
-    "nDCG": kernels.ndcg,
-    "DCG": kernels.dcg,
-    "CG": kernels.cumulative_gain,
-    "AP": kernels.average_precision,
-    "P": kernels.precision,
-    "R": kernels.recall,
-    "Rprec": kernels.r_precision,
-    "RR": kernels.reciprocal_rank,
-    "bpref": kernels.bpref,
-    "judged": kernels.judged_share,
-    "Success": kernels.success,
-    "ERR": kernels.expected_reciprocal_rank,
-    "nERR": kernels.normalized_err,
-    "iRBU": kernels.intentwise_utility,
-    "Q": kernels.q_measure,
-    "RBP": kernels.rank_biased_precision,
-    "RBPresid": kernels.residual,
-    "infAP": kernels.inferred_average_precision,
-    "IPrec": kernels.precision_at_recall,
-    "Grade": kernels.average_grade,
-    "P-hit": kernels.set_precision,
-    "SetP": kernels.set_precision,
-    "SetR": kernels.set_recall,
-    "SetF": kernels.set_f,
-    "SetAP": kernels.set_average_precision,
-    "GMAP": kernels.average_precision,
-    "GMbpref": kernels.bpref,
-    **dict.fromkeys(readers.CONTINUATIONS, readers.expected_gain),
-    "Compat": overlap.compatibility,
-    "PGC": overlap.preference_compatibility,
-    "alpha_nDCG": diversity.normalized,
-    "alpha_DCG": diversity.bounded,
-    "ERR_IA": diversity.bounded,
-    "nERR_IA": diversity.normalized,
-    "StRecall": diversity.subtopic_recall,
-    "P_IA": diversity.subtopic_precision,
-    "AP_IA": diversity.subtopic_average_precision,
-    "NRBP": diversity.novelty_and_rank_biased_precision,
-    "nNRBP": diversity.normalized_nrbp,
-    "xinfAP": sampled.inferred_average_precision,
-    "infNDCG": sampled.inferred_ndcg,
-    "iP": sampled.inferred_precision,
-    "statAP": sampled.estimated_average_precision,
-    **dict.fromkeys(("V", "A", "W", "V_strict", "A_strict", "W_strict"), answers.nugget_score),
-    "SupportP": answers.support_precision,
-    "SupportR": answers.support_recall,
-    "SupportF": answers.support_f,
-    "charP": characters.precision,
-    "charR": characters.recall,
-    "charF": characters.f_measure,
-    "charRprec": characters.r_precision,
-    "charAP": characters.average_precision,
-    "charIPrec": characters.precision_at_recall,
-    "NumRet": kernels.n_returned,
-    "NumRel": kernels.total_relevant,
-}
 
 ALL = "all"  # the topic of means
 HEADER = ("run", "topic", "measure", "value")
@@ -250,13 +191,14 @@ def score_hits(hits: Hits, judged: JudgedDocuments, measures: Sequence[Measure])
     values, pooled = np.empty((judged.n_topics, len(measures))), {}
     for column, measure in enumerate(measures):
         ranked = primed if measure.judged_only else hits
-        if measure.family in POOLED:
-            counts_of, value_of = POOLED[measure.family]
-            counts = counts_of(ranked, judged, measure)
-            pooled[column] = counts, value_of
-            values[:, column] = value_of(counts)
+        family = FAMILIES[measure.family]
+        compute = resolve_name(family.compute)
+        if family.counts:
+            counts = resolve_name(family.counts)(ranked, judged, measure)
+            pooled[column] = counts, compute
+            values[:, column] = compute(counts)
         else:
-            values[:, column] = KERNELS[measure.family](ranked, judged, measure)
+            values[:, column] = compute(ranked, judged, measure)
     summaries = tuple(FAMILIES[measure.family].summary for measure in measures)
     return RunScores(values, hits.n_returned > 0, summaries, pooled)
 

@@ -4,22 +4,26 @@ A name has up to four parts: the family; in parentheses the parameters that diff
 (the grade from which a document is relevant) or `p=0.9`; `@k` if only the top k ranks count; and a prime if unjudged
 documents are removed first. The notation of ir_measures is also accepted: `(judged_only=True)` and `(cutoff=10)`
 equal the prime and `@10`, and its names of families are aliases. This module parses the names; `assay.measures`
-computes the values. To add a family, add an entry to `FAMILIES`, and a kernel to the table in `assay.measures.scores`.
+computes the values. A family is an entry of `FAMILIES`, which names its kernel.
 """
 
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from math import inf
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from assay.errors import InputError, plural
+from assay.extensions import Point, Registry
 
 Use = Literal["never", "optional", "required", "share"]
 Summary = Literal["mean", "geometric mean", "sum", "ratio of sums"]
 # What lines of qrels have besides topic, docno and grade. `assay.formats.qrels.columns` has their columns.
 QrelsKind = Literal["grades", "subtopics", "strata", "probabilities", "preferences", "nuggets"]
+
+
+FAMILY = "[A-Za-zα][A-Za-z0-9_]*(?:-[a-z]+)?"  # the name of one
 
 
 class MeasureError(InputError):
@@ -58,20 +62,47 @@ class Parameter(NamedTuple):
         return " or ".join(self.words) if self.words else f"a number from {self.low:g} to {self.high:g}"
 
 
-class Family(NamedTuple):
-    """The arguments that a family accepts, and the summary of its values over topics."""
+@dataclass(frozen=True)
+class MeasureFamily(Point):
+    """Measures that have a name and a kernel in common, and differ by their arguments.
 
-    has_level: bool  # accepts (rel=LEVEL)
-    cutoff: Use  # accepts @k; "share": accepts a share of the relevant documents, as in @0.1
-    has_prime: bool  # accepts a prime: unjudged documents removed
-    title: str
-    parameters: Mapping[str, Parameter] = MappingProxyType({})
-    level: int = 1  # the default grade from which a document is relevant; 0: the grades themselves count
+    Attributes:
+        name: of letters, digits and underscores, beginning with a letter, as in `nDCG@10`.
+        title: the measure in words; `{k}` is the number of ranks, `{recall}` the share of the relevant documents.
+        compute: reference of the kernel `compute(hits, judged, measure)`, which returns a value for each topic of the
+            qrels: `assay.measures.kernels:ndcg`. See `Hits` and `JudgedDocuments` in `assay.measures.matching`.
+        has_level: whether it accepts `rel=`, the grade from which a document is relevant.
+        cutoff: whether it accepts `@k`; "share": it needs a share of the relevant documents, as in `@0.1`.
+        has_prime: whether it accepts a prime: unjudged documents are removed first.
+        parameters: other arguments by their names.
+        level: the grade from which a document is relevant by default; 0: the grades themselves count.
+        summary: how the values are summarized over topics.
+        in_characters: whether it counts characters of citations, and not documents.
+        qrels: the kind of qrels that it needs.
+        of_answers: whether it is about generated answers, and not documents.
+        most: no value is larger.
+        counts: for the summary "ratio of sums": reference of a function with the same parameters that returns counts
+            of each topic as (topics, n). They are added up, and `compute(counts)` is the value of each row.
+    """
+
+    compute: str
+    has_level: bool
+    cutoff: Use
+    has_prime: bool
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    level: int = 1
     summary: Summary = "mean"
-    in_characters: bool = False  # counts characters of citations, and not documents
-    qrels: QrelsKind = "grades"  # the qrels that it needs
-    of_answers: bool = False  # about generated answers, and not documents
-    most: float = 1.0  # no value is larger
+    in_characters: bool = False
+    qrels: QrelsKind = "grades"
+    of_answers: bool = False
+    most: float = 1.0
+    counts: str = ""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(FAMILY, self.name):
+            raise ValueError(
+                f"{self.name!r} cannot be the name of a measure; use letters, digits and underscores"
+            )
 
 
 _P = Parameter(0.8, 0.0, 0.999999)
@@ -88,120 +119,150 @@ _CITED = {"citations": Parameter(1.0, 1, 1000), **_FULL}  # of a sentence that c
 _GOAL = {"T": Parameter(1.0, 0.000001, 1000), **_SCALE}
 
 # fmt: off
-FAMILIES: dict[str, Family] = {
-    "nDCG": Family(False, "optional", True, "normalized discounted cumulative gain", {"dcg": _DCG, "gains": _GAINS}),
-    "AP": Family(True, "optional", True, "average precision",
+FAMILIES = Registry(MeasureFamily, [
+    MeasureFamily("nDCG", "normalized discounted cumulative gain", "assay.measures.kernels:ndcg", False, "optional",
+        True, {"dcg": _DCG, "gains": _GAINS}),
+    MeasureFamily("AP", "average precision", "assay.measures.kernels:average_precision", True, "optional", True,
         {"norm": Parameter("relevant", words=("relevant", "retrieved"))}),
-    "P": Family(True, "required", True, "precision at rank {k}"),
-    "R": Family(True, "required", True, "recall at rank {k}"),
-    "Rprec": Family(True, "never", True, "precision at rank R, the number of relevant documents"),
-    "RR": Family(True, "optional", True, "reciprocal rank of the first relevant document"),
-    "bpref": Family(True, "never", True, "binary preference"),
-    "judged": Family(False, "optional", False, "share of the ranks that is judged"),
-    "Success": Family(True, "required", True, "whether there is a relevant document among the top {k}"),
-    "DCG": Family(False, "optional", True, "discounted cumulative gain", {"dcg": _DCG, "gains": _GAINS}, level=0,
-        most=inf),
-    "CG": Family(False, "required", True, "sum of the grades of the top {k} ranks", level=0, most=inf),
-    "ERR": Family(False, "optional", True, "expected reciprocal rank", {"max_rel": _TOP, "stop": _STOP, "per": _PER}),
-    "nERR": Family(False, "optional", True, "expected reciprocal rank, divided by that of the best ranking",
+    MeasureFamily("P", "precision at rank {k}", "assay.measures.kernels:precision", True, "required", True),
+    MeasureFamily("R", "recall at rank {k}", "assay.measures.kernels:recall", True, "required", True),
+    MeasureFamily("Rprec", "precision at rank R, the number of relevant documents",
+        "assay.measures.kernels:r_precision", True, "never", True),
+    MeasureFamily("RR", "reciprocal rank of the first relevant document", "assay.measures.kernels:reciprocal_rank",
+        True, "optional", True),
+    MeasureFamily("bpref", "binary preference", "assay.measures.kernels:bpref", True, "never", True),
+    MeasureFamily("judged", "share of the ranks that is judged", "assay.measures.kernels:judged_share", False,
+        "optional", False),
+    MeasureFamily("Success", "whether there is a relevant document among the top {k}",
+        "assay.measures.kernels:success", True, "required", True),
+    MeasureFamily("DCG", "discounted cumulative gain", "assay.measures.kernels:dcg", False, "optional", True,
+        {"dcg": _DCG, "gains": _GAINS}, level=0, most=inf),
+    MeasureFamily("CG", "sum of the grades of the top {k} ranks", "assay.measures.kernels:cumulative_gain", False,
+        "required", True, level=0, most=inf),
+    MeasureFamily("ERR", "expected reciprocal rank", "assay.measures.kernels:expected_reciprocal_rank", False,
+        "optional", True, {"max_rel": _TOP, "stop": _STOP, "per": _PER}),
+    MeasureFamily("nERR", "expected reciprocal rank, divided by that of the best ranking",
+        "assay.measures.kernels:normalized_err", False, "optional", True,
         {"max_rel": _TOP, "stop": _STOP._replace(default="linear"), "per": _PER}),
-    "iRBU": Family(False, "optional", True, "intentwise rank-biased utility",
+    MeasureFamily("iRBU", "intentwise rank-biased utility", "assay.measures.kernels:intentwise_utility", False,
+        "optional", True,
         {"p": _P._replace(default=0.99), "max_rel": _TOP, "stop": _STOP._replace(default="linear"), "per": _PER}),
-    "Q": Family(True, "optional", True, "Q-measure", {"beta": Parameter(1.0, 0, 1000)}),
-    "RBP": Family(True, "optional", True, "rank-biased precision", {"p": _P, "max_rel": _TOP}, level=0),
-    "RBPresid": Family(False, "optional", False,
-        "residual of rank-biased precision: the most that unjudged documents could add", {"p": _P}),
-    "infAP": Family(True, "never", True, "inferred average precision"),
-    "IPrec": Family(True, "share", True, "interpolated precision at recall {recall}"),
-    "Grade": Family(False, "required", True, "average grade of the top {k} ranks", level=0, most=inf),
-    "P-hit": Family(True, "never", True, "share of relevant documents among all returned documents"),
-    "SetP": Family(True, "never", True, "precision of the set returned", {"relative": _SWITCH}),
-    "SetR": Family(True, "never", True, "recall of the set returned"),
-    "SetF": Family(True, "never", True, "F measure of the set returned", {"beta": Parameter(1.0, 0, 1000)}),
-    "SetAP": Family(True, "never", True, "precision times recall of the set returned"),
-    "GMAP": Family(True, "optional", True, "average precision, geometric mean", summary="geometric mean"),
-    "GMbpref": Family(True, "never", True, "binary preference, geometric mean", summary="geometric mean"),
-    "INST": Family(False, "never", True, "gain per document of a reader who wants a total gain", _GOAL),
-    "INSQ": Family(False, "never", True, "gain per document of a reader who expects a total gain", _GOAL),
-    "BPM": Family(False, "required", True, "gain per document up to a total gain, or to rank {k}", _GOAL),
-    "SDCG": Family(False, "required", True, "discounted cumulative gain, divided by that of {k} best documents",
-        _SCALE),
-    "NERR8": Family(False, "required", True, "gain per document of a reader who may stop at each gain", _SCALE),
-    "NERR9": Family(False, "required", True, "gain per document of a reader who may stop at each gain and rank",
-        _SCALE),
-    "NERR10": Family(False, "never", True,
-        "gain per document of a reader who may stop at each gain, or goes on with probability p",
-        {"p": _P._replace(default=0.9), **_SCALE}),
-    "NERR11": Family(False, "never", True,
-        "gain per document of a reader who may stop at each gain and expects a total", _GOAL),
-    "Compat": Family(False, "never", False, "compatibility with the best ranking: their rank-biased overlap",
+    MeasureFamily("Q", "Q-measure", "assay.measures.kernels:q_measure", True, "optional", True,
+        {"beta": Parameter(1.0, 0, 1000)}),
+    MeasureFamily("RBP", "rank-biased precision", "assay.measures.kernels:rank_biased_precision", True, "optional",
+        True, {"p": _P, "max_rel": _TOP}, level=0),
+    MeasureFamily("RBPresid", "residual of rank-biased precision: the most that unjudged documents could add",
+        "assay.measures.kernels:residual", False, "optional", False, {"p": _P}),
+    MeasureFamily("infAP", "inferred average precision", "assay.measures.kernels:inferred_average_precision", True,
+        "never", True),
+    MeasureFamily("IPrec", "interpolated precision at recall {recall}", "assay.measures.kernels:precision_at_recall",
+        True, "share", True),
+    MeasureFamily("Grade", "average grade of the top {k} ranks", "assay.measures.kernels:average_grade", False,
+        "required", True, level=0, most=inf),
+    MeasureFamily("P-hit", "share of relevant documents among all returned documents",
+        "assay.measures.kernels:set_precision", True, "never", True),
+    MeasureFamily("SetP", "precision of the set returned", "assay.measures.kernels:set_precision", True, "never",
+        True, {"relative": _SWITCH}),
+    MeasureFamily("SetR", "recall of the set returned", "assay.measures.kernels:set_recall", True, "never", True),
+    MeasureFamily("SetF", "F measure of the set returned", "assay.measures.kernels:set_f", True, "never", True,
+        {"beta": Parameter(1.0, 0, 1000)}),
+    MeasureFamily("SetAP", "precision times recall of the set returned",
+        "assay.measures.kernels:set_average_precision", True, "never", True),
+    MeasureFamily("GMAP", "average precision, geometric mean", "assay.measures.kernels:average_precision", True,
+        "optional", True, summary="geometric mean"),
+    MeasureFamily("GMbpref", "binary preference, geometric mean", "assay.measures.kernels:bpref", True, "never", True,
+        summary="geometric mean"),
+    MeasureFamily("INST", "gain per document of a reader who wants a total gain",
+        "assay.measures.readers:expected_gain", False, "never", True, _GOAL),
+    MeasureFamily("INSQ", "gain per document of a reader who expects a total gain",
+        "assay.measures.readers:expected_gain", False, "never", True, _GOAL),
+    MeasureFamily("BPM", "gain per document up to a total gain, or to rank {k}",
+        "assay.measures.readers:expected_gain", False, "required", True, _GOAL),
+    MeasureFamily("SDCG", "discounted cumulative gain, divided by that of {k} best documents",
+        "assay.measures.readers:expected_gain", False, "required", True, _SCALE),
+    MeasureFamily("NERR8", "gain per document of a reader who may stop at each gain",
+        "assay.measures.readers:expected_gain", False, "required", True, _SCALE),
+    MeasureFamily("NERR9", "gain per document of a reader who may stop at each gain and rank",
+        "assay.measures.readers:expected_gain", False, "required", True, _SCALE),
+    MeasureFamily("NERR10", "gain per document of a reader who may stop at each gain, or goes on with probability p",
+        "assay.measures.readers:expected_gain", False, "never", True, {"p": _P._replace(default=0.9), **_SCALE}),
+    MeasureFamily("NERR11", "gain per document of a reader who may stop at each gain and expects a total",
+        "assay.measures.readers:expected_gain", False, "never", True, _GOAL),
+    MeasureFamily("Compat", "compatibility with the best ranking: their rank-biased overlap",
+        "assay.measures.overlap:compatibility", False, "never", False,
         {"p": _P._replace(default=0.95), "normalize": _SWITCH._replace(default="True")}),
-    "PGC": Family(False, "never", False, "compatibility with the best ranking that preferences allow", {"p": _P},
-        qrels="preferences"),
-    "alpha_nDCG": Family(True, "optional", True,
-        "discounted cumulative gain of new subtopics, divided by that of the best ranking", {"alpha": _ALPHA},
-        qrels="subtopics"),
-    "alpha_DCG": Family(True, "optional", True, "discounted cumulative gain of new subtopics, divided by its bound",
-        {"alpha": _ALPHA}, qrels="subtopics"),
-    "ERR_IA": Family(True, "optional", True, "expected reciprocal rank over subtopics", {"alpha": _ALPHA},
-        qrels="subtopics"),
-    "nERR_IA": Family(True, "optional", True,
-        "expected reciprocal rank over subtopics, divided by that of the best ranking", {"alpha": _ALPHA},
-        qrels="subtopics"),
-    "StRecall": Family(True, "optional", True, "share of the subtopics that are found", qrels="subtopics"),
-    "P_IA": Family(True, "required", True, "precision at rank {k}, mean over subtopics", qrels="subtopics"),
-    "AP_IA": Family(True, "never", True, "average precision, mean over subtopics", qrels="subtopics"),
-    "NRBP": Family(True, "never", True, "rank-biased precision of new subtopics", {"alpha": _ALPHA, "beta": _BETA},
-        qrels="subtopics"),
-    "nNRBP": Family(True, "never", True, "rank-biased precision of new subtopics, divided by that of the best ranking",
+    MeasureFamily("PGC", "compatibility with the best ranking that preferences allow",
+        "assay.measures.overlap:preference_compatibility", False, "never", False, {"p": _P}, qrels="preferences"),
+    MeasureFamily("alpha_nDCG", "discounted cumulative gain of new subtopics, divided by that of the best ranking",
+        "assay.measures.diversity:normalized", True, "optional", True, {"alpha": _ALPHA}, qrels="subtopics"),
+    MeasureFamily("alpha_DCG", "discounted cumulative gain of new subtopics, divided by its bound",
+        "assay.measures.diversity:bounded", True, "optional", True, {"alpha": _ALPHA}, qrels="subtopics"),
+    MeasureFamily("ERR_IA", "expected reciprocal rank over subtopics", "assay.measures.diversity:bounded", True,
+        "optional", True, {"alpha": _ALPHA}, qrels="subtopics"),
+    MeasureFamily("nERR_IA", "expected reciprocal rank over subtopics, divided by that of the best ranking",
+        "assay.measures.diversity:normalized", True, "optional", True, {"alpha": _ALPHA}, qrels="subtopics"),
+    MeasureFamily("StRecall", "share of the subtopics that are found", "assay.measures.diversity:subtopic_recall",
+        True, "optional", True, qrels="subtopics"),
+    MeasureFamily("P_IA", "precision at rank {k}, mean over subtopics", "assay.measures.diversity:subtopic_precision",
+        True, "required", True, qrels="subtopics"),
+    MeasureFamily("AP_IA", "average precision, mean over subtopics",
+        "assay.measures.diversity:subtopic_average_precision", True, "never", True, qrels="subtopics"),
+    MeasureFamily("NRBP", "rank-biased precision of new subtopics",
+        "assay.measures.diversity:novelty_and_rank_biased_precision", True, "never", True,
         {"alpha": _ALPHA, "beta": _BETA}, qrels="subtopics"),
-    "xinfAP": Family(True, "never", False, "average precision, inferred from samples of strata", qrels="strata",
-        most=inf),
-    "infNDCG": Family(False, "never", False, "normalized discounted cumulative gain, inferred from samples of strata",
-        qrels="strata", most=inf),
-    "iP": Family(True, "required", False, "precision at rank {k}, inferred from samples of strata", qrels="strata",
-        most=inf),
-    "statAP": Family(True, "never", False, "average precision, estimated from a sample",
+    MeasureFamily("nNRBP", "rank-biased precision of new subtopics, divided by that of the best ranking",
+        "assay.measures.diversity:normalized_nrbp", True, "never", True, {"alpha": _ALPHA, "beta": _BETA},
+        qrels="subtopics"),
+    MeasureFamily("xinfAP", "average precision, inferred from samples of strata",
+        "assay.measures.sampled:inferred_average_precision", True, "never", False, qrels="strata", most=inf),
+    MeasureFamily("infNDCG", "normalized discounted cumulative gain, inferred from samples of strata",
+        "assay.measures.sampled:inferred_ndcg", False, "never", False, qrels="strata", most=inf),
+    MeasureFamily("iP", "precision at rank {k}, inferred from samples of strata",
+        "assay.measures.sampled:inferred_precision", True, "required", False, qrels="strata", most=inf),
+    MeasureFamily("statAP", "average precision, estimated from a sample",
+        "assay.measures.sampled:estimated_average_precision", True, "never", False,
         {"iprob": Parameter("1", words=("1", "given"))}, qrels="probabilities", most=inf),
-    **{
-        f"{name}{strict}": Family(
-            False,
-            "never",
-            False,
+    *(
+        MeasureFamily(f"{name}{strict}",
             f"share of the {nuggets} that the answer contains{', in full' if strict else ''}",
-            _FULL,
-            qrels="nuggets",
-            of_answers=True,
-        )
+            "assay.measures.answers:nugget_score", False, "never", False, _FULL, qrels="nuggets", of_answers=True)
         for strict in ("", "_strict")
         for name, nuggets in (("V", "vital nuggets"), ("A", "nuggets"), ("W", "nuggets, okay ones half,"))
-    },
-    **{
-        name: Family(False, "never", False, title, _CITED, of_answers=True)
-        for name, title in (
-            ("SupportP", "support of the sentences that cite something"),
-            ("SupportR", "support of all sentences"),
-            ("SupportF", "F measure of the support of sentences, equal weights"),
-        )
-    },
-    "charP": Family(True, "required", False, "precision at rank {k}, in characters of citations", in_characters=True),
-    "charR": Family(True, "required", False, "recall at rank {k}, in characters", in_characters=True),
-    "charF": Family(True, "required", False, "F measure at rank {k}, in characters, equal weights",
-        in_characters=True),
-    "charRprec": Family(True, "never", False, "precision at rank R, the number of relevant citations, in characters",
-        in_characters=True),
-    "charAP": Family(True, "optional", False, "average precision in characters", in_characters=True),
-    "charIPrec": Family(True, "share", False, "interpolated precision at recall {recall}, in characters",
-        in_characters=True),
-    "AvgRec": Family(True, "required", True,
-        "average recall at the ranks 1 to {k}, as a share of the most that is possible", summary="ratio of sums"),
-    "labelAcc": Family(True, "never", False, "accuracy of the labels", summary="ratio of sums"),
-    "labelP": Family(True, "never", False, "precision of the labels", summary="ratio of sums"),
-    "labelR": Family(True, "never", False, "recall of the labels", summary="ratio of sums"),
-    "labelF": Family(True, "never", False, "F measure of the labels, equal weights", summary="ratio of sums"),
-    "NumRet": Family(True, "never", True, "documents returned", level=0, summary="sum"),
-    "NumRel": Family(True, "never", False, "relevant documents in the qrels", summary="sum"),
-}
+    ),
+    MeasureFamily("SupportP", "support of the sentences that cite something",
+        "assay.measures.answers:support_precision", False, "never", False, _CITED, of_answers=True),
+    MeasureFamily("SupportR", "support of all sentences", "assay.measures.answers:support_recall", False, "never",
+        False, _CITED, of_answers=True),
+    MeasureFamily("SupportF", "F measure of the support of sentences, equal weights",
+        "assay.measures.answers:support_f", False, "never", False, _CITED, of_answers=True),
+    MeasureFamily("charP", "precision at rank {k}, in characters of citations", "assay.measures.characters:precision",
+        True, "required", False, in_characters=True),
+    MeasureFamily("charR", "recall at rank {k}, in characters", "assay.measures.characters:recall", True, "required",
+        False, in_characters=True),
+    MeasureFamily("charF", "F measure at rank {k}, in characters, equal weights",
+        "assay.measures.characters:f_measure", True, "required", False, in_characters=True),
+    MeasureFamily("charRprec", "precision at rank R, the number of relevant citations, in characters",
+        "assay.measures.characters:r_precision", True, "never", False, in_characters=True),
+    MeasureFamily("charAP", "average precision in characters", "assay.measures.characters:average_precision", True,
+        "optional", False, in_characters=True),
+    MeasureFamily("charIPrec", "interpolated precision at recall {recall}, in characters",
+        "assay.measures.characters:precision_at_recall", True, "share", False, in_characters=True),
+    MeasureFamily("AvgRec", "average recall at the ranks 1 to {k}, as a share of the most that is possible",
+        "assay.measures.pooled:average_recall", True, "required", True, counts="assay.measures.pooled:recall_counts",
+        summary="ratio of sums"),
+    MeasureFamily("labelAcc", "accuracy of the labels", "assay.measures.pooled:accuracy", True, "never", False,
+        counts="assay.measures.pooled:label_counts", summary="ratio of sums"),
+    MeasureFamily("labelP", "precision of the labels", "assay.measures.pooled:precision", True, "never", False,
+        counts="assay.measures.pooled:label_counts", summary="ratio of sums"),
+    MeasureFamily("labelR", "recall of the labels", "assay.measures.pooled:recall", True, "never", False,
+        counts="assay.measures.pooled:label_counts", summary="ratio of sums"),
+    MeasureFamily("labelF", "F measure of the labels, equal weights", "assay.measures.pooled:f_measure", True,
+        "never", False, counts="assay.measures.pooled:label_counts", summary="ratio of sums"),
+    MeasureFamily("NumRet", "documents returned", "assay.measures.kernels:n_returned", True, "never", True, level=0,
+        summary="sum"),
+    MeasureFamily("NumRel", "relevant documents in the qrels", "assay.measures.kernels:total_relevant", True, "never",
+        False, summary="sum"),
+])
 # fmt: on
 
 # Names of ir_measures and other common names: the family, and the arguments that the name implies.
@@ -230,7 +291,7 @@ ALIASES: dict[str, tuple[str, str]] = {
 
 # The prime is last; before the cutoff, as in P'@10, it is accepted too.
 _NAME = (  # compiled when the first name is read
-    r"(?P<family>[A-Za-zα][A-Za-z0-9_]*(?:-[a-z]+)?)(?:\((?P<arguments>[^()]*)\))?"
+    rf"(?P<family>{FAMILY})(?:\((?P<arguments>[^()]*)\))?"
     r"(?P<early>'(?=@))?(?:@(?P<at>\d{1,6}(?:\.\d{1,6})?|\.\d{1,6}))?(?P<prime>'?)"
 )
 # Names that other tools and papers use, in lower case without separators: the measure that is meant. A rank at the end
@@ -392,7 +453,7 @@ def parse_measure(name: str) -> Measure:
     return Measure(called, family.level if level is None else level, k, judged_only, tuple(own))
 
 
-def _arguments(name: str, family: Family, match: re.Match[str], implied: str) -> dict[str, Any]:
+def _arguments(name: str, family: MeasureFamily, match: re.Match[str], implied: str) -> dict[str, Any]:
     """The arguments in the parentheses of a name, and after its @, by key."""
     given: dict[str, Any] = {}
     parts = [implied] if implied else []
@@ -419,7 +480,7 @@ def _arguments(name: str, family: Family, match: re.Match[str], implied: str) ->
     return given
 
 
-def _read(family: Family, key: str, value: str) -> float | str | None:
+def _read(family: MeasureFamily, key: str, value: str) -> float | str | None:
     """The value of an argument; None if it is not accepted."""
     if key == "rel":
         return int(value) if re.fullmatch(r"[1-9]\d{0,3}", value) else None

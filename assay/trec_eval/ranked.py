@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
+from pkgutil import resolve_name
 from typing import Self
 
 import numpy as np
@@ -21,8 +22,8 @@ from assay.measures.kernels import (
     top,
 )
 from assay.measures.matching import Hits, JudgedDocuments, position_in_topic
-from assay.measures.scores import KERNELS, MIN_OF_GEOMETRIC_MEAN
-from assay.protocols.measures import Measure
+from assay.measures.scores import MIN_OF_GEOMETRIC_MEAN
+from assay.protocols.measures import FAMILIES, Measure
 from assay.trec_eval.options import NOT_COMPUTED, Options, Parameters, TrecEvalError
 
 
@@ -74,7 +75,9 @@ class View:
         return counts(self.relevant)
 
     def value(self, name: str, k: int | None = None) -> Values:
-        return KERNELS[name](self.hits, self.judged, Measure(name, self.level, k))
+        kernel = resolve_name(FAMILIES[name].compute)
+        values: Values = kernel(self.hits, self.judged, Measure(name, self.level, k))
+        return values
 
     @cached_property
     def hits_by_topic(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.measures.matching import JudgedDocuments
-from assay.measures.pooled import POOLED
 from assay.measures.scores import score_run
-from assay.protocols.measures import ALIASES, FAMILIES, Family, parse_measure, parse_measures
+from assay.protocols.measures import ALIASES, FAMILIES, MeasureFamily, parse_measure, parse_measures
 from assay.statistics.leaderboard import leaderboard_statistics
 from tests.assay.measures.test_other_qrels import WORKED
 from tests.helpers.real_files import Lines, make_judged, make_run
@@ -85,7 +84,7 @@ def test_every_family_has_a_value_computed_by_hand() -> None:
     main = {"AP", "P", "R", "Rprec", "RR", "bpref"}
     main |= {name for name, family in FAMILIES.items() if family.in_characters}  # in test_characters.py
     main |= {name for name, family in FAMILIES.items() if family.of_answers}  # in test_answers.py
-    main |= set(POOLED)  # in test_pooled.py
+    main |= {name for name, family in FAMILIES.items() if family.counts}  # in test_pooled.py
     main |= {parse_measure(name).family for name, *_ in WORKED}  # in test_other_qrels.py
 
     assert {parse_measure(name).family for name in BY_HAND} | main == set(FAMILIES)
@@ -225,7 +224,7 @@ def test_aliases_name_families_and_hide_none() -> None:
     assert not set(ALIASES) & set(FAMILIES)
 
 
-def _some_name(name: str, family: Family, *, prime: bool) -> str:
+def _some_name(name: str, family: MeasureFamily, *, prime: bool) -> str:
     at = {"never": "", "optional": "", "required": "@3", "share": "@0.5"}[family.cutoff]
     return f"{name}{at}{chr(39) if prime else ''}"
 

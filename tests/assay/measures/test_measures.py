@@ -2,6 +2,7 @@ import math
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
@@ -11,8 +12,7 @@ from hypothesis import strategies as st
 
 from assay.formats.runs.columns import RunColumns
 from assay.measures.matching import JudgedDocuments
-from assay.measures.pooled import POOLED
-from assay.measures.scores import KERNELS, score_hits, score_run
+from assay.measures.scores import score_hits, score_run
 from assay.protocols.measures import FAMILIES, parse_measures
 from tests.helpers.real_files import (
     KNOWN,
@@ -53,7 +53,10 @@ def one_topic(order: str, grades: dict[str, int], name: str) -> float:
 
 
 def test_every_family_of_the_notation_has_a_kernel() -> None:
-    assert set(KERNELS) | set(POOLED) == set(FAMILIES)
+    for family in FAMILIES.values():
+        assert callable(resolve_name(family.compute))
+        assert bool(family.counts) == (family.summary == "ratio of sums")
+        assert not family.counts or callable(resolve_name(family.counts))
 
 
 def test_ndcg_discounts_grades_by_the_logarithm_of_the_rank() -> None:
