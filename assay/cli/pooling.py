@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from assay.formats.runs.citations import CitedPost, PostLookup
 from assay.formats.runs.reader import UNUSED_RANKS, check_run
 from assay.formats.topics.codes import read_topic_codes
 from assay.formulas.columns import Formulas
-from assay.pools.strategies import PoolInput, as_pooled
+from assay.pools.strategies import PoolInput, ranks_read
 from assay.processes import map_forked
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Protocol
@@ -101,7 +102,8 @@ def read_pooled(
     lookup = formula_lookup(formulas, allows_unknown=arguments.allow_unknown)
 
     def read(run: ManifestRun) -> tuple[Report, PoolInput | None]:
-        checked = check_run(
+        check = partial(
+            check_run,
             run.file,
             protocol=protocol,
             topics=topics,
@@ -109,10 +111,11 @@ def read_pooled(
             name=run.file.name,
             tolerated=UNUSED_RANKS,
         )
+        most = None if depths is None else ranks_read(protocol, run.kind, run.tag, run.pooled_as, depths)
+        checked = check(warns=False, depth=most)
         if checked.columns is None:
-            return checked.report, None
-        pooled = PoolInput(checked.columns, run.team, run.tag, run.kind, run.pooled_as)
-        return checked.report, pooled if depths is None else as_pooled(pooled, protocol, depths)
+            return check().report, None
+        return checked.report, PoolInput(checked.columns, run.team, run.tag, run.kind, run.pooled_as)
 
     with progress_bar("reading runs", len(runs), unit="run", is_quiet=arguments.quiet) as show:
         processes = processes_for(run.file for run in runs)

@@ -20,7 +20,7 @@ INVISIBLE = re.compile(rb"\xc2[\xa0\xad]|\xe2\x80[\x8b-\x8f\xa8-\xaf]|\xe2\x81\x
 PADDING = b"\0" * 64  # after a text, so that eight bytes can be loaded near its end
 BYTES = 8
 BITS = 64
-DIGITS = 18  # every number of so many digits fits a signed 64-bit integer
+DIGITS = 19  # every number of so many digits fits an unsigned 64-bit integer
 
 Integers = NDArray[np.uint64]
 Places = NDArray[np.intp]
@@ -36,7 +36,7 @@ _TENS = np.array([10**n for n in range(DIGITS + 1)], dtype=np.uint64)
 _EXACT_TENS = np.array([10.0**n for n in range(DIGITS + 1)])  # exact as doubles up to 10^22
 _SPLITTER = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
 _CLOSE = 2.0**-40
-_CHARACTERS = frozenset(b"0123456789+-.eE")
+_CHARACTERS = b"0123456789+-.eE"
 
 
 class Text:
@@ -288,25 +288,23 @@ def _digits_of(text: Text, start: Places, length: Places) -> tuple[Integers, Pla
     head = text.load(start)
     n_ahead, is_pointed = _ahead_of_point(head, length)
     digits, doubt = _eight_digits(head, np.minimum(n_ahead, BYTES))
+    is_zero = (digits == 0) & is_pointed  # the zero of 0.5 is no digit of the integer
     n_behind = length - n_ahead
     n_behind -= is_pointed
-    first = np.minimum(n_behind, BYTES)
     behind = start + n_ahead
     behind += 1
-    value, more = _eight_digits(text.load(np.minimum(behind, len(text.codes))), first)
-    doubt |= more
-    digits *= _TENS[first]
-    digits += value
-    second = np.clip(n_behind - BYTES, 0, BYTES)
-    if second.any():
-        behind += BYTES
-        value, more = _eight_digits(text.load(np.minimum(behind, len(text.codes))), second)
-        doubt |= more
-        digits *= _TENS[second]
-        digits += value
-    n_digits = n_ahead + n_behind
-    is_plain = (doubt == 0) & (n_digits >= 1) & (n_digits <= DIGITS)
-    is_plain &= (n_ahead <= BYTES) & (n_behind <= 2 * BYTES)
+    for skip in range(0, DIGITS, BYTES):
+        is_longer = n_behind > skip
+        if not is_longer.any():
+            break
+        rows = slice(None) if is_longer.all() else np.flatnonzero(is_longer)
+        n = np.minimum(n_behind[rows] - skip, BYTES)
+        value, more = _eight_digits(text.load(np.minimum(behind[rows] + skip, len(text.codes))), n)
+        doubt[rows] |= more
+        digits[rows] *= _TENS[n]
+        digits[rows] += value
+    n_digits = np.where(is_zero, 0, n_ahead) + n_behind
+    is_plain = (doubt == 0) & (n_digits >= 1) & (n_digits <= DIGITS) & (n_ahead <= BYTES)
     return digits, np.minimum(n_behind, DIGITS), is_plain
 
 
@@ -366,7 +364,7 @@ def _halves(value: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
 
 def floats(words: Sequence[bytes]) -> NDArray[np.float64] | None:
     """Finite decimal numbers, one after the other; None if a word is anything else. `decimals` accepts the same."""
-    if not _CHARACTERS.issuperset(b"".join(words)):
+    if b"".join(words).translate(None, _CHARACTERS):
         return None
     try:
         value = np.array(list(map(float, words)), dtype=np.float64)

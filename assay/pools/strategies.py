@@ -199,15 +199,22 @@ def _formulas(
     return BuiltPool(units, reach, shown, tuple(count_skipped(coded, reach)))
 
 
-def as_pooled(run: PoolInput, protocol: Protocol, depth: Mapping[str, int] | None = None) -> PoolInput:
-    """The run with only the ranks that its pool reads, so that many runs fit into memory; `depth` as in `build_pool`.
+def ranks_read(
+    protocol: Protocol, kind: str, tag: str, pooled_as: str, depth: Mapping[str, int] | None = None
+) -> int | None:
+    """The number of ranks of a run that its pool reads in each topic; None: all. `depth` as in `build_pool`.
 
     Raises PoolError: as `with_depth`.
     """
     if has_members(protocol) or not POOL_STRATEGIES[protocol.pool.strategy].stops_at_depth:
-        return run
-    (most,) = depths_of([run], protocol.runs, depth)
-    return replace(run, columns=run.columns.cut(most))
+        return None
+    return protocol.runs.depth_of(kind, tag, pooled_as, with_depth(protocol.runs, depth or {}))
+
+
+def as_pooled(run: PoolInput, protocol: Protocol, depth: Mapping[str, int] | None = None) -> PoolInput:
+    """The run with only the ranks that its pool reads, so that many runs fit into memory; as `ranks_read`."""
+    most = ranks_read(protocol, run.kind, run.tag, run.pooled_as, depth)
+    return run if most is None else replace(run, columns=run.columns.cut(most))
 
 
 def depths_of(

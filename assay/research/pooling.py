@@ -26,11 +26,11 @@ from assay.pools.strategies import (
     BuiltPool,
     ByTopic,
     PoolInput,
-    as_pooled,
     beyond_limit,
     build_pool,
     check_strategies,
     depths_of,
+    ranks_read,
     with_depth,
 )
 from assay.preferences.votes import Vote, read_votes
@@ -205,8 +205,9 @@ def _read(
         name, values, team, kind, pooled_as = run
         if kind not in protocol.runs.keys:
             raise InputError(f"{name}: kind {kind!r} is not one of {', '.join(protocol.runs.keys)}")
-        columns, source = _run(name, values, protocol, topics, lookup)
-        return as_pooled(PoolInput(columns, team, name, kind, pooled_as), protocol, depths), source
+        most = ranks_read(protocol, kind, name, pooled_as, depths)
+        columns, source = _run(name, values, protocol, topics, lookup, most)
+        return PoolInput(columns, team, name, kind, pooled_as), source
 
     processes = processes_for(values for _, values, *_ in listed)
     pooled = map_forked(read, listed, processes=processes, refusals=(InputError, OSError))
@@ -214,7 +215,12 @@ def _read(
 
 
 def _run(
-    name: str, values: Values, protocol: Protocol, topics: Sequence[str] | None, lookup: FormulaLookup | None
+    name: str,
+    values: Values,
+    protocol: Protocol,
+    topics: Sequence[str] | None,
+    lookup: FormulaLookup | None,
+    depth: int | None,
 ) -> tuple[Any, Source]:
     if not isinstance(values, (str, Path)):
         columns = run_from_any(values, name, protocol)
@@ -223,10 +229,18 @@ def _run(
             raise InputError(
                 f"{name}: unknown topic {unknown[0]}; use one of the topics given, {len(set(topics or ()))} in all"
             )
-        return columns, {"run": name, "sha256": sha256_of(save(columns))}
+        pooled = columns if depth is None else columns.cut(depth)
+        return pooled, {"run": name, "sha256": sha256_of(save(columns))}
     path = Path(values)
     checked = check_run(
-        path, protocol=protocol, topics=topics, formulas=lookup, name=path.name, tolerated=UNUSED_RANKS
+        path,
+        protocol=protocol,
+        topics=topics,
+        formulas=lookup,
+        name=path.name,
+        tolerated=UNUSED_RANKS,
+        warns=False,
+        depth=depth,
     )
     if checked.columns is None:
         first, *more = checked.report.errors

@@ -55,8 +55,7 @@ class RunColumns:
 
     def cut(self, depth: int) -> "RunColumns":
         """The first `depth` documents of each topic, with all topics."""
-        place = np.arange(len(self)) - self.offsets[self.topic_index]
-        if not (is_kept := place < depth).all():
+        if not (is_kept := _places(self.topic_index) < depth).all():
             arrays = {name: getattr(self, name) for name in (*REQUIRED[1:], *OPTIONAL)}
             cut = {name: array[is_kept] for name, array in arrays.items() if array is not None}
             return replace(self, **cut)
@@ -75,19 +74,22 @@ class RunColumns:
         passage: NDArray[np.bytes_] | None = None,
         label: NDArray[np.bool_] | None = None,
         ties: "Ties" = "docno",
+        depth: int | None = None,
     ) -> tuple[Self, NDArray[np.intp]]:
-        """Columns from rows in any order, and the permutation that sorted them.
+        """Columns from rows in any order, and the rows that they have, in their order.
 
         Rows of the same topic and score are in trec_eval's order, by docno; in their own order; or in that of their
-        ranks.
+        ranks. With a depth, the columns have only the first rows of each topic, and all topics.
         """
         codes, topic_index = sorted_topics(topics, topic_index)
         if ties == "docno":
-            order = trec_order(topic_index, docno, score)
+            order = trec_order(topic_index, docno, score, depth)
         elif ties == "file":
             order = score_order(topic_index, score)
         else:
             order = np.lexsort((rank, -score, topic_index))
+        if depth is not None:
+            order = order[_places(topic_index[order]) < depth]
         post = None if post is None else post[order]
         passage = None if passage is None else passage[order]
         label = None if label is None else label[order]
@@ -179,12 +181,25 @@ def has_equal(digest: NDArray[np.uint64]) -> bool:
     return bool((digest[1:] == digest[:-1]).any())
 
 
+def _places(topic_index: NDArray[np.integer]) -> NDArray[np.intp]:
+    """(n,) the place of each row in its topic, from 0. The rows of a topic follow each other."""
+    starts = np.flatnonzero(np.diff(topic_index, prepend=-1))
+    return np.arange(len(topic_index)) - np.repeat(starts, np.diff(starts, append=len(topic_index)))
+
+
 def trec_order(
-    topic_index: NDArray[np.int32], docno: NDArray[np.bytes_], score: NDArray[np.float64]
+    topic_index: NDArray[np.int32],
+    docno: NDArray[np.bytes_],
+    score: NDArray[np.float64],
+    depth: int | None = None,
 ) -> NDArray[np.intp]:
-    """The permutation into trec_eval's order. Only ties are compared by docno."""
+    """The permutation into trec_eval's order. Only ties are compared by docno, and none below the depth."""
     order = score_order(topic_index, score)
     tied = _same_as_previous(topic_index[order], score[order])
+    if depth is not None:
+        groups = np.flatnonzero(~tied)
+        is_above = _places(topic_index[order])[groups] < depth
+        tied &= np.repeat(is_above, np.diff(groups, append=len(order)))
     if not tied.any():
         return order
     in_group = tied | np.append(tied[1:], False)

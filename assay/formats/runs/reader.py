@@ -125,6 +125,8 @@ def check_run(
     team: str = "",
     characters: Mapping[str, int] = MappingProxyType({}),
     tolerated: Collection[str] = (),
+    warns: bool = True,
+    depth: int | None = None,
 ) -> CheckedRun:
     """Read a run and report everything that is wrong with it.
 
@@ -139,6 +141,8 @@ def check_run(
         team: the team that submits; a file that names another one gets a warning. Empty: not known.
         characters: the number that a generated answer may have, by topic; others have that of the protocol.
         tolerated: the codes of errors that are only warnings; see `UNUSED_RANKS`.
+        warns: False: look only for errors, in two thirds of the time; without errors, the report has no counts.
+        depth: the number of documents of each topic in the columns; None: all. All of them are checked.
 
     Raises:
         OSError: The source cannot be read.
@@ -149,7 +153,15 @@ def check_run(
     )
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
         check = _Check(
-            file, expected, limits, forms_of(protocol), formulas, posts, tally=Tally(tolerated=tolerated)
+            file,
+            expected,
+            limits,
+            forms_of(protocol),
+            formulas,
+            posts,
+            warns=warns,
+            tally=Tally(tolerated=tolerated),
+            depth=depth,
         )
         columns = check.columns()
         run_report = check.report(name)
@@ -264,6 +276,7 @@ class _Check:
     reader: "LineReader | XmlReader | AnswerReader | NestedReader | None" = None
     rows: RunRows = NO_ROWS
     tally: Tally = field(default_factory=Tally)
+    depth: int | None = None
 
     def columns(self) -> RunColumns | None:
         """The sorted columns; None if an error cannot be repaired. The tally has what is wrong."""
@@ -297,9 +310,10 @@ class _Check:
         rows = {name: column for name, column in self.rows._asdict().items() if name not in CHECKED_ONLY}
         if not self.warns and not self.tally.has_errors:
             self.rows = NO_ROWS  # only reports and warnings have line numbers
-        columns, order = RunColumns.ordered(**rows, ties=self.reader.form.ties)
+        columns, order = RunColumns.ordered(**rows, ties=self.reader.form.ties, depth=self.depth)
         if self.warns:
             warn_of_rows(self.rows, columns, order, self.expected, self.reader.form, self.tally)
+        report_missing(columns.topics.tolist(), self.expected, self.tally)
         return columns
 
     def _answers(self, reader: AnswerReader) -> RunColumns | None:
@@ -313,8 +327,7 @@ class _Check:
         )
         if expected.units is not None:
             check_units(reader.cited_rows(), expected.units, "document", tally)
-        if self.warns:
-            report_missing(rows.topics, expected, tally)
+        report_missing(rows.topics, expected, tally)
         if tally.has_unrepairable_errors:
             return None
         columns, _ = RunColumns.ordered(
@@ -436,7 +449,6 @@ def warn_of_rows(
     rises[np.delete(change, first)] = True  # a topic that continues after another
     complaint = ("order", "the line is out of order by topic or score", "Any order; the score decides.")
     report(tally.warning, complaint, rows.number, rises, is_repairable=True)
-    report_missing(columns.topics.tolist(), expected, tally)
     _warn_of_near_duplicates(columns, number, expected.near, tally)
 
 

@@ -118,10 +118,15 @@ def test_tag_and_missing_topic_are_refused_by_the_key(
     changed = with_change(tmp_path, "trec-adhoc", "max_ranks = 1000", f"max_ranks = 1000\n{key}")
     options = ["--topics", str(tmp_path / "topics.txt"), str(tmp_path / "run")]
 
+    (tmp_path / "m.csv").write_text("file,team,tag,kind\nrun,one,ours,primary\n")
+    pool = ["pool", "--seed", "1", "--runs", str(tmp_path / "m.csv"), *options[:-1]]
+
     assert main(["check", "--protocol", "trec-adhoc", *options]) == 0
     capsys.readouterr()
     assert main(["check", "--protocol", changed, *options]) == 1
     assert message in capsys.readouterr().out
+    assert main([*pool, "--protocol", changed]) == 1
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_index_of_unusable_rows_is_read_in_small_pieces(tmp_path: Path) -> None:
     assert (len(read.formulas), sum(read.skipped.values())) == (0, n)
 
 
-PLAIN = st.from_regex(r"-?[0-9]{0,9}(\.[0-9]{0,17})?", fullmatch=True).filter(
+PLAIN = st.from_regex(r"-?[0-9]{0,9}(\.[0-9]{0,20})?|-?0?\.0{0,3}[0-9]{0,18}", fullmatch=True).filter(
     lambda word: any(map(str.isdigit, word))
 )
 ANY_SCORE = PLAIN | st.floats(allow_nan=False, allow_infinity=False).map(repr)

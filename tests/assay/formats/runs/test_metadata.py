@@ -16,6 +16,7 @@ from assay.formats.runs.metadata import header
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.timing import NoSeconds, check_seconds
 from assay.protocols.loader import load_protocol
+from assay.protocols.schema import Ties
 from tests.helpers.form_runs import bolt_run
 
 HEADER = b"""# ir_metadata.start
@@ -132,6 +133,30 @@ def test_rows_are_in_the_order_of_trec_eval(rows: list[Row]) -> None:
     rows = list({(topic, docno): (topic, docno, score) for topic, docno, score in rows}.values())
 
     assert ordered(rows) == plainly(rows)
+
+
+@given(
+    st.lists(ROW, max_size=40, unique_by=lambda row: (row[0], row[1].rstrip(b"\0"))),
+    st.integers(0, 5),
+    st.sampled_from(["docno", "file", "rank"]),
+)
+def test_columns_of_a_depth_are_the_first_rows_of_all_columns(
+    rows: list[Row], depth: int, ties: Ties
+) -> None:
+    topic, docno, score = zip(*rows, strict=True) if rows else ((), (), ())
+    arrays = {
+        "topics": ["A.2", "A.10", "A.1"],
+        "topic_index": np.array(topic, dtype=np.int32),
+        "docno": np.array(docno, dtype="S12"),
+        "rank": np.arange(len(rows), 0, -1, dtype=np.int32),
+        "score": np.array(score),
+    }
+
+    first, at = RunColumns.ordered(**arrays, ties=ties, depth=depth)
+
+    columns, _ = RunColumns.ordered(**arrays, ties=ties)
+    assert save(first) == save(columns.cut(depth))
+    assert arrays["docno"][at].tolist() == first.docno.tolist()
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 16, 17, 40, 1000])
