@@ -18,6 +18,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
+import brotli
 import pytest
 from django.conf import settings as django_settings
 from django.core.cache import cache
@@ -357,8 +358,10 @@ class Received(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        is_packed = self.headers.get("Content-Encoding") == "gzip"
-        self.bodies.put((self.path, gzip.decompress(body) if is_packed else body))
+        unpack = {"gzip": gzip.decompress, "br": brotli.decompress}.get(
+            self.headers.get("Content-Encoding"), bytes
+        )
+        self.bodies.put((self.path, unpack(body)))
         self.send_response(200)
         self.end_headers()
 
