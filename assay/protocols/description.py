@@ -97,6 +97,7 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Text baselines", TOKENIZERS[protocol.baselines.tokenizer] if has_text_baselines else ""),
         ("Interaction", " ".join(_interaction(protocol))),
         ("Participants see", ", ".join(map(label_title, protocol.topics.participants_see))),
+        ("Extensions", ", ".join(protocol.extensions)),
         ("Published figures", f"{figures}. {NOT_CARRIED_OUT['published']}" if figures else ""),
     ]
     return [(heading, words) for heading, words in pairs if words]

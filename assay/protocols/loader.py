@@ -4,10 +4,12 @@ Decision: ADR 1.
 """
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from assay.errors import InputError
+from assay.extensions import VARIABLE
 from assay.protocols.qrels import grades_in
 from assay.protocols.schema import Grade, Protocol, QrelsRules
 from assay.structure import decoded, read_toml
@@ -101,13 +103,15 @@ def _for_set(protocol: Protocol, key: str, name: str) -> Protocol:
     )
 
 
-def read_checked(text: str, *, name: str) -> Protocol:
+def read_checked(
+    text: str, *, name: str, rules: Callable[[Protocol], Iterable[str]] = lambda _: ()
+) -> Protocol:
     """Read the TOML of a protocol whose rules were checked before, perhaps by a version with fewer rules."""
     return read_toml(
         text,
         Protocol,
         name=name,
-        rules=lambda _: (),
+        rules=rules,
         error=ProtocolError,
         most=MOST,
         is_checked=True,
@@ -128,4 +132,15 @@ def parse_protocol(text: str, *, name: str) -> Protocol:
             f"{name}: a line of {longest:,} characters outside of texts; in a protocol of more than "
             f"{LONGEST_ON_ONE_LINE:,}, a line has at most {LONGEST_LINE:,}"
         )
+    if "extensions" in text:  # first, because the names that they add would be unknown
+        read_checked(text, name=name, rules=_missing)
     return read_toml(text, Protocol, name=name, rules=complaints, error=ProtocolError, most=MOST, text=text)
+
+
+def _missing(protocol: Protocol) -> Iterator[str]:
+    for n, name in enumerate(protocol.extensions, 1):
+        if name in protocol.missing:
+            yield (
+                f"extensions[{n}]: the extension {name} is not installed, or {VARIABLE} leaves it out; "
+                "see assay extensions"
+            )

@@ -6,8 +6,10 @@ A complaint begins with the key, as in `runs.kind[2].depth: 0 is below 1`; `[2]`
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from assay.errors import plural
+from assay.extensions import Registry
 from assay.protocols import schema
 from assay.protocols.form_rules import (
     KEY,
@@ -323,6 +325,8 @@ def _pool_and_layout_complaints(protocol: Protocol) -> Iterator[str]:
     """Complaints about the pool, and about the page that shows its units."""
     pool, instances, layout, unit = protocol.pool, protocol.instances, protocol.judging.layout, protocol.unit
     strategy, overlap = pool.strategy, pool.near_duplicate_overlap
+    for problem in _unlisted(POOL_STRATEGIES, strategy, protocol):
+        yield f"pool.strategy: {problem}"
     if POOL_STRATEGIES[strategy].needs_depth and not any(protocol.runs.depths.values()):
         yield f"runs.kind: the strategy {strategy} needs a depth above 0 for some kind of run"
     if strategy == "round-robin-until" and (pool.target or 0) <= 0:
@@ -340,6 +344,16 @@ def _pool_and_layout_complaints(protocol: Protocol) -> Iterator[str]:
         yield "judging.layout: the layout form shows rows, and rows have no other; use both, or neither"
     if protocol.judging.judges < 1:
         yield f"judging.judges: {protocol.judging.judges} is below 1"
+
+
+def _unlisted(registry: Registry[Any], name: str, protocol: Protocol) -> Iterator[str]:
+    """A complaint about a name that an extension adds which the protocol does not list."""
+    extension = registry.extension_of(name)
+    if extension and extension not in protocol.extensions:
+        listed = ", ".join(f'"{each}"' for each in (*protocol.extensions, extension))
+        yield (
+            f"{name} is of the extension {extension}; write extensions = [{listed}] before the first table"
+        )
 
 
 def _choice_complaints(judging: JudgingRules) -> Iterator[str]:
@@ -464,7 +478,7 @@ def _measure_complaints(
     """Complaints about a measure that the protocol cannot compute, or that cannot be meant."""
     family, columns = FAMILIES[measure.family], protocol.runs.columns
     has_level = "rel=" in name.replace(" ", "")
-
+    yield from _unlisted(FAMILIES, measure.family, protocol)
     if measure.in_characters:
         yield from _character_complaints(protocol, measure, name)
     if family.of_answers:

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, get_args
 from assay.answers import is_citation
 from assay.digests import sha256_of
 from assay.errors import say
+from assay.extensions import installed
 from assay.protocols.strategies import POOL_STRATEGIES
 from assay.structure import Key, OneOf
 
@@ -1867,6 +1868,25 @@ class Protocol:
             "Sizes of the published collection, to compare yours with: any names, each with a number.",
         ),
     ] = field(default_factory=_nothing)
+    extensions: Annotated[
+        tuple[str, ...],
+        Key(
+            "Extensions",
+            "The [extensions](../extending.md) that the protocol needs: those that add its measures or its "
+            "pool strategy. It cannot be used where one of them is not installed.",
+            is_rare=True,
+        ),
+    ] = ()
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The extensions without which the protocol cannot be used."""
+        return frozenset(self.extensions)
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """The needed extensions that are not installed, or not selected."""
+        return self.needs and self.needs - {known.extension.name for known in installed()}
 
     @property
     def judged_noun(self) -> str:

@@ -170,12 +170,12 @@ def differences_page(track: Track, *, is_near: bool, code: str, number: str) -> 
 
 def has_formulas(track: Track) -> bool:
     """True if the track's protocol retrieves formulas."""
-    return "formula" in track.protocol.parsed.unit
+    return "formula" in track.protocol.as_written.unit
 
 
 def overlap_of(track: Track) -> float:
     """The share of word bigrams of near-duplicates: that of the protocol, if it has one."""
-    return track.protocol.parsed.pool.near_duplicate_overlap or OVERLAP
+    return track.protocol.as_written.pool.near_duplicate_overlap or OVERLAP
 
 
 def all_differences(track: Track) -> Iterator[JudgedDifferently]:
@@ -281,7 +281,7 @@ def _with_votes(
         else:
             pages = addresses(track.collection, docnos)
     latex = latex_of(track.collection, docnos) if kind == "same formula" else {}
-    rules = track.protocol.parsed.judging
+    rules = track.protocol.as_written.judging
     wanted = Q(docno__in=docnos, topic__in={group.topic_id for group in groups})
     fields = ("topic", "docno", "assessor__username", "choice", "grade", "comment")
     votes: dict[tuple[int, str], list[ShownJudgment]] = {}

@@ -119,4 +119,4 @@ def judged_protocols(user: User) -> list[Judged]:
     """The protocols of the user's open batches, by title."""
     batches = batches_of(user).filter(status=Batch.Status.OPEN)
     stored = {batch.pool.protocol_id: batch.pool.protocol for batch in batches}
-    return sorted(Judged(protocol.title, protocol.parsed.judging) for protocol in stored.values())
+    return sorted(Judged(protocol.title, protocol.as_written.judging) for protocol in stored.values())

@@ -101,7 +101,7 @@ def _rows(
             "assessor": values["assessor__username"] if names is None else names[assessor],
             "seat": values["task__seat"],
             "choice": values["choice"],
-            "label": batch.pool.protocol.parsed.judging.label_of(values["choice"], values["docno"]),
+            "label": batch.pool.protocol.as_written.judging.label_of(values["choice"], values["docno"]),
             "grade": values["grade"],
             "comment": values["comment"] if has_comments else "",
             "answers": values["answers"],

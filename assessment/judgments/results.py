@@ -31,9 +31,11 @@ def results_of(
     batches = {
         batch.pk: batch for batch in of_tracks.select_related("pool__protocol").defer("pool__statistics")
     }
-    forms = [batch.pool.protocol.parsed.judging.form for batch in batches.values()]
+    forms = [batch.pool.protocol.as_written.judging.form for batch in batches.values()]
     inputs = {"topic", "docno"}.union(*(form.fields for form in forms if form))
-    has_choices = any(batch.pool.protocol.parsed.judging.choices != (ANSWERED,) for batch in batches.values())
+    has_choices = any(
+        batch.pool.protocol.as_written.judging.choices != (ANSWERED,) for batch in batches.values()
+    )
     answers |= {"choice"} if has_choices else set()
     answers |= {"comment"} if has_comments else set()
     return results_lines(sorted(inputs), sorted(answers), _rows(current, batches, names))

@@ -188,7 +188,7 @@ def _mixes(own: QuerySet[Judgment], batches: Collection[Batch]) -> list[ChoiceMi
     for pk, choice, n in own.values_list("batch__pool__protocol", "choice").annotate(n=Count("pk")):
         counts[pk][choice] = n
     return [
-        ChoiceMix(protocol.title, shares_of(counts[pk], protocol.parsed.judging))
+        ChoiceMix(protocol.title, shares_of(counts[pk], protocol.as_written.judging))
         for pk, protocol in sorted(protocols.items(), key=lambda row: row[1].title)
         if counts[pk]
     ]

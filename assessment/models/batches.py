@@ -123,7 +123,7 @@ class Batch(models.Model):
     @property
     def n_judges(self) -> int:
         """The number of people who judge each unit of a main batch."""
-        return self.judges or self.pool.protocol.parsed.judging.judges
+        return self.judges or self.pool.protocol.as_written.judging.judges
 
 
 MAIN_AND_DUAL = (Batch.Kind.MAIN, Batch.Kind.DUAL)  # whose judgments are compared, and can become qrels

@@ -64,6 +64,8 @@ def start_page(user: User, search: str) -> StartPage:
     """The protocols with all words of a search."""
     groups: defaultdict[str, list[Card]] = defaultdict(list)
     for stored in protocols():
+        if stored.missing:
+            continue
         protocol = stored.parsed
         words = " ".join([stored.slug, stored.title, protocol.source, UNITS[protocol.unit]]).lower()
         if all(word in words for word in search.lower().split()):
@@ -321,7 +323,8 @@ def _facts(checked: Checked, draft: ProtocolDraft) -> list[tuple[str, list[tuple
     """The protocol in words: under each heading its sentences, and whether each is new."""
     if checked.protocol is None:
         return []
-    before = dict(facts(read_checked(draft.base_text, name=""))) if draft.base else None
+    is_known = draft.base is not None and not draft.base.missing
+    before = dict(facts(read_checked(draft.base_text, name=""))) if is_known else None
     shown = []
     for heading, words in facts(checked.protocol):
         old = None if before is None else SENTENCE.split(before.get(heading, ""))

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
+from assay.extensions import ExtensionMissing
 from assay.protocols.loader import read_checked
 from assay.protocols.schema import Protocol
 from corpus.models import Collection
@@ -35,7 +36,27 @@ class StoredProtocol(models.Model):
 
     @property
     def parsed(self) -> Protocol:
+        """The protocol.
+
+        Raises:
+            ExtensionMissing: It needs an extension that is not installed.
+        """
+        if self.missing:
+            raise ExtensionMissing(
+                f"The protocol {self.slug} needs the extension {', '.join(self.missing)}, which this site does "
+                "not have. Ask its operator to install it."
+            )
+        return self.as_written
+
+    @property
+    def as_written(self) -> Protocol:
+        """The protocol, also if it cannot be used: its measures may be unknown."""
         return _parsed(self.slug, self.text)
+
+    @property
+    def missing(self) -> list[str]:
+        """The extensions that it needs and this site does not have."""
+        return sorted(self.as_written.missing)
 
 
 class ProtocolDraft(models.Model):

@@ -28,7 +28,8 @@ def protocols() -> QuerySet[StoredProtocol]:
 def listed_protocols() -> list[tuple[StoredProtocol, str, Sequence[str]]]:
     """Every stored protocol with what is judged and its first measures."""
     return [
-        (stored, unit_of(stored.parsed), stored.parsed.scoring.all_measures[:3]) for stored in protocols()
+        (stored, unit_of(stored.as_written), stored.as_written.scoring.all_measures[:3])
+        for stored in protocols()
     ]
 
 

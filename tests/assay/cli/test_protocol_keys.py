@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from assay import samples
 from assay.cli.main import main
 from assay.protocols.loader import shipped_text
+from tests.helpers.extensions import other_packages
 from tests.helpers.form_runs import bolt_run
 from tests.helpers.pool_files import lines_of, pool, trec_run, write_formula_files
 
@@ -283,3 +285,47 @@ def test_instances_are_selected_by_strategy_and_limit(tmp_path: Path, new: str, 
         for topic, unit, formula, *_, place in rows
         if (topic, unit) == ("B.1", "200") and place != "0"
     } == shown
+
+
+FIRST = """
+from assay.protocols.measures import MeasureFamily
+import numpy as np
+
+def relevant_first(hits, judged, measure):
+    is_first = (hits.rank == 1) & (hits.grade >= measure.level)
+    return np.bincount(hits.topic[is_first], minlength=judged.n_topics).astype(np.float64)
+
+MEASURE = MeasureFamily("First", "whether the first document is relevant", "first:relevant_first", True, "never", True)
+EXTENSION = Extension(name="first", title="First document", adds=(MEASURE,))
+"""
+OWN_MEASURES = """measures = ["nDCG'", "AP(rel=2)'", "P(rel=2)@10'", "bpref(rel=2)", "judged@10"]"""
+
+
+def test_protocol_of_an_extension_is_refused_where_it_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    protocol = Path(
+        with_change(tmp_path, "arqmath-2020-task1", OWN_MEASURES, 'measures = ["First(rel=2)\'"]')
+    )
+    unlisted, text = str(protocol), protocol.read_text()
+    listed = tmp_path / "listed.toml"
+    listed.write_text(f'extensions = ["first"]\n{text}')
+    words = [
+        "evaluate",
+        "--quiet",
+        "--qrels",
+        str(samples.path("qrels.txt")),
+        str(samples.path("runs/abacus.tsv")),
+    ]
+
+    with other_packages(tmp_path, first=FIRST):
+        assert main([*words, "--protocol", unlisted]) == 2
+        assert 'First is of the extension first; write extensions = ["first"]' in capsys.readouterr().err
+        assert main([*words, "--protocol", str(listed)]) == 0
+        assert "abacus\tall\tFirst(rel=2)'\t1.0000" in capsys.readouterr().out
+        assert main(["protocol", "show", str(listed)]) == 0
+        assert "whether the first document is relevant, relevant from grade 2" in capsys.readouterr().out
+    assert main([*words, "--protocol", str(listed)]) == 2
+    assert (
+        "listed.toml: line 1: extensions[1]: the extension first is not installed" in capsys.readouterr().err
+    )

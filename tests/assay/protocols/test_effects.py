@@ -43,6 +43,7 @@ EFFECTS = {
     "title": "tests/assay/cli/test_protocol.py::test_list_has_slug_and_title_of_every_shipped_protocol",
     "source": "tests/tracks/protocols/test_views.py::test_protocol_is_described_on_its_page_and_its_tracks",
     "unit": f"{CLI}pool_has_the_units_that_the_key_asks_for",
+    "extensions": f"{CLI}protocol_of_an_extension_is_refused_where_it_is_missing",
     "topics.labels": "tests/tracks/topics/test_views.py::test_unreadable_labels_are_refused_with_the_reason",
     "topics.participants_see": (
         "tests/tracks/topics/test_bolt.py::test_participants_see_only_number_query_and_language"
