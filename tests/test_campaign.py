@@ -18,7 +18,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from accounts.models import User
 from corpus.models import Collection
-from tests.conftest import PAGE_TIMEOUT, Factory
+from tests.fixtures import PAGE_TIMEOUT, Factory
 from tests.helpers.browser import log_in
 from tests.helpers.factories import make_organizer, make_user
 from tests.helpers.math_se_pages import read_dump

@@ -35,7 +35,7 @@ from scoring.models import Evaluation, Leaderboard, Qrels, QrelsEntry, Score
 from scoring.qrels import services as qrels_services
 from scoring.qrels.selectors import qrels_tsv
 from tests.assessment.conftest import build_scene
-from tests.conftest import Factory, wait_until
+from tests.fixtures import Factory, wait_until
 from tests.helpers.factories import make_collection, make_organizer, make_topic, make_track
 from tests.helpers.formula_scene import build_formula_scene
 from tests.helpers.judging import accept, judge

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from jobs.models import Job
-from tests.conftest import Factory, wait_until
+from tests.fixtures import Factory, wait_until
 from tests.helpers.api import make_token
 from tests.helpers.away import WAYS, Way, answered_soon, without_redis
 from tests.helpers.dumps import dump, question

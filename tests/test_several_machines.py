@@ -31,7 +31,7 @@ from jobs.models import Job, UnclaimedFile
 from participation.models import Team
 from pooling.models import Pool, PoolEntry, Run
 from scoring.models import Leaderboard, Qrels
-from tests.conftest import Factory, Running, wait_until
+from tests.fixtures import Factory, Running, wait_until
 from tests.helpers import s3
 from tests.helpers.api import make_token
 from tests.helpers.dumps import answer, dump, question, row

@@ -25,7 +25,7 @@ from pooling.models import Pool, PoolEntry, Run
 from pooling.runs import services as run_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels, Score
-from tests.conftest import Factory, wait_until
+from tests.fixtures import Factory, wait_until
 from tests.helpers.factories import make_track
 from tracks.models import Topic, Track
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from assay.errors import AssayError
-from tests.conftest import wait_until
+from tests.fixtures import wait_until
 
 WAITING = """
 SELECT count(*) FROM pg_stat_activity

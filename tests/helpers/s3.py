@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import wait_until
+from tests.fixtures import wait_until
 
 BUCKET = "assay"
 USER, PASSWORD = "tester", "only-for-this-test"

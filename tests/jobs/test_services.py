@@ -23,7 +23,7 @@ from jobs.models import Job
 from jobs.services import JobLost, Progress
 from jobs.tasks import run_job
 from jobs.watchdog import watched
-from tests.conftest import wait_until
+from tests.fixtures import wait_until
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_collection, make_organizer, make_user
 

@@ -29,7 +29,7 @@ import pytest
 import yaml
 
 from server import health, paths
-from tests.conftest import Running, wait_until
+from tests.fixtures import Running, wait_until
 from tests.helpers.forks import Original
 
 METRICS_TOKEN = "a-token-for-the-metrics"

@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
 from server import embedded, os_account, paths
-from tests.conftest import wait_until
+from tests.fixtures import wait_until
 
 
 @pytest.fixture

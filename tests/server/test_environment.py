@@ -18,7 +18,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from server import environment, paths
-from tests.conftest import start_process, wait_until
+from tests.fixtures import start_process, wait_until
 
 
 @pytest.mark.parametrize(

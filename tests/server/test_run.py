@@ -17,7 +17,7 @@ import pytest
 from server import embedded, paths
 from server.processes import RunError
 from server.run import Stopping, listen
-from tests.conftest import Running, start_process, wait_until
+from tests.fixtures import Running, start_process, wait_until
 
 Start = Callable[..., Running]
 

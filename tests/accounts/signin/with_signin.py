@@ -27,7 +27,7 @@ from participation.invitations import services as invitations
 from participation.invitations.selectors import link_of
 from participation.models import Invitation
 from publishing.archives.selectors import identified_authors
-from tests.conftest import wait_until
+from tests.fixtures import wait_until
 from tests.helpers.away import Way, without_redis
 from tests.helpers.browser import assert_accessible
 from tests.helpers.factories import PASSWORD, make_organizer, make_role, make_track, make_user

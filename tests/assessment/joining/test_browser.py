@@ -13,7 +13,7 @@ from assessment.joining.selectors import link_page
 from assessment.models import Batch, Judgment, Task
 from participation.invitations.services import Terms
 from tests.assessment.judging.test_browser import PHONE, ready, state
-from tests.conftest import wait_until
+from tests.fixtures import wait_until
 from tests.helpers.browser import assert_accessible, log_in
 from tests.helpers.row_scenes import MARKED, TURKLE, RowScene, build_rows
 

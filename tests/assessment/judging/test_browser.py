@@ -17,7 +17,7 @@ from assessment.models import Judgment, Task
 from corpus.models import Document
 from pooling.models import PoolEntry
 from tests.assessment.conftest import Scene, build_scene
-from tests.conftest import wait_until
+from tests.fixtures import wait_until
 from tests.helpers.browser import log_in, on_screens, violations
 from tests.helpers.factories import PASSWORD
 from tests.helpers.judging import accept, judge

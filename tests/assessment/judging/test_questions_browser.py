@@ -11,7 +11,7 @@ from corpus.models import Document
 from tests.assessment.conftest import Scene, build_scene
 from tests.assessment.judging.test_browser import PHONE, desk_of, height, left, ready, state
 from tests.assessment.judgments.test_protocol_keys import change, form_scene
-from tests.conftest import wait_until
+from tests.fixtures import wait_until
 from tests.helpers.browser import assert_accessible, log_in
 from tests.helpers.judging import accept
 

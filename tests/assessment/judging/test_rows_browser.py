@@ -9,7 +9,7 @@ from playwright.sync_api import FrameLocator, Page, expect
 
 from assessment.models import Judgment
 from tests.assessment.judging.test_browser import PHONE, desk_of, ready, state
-from tests.conftest import wait_until
+from tests.fixtures import wait_until
 from tests.helpers.browser import assert_accessible
 from tests.helpers.row_scenes import CAPTIONS, MARKED, ROWS, TURKLE, build_rows
 

@@ -10,7 +10,7 @@ from assay.html.sanitize import plain
 from assessment.models import Judgment
 from tests.assessment.judging.test_browser import PHONE, desk_of, left, ready, state
 from tests.assessment.judgments.test_spans import BODY, span_scene
-from tests.conftest import wait_until
+from tests.fixtures import wait_until
 from tests.helpers.browser import assert_accessible
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

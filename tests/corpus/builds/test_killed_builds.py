@@ -11,7 +11,7 @@ from assay.building.settings import Settings
 from corpus.builds import services
 from corpus.models import Build, ConversionPart
 from jobs.models import Job
-from tests.conftest import Factory, Running, wait_until
+from tests.fixtures import Factory, Running, wait_until
 from tests.helpers.dumps import dump, question
 from tests.helpers.factories import make_organizer
 from tests.test_killed_workers import held, is_done

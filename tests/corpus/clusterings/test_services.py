@@ -20,8 +20,8 @@ from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, 
 from jobs import services as jobs
 from jobs.models import Job
 from jobs.services import Progress
-from tests.conftest import Factory, wait_until
 from tests.corpus.clusterings.test_jobs import MIXED, clustered
+from tests.fixtures import Factory, wait_until
 from tests.helpers.browser import excess_width, log_in
 from tests.helpers.factories import make_collection, make_organizer
 from tests.helpers.formulas import One, add_formulas, letter, visual_ids_of

@@ -25,8 +25,8 @@ from corpus.imports.services import start_import
 from corpus.models import Collection, Document, Formula, FormulaMathML, Import
 from jobs import services as jobs
 from jobs.models import Job
-from tests.conftest import Factory, wait_until
 from tests.corpus.imports.test_services import output_of
+from tests.fixtures import Factory, wait_until
 from tests.helpers.articles import tarred, zipped
 from tests.helpers.dumps import answer, dump, question, row, write
 from tests.helpers.factories import make_collection, make_organizer

@@ -40,7 +40,7 @@ from corpus.threads.selectors import sources, thread_page
 from jobs import services as jobs
 from jobs.files import storage
 from jobs.models import Job, UnclaimedFile
-from tests.conftest import Factory, wait_until
+from tests.fixtures import Factory, wait_until
 from tests.helpers.dumps import answer, dump, many_posts, plain_rows, question, row, write
 from tests.helpers.factories import make_collection, make_organizer, make_track, make_user
 

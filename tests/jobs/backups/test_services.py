@@ -31,7 +31,7 @@ from jobs.backups.services import Backup
 from jobs.console import Progress
 from pooling.models import Run
 from server import paths
-from tests.conftest import Factory, wait_until
+from tests.fixtures import Factory, wait_until
 from tests.helpers import s3
 from tests.helpers.factories import make_organizer, make_track, make_user
 from tests.helpers.judging import make_team

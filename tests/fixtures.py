@@ -41,6 +41,7 @@ from playwright.sync_api import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from server import browser as chromium
+from server import paths
 from tests import servers
 from tests.helpers.database import tables, tables_with_rows
 from tests.helpers.forks import Fork, Original
@@ -60,10 +61,6 @@ def _allow_truncate(**signal: Any) -> None:
     """Let Django empty the tables after a test that commits; a trigger refuses it in every other session."""
     with signal["connection"].cursor() as cursor:
         cursor.execute("SET assay.allow_truncate = 'on'")
-
-
-# Its tests need settings of their own: test_signin.py runs them
-collect_ignore = [] if os.environ.get("SECOND_FACTOR") else ["accounts/signin/with_signin.py"]
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
@@ -204,9 +201,11 @@ def _unseen_jobs_have_no_heartbeat(request: pytest.FixtureRequest) -> Iterator[N
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collect_file() -> Generator[None, list[Any], list[Any]]:
+def pytest_collect_file(file_path: Path) -> Generator[None, list[Any], list[Any]]:
     """Look for doctests in the library only: every process would search the modules of the tests, too."""
     collectors = yield
+    if "tests" not in file_path.relative_to(paths.ROOT).parts:
+        return collectors
     return [each for each in collectors if type(each) is pytest.Module]  # and no module of doctests
 
 
@@ -256,7 +255,7 @@ def pytest_collection_finish() -> None:
 
 def shared_data() -> Path:
     """The folder of real files: `../shared/data`, or `data` under the folder that `ASSAY_SHARED` names."""
-    root = Path(os.environ.get("ASSAY_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+    root = Path(os.environ.get("ASSAY_SHARED", paths.ROOT.parent / "shared"))
     return root / "data"
 
 
