@@ -1,8 +1,8 @@
 """Moves a project of Turkle: its template becomes a protocol, its batches rows, and its results judgments.
 
-Turkle's results have a line for each assignment, with the columns of `COLUMNS`, those of the batch as `Input.*` and the
-fields of the form as `Answer.*`. Its template is shown as it is, in a frame. Controls that Assay can check become
-questions: radio buttons and lists one-of, check boxes any-of, numbers and texts. All others are stored as given.
+Turkle's results have a line for each assignment, with the columns that `assay.formats.judgments.turkle` writes. The
+template is shown as it is, in a frame. Controls that Assay can check become questions: radio buttons and lists one-of,
+check boxes any-of, numbers and texts. All others are stored as given.
 """
 
 import ast
@@ -14,21 +14,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from assay.errors import InputError, plural
+from assay.formats.judgments.turkle import ANSWER, INPUT, USERNAME
 from assay.formats.moving import MovedRow, Project, choices_of, lab_toml
 from assay.formats.rows import MAX_CELL as LONGEST
 from assay.formats.rows import MEAN, NAME, ONE_TOPIC, SHOWN
-from assay.formats.spreadsheet import BOM, csv_lines, long_cells
+from assay.formats.spreadsheet import BOM, long_cells
 from assay.protocols.form_rules import FIELD, KEY, ROW_COLUMNS, VALUE, frame_complaints
 from assay.protocols.questions import MAX_CHARACTERS, NUMBER
 from assay.protocols.schema import ANSWERED, FormRules
 from assay.templates import Control, Template, read_template
 
-COLUMNS = (
-    "HITId", "HITTypeId", "Title", "CreationTime", "MaxAssignments", "AssignmentDurationInSeconds", "AssignmentId",
-    "WorkerId", "AcceptTime", "SubmitTime", "WorkTimeInSeconds",
-)  # fmt: skip
-INPUT, ANSWER, USERNAME = "Input.", "Answer.", "Turkle.Username"
-TIME = "%a %b %d %H:%M:%S UTC %Y"
 NO_WORKER = (
     f"{USERNAME} and WorkerId are empty: judged without login; write a name for each worker into {USERNAME}"
 )
@@ -347,37 +342,3 @@ def _question(control: Control) -> dict[str, Any] | None:
         if NUMBER.fullmatch(text) and (key != "max_characters" or 1 <= float(text) <= MAX_CHARACTERS):
             question[key] = int(text) if "." not in text else float(text)
     return question
-
-
-def results_lines(
-    inputs: Sequence[str], answers: Sequence[str], rows: Iterable[Mapping[str, object]]
-) -> Iterator[str]:
-    """The lines of results as Turkle writes them: all cells quoted, inputs and answers sorted.
-
-    Unlike Turkle, a text that a spreadsheet would run gets an apostrophe, and several values of a name have bars
-    between them.
-
-    Args:
-        rows: by column.
-    """
-    header = [
-        *COLUMNS,
-        *(INPUT + name for name in sorted(inputs)),
-        *(ANSWER + name for name in sorted(answers)),
-    ]
-    header.append(USERNAME)
-    cells = ([_cell(row.get(column)) for column in header] for row in rows)
-    return csv_lines(header, cells, is_quoted=True)
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, list):
-        return "|".join(map(_item, value))
-    return "" if value is None else str(value)
-
-
-def _item(value: object) -> str:
-    """An item of an answer: a key, equal ones of an order, or a marked part."""
-    if isinstance(value, dict):
-        return f"{value['start']}+{value['length']} = {value['choice']}"
-    return " = ".join(value) if isinstance(value, list) else str(value)

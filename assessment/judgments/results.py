@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from django.db.models import Func, QuerySet
 
-from assay.formats.turkle import TIME, results_lines
+from assay.formats.judgments.turkle import TIME, results_lines
 from assay.protocols.schema import ANSWERED
 from assessment.models import Batch, Judgment
 from tracks.models import Row
