@@ -40,7 +40,7 @@ style: setup
 	$(PYTHON) -m ruff format --check .
 	.venv/bin/lint-imports --no-cache
 	$(PYTHON) maintenance/prose.py
-	$(PYTHON) -m djlint templates --lint --quiet
+	$(PYTHON) -m djlint templates assay_extensions --lint --quiet
 	$(BIOME) ci
 	.venv/bin/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml docker-compose.several.yml
 	@echo "$(PYTHON) manage.py check --deploy"

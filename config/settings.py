@@ -34,6 +34,8 @@ OWN_APPS = [
     *("accounts", "jobs", "corpus", "tracks", "participation", "pooling", "assessment", "scoring"),
     "publishing",
 ]
+EXTENSIONS: list[str] = []  # those with a site part
+
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
@@ -51,6 +53,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "web",
     *OWN_APPS,
+    *(f"assay_extensions.{name}.site" for name in EXTENSIONS),
     "demo",
     "config",
 ]
@@ -92,7 +95,10 @@ WSGI_APPLICATION = "config.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [
+            BASE_DIR / "templates",
+            *(BASE_DIR / "assay_extensions" / name / "site" / "templates" for name in EXTENSIONS),
+        ],
         "OPTIONS": {
             "loaders": [
                 (

@@ -24,9 +24,11 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "locale"
+TEMPLATES = (ROOT / "templates", *ROOT.glob("assay_extensions/*/site/templates"))
 FOLDERS = (
     "accounts",
     "assay",
+    "assay_extensions",
     "assessment",
     "config",
     "corpus",
@@ -101,7 +103,7 @@ def nouns_in(source: str) -> Iterator[Text]:
 def texts_of_site() -> set[Text]:
     """The texts of the pages that are translated, and of Python."""
     texts: set[Text] = set()
-    for path in sorted((ROOT / "templates").rglob("*.[ht][tx]*")):
+    for path in sorted(path for folder in TEMPLATES for path in folder.rglob("*.[ht][tx]*")):
         source = path.read_text(encoding="utf-8")
         if "translate " in source:
             texts |= {*texts_of_page(source), *nouns_in(source)}

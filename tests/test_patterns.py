@@ -22,7 +22,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ROOMS = (
     *("assay", "web", "accounts", "jobs", "corpus", "tracks", "participation", "pooling", "assessment"),
-    *("scoring", "publishing", "home", "config"),
+    *("scoring", "publishing", "home", "config", "assay_extensions"),
 )
 METHODS = ("search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer")
 SIZE = 1_000  # characters
@@ -49,7 +49,11 @@ Expression = tuple[str | bytes, int]  # with its flags
 
 def modules() -> Iterator[Path]:
     for room in ROOMS:
-        yield from (path for path in sorted((ROOT / room).rglob("*.py")) if "migrations" not in path.parts)
+        yield from (
+            path
+            for path in sorted((ROOT / room).rglob("*.py"))
+            if not {"migrations", "tests"} & {*path.parts}
+        )
 
 
 def expressions() -> dict[Expression, set[str]]:

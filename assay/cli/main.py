@@ -1,9 +1,9 @@
 """The command `assay`: its subcommands, and the options that several of them share.
 
 There are subcommands for tasks that need only files, and for those of a participant at a site. A subcommand is a
-module of `assay.cli.commands` with `add_arguments`, `run` and `EXAMPLE`. Only the module of the subcommand that the
-user calls is imported: to import all of them would take longer than most commands run. A shared option has the same
-name, meaning and help text in all of them.
+module of `assay.cli.commands`, or of an extension, with `add_arguments`, `run` and `EXAMPLE`. Only the module of the
+subcommand that the user calls is imported: to import all of them would take longer than most commands run. A shared
+option has the same name, meaning and help text in all of them.
 """
 
 import argparse
@@ -57,6 +57,9 @@ COMMANDS = {
     "protocol": "list, show or check protocols",
     "completion": "print the completion script of a shell",
 }
+MODULES = {  # of commands outside assay.cli.commands
+    "trec_eval": "assay.trec_eval.command",
+}
 EPILOG = """\
 examples:
   assay check --protocol arqmath-2020-task1 --topics topics.txt runs/abacus.tsv
@@ -93,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str]) -> int:
     if words[:1] == ["trec_eval"]:  # it parses its own options, such as -l2
-        trec_eval_status: int = load("assay.trec_eval.command").main(words[1:])
+        trec_eval_status: int = load(module_of("trec_eval")).main(words[1:])
         return trec_eval_status
     if not words or words[0] not in COMMANDS:
         # The help, or an error. The subcommands are listed here, as a table that is not wrapped.
@@ -130,7 +133,11 @@ def _run(words: Sequence[str]) -> int:
 
 
 def command_of(name: str) -> Any:
-    return load(f"assay.cli.commands.{name.replace('-', '_')}")
+    return load(module_of(name))
+
+
+def module_of(name: str) -> str:
+    return MODULES.get(name) or f"assay.cli.commands.{name.replace('-', '_')}"
 
 
 def load(module: str) -> Any:

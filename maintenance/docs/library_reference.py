@@ -20,6 +20,7 @@ from sphinx.environment import BuildEnvironment
 
 ROOT = Path(__file__).parents[2]
 ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[([\w.~]+)\]\]")
+ROOMS = ("assay", "assay_extensions")
 LEFT_OUT = {"assay.cli", "assay.samples"}  # commands have pages of their own; sample files are not code
 
 
@@ -93,9 +94,11 @@ def _write_pages(app: Sphinx) -> None:
 
 
 def _pages() -> Iterator[tuple[str, str]]:
-    for init in sorted((ROOT / "assay").rglob("__init__.py")):
-        package = ".".join(init.parent.relative_to(ROOT).parts)
-        if any(package == name or package.startswith(f"{name}.") for name in LEFT_OUT):
+    for init in sorted(path for room in ROOMS for path in (ROOT / room).rglob("__init__.py")):
+        parts = init.parent.relative_to(ROOT).parts
+        package = ".".join(parts)
+        is_left_out = any(package == name or package.startswith(f"{name}.") for name in LEFT_OUT)
+        if is_left_out or {"site", "tests"} & {*parts}:
             continue
         files = sorted(path for path in init.parent.glob("*.py") if not path.name.startswith("_"))
         if not files and not init.read_text().strip():

@@ -425,18 +425,20 @@ def test_time_grows_with_the_length_of_a_hostile_text(name: str) -> None:
     assert is_linear(function, make)
 
 
-LIBRARY = Path(__file__).parents[2] / "assay"
+ROOT = Path(__file__).parents[2]
 POSSESSIVE_GROUP = re.compile(r"[)][*+?][+]")
 SIMPLE = re.compile(r"[(][?]:[^()|]*[)][*+?][+]")  # a possessive group without groups and alternatives in it
 
 
 def strings() -> Iterator[tuple[str, str]]:
     """Every string of the library with its place."""
-    for path in sorted(LIBRARY.rglob("*.py")):
+    for path in sorted(
+        path for room in ("assay", "assay_extensions") for path in (ROOT / room).rglob("*.py")
+    ):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
                 text = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
-                yield f"{path.relative_to(LIBRARY)}:{node.lineno}", text
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", text
 
 
 def test_possessive_groups_have_no_alternatives() -> None:

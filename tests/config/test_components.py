@@ -1,7 +1,6 @@
 """The components of templates/components/, and rules that hold for every template."""
 
 import re
-from pathlib import Path
 
 import pytest
 from django.core.paginator import Paginator
@@ -9,8 +8,7 @@ from django.template import RequestContext, Template
 from django.test import RequestFactory
 
 from server.assets import ICONS, PACKAGES, sprite
-
-TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
+from tests.helpers.templates import templates
 
 
 def rendered(source: str, query: str = "", **context: object) -> str:
@@ -90,11 +88,7 @@ def test_icon_is_drawn_for_eyes_only() -> None:
 
 def test_icons_of_templates_are_in_the_sprite() -> None:
     """Without its name in `server.assets.ICONS`, an icon would be an empty square."""
-    named = {
-        name
-        for path in TEMPLATES.rglob("*.html")
-        for name in re.findall(r'% icon "([^"]+)"', path.read_text())
-    }
+    named = {name for path in templates() for name in re.findall(r'% icon "([^"]+)"', path.read_text())}
 
     assert named <= set(ICONS)
     assert all(
@@ -144,7 +138,7 @@ def _values(sentence: re.Match[str]) -> str:
 
 def test_numbers_that_people_read_are_grouped() -> None:
     """A count in the text of a page has a filter, such as `intcomma` or `counted`; in attributes it is a number."""
-    pages = [path for path in TEMPLATES.rglob("*.html") if "admin" not in path.parts]
+    pages = [path for path in templates() if "admin" not in path.parts]
 
     raw = {str(path): COUNT.findall(TAG.sub("", SENTENCE.sub(_values, path.read_text()))) for path in pages}
 

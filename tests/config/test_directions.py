@@ -2,9 +2,9 @@
 
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
-TEMPLATES = Path("templates")
+from tests.helpers.templates import FOLDERS
+
 TEXT = re.compile(
     r"\{\{ [^}]*(?:\|(?:as_title|as_body|with_formulas)|\.(?:comment|definition|narrative|remark|passage)\b)[^}]*\}\}"
 )
@@ -50,9 +50,11 @@ def faults_of(template: str) -> list[str]:
 
 def test_texts_of_people_and_collections_have_their_own_direction() -> None:
     faults = {
-        str(path.relative_to(TEMPLATES)): faults
-        for path in sorted(TEMPLATES.rglob("*.html"))
-        if str(path.relative_to(TEMPLATES)) not in OF_A_CHOICE and (faults := faults_of(path.read_text()))
+        name: faults
+        for folder in FOLDERS
+        for path in sorted(folder.rglob("*.html"))
+        if (name := str(path.relative_to(folder))) not in OF_A_CHOICE
+        and (faults := faults_of(path.read_text()))
     }
 
     assert faults == {}

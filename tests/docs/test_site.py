@@ -17,6 +17,7 @@ from home import documentation
 from home.help import HELP, frame
 from maintenance.docs.outputs import ROOT
 from maintenance.docs.outputs import pages as pages_of_commands
+from tests.helpers.templates import templates
 
 # Addresses without a page: downloads, buttons, redirects.
 NO_PAGES = {
@@ -233,6 +234,11 @@ def test_page_of_settings_is_complete() -> None:
     assert {row[0] for row in rows} - known - OF_SERVICES == set()
 
 
+def management_commands() -> Iterator[Path]:
+    for app in ("*", "assay_extensions/*/site"):
+        yield from ROOT.glob(f"{app}/management/commands/[a-z]*.py")
+
+
 def options_of(command: str) -> set[str]:
     """The long options of a command of the site that are its own, not Django's."""
     parser = load_command_class(get_commands()[command], command).create_parser("manage.py", command)
@@ -244,7 +250,7 @@ def options_of(command: str) -> set[str]:
 def test_page_of_commands_names_every_command_and_option() -> None:
     page = (ROOT / "docs" / "reference" / "site-commands.md").read_text()
     rows = dict(re.findall(r"^\| `(\w+)([^\n]*)", page, re.MULTILINE))
-    ours = sorted(path.stem for path in ROOT.glob("*/management/commands/[a-z]*.py"))
+    ours = sorted(path.stem for path in management_commands())
 
     different = {name: options_of(name) ^ set(OPTION.findall(rows.get(name, ""))) for name in ours}
 
@@ -261,7 +267,7 @@ def test_every_command_of_the_site_has_operations_or_needs_the_server() -> None:
     )
     schema = Client().get("/api/schema/").json()
     operations = {each["operationId"] for path in schema["paths"].values() for each in path.values()}
-    ours = {path.stem for path in ROOT.glob("*/management/commands/[a-z]*.py")}
+    ours = {path.stem for path in management_commands()}
 
     assert named - operations == {"tops_up"}
     assert rows.keys() | of_the_server == ours
@@ -275,7 +281,7 @@ NO_TEXTS = re.compile(
 
 def texts_of_the_site() -> str:
     """The texts of templates (with and without their tags), code and protocols, with single spaces."""
-    parts = [path.read_text() for path in (ROOT / "templates").rglob("*.html")]
+    parts = [path.read_text() for path in templates()]
     parts += [re.sub(r"\{[%{].*?[%}]\}", "", part) for part in parts]
     for folder in [*FOLDERS, ROOT / "static"]:
         paths = [path for kind in ("*.py", "*.js", "*.toml") for path in folder.rglob(kind)]

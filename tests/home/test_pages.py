@@ -23,8 +23,8 @@ from home import documentation
 from home.health import NO_STORAGE, NO_TABLES, READ_ONLY, UNREACHABLE, health
 from jobs import liveness
 from jobs.watchdog import WatchedScheduler
-from server.paths import ROOT
 from tests.helpers.factories import make_collection, make_organizer, make_track, make_user
+from tests.helpers.templates import templates
 from web.caches import ForgivingRedisCache
 
 
@@ -141,7 +141,7 @@ def test_comments_of_templates_end_on_their_line() -> None:
     """Django prints a comment of several lines between `{#` and `#}` on the page."""
     unfinished = [
         f"{path}: {line}"
-        for path in sorted((ROOT / "templates").rglob("*.html"))
+        for path in templates()
         for line in path.read_text().splitlines()
         if line.count("{#") != line.count("#}")
     ]

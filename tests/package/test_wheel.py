@@ -37,7 +37,8 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the sdist, built from the files that a checkout has, and the wheel, built from the sdist."""
     folder = tmp_path_factory.mktemp("distributions")
     source = folder / "source"
-    shutil.copytree(ROOT / "assay", source / "assay", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("assay", "assay_extensions"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     output = folder / "dist"
@@ -107,7 +108,12 @@ def test_wheel_contains_only_the_library(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
 
-    assert {name.split("/")[0] for name in names} == {"assay", f"assay-{VERSION}.dist-info"}
+    assert {name.split("/")[0] for name in names} == {
+        "assay",
+        "assay_extensions",
+        f"assay-{VERSION}.dist-info",
+    }
+    assert not [name for name in names if re.match("assay_extensions/[^/]+/(site|tests)/", name)]
     assert "assay/protocols/shipped/arqmath-2020-task1.toml" in names
     assert "assay/samples/runs/abacus.tsv" in names
 
@@ -181,8 +187,9 @@ def test_installed_command_scores_a_known_run(environment: Path) -> None:
 
 def test_every_module_of_the_library_can_be_imported(environment: Path) -> None:
     code = (
-        "import importlib, pkgutil, sys, assay\n"
+        "import importlib, pkgutil, sys, assay, assay_extensions as e\n"
         "names = [module.name for module in pkgutil.walk_packages(assay.__path__, 'assay.')]\n"
+        "names += [module.name for module in pkgutil.walk_packages(e.__path__, 'assay_extensions.')]\n"
         "of_extras = {'assay.formulas.grouping'}\n"  # which needs the extra `formulas`
         "for name in set(names) - {'assay.__main__'} - of_extras: importlib.import_module(name)\n"
         "print(len(names) > 100, 'django' in sys.modules)"
