@@ -58,7 +58,7 @@ COMMANDS = {
     "completion": "print the completion script of a shell",
 }
 MODULES = {  # of commands outside assay.cli.commands
-    "trec_eval": "assay.trec_eval.command",
+    "trec_eval": "assay_extensions.trec_eval.command",
 }
 EPILOG = """\
 examples:

@@ -13,7 +13,6 @@ import pytest
 
 from assay.errors import Refused
 from assay.formats.compression import Limits, UnpackedFile, Unreadable, is_packed, opened, unpack
-from assay.trec_eval.files import FileError, read_blocks
 
 TEXT = b"".join(b"line %d\n" % number for number in range(200_000))
 
@@ -130,15 +129,6 @@ def test_every_reader_refuses_with_the_file_and_what_is_accepted(
     assert refusal.value.message.startswith("some.file: The ")
     assert f"Accepted: {refusal.value.accepted}" in refusal.value.message
     assert isinstance(refusal.value, Refused)
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_trec_eval_refuses_the_same_files_in_its_own_words(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "run.gz"
-    path.write_bytes(BROKEN[name][0]())
-
-    with pytest.raises(FileError, match=r"run\.gz: cannot be decompressed: The "):
-        list(read_blocks(str(path)))
 
 
 def test_plain_text_has_no_ratio() -> None:

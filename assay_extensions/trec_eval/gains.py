@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.measures.kernels import Values, discounts
-from assay.trec_eval.options import Parameters
-from assay.trec_eval.ranked import View
+from assay_extensions.trec_eval.options import Parameters
+from assay_extensions.trec_eval.ranked import View
 
 COST_OF_A_DOCUMENT = 1.0  # of G: the least cost of a rank, even if its ideal gain is less
 PERSISTENCE = 0.9  # probability that a reader goes on to the next rank, in rank-biased precision

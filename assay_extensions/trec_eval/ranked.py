@@ -24,7 +24,7 @@ from assay.measures.kernels import (
 from assay.measures.matching import Hits, JudgedDocuments, position_in_topic
 from assay.measures.scores import MIN_OF_GEOMETRIC_MEAN
 from assay.protocols.measures import FAMILIES, Measure
-from assay.trec_eval.options import NOT_COMPUTED, Options, Parameters, TrecEvalError
+from assay_extensions.trec_eval.options import NOT_COMPUTED, Options, Parameters, TrecEvalError
 
 
 class View:

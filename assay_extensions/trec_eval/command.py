@@ -10,9 +10,16 @@ from numpy.typing import NDArray
 
 from assay.errors import plural
 from assay.measures.matching import JudgedDocuments
-from assay.trec_eval.catalog import MEASURES, NICKNAMES, Relevance, TrecMeasure, parse_measures
-from assay.trec_eval.files import BYTES, TrecRun, read_grouped_qrels, read_qrels, read_run, read_zscores
-from assay.trec_eval.options import (
+from assay_extensions.trec_eval.catalog import MEASURES, NICKNAMES, Relevance, TrecMeasure, parse_measures
+from assay_extensions.trec_eval.files import (
+    BYTES,
+    TrecRun,
+    read_grouped_qrels,
+    read_qrels,
+    read_run,
+    read_zscores,
+)
+from assay_extensions.trec_eval.options import (
     NOT_COMPUTED,
     NOTHING_COMMON,
     USAGE_LINE,
@@ -22,7 +29,7 @@ from assay.trec_eval.options import (
     parse,
     parse_parameters,
 )
-from assay.trec_eval.ranked import View
+from assay_extensions.trec_eval.ranked import View
 
 VERSION = "trec_eval version 10.0, as Assay computes it\n"
 OPTIONS = """
@@ -107,7 +114,7 @@ def evaluate(options: Options, measures: dict[str, str | None]) -> Evaluation:
     }
     if RELEVANCE[options.format] == "preferences":
         # not imported with this module: it takes a tenth of a short evaluation
-        from assay.trec_eval.preferences import read  # noqa: PLC0415
+        from assay_extensions.trec_eval.preferences import read  # noqa: PLC0415
 
         all_topics, run, compute = read(options)
     else:

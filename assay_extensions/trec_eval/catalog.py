@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from assay.trec_eval import gains, ranked
-from assay.trec_eval.options import USAGE, Kind, TrecEvalError
+from assay_extensions.trec_eval import gains, ranked
+from assay_extensions.trec_eval.options import USAGE, Kind, TrecEvalError
 
 Relevance = Literal["any", "qrels", "groups", "preferences"]
 Summary = Literal["mean", "sum", "geometric mean", "number of topics", "tag", "none"]

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.trec_eval.files import BYTES, Preference, TrecRun, read_preferences, read_run
-from assay.trec_eval.options import NOT_COMPUTED, Options, Parameters, TrecEvalError
+from assay_extensions.trec_eval.files import BYTES, Preference, TrecRun, read_preferences, read_run
+from assay_extensions.trec_eval.options import NOT_COMPUTED, Options, Parameters, TrecEvalError
 
 Matrix = NDArray[np.bool_]
 UNRATED = np.nan

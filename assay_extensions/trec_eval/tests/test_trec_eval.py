@@ -13,8 +13,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from assay.cli.main import main
-from assay.trec_eval.catalog import MEASURES, NICKNAMES
+from assay_extensions.trec_eval.catalog import MEASURES, NICKNAMES
+from assay_extensions.trec_eval.files import FileError, read_blocks
 from server.paths import ROOT
+from tests.assay.formats.test_compression import BROKEN
 
 Grades = dict[str, dict[str, int]]
 N_CASES = 15
@@ -679,7 +681,7 @@ def test_the_order_of_lines_never_changes_what_is_printed(
 def test_errors_name_the_line_however_a_file_is_cut_into_blocks(
     files: Files, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr("assay.trec_eval.files.BLOCK", size)
+    monkeypatch.setattr("assay_extensions.trec_eval.files.BLOCK", size)
     run = "\ufeff# a comment\r\n1 Q0 a 1 2.5 x\n\n1 Q0 b 2 1.5 x extra\n1 Q0 a 3 0.5 x"
 
     right = files.evaluate("1 0 a 1\n", run.removesuffix("\n1 Q0 a 3 0.5 x"))
@@ -689,3 +691,12 @@ def test_errors_name_the_line_however_a_file_is_cut_into_blocks(
     assert right.values["num_ret", "all"] == "2"
     assert "line 5: document a of topic 1 is repeated" in repeated.error
     assert "line 5: score 'half' is not a finite number" in wrong.error
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_trec_eval_refuses_the_same_files_in_its_own_words(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.gz"
+    path.write_bytes(BROKEN[name][0]())
+
+    with pytest.raises(FileError, match=r"run\.gz: cannot be decompressed: The "):
+        list(read_blocks(str(path)))

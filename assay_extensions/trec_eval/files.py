@@ -25,7 +25,7 @@ from assay.formats.runs.columns import (
 )
 from assay.formats.text import without_marks
 from assay.formats.tokens import Parts, Places, Table, Text, floats, spans
-from assay.trec_eval.options import NOT_COMPUTED, UNREADABLE, TrecEvalError
+from assay_extensions.trec_eval.options import NOT_COMPUTED, UNREADABLE, TrecEvalError
 
 HASH, NEWLINE = 35, 10
 # White space as in C's isspace; other control characters are parts of words.
