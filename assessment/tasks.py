@@ -2,8 +2,7 @@
 
 from celery import shared_task
 
-import assessment.imports.services
-import assessment.projects.services  # noqa: F401 - both register their handlers
+import assessment.imports.services  # noqa: F401 - registers its handlers
 from assessment.judging import services
 
 

@@ -18,7 +18,6 @@ from assessment.models import Batch
 from assessment.nuggets import views as nuggets
 from assessment.nuggets.selectors import has_nuggets
 from assessment.planning import views as planning
-from assessment.projects import views as projects
 from assessment.rounds import views as rounds
 from tracks.tabs import Page, Section, register
 
@@ -66,10 +65,6 @@ urlpatterns = [
     path("judge/imports/<int:import_id>/", imports.import_judgments, name="import"),
     path("judge/imports/<int:import_id>/run/", imports.run_import, name="run_import"),
     path("judge/imports/<int:import_id>/discard/", imports.discard_import, name="discard_import"),
-    path("projects/", projects.projects, name="projects"),
-    path("projects/<int:upload_id>/", projects.project_import, name="project_import"),
-    path("projects/<int:upload_id>/run/", projects.run, name="run_project_import"),
-    path("projects/<int:upload_id>/discard/", projects.discard, name="discard_project_import"),
     path("tracks/<slug:slug>/judging/new/", planning.new, name="new_batch"),
     path("judge/batches/<int:batch_id>/", batches.show_batch, name="batch"),
     path("judge/batches/<int:batch_id>/edit/", batches.edit, name="edit_batch"),

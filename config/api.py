@@ -86,7 +86,7 @@ NOUNS = [
     "assessment.judging",
     "assessment.judgments",
     "assessment.imports",
-    "assessment.projects",
+    "assay_extensions.turkle.site",
     "assessment.agreement",
     "assessment.checks",
     "assessment.board",

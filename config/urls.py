@@ -43,6 +43,7 @@ urlpatterns = [
     path("", include("participation.urls")),
     path("", include("scoring.urls")),
     path("", include("publishing.urls")),
+    *(path("", include(f"assay_extensions.{name}.site.urls")) for name in settings.EXTENSIONS),
 ]
 
 if settings.SIGN_IN:  # before the others: its login page takes the place of theirs

@@ -20,7 +20,7 @@ EXPLAINED = {
     "howto/archive-a-track.html#load-an-archive": (
         "publishing:load_archive publishing:fetch_collection publishing:loaded_archive"
     ),
-    "howto/move-from-turkle.html#import-it": "assessment:projects assessment:project_import",
+    "howto/move-from-turkle.html#import-it": "turkle:projects turkle:project_import",
     "howto/import-a-collection.html": (
         "corpus:collections corpus:collection corpus:imports corpus:start_import"
     ),

@@ -129,7 +129,7 @@ assessment:disagreements_csv            L333330043
 assessment:discussion                   L444444444
 assessment:discussion_csv               L333334443
 assessment:discard_import               5555555555
-assessment:discard_project_import       5555555555
+turkle:discard_project_import           5555555555
 assessment:done                         L444044444
 assessment:edit_batch                   L333330343
 assessment:export                       L333330043
@@ -151,9 +151,9 @@ assessment:machine_token                5555555555
 assessment:machines                     L333330043
 assessment:new_machine                  L333330343
 assessment:start_machine                5555555555
-assessment:project_import               L333330340
-assessment:projects                     L333330300
-assessment:run_project_import           5555555555
+turkle:project_import                   L333330340
+turkle:projects                         L333330300
+turkle:run_project_import               5555555555
 assessment:new_adjudication             L333330343
 assessment:new_batch                    L333330343
 assessment:new_dual                     L333330343

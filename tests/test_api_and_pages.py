@@ -73,10 +73,10 @@ assessment:skip: POST skip_task
 assessment:give_back: POST give_back_task
 assessment:undo: POST undo_judgment
 assessment:extend: POST extend_task
-assessment:projects: POST project_imports
-assessment:project_import: PATCH project_import
-assessment:run_project_import: POST run_project_import
-assessment:discard_project_import: DELETE project_import
+turkle:projects: POST project_imports
+turkle:project_import: PATCH project_import
+turkle:run_project_import: POST run_project_import
+turkle:discard_project_import: DELETE project_import
 assessment:imports: POST judgment_imports
 assessment:import: PATCH judgment_import
 assessment:run_import: POST run_judgment_import

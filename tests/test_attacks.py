@@ -46,7 +46,7 @@ FOR_ANY_TEAM = {  # the first asks whether the team is the user's; the second re
 }
 BUTTONS_OF_ADMINISTRATORS = {  # people, collections and jobs of all tracks: ADR 65
     *("corpus:start_clustering", "jobs:cancel", "jobs:retry"),
-    *("assessment:discard_project_import", "assessment:run_project_import"),
+    *("turkle:discard_project_import", "turkle:run_project_import"),
     *(
         f"participation:{name}"
         for name in ("create_team", "invite_person", "make_login_link", "remove_assessor")

@@ -59,6 +59,7 @@ COMMANDS = {
 }
 MODULES = {  # of commands outside assay.cli.commands
     "trec_eval": "assay_extensions.trec_eval.command",
+    "turkle": "assay_extensions.turkle.command",
 }
 EPILOG = """\
 examples:

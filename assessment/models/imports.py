@@ -83,7 +83,7 @@ class ProjectImport(CheckedUpload):
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
 
     def get_absolute_url(self) -> str:
-        return reverse("assessment:project_import", args=[self.pk])
+        return reverse("turkle:project_import", args=[self.pk])
 
     @property
     def is_ready(self) -> bool:

@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 
 import assay
+import assay_extensions
 from assay.baselines.formula_trees import parse
 from assay.baselines.tokens import tokenize
 from assay.errors import AssayError
@@ -35,7 +36,6 @@ from assay.formats.qrels.tables import table_rows
 from assay.formats.runs.reader import check_run
 from assay.formats.separated import SeparatedLines
 from assay.formats.topics.reader import read_topics
-from assay.formats.turkle import Table
 from assay.formulas.mathml import read_html
 from assay.formulas.slt import slt
 from assay.html import forum, highlight, links
@@ -45,6 +45,7 @@ from assay.label_studio.tasks import read_tasks
 from assay.nuggets.files import read_nuggets
 from assay.protocols.loader import load_protocol, parse_protocol
 from assay.protocols.measures import parse_measure
+from assay_extensions.turkle.moves import Table
 from tracks.markdown import plain_html
 
 SIZE = 2_000  # characters
@@ -118,6 +119,7 @@ PACKAGES = (
     "structure",
     "templates",
     "trec_eval",
+    "turkle",
 )
 NO_TEXT = {"path", "name", "slug", "form", "kind", "packing", "measure", "delimiter", "topic"}
 # The further arguments that a function needs; None if it is a step of another function of this list.
@@ -158,15 +160,6 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.topics.xml.read_xml": {"name": "x.xml"},
     "formats.topics.lines.read_lines": {"is_formula": False},
     "formats.topics.reader.read_codes": {"name": "x.txt"},
-    "formats.turkle.answer_of": {"question": None},
-    "formats.turkle.move": {
-        "name": "x.html",
-        "slug": "x",
-        "title": "x",
-        "batches": {"x": Table("x", ["a"], [])},
-        "results": {},
-    },
-    "formats.turkle.read_table": {"name": "x.csv"},
     "formulas.extraction.mark": {"first_id": 1},
     "formulas.grouping.presentation_of": None,  # of prepared formulas, which are short: it is another library's
     "formulas.mathml.read_content": None,
@@ -202,21 +195,33 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "structure.strict_json": None,
     "structure.line_of": {"key": "x"},
     "templates.filled": {"values": {}},
+    "turkle.moves.answer_of": {"question": None},
+    "turkle.moves.move": {
+        "name": "x.html",
+        "slug": "x",
+        "title": "x",
+        "batches": {"x": Table("x", ["a"], [])},
+        "results": {},
+    },
+    "turkle.moves.read_table": {"name": "x.csv"},
 }
 # fmt: on
 
 
 def entry_points() -> Iterator[tuple[str, Callable[[str], object]]]:
     """All public functions that are given text, so that a new one cannot be forgotten."""
-    for info in pkgutil.walk_packages(assay.__path__, "assay."):
-        if info.name.split(".")[1] not in PACKAGES:
+    of_core = pkgutil.walk_packages(assay.__path__, "assay.")
+    of_extensions = pkgutil.walk_packages(assay_extensions.__path__, "assay_extensions.")
+    for info in chain(of_core, of_extensions):
+        package, *rest = info.name.split(".")[1:]
+        if package not in PACKAGES or rest[:1] == ["site"]:
             continue
         for name, function in vars(importlib.import_module(info.name)).items():
             if not inspect.isfunction(function) or function.__module__ != info.name or name.startswith("_"):
                 continue
             first = next(iter(inspect.signature(function).parameters.values()), None)
             if first is not None and first.annotation in (str, bytes) and first.name not in NO_TEXT:
-                yield f"{info.name.removeprefix('assay.')}.{name}", function
+                yield f"{'.'.join([package, *rest])}.{name}", function
 
 
 ENTRY_POINTS = {name: function for name, function in entry_points() if ARGUMENTS.get(name, {}) is not None}

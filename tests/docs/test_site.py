@@ -32,7 +32,7 @@ NO_PAGES = {
         "assessment:link_frame",
         "assessment:nuggets_file",
     ),
-    *("assessment:run_project_import", "assessment:discard_project_import"),
+    *("turkle:run_project_import", "turkle:discard_project_import"),
     *("assessment:close_finished", "assessment:draft_frame", "scoring:reliability"),
     *("tracks:add_draft", "tracks:change_draft", "tracks:change_text"),
     *("health", "logout", "documentation", "revoke_token", "end_session", "end_other_sessions"),

@@ -13,7 +13,7 @@ from django.urls import reverse
 from assay import samples
 from assay.cli.main import main
 from assay.formats.judgments.turkle import COLUMNS
-from assay.formats.turkle import answer_of, read_table
+from assay_extensions.turkle.moves import answer_of, read_table
 from assessment.imports import services as import_services
 from assessment.judgments import services as judgment_services
 from assessment.models import Judgment

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from accounts.models import User
-from assay.formats.projects import MAX_BYTES
+from assay_extensions.turkle.projects import MAX_BYTES
 from assessment.imports.forms import WordsForm
 from assessment.models import ProjectImport
 from tracks.models import Track

@@ -11,8 +11,8 @@ from django.db.models.functions import Lower
 
 from accounts.models import User
 from assay.errors import AssayError
-from assay.formats.projects import Lab, ProjectFiles, lab_of, projects_in
 from assay.protocols.description import in_words
+from assay_extensions.turkle.projects import Lab, ProjectFiles, lab_of, projects_in
 from tracks.models import StoredProtocol, Track
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.errors import InputError, plural
 from assay.formats.moving import JUDGMENTS_FILE, LAB_FILE, ROWS_FILE, make_folder, slug_of
-from assay.formats.projects import lab_of, projects_in
+from assay_extensions.turkle.projects import lab_of, projects_in
 
 EXAMPLE = "assay turkle turkle-project/template.html turkle-project/batch.csv turkle-project/results.csv --to passages"
 

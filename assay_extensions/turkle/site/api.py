@@ -8,10 +8,10 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 
 from accounts.access import person_of
+from assay_extensions.turkle.site import services
+from assay_extensions.turkle.site.forms import NAME, SLUG, USERNAME
 from assessment.imports.selectors import project_imports
 from assessment.models import ProjectImport
-from assessment.projects import services
-from assessment.projects.forms import NAME, SLUG, USERNAME
 from web.api.conditional import require_match
 from web.api.permissions import Creator
 from web.api.serializers import Address, JobAddress, Strict

@@ -22,8 +22,8 @@ from django.utils import timezone
 from accounts.models import User
 from assay import samples
 from assay.errors import InputError
-from assay.formats.projects import Lab, lab_of, projects_in
-from assay.formats.turkle import read_table
+from assay_extensions.turkle.moves import read_table
+from assay_extensions.turkle.projects import Lab, lab_of, projects_in
 from assessment.imports import store as import_store
 from assessment.imports.seats import Seats
 from assessment.models import Batch, Judgment, ProjectImport

@@ -6,9 +6,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from accounts.access import AuthenticatedRequest, creator_required
+from assay_extensions.turkle.site import services
+from assay_extensions.turkle.site.forms import NamesForm, ProjectsForm
 from assessment.imports.selectors import project_imports
-from assessment.projects import services
-from assessment.projects.forms import NamesForm, ProjectsForm
 from web.forms import refusals_in
 from web.pages import read_and_post
 
@@ -24,7 +24,7 @@ def projects(request: AuthenticatedRequest) -> HttpResponse:
         if form.is_valid():
             return redirect(services.start(uploads=form.cleaned_data["upload"], by=request.user))
     context = {"imports": project_imports(request.user)[:SHOWN], "form": form}
-    return render(request, "assessment/projects/projects.html", context, status=400 if form.errors else 200)
+    return render(request, "turkle/projects.html", context, status=400 if form.errors else 200)
 
 
 @read_and_post
@@ -37,7 +37,7 @@ def project_import(request: AuthenticatedRequest, upload_id: int) -> HttpRespons
         services.remap(source=source, mapping=form.mapping)
         return redirect(source)
     context = {"layout": "base.html", "source": source, "report": source.report, "form": form}
-    return render(request, "assessment/projects/import.html", context, status=400 if form.errors else 200)
+    return render(request, "turkle/import.html", context, status=400 if form.errors else 200)
 
 
 @require_POST
@@ -56,4 +56,4 @@ def discard(request: AuthenticatedRequest, upload_id: int) -> HttpResponse:
     source = get_object_or_404(project_imports(request.user), pk=upload_id)
     services.discard(source=source)
     messages.success(request, f"{source.name} was deleted. Nothing was imported from it.")
-    return redirect("assessment:projects")
+    return redirect("turkle:projects")

@@ -21,12 +21,12 @@ from accounts.models import User
 from assay.digests import sha256_of_file
 from assay.errors import BadFile, InputError, Refused
 from assay.formats.moving import JUDGMENTS_FILE, ROWS_FILE
-from assay.formats.projects import MAX_PROBLEMS, Lab, unpacked
+from assay_extensions.turkle.projects import MAX_PROBLEMS, Lab, unpacked
+from assay_extensions.turkle.site.plan import PlannedProject, ProjectsPlan, plan_of, report_of
 from assessment.errors import NotReady
 from assessment.imports import services as import_services
 from assessment.imports.services import FILLED, SMALL, queue
 from assessment.models import ProjectImport
-from assessment.projects.plan import PlannedProject, ProjectsPlan, plan_of, report_of
 from jobs import services as jobs
 from jobs.files import storage
 from participation.people import services as people_services

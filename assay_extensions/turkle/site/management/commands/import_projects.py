@@ -8,9 +8,9 @@ from django.core.files import File
 from django.core.management.base import BaseCommand, CommandError
 
 from assay.errors import Refused
+from assay_extensions.turkle.site import services
 from assessment.management.commands.import_judgments import add_meaning, wait, word_and_meaning
 from assessment.models import ProjectImport
-from assessment.projects import services
 from tracks.console import add_by, organizer_of
 from web.pages import counted
 

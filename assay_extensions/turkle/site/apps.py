@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class TurkleConfig(AppConfig):
+    name = "assay_extensions.turkle.site"
+    label = "turkle"

@@ -1,0 +1,11 @@
+from django.urls import path
+
+from assay_extensions.turkle.site import views
+
+app_name = "turkle"
+urlpatterns = [
+    path("projects/", views.projects, name="projects"),
+    path("projects/<int:upload_id>/", views.project_import, name="project_import"),
+    path("projects/<int:upload_id>/run/", views.run, name="run_project_import"),
+    path("projects/<int:upload_id>/discard/", views.discard, name="discard_project_import"),
+]
