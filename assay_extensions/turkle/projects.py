@@ -23,13 +23,14 @@ from assay.formats.compression import EMPTY_ZIP, ZIP, Unreadable, check_director
 from assay.formats.judgments.cells import choice_of
 from assay.formats.judgments.reader import JudgmentsError, open_judgments
 from assay.formats.judgments.rows import JudgmentRow
+from assay.formats.judgments.turkle import INPUT
 from assay.formats.moving import JUDGMENTS_FILE, LAB_FILE, ROWS_FILE, judgments_csv, rows_csv
 from assay.formats.rows import TableRow, read_rows
 from assay.formats.text import decoded
 from assay.protocols.loader import parse_protocol
 from assay.protocols.questions import WrongAnswer, check_answers, questions_for
 from assay.protocols.schema import JudgingRules, Protocol
-from assay_extensions.turkle.moves import INPUT, Line, Table, move, read_table
+from assay_extensions.turkle.moves import Line, Table, move, read_table
 
 MAX_FILES, MAX_BYTES = 1_000, 128 << 20  # of an upload, unpacked
 MAX_DIRECTORY = 1 << 20  # bytes of the list of files of a zip
