@@ -11,11 +11,12 @@ from assay.archive.contents import Contents
 from assay.archive.files import BadArchive, refusing
 from assay.archive.records import AnalysisRecord, LeaderboardRecord, QrelsRecord
 from assay.digests import sha256_of
+from assay.errors import InputError
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.qrels.reader import format_qrels
 from assay.formats.runs.columns import Ranked
 from assay.measures.scores import ALL
-from assay.pools.strategies import PoolError, PoolInput
+from assay.pools.strategies import PoolInput
 from assay.protocols.measures import parse_measures
 from assay.qrels.derived import derive, numbers_in
 from assay.qrels.freezing import Unit, Vote
@@ -45,7 +46,7 @@ def computed_again(contents: Contents, board: LeaderboardRecord, analysis: Analy
         return None
     try:
         return compute(contents, board, analysis)
-    except (ValueError, PoolError) as error:
+    except InputError as error:
         raise BadArchive(
             f"The analysis “{analysis.kind}” of leaderboard {board.number} cannot be computed again: {error}."
         ) from None

@@ -40,7 +40,7 @@ from assay.measures.scores import RunScores, score_run
 from assay.measures.units import DuplicatesError, collapse_instances, with_duplicates
 from assay.nuggets.lists import Nugget
 from assay.pools.pairs import votes_in
-from assay.pools.strategies import BuiltPool, ByTopic, PoolError, PoolInput, build_pool
+from assay.pools.strategies import BuiltPool, ByTopic, PoolInput, build_pool
 from assay.protocols.loader import ProtocolError, parse_protocol
 from assay.protocols.measures import MeasureError, parse_measures
 from assay.protocols.schema import Protocol
@@ -203,7 +203,7 @@ class Contents:
         protocol = self.protocol(pool.protocol)
         protocol = replace(protocol, pool=replace(protocol.pool, order=pool.order))
         earlier = self.chain(pool)[1:]
-        with refusing(f"The pool “{pool.name}” cannot be built again", PoolError, InputError, ValueError):
+        with refusing(f"The pool “{pool.name}” cannot be built again", InputError):
             return build_pool(
                 self.inputs(pool),
                 protocol=protocol,

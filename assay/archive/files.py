@@ -115,11 +115,11 @@ class SealedZip:
 
     def __init__(self, file: BinaryIO, name: str, *, index: str, noun: str) -> None:
         self.name = name
+        try:
+            check_directory(file, MAX_DIRECTORY)
+        except Unreadable as error:
+            raise BadArchive(f"{name}: {error.reason}") from None
         with self._reporting("it is not a complete ZIP file"):
-            try:
-                check_directory(file, MAX_DIRECTORY)
-            except Unreadable as error:
-                raise BadArchive(f"{name}: {error.reason}") from None
             self._zip = zipfile.ZipFile(file)
         self._members = self._checked_members(index, noun)
         self._check_size(CHECKSUMS)

@@ -4,6 +4,7 @@ Texts are plain: HTML becomes text on one line, with formulas between dollars. W
 runs, pools, judgments, tags, labels and negative grades, which mean that a document was pooled and has no grade.
 """
 
+import io
 import json
 import lzma
 import zipfile
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol, cast
+from typing import IO, Any, BinaryIO, NamedTuple, Protocol, cast
 
 from assay.errors import BadFile
 from assay.formats.compression import RATIO_FROM, Limits, check_directory, files_in
@@ -122,8 +123,37 @@ class Zipped:
 
     @contextmanager
     def opened(self, name: str) -> Iterator[BinaryIO]:
-        with _damage(name), self._zip.open(self._infos[name]) as file:
+        with _damage(name):
+            member = self._zip.open(self._infos[name])
+        with io.BufferedReader(_Member(member, name)) as file:
             yield cast("BinaryIO", file)
+
+
+class _Member(io.RawIOBase):
+    """A file of a ZIP file. Only the errors of its own bytes are damage, not those of the code that reads it."""
+
+    def __init__(self, member: IO[bytes], name: str) -> None:
+        self._member, self._name = member, name
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with _damage(self._name):
+            data = self._member.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        with _damage(self._name):
+            return self._member.seek(offset, whence)
+
+    def close(self) -> None:
+        self._member.close()
+        super().close()
 
 
 _BROKEN = (

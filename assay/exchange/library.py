@@ -1,12 +1,11 @@
 """Test collections from elsewhere than a folder of a form: of ir_datasets, or of single files that Assay reads."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from assay.errors import AssayError, InputError
+from assay.errors import InputError
 from assay.exchange import qrels
 from assay.exchange.content import SPLIT, Document, TestCollection, Topic
 from assay.formats.compression import read_file
@@ -64,31 +63,27 @@ def collection_from_ir_datasets(name: str) -> TestCollection:
     if not (dataset.has_docs() and dataset.has_queries()):
         raise InputError(f"{PREFIX}{name} has no documents or no queries")
     judged = {}
-    with _failures_of(name):
-        if dataset.has_qrels():
-            rows = (
-                (judgment.query_id, judgment.doc_id, judgment.relevance) for judgment in dataset.qrels_iter()
-            )
-            judged = {SPLIT: qrels.from_rows(rows, name)}
-        topics = [_topic(query) for query in dataset.queries_iter()]
+    if dataset.has_qrels():
+        rows = (
+            (judgment.query_id, judgment.doc_id, judgment.relevance)
+            for judgment in _read(name, dataset.qrels_iter)
+        )
+        judged = {SPLIT: qrels.from_rows(rows, name)}
+    topics = [_topic(query) for query in _read(name, dataset.queries_iter)]
 
     def documents() -> Iterator[Document]:
-        with _failures_of(name):
-            yield from map(_document, dataset.docs_iter())
+        yield from map(_document, _read(name, dataset.docs_iter))
 
     return TestCollection(name.replace("/", "-"), topics, judged, documents)
 
 
-@contextmanager
-def _failures_of(name: str) -> Iterator[None]:
-    """Name the data set in an error of ir_datasets, which has no class of its own for them.
+def _read(name: str, rows: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+    """Rows of ir_datasets. Name the data set in its errors, for which it has no class of its own.
 
     Missing files, those that need a password (it asks on standard input) and failed downloads are among these.
     """
     try:
-        yield
-    except AssayError:
-        raise
+        yield from rows()
     except (OSError, EOFError, RuntimeError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{PREFIX}{name} cannot be read: {reason[:300]}") from error

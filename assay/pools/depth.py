@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import plural
+from assay.errors import InputError, plural
 from assay.formats.runs.columns import RunColumns, byte_keys, order_in_topics
 from assay.protocols.schema import EVERY_RANK
 
@@ -137,7 +137,7 @@ def top_k(runs: Sequence[RunColumns], depths: Sequence[int]) -> PooledUnits:
     Raises ValueError: the numbers of runs and depths differ, or a depth is negative.
     """
     if len(runs) != len(depths) or any(depth < 0 for depth in depths):
-        raise ValueError(
+        raise InputError(
             f"got {plural(len(runs), 'run')} and the depths {list(depths)}; each run needs a depth of at least 0"
         )
     codes, tops = topics_of(runs), []

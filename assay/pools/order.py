@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.answers import is_citation
+from assay.errors import InputError
 from assay.pools.depth import PooledUnits
 
 MAX_SEED = 2**63 - 1
@@ -71,7 +72,7 @@ def by_answer(units: PooledUnits, seed: int) -> NDArray[np.int32]:
 def topic_draws(seed: int, code: str, n: int) -> NDArray[np.uint64]:
     """(n,) random numbers of a topic, which depend on the seed and on the code of the topic only."""
     if not 0 <= seed <= MAX_SEED:
-        raise ValueError(f"the seed is {seed}; use a whole number from 0 to {MAX_SEED}")
+        raise InputError(f"the seed is {seed}; use a whole number from 0 to {MAX_SEED}")
     stable = int.from_bytes(hashlib.sha256(code.encode()).digest()[:8], "big")
     return np.random.PCG64(np.random.SeedSequence([seed, stable])).random_raw(n)
 

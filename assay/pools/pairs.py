@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
+from assay.errors import InputError
 from assay.pools.depth import PooledUnits, Top, union
 from assay.preferences.pairs import Pair, Tournament, pooled_best
 from assay.preferences.votes import SIGN, Vote, by_topic, pair_docno, parse_votes
@@ -46,7 +47,7 @@ def pool_pairs(units: PooledUnits, votes: Sequence[Vote], rules: PairRules, seed
     docnos, topics = [docno.decode() for docno in units.docno.tolist()], units.topic_index.tolist()
     for docno in docnos:
         if SIGN in docno:
-            raise ValueError(f"the document {docno} cannot be in a pair, because its id has the sign {SIGN}")
+            raise InputError(f"the document {docno} cannot be in a pair, because its id has the sign {SIGN}")
     for entry, run, rank in zip(units.entry.tolist(), units.run.tolist(), units.rank.tolist(), strict=True):
         ranks[topics[entry]].setdefault(docnos[entry], {})[run] = rank
     of_topics = by_topic(votes)

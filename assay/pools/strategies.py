@@ -259,7 +259,7 @@ def beyond_limit(
     if most is None:
         return [False] * len(teams)
     if most < 1:
-        raise ValueError(f"the limit of runs per team must be at least 1, got {most}")
+        raise InputError(f"the limit of runs per team must be at least 1, got {most}")
     n_of: Counter[str] = Counter()
     beyond = []
     for team, is_outside, depth in zip(teams, is_baseline, depths, strict=True):
@@ -350,7 +350,7 @@ def _pairs(selected: BuiltPool, rules: PairRules, material: Material) -> BuiltPo
     """
     try:
         units = pool_pairs(selected.units, material.votes, rules, material.seed)
-    except ValueError as error:
+    except InputError as error:
         raise PoolError(str(error)) from None
     is_old = are_among(units, units.topic_index, units.docno, material.already)
     if is_old.all():

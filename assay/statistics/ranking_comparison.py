@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import InputError
 from assay.measures.scores import step_or_name
 from assay.statistics.rank_correlation import kendall_tau, ranks, tau_ap_b
 
@@ -76,7 +77,7 @@ def compare_rankings(
     Raises ValueError: the three arguments differ in length.
     """
     if not len(names) == len(means) == len(n_topics):
-        raise ValueError(
+        raise InputError(
             f"got {len(names)} names, {len(means)} columns and {len(n_topics)} numbers of topics; "
             "each column needs one of each"
         )

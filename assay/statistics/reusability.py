@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import InputError
 from assay.formats.qrels.reader import QrelsColumns
 from assay.formats.runs.columns import Ranked
 from assay.measures.matching import JudgedDocuments
@@ -128,7 +129,7 @@ def leave_one_team_out(
     """
     teams = pooled_by if teams is None else teams
     if len(scoring.runs) != len(teams) or len(pooled_by) != units.n_runs:
-        raise ValueError(
+        raise InputError(
             f"got {len(scoring.runs)} runs with {len(teams)} teams, "
             f"and a pool of {units.n_runs} runs with {len(pooled_by)} teams"
         )

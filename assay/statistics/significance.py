@@ -24,6 +24,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import InputError
+
 Scores = NDArray[np.float64]
 Progress = Callable[[int, int], None]  # number done, and total
 Test = Literal["randomization", "t", "wilcoxon", "tukey"]
@@ -114,7 +116,7 @@ def from_above_diagonal(values: Sequence[float] | NDArray[np.float64], n_runs: i
     """
     n_pairs = n_runs * (n_runs - 1) // 2
     if len(values) != n_pairs:
-        raise ValueError(f"got the values of {len(values)} pairs; {n_runs} runs have {n_pairs}")
+        raise InputError(f"got the values of {len(values)} pairs; {n_runs} runs have {n_pairs}")
     matrix = np.eye(n_runs)
     rows, columns = np.triu_indices(n_runs, 1)
     matrix[rows, columns] = matrix[columns, rows] = values
@@ -127,20 +129,20 @@ def checked_scores(scores: Scores) -> Scores:
     Raises ValueError: the shape is not (runs, topics) with at least one topic, or a score is not finite.
     """
     if scores.ndim != 2 or scores.shape[1] < 1:
-        raise ValueError(
+        raise InputError(
             f"scores have the shape {scores.shape}; expected (runs, topics) with at least one topic"
         )
     if not np.isfinite(scores).all():
-        raise ValueError("a score is not a finite number")
+        raise InputError("a score is not a finite number")
     return scores
 
 
 def check_draws(n_draws: int, seed: int) -> None:
     """Raise ValueError if there is no draw (permutation, resample or sample), or if the seed is out of range."""
     if n_draws < 1:
-        raise ValueError(f"got {n_draws} random draws; use at least 1")
+        raise InputError(f"got {n_draws} random draws; use at least 1")
     if not 0 <= seed <= MAX_SEED:
-        raise ValueError(f"the seed is {seed}; use a whole number from 0 to {MAX_SEED}")
+        raise InputError(f"the seed is {seed}; use a whole number from 0 to {MAX_SEED}")
 
 
 def whole_steps(scores: Scores) -> tuple[NDArray[np.float64], float, float]:

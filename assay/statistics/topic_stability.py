@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import InputError
 from assay.statistics.significance import Progress, Scores, check_draws, checked_scores, silent
 
 N_SAMPLES = 1_000
@@ -64,7 +65,7 @@ def topic_stability(
     n_topics = checked_scores(scores).shape[1]
     sizes = default_sizes(n_topics) if sizes is None else sizes
     if not all(1 <= size <= n_topics for size in sizes):
-        raise ValueError(f"got the sizes {sizes}; each must be from 1 to {n_topics}, the number of topics")
+        raise InputError(f"got the sizes {sizes}; each must be from 1 to {n_topics}, the number of topics")
     check_draws(n_samples, seed)
     stream = np.random.PCG64(seed)
     n_runs = len(scores)

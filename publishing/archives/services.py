@@ -28,6 +28,8 @@ from web.pages import counted
 from web.statements import analyze
 
 MAKE, LOAD = "archives.make", "archives.load"  # kinds of jobs
+# Of PostgreSQL: rows of an archive can be there twice or break a check. Any other violation is a fault of ours.
+CONTRADICTIONS = {"23505", "23514"}
 
 
 @transaction.atomic
@@ -276,6 +278,8 @@ def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
                 try:
                     track = loading.store_track(contents, files, slug=loaded.slug, by=loaded.created_by)
                 except IntegrityError as error:
+                    if getattr(error.__cause__, "pgcode", "") not in CONTRADICTIONS:
+                        raise
                     raise LoadRefused(f"The archive contradicts itself: {error}".rstrip()) from error
                 with progress.storing():
                     _stored(loaded, track, files.formulas)

@@ -173,6 +173,9 @@ def test_other_folder_zip_and_parquet_are_refused(tmp_path: Path) -> None:
         damaged.opened("documents.jsonl") as file,
     ):
         file.read()
+    whole = Zipped(BytesIO(packed.getvalue()), "x.zip")
+    with pytest.raises(NotImplementedError, match="ours"), whole.opened("documents.jsonl"):
+        raise NotImplementedError("ours")
     folder = written("hugging-face", tmp_path / "h")
     (folder / "queries/queries.parquet").write_bytes(b"PAR1 not parquet")
     with pytest.raises(BadFile, match=r"queries/queries.parquet is not a parquet file"):

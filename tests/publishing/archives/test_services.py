@@ -14,6 +14,7 @@ import pytest
 from django.apps import apps
 from django.core.files import File
 from django.core.management import call_command
+from django.db import IntegrityError
 
 from accounts.models import User
 from assay.archive.contents import Contents, Reader
@@ -307,6 +308,28 @@ def test_a_wrong_archive_is_not_loaded(archive_file: Path) -> None:
     assert "Wrong: 2 of 14 parts. The first, leaderboard 1: " in loaded.job.error
     assert not Track.objects.exists()
     assert not Run.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("place", "error"),
+    [
+        ("assay.archive.contents.build_pool", ValueError("operands could not be broadcast together")),
+        ("assay.archive.verify.check_result", ValueError("not enough values to unpack")),
+        ("publishing.archives.loading._boards", IntegrityError("null value in column")),
+    ],
+)
+def test_a_fault_of_ours_fails_the_job_and_is_not_called_a_fault_of_the_archive(
+    place: str, error: Exception, archive_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(place, lambda *_, **__: (_ for _ in ()).throw(error))
+
+    loaded = load(archive_file, make_organizer())
+
+    assert loaded.status == LoadedArchive.Status.FAILED
+    assert loaded.job is not None
+    loaded.job.refresh_from_db()
+    assert loaded.job.error == "An unexpected error occurred. The log of the worker has the details."
 
 
 @pytest.mark.django_db
