@@ -34,6 +34,7 @@ class Key(NamedTuple):
         when: keys and those of their values with which it can have an effect; without any, always.
         is_long: whether its texts have several lines.
         is_rare: whether few files have it.
+        wrong_names: what people call it who have not read the reference; their error names the key.
     """
 
     label: str
@@ -43,6 +44,7 @@ class Key(NamedTuple):
     when: Mapping[str, tuple[object, ...]] = MappingProxyType({})
     is_long: bool = False
     is_rare: bool = False
+    wrong_names: tuple[str, ...] = ()
 
     @property
     def plain_help(self) -> str:
@@ -218,7 +220,10 @@ class _Reader:
         data, known = _expect(dict, given, key), keys(kind)
         if self.is_open:
             data = {child: value for child, value in data.items() if child in known}
-        meant = {child: _close(child, known) for child in data if child not in known}
+        by_wrong_name = _wrong_names(kind, "")
+        meant = {
+            child: by_wrong_name.get(child) or _close(child, known) for child in data if child not in known
+        }
         problems = [self._unknown(kind, key, child, close) for child, close in meant.items()]
         values = dict(others)
         for child, (field, hint) in known.items():
@@ -241,6 +246,9 @@ class _Reader:
         if meant:
             return f"{place}: unknown key; did you mean {meant}? Allowed here: {allowed}"
         tables = [title for title, table in _tables(self.root) if child in keys(table)]
+        is_below = any(title.lstrip("[").startswith(f"{parent}.") for title in tables)
+        if not is_below and (meant := _all_wrong_names(self.root).get(child, "")):
+            return f"{place}: unknown key; did you mean {meant}? Allowed here: {allowed}"
         belongs = f"it belongs in {' or '.join(tables)}; " if 0 < len(tables) < 3 else ""
         return f"{place}: unknown key; {belongs}allowed here: {allowed}"
 
@@ -425,6 +433,25 @@ def _tables(kind: type, name: str = "") -> Iterator[tuple[str, type]]:
             child = _below(name, key)
             yield (f"[[{child}]]" if get_origin(hint) is tuple else f"[{child}]"), inner
             yield from _tables(inner, child)
+
+
+def _wrong_names(kind: type, title: str) -> dict[str, str]:
+    """The keys of a table by their wrong names, each as its place: `measures in [scoring]`."""
+    about = _of_class(kind, Key)
+    return {
+        name: f"{key} in {title}" if title else key
+        for key, (field, _) in keys(kind).items()
+        for name in (about[field.name].wrong_names if field.name in about else ())
+    }
+
+
+@cache
+def _all_wrong_names(root: type) -> dict[str, str]:
+    return {
+        name: place
+        for title, table in (("", root), *_tables(root))
+        for name, place in _wrong_names(table, title).items()
+    }
 
 
 def json_schema(root: type, *, most: int) -> dict[str, Any]:

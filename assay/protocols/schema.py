@@ -1323,6 +1323,7 @@ class JudgingRules:
             "The grades, at least one. A form may have questions only: then they are asked at once, and "
             "each judgment has the choice `answered` with grade 0. With the layout `pair`, the choices "
             "are those of `judging.preference` instead.",
+            wrong_names=("grades", "scale"),
         ),
     ] = field(default=(), metadata={"key": "grade"})
     non_answers: Annotated[
@@ -1335,7 +1336,14 @@ class JudgingRules:
         FormRules | None,
         Key("Form", "The page of the layout `form`, which shows a row of a table.", when=OF_FORMS),
     ] = None
-    judges: Annotated[int, Key("Assessors per unit", "The number of assessors who judge each unit.")] = 1
+    judges: Annotated[
+        int,
+        Key(
+            "Assessors per unit",
+            "The number of assessors who judge each unit.",
+            wrong_names=("assessors", "annotators"),
+        ),
+    ] = 1
     groups: Annotated[
         tuple[str, ...],
         Key(
@@ -1675,6 +1683,7 @@ class ScoringRules:
             "Measures",
             "The [measures](measures.md) of the leaderboard, at least one. Those of a set of qrels follow"
             " its key and a colon: `quality:nDCG@5`.",
+            wrong_names=("metrics",),
         ),
     ] = field(metadata={"key": "measures"})
     judged_only: Annotated[
@@ -1833,9 +1842,10 @@ class Protocol:
             "Name in addresses",
             "The name of the protocol in commands and addresses: lower-case letters, digits and single "
             "hyphens, at most 100 characters.",
+            wrong_names=("id",),
         ),
     ]
-    title: Annotated[str, Key("Title", "One line for people.")]
+    title: Annotated[str, Key("Title", "One line for people.", wrong_names=("name",))]
     source: Annotated[
         str, Key("Source", "The publication or guidelines that the figures are taken from.", is_long=True)
     ]

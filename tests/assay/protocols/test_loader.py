@@ -183,6 +183,30 @@ def test_broken_protocol_is_refused_with_file_and_key(name: str) -> None:
     assert str(expected) in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("table", "key", "hint"),
+    [
+        ("pool", "depth", "it belongs in [[runs.kind]]"),
+        ("runs", "depth", "it belongs in [[runs.kind]]"),
+        ("judging", "grades", "did you mean grade?"),
+        ("judging", "assessors", "did you mean judges?"),
+        ("qrels", "grades", "it belongs in [[qrels.set]]"),
+        ("scoring", "metrics", "did you mean measures?"),
+        ("", "metrics", "did you mean measures in [scoring]?"),
+        ("", "grades", "did you mean grade in [judging]?"),
+        ("", "name", "did you mean title?"),
+        ("", "id", "did you mean slug?"),
+    ],
+)
+def test_message_about_a_key_that_people_try_first_names_its_place(table: str, key: str, hint: str) -> None:
+    text = GOOD.replace(f"[{table}]\n", f"[{table}]\n{key} = 1\n", 1) if table else f"{key} = 1\n{GOOD}"
+
+    with pytest.raises(ProtocolError) as refusal:
+        parse_protocol(text, name="lab.toml")
+
+    assert f"{table}.{key}: unknown key; {hint}".lstrip(".") in str(refusal.value)
+
+
 def test_shipped_protocols_have_starter_guidelines_where_people_judge() -> None:
     without = {slug for slug in loader.shipped_slugs() if not loader.starter_guidelines(slug)}
 
