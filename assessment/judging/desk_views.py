@@ -26,6 +26,7 @@ from participation.interaction.selectors import tracks_with_sessions
 from tracks.assessors.selectors import is_assessor
 from tracks.candidates.selectors import samples_of
 from tracks.guidelines import services as guidelines_services
+from tracks.guidelines.selectors import guidelines_to_read
 from tracks.guidelines.selectors import track_or_404 as track_with_guidelines
 from tracks.tracks.selectors import track_or_404
 from web.pages import context_of, local_address, read_and_post
@@ -42,6 +43,7 @@ def mine(request: AuthenticatedRequest) -> HttpResponse:
     context = {
         "desk": selectors.desk(request.user),
         "to_join": batches_to_join(request.user),
+        "to_read": guidelines_to_read(request.user),
         "sessions": tracks_with_sessions(request.user),
         "samples": samples_of(request.user),
         "closed": selectors.closed_batches(request.user),
@@ -112,7 +114,12 @@ def judging(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if not is_assessor(request.user, track):
         raise PermissionDenied
     to_join = batches_to_join(request.user).filter(pool__track=track)
-    context = {"track": track, "desk": selectors.desk(request.user, track=track), "to_join": to_join}
+    context = {
+        "track": track,
+        "desk": selectors.desk(request.user, track=track),
+        "to_join": to_join,
+        "to_read": guidelines_to_read(request.user).filter(pk=track.pk),
+    }
     return render(request, "assessment/judging/track_desk.html", context)
 
 

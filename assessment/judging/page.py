@@ -16,7 +16,7 @@ from assessment.judging.citations import ShownCitation, shown_citation
 from assessment.judging.keys import Keys, keys_of
 from assessment.judging.members import ShownMember, filled_in, shown_formula, shown_members
 from assessment.judging.pairs import Side, as_shown, shown_pair, thread_of
-from assessment.judging.selectors import DeskBatch, TopicProgress, counts_of, desk_batch, is_taken
+from assessment.judging.selectors import DeskBatch, TopicProgress, announced, counts_of, desk_batch, is_taken
 from assessment.judgments.answers import (
     ShownQuestion,
     fields_of,
@@ -137,7 +137,7 @@ class TaskPage:
     why the judgment cannot be changed; empty while it can. `hides_choices`: there is nothing to choose, because a form
     has questions only. `has_threads`: the reader may open whole threads. `has_no_topic`: the topic is nothing but a
     code. `is_taken`: the time is over, and somebody else has the unit.
-    `news` is the current version of the guidelines, unless the assessor has read it.
+    `news` is the version of the guidelines that the assessor is asked to read.
     """
 
     task: Task
@@ -211,6 +211,7 @@ def task_page(
     keys = keys_of(user, rules)
     topic, document, track = task.entry.topic, task.entry.document, task.batch.pool.track
     counts = counts_of([task.batch], user)
+    judged = sum(count.judged for count in counts)
     own_topic = next(
         (TopicProgress(topic, count.judged, count.total) for count in counts if count.topic_id == topic.pk),
         None,
@@ -276,10 +277,10 @@ def task_page(
         lock_reason=_lock_reason(task, has_topic=own_topic is not None),
         is_taken=task.pk is not None and is_taken(task),
         topic_progress=own_topic,
-        judged=sum(count.judged for count in counts),
+        judged=judged,
         total=sum(count.total for count in counts),
         ahead=None if following is None else _ahead(task, following, rules, collections),
-        news=unread(track, user) if task.pk else None,
+        news=announced(unread(track, user), judged) if task.pk else None,
     )
 
 

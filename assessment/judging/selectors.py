@@ -30,7 +30,7 @@ class TopicProgress(NamedTuple):
 
 @dataclass(frozen=True)
 class DeskBatch:
-    """A batch on an assessor's desk; `news` is the current version of the guidelines, unless they have read it.
+    """A batch on an assessor's desk; `news` is the version of the guidelines that they are asked to read.
 
     `user_id` is the assessor's. `rates` are those of the desk, which estimates the time that is left.
     """
@@ -58,6 +58,11 @@ class DeskBatch:
     def is_begun(self) -> bool:
         """True if the user holds a task, or has judged one."""
         return self.open_task is not None or self.judged > 0
+
+    @property
+    def starts_with_guidelines(self) -> bool:
+        """True if the user should read the guidelines before the first task."""
+        return self.news is not None and not self.is_begun
 
     @property
     def hours(self) -> float | None:
@@ -102,9 +107,20 @@ def _desk_batches(batches: list[Batch], user: User) -> list[DeskBatch]:
             progress[batch.pk].sort(key=lambda topic_progress: topic_progress.topic.natural_code)
     news = tracks_with_news({batch.pool.track_id for batch in batches}, user) if batches else {}
     return [
-        DeskBatch(batch, user.pk, progress[batch.pk], tasks.get(batch.pk), news.get(batch.pool.track_id))
+        DeskBatch(
+            batch,
+            user.pk,
+            progress[batch.pk],
+            tasks.get(batch.pk),
+            announced(news.get(batch.pool.track_id), sum(topic.judged for topic in progress[batch.pk])),
+        )
         for batch in batches
     ]
+
+
+def announced(unread: GuidelinesVersion | None, judged: int) -> GuidelinesVersion | None:
+    """Unread guidelines. The first version is not announced any more to those who have judged without it."""
+    return None if unread is not None and unread.number == 1 and judged else unread
 
 
 class _Count(NamedTuple):

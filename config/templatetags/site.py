@@ -34,6 +34,7 @@ from publishing.documents.selectors import documents_of_team as team_documents
 from publishing.published_runs.selectors import publication_of
 from scoring.checklist import boards_of
 from scoring.evaluations.selectors import scores_of
+from scoring.leaderboards.files import released_files
 from scoring.models import Leaderboard, PhaseScore
 from scoring.phases.selectors import scores_of_runs
 from scoring.qrels.selectors import qrels_of, units_by_topic
@@ -287,10 +288,11 @@ def phases_of_track(track: Track) -> dict[str, object]:
     return {"track": track, "phases": track.protocol.parsed.runs.phases}
 
 
-@register.inclusion_tag("publishing/published_runs/_download.html")
-def published_archive(track: Track) -> dict[str, object]:
-    """The archive of the published runs among the downloads of a track; nothing if there is none."""
-    return {"track": track, "publication": publication_of(track)}
+@register.inclusion_tag("publishing/published_runs/_results.html", takes_context=True)
+def released_results(context: template.Context, track: Track) -> dict[str, object]:
+    """The released results among the downloads of a track, and the published runs; nothing if there are none."""
+    files = released_files(context["request"].user, track)
+    return {"track": track, "files": files, "publication": publication_of(track)}
 
 
 class JudgedUnits(NamedTuple):

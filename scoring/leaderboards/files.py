@@ -5,10 +5,13 @@ All four have the values of the page, with its four decimals.
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
+from django.urls import reverse
+from django.utils.translation import gettext
 
+from accounts.access import AnyUser
 from accounts.visitors import same_for_readers
 from assay.archive.description import braced
 from assay.errors import plural
@@ -20,7 +23,10 @@ from assay.tables import as_tsv, one_word
 from scoring.leaderboards.rows import BoardRow, number_of
 from scoring.leaderboards.selectors import board_rows, mean_seconds
 from scoring.models import Leaderboard
-from scoring.selectors import provenance
+from scoring.qrels.exports import file_stem
+from scoring.selectors import leaderboards_for, provenance
+from tracks.models import Track
+from web.pages import counted
 
 
 def leaderboard_file(board: Leaderboard, kind: str) -> str:
@@ -36,6 +42,53 @@ def leaderboard_file(board: Leaderboard, kind: str) -> str:
 def kept_file(board: Leaderboard, kind: str) -> str:
     """The same file for downloads, of which there are many on the day of a release."""
     return same_for_readers(f"leaderboard {board.pk}.{kind}", lambda: leaderboard_file(board, kind))
+
+
+class ReleasedFile(NamedTuple):
+    """A file of released results; `page` shows the same."""
+
+    name: str
+    address: str
+    page: str
+    text: str
+    sha256: str = ""
+
+
+def released_files(user: AnyUser, track: Track) -> list[ReleasedFile]:
+    """The qrels of released leaderboards, newest first, each with the files of its newest leaderboard. One query."""
+    boards = leaderboards_for(user).filter(track=track).exclude(release=Leaderboard.Release.HIDDEN)
+    boards = boards.select_related("qrels__track")
+    newest: dict[int, Leaderboard] = {}
+    for board in boards.order_by("-qrels__version", "-pk"):
+        newest.setdefault(board.qrels_id, board)
+    return [file for board in newest.values() for file in _files_of(board)]
+
+
+def _files_of(board: Leaderboard) -> list[ReleasedFile]:
+    qrels, page = board.qrels, board.get_absolute_url()
+    size = f"{counted(qrels.n_judged, 'unit')}, {counted(qrels.n_topics, 'topic')}"
+    stem = f"{board.track.slug}-leaderboard-{board.pk}"
+    return [
+        ReleasedFile(
+            f"{file_stem(qrels)}.tsv",
+            reverse("scoring:qrels_file", args=[qrels.pk]),
+            qrels.get_absolute_url(),
+            gettext("Qrels: %(size)s") % {"size": size},
+            qrels.sha256,
+        ),
+        ReleasedFile(
+            f"{stem}.tsv",
+            reverse("scoring:leaderboard_file", args=[board.pk, "tsv"]),
+            page,
+            gettext("Leaderboard"),
+        ),
+        ReleasedFile(
+            f"{stem}-topics.tsv",
+            reverse("scoring:topics_file", args=[board.pk, "tsv"]),
+            page,
+            gettext("Values by topic"),
+        ),
+    ]
 
 
 def citation(board: Leaderboard, address: str) -> str:

@@ -24,6 +24,11 @@ def tracks_with_guidelines(user: User) -> QuerySet[Track]:
     return tracks.filter(Q(pk__in=judged) | Q(pk__in=[*user.roles]))
 
 
+def guidelines_to_read(user: User) -> QuerySet[Track]:
+    """The tracks with guidelines for which a user judges, newest first."""
+    return tracks_judged_by(user, Track.objects.exclude(guidelines=None)).only("slug", "name").order_by("-pk")
+
+
 def track_or_404(user: User, slug: str) -> Track:
     """A track whose guidelines a user may read.
 

@@ -30,6 +30,7 @@ from tests.helpers.factories import (
     make_user,
 )
 from tests.helpers.judging import accept, judge, judge_all, make_batch, make_pool, make_team
+from tracks.guidelines import services as guidelines_services
 from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
@@ -100,10 +101,32 @@ def test_empty_document_says_that_it_is_empty(scene: Scene) -> None:
     assert "The document is empty" not in page
 
 
-def test_empty_desk_explains_what_will_appear(scene: Scene) -> None:
-    page = as_user(scene.bob).get(reverse("assessment:mine")).content.decode()
+def test_empty_desk_says_what_comes_and_leads_to_the_guidelines(scene: Scene) -> None:
+    guidelines_services.publish(track=scene.track, text="Rules", revision=0, by=make_organizer())
+    bob = make_assessor(scene.track)
+
+    page = as_user(bob).get(reverse("assessment:mine")).content.decode()
 
     assert "No open batches" in page
+    assert "sends no e-mail about it" in page
+    assert f'href="{reverse("tracks:guidelines", args=[scene.track.slug])}"' in page
+
+
+def test_desk_begins_with_unread_guidelines_and_does_not_ask_again_after_the_first_judgment(
+    scene: Scene,
+) -> None:
+    guidelines_services.publish(track=scene.track, text="Rules", revision=0, by=make_organizer())
+    ada, desk = as_user(scene.ada), reverse("assessment:mine")
+    filled = re.compile(r"btn-primary[^>]*>\s*([^<]*?)\s*<")
+
+    before = filled.findall(ada.get(desk).content.decode())
+    judge(accept(scene.batch, scene.ada))
+    after = ada.get(desk).content.decode()
+
+    assert (before, filled.findall(after)) == (["Read the guidelines"], ["Continue judging"])
+    assert "Read the guidelines before you judge" not in after
+    guidelines = ada.get(reverse("assessment:guidelines", args=[scene.batch.pk])).content.decode()
+    assert reverse("assessment:next", args=[scene.batch.pk]) in guidelines
 
 
 def test_drafts_are_on_no_desk_and_closed_batches_can_be_read(scene: Scene) -> None:

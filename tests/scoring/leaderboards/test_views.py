@@ -95,6 +95,21 @@ def test_forms_are_for_organizers(scene: Scene, name: str) -> None:
     )
 
 
+def test_data_of_the_track_offers_the_files_of_released_results_only(scored: Scene) -> None:
+    address = reverse("tracks:downloads", args=[scored.track.slug])
+    hidden = scored.leaderboard()
+    before = Client().get(address).content.decode()
+    board = scored.leaderboard(hidden.qrels, release="public")
+
+    after = Client().get(address).content.decode()
+
+    files = re.findall(r'href="([^"]*)" download>[^<]*</a>', after[after.index('id="downloads-results"') :])
+    assert "downloads-results" not in before
+    assert [Client().get(file).status_code for file in files] == [200, 200, 200]
+    assert files[0] == reverse("scoring:qrels_file", args=[board.qrels.pk])
+    assert board.qrels.sha256 in after
+
+
 @pytest.mark.parametrize("part", CAST[1:])
 def test_only_organizers_score_and_release(scored: Scene, part: str) -> None:
     board = scored.leaderboard(release="public")
