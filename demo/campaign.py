@@ -44,6 +44,7 @@ from scoring.qrels import services as qrels_services
 from tracks.assessors import services as assessor_services
 from tracks.deadlines import services as deadline_services
 from tracks.deadlines.services import NewMilestone
+from tracks.downloads import jobs as download_jobs
 from tracks.downloads import services as download_services
 from tracks.guidelines import services as guidelines_services
 from tracks.models import Download, GuidelinesDraft, Organizer, SitePage, StoredProtocol, Topic, Track
@@ -59,6 +60,10 @@ BATCH = "Main round"
 DUAL_BATCH = "Second opinion"
 BASELINES = ("tf-idf", "bm25")
 BASELINE_DEPTH = 12  # documents per topic, as the runs of the teams have
+TASK = (
+    "Given a question of a mathematics forum, find the answers of earlier threads that help to solve it. Teams may use "
+    "the text, the formulas, or both. Assessors judge the pooled answers with four grades."
+)
 LICENSE = "Written for Assay, under its license"
 WAIT_SECONDS = 120
 LOCK = 0x44454D4F  # any number that every demo uses
@@ -75,7 +80,6 @@ class Year:
     """
 
     year: int
-    description: str
     seed: int
     given: judging.Given
     judged: judging.Judged
@@ -89,7 +93,6 @@ class Year:
 
 LAST = Year(
     year=2025,
-    description="The first year of the demo: the pool is judged, the qrels are frozen, the leaderboard is public.",
     seed=2025,
     given={"ada": ("A.101", "A.104"), "emmy": ("A.102", "A.105"), "sofia": ("A.103", "A.106")},
     judged={},
@@ -98,7 +101,6 @@ LAST = Year(
 )
 THIS = Year(
     year=2026,
-    description="The second year of the demo: the track is open for runs, and half of the pool is judged.",
     seed=2026,
     given={"ada": ("A.201", "A.204", "A.207"), "emmy": ("A.202", "A.205"), "sofia": ("A.203", "A.206")},
     judged={"A.204": 0, "A.205": 0.5, "A.206": 0, "A.207": 0},
@@ -137,6 +139,7 @@ def make(*, password: str, say: Say) -> bool:
             _milestones(year, track)
             _runs(year, track, cast)
             _baselines(track, cast)
+            _documents(track, cast)
             existing = Pool.objects.filter(track=track, name=POOL).first()
             pool = existing or pool_services.request(
                 track=track, name=POOL, seed=year.seed, depth={}, by=cast.organizer
@@ -215,7 +218,7 @@ def _track(year: Year, collection: Collection, cast: people.People) -> Track:
         slug=year.slug,
         defaults={
             "name": f"Demo {year.year}",
-            "description": year.description,
+            "description": TASK,
             "protocol": StoredProtocol.objects.get(slug=PROTOCOL),
             "collection": collection,
             "topic_collection": threads,
@@ -293,6 +296,19 @@ def _baselines(track: Track, cast: people.People) -> None:
             download_services.edit(download=download, release=release)
 
 
+def _documents(track: Track, cast: people.People) -> None:
+    """Export the collection as the page of downloads does, and give its files to everybody."""
+    parts = Download.objects.filter(track=track, kind=Download.Kind.COLLECTION)
+    if not parts.exists():
+        job = Job.objects.filter(kind="tracks.downloads.export", arguments__track_id=track.pk).exclude(
+            state=Job.State.FAILED
+        )
+        finish(job.first() or download_jobs.request_export(track=track, by=cast.organizer))
+    for download in parts.filter(released_at=None):
+        release = download_services.Release(Download.Audience.EVERYONE, timezone.now())
+        download_services.edit(download=download, release=release)
+
+
 def _batch(pool: Pool, name: str, kind: str, given: judging.Given, cast: people.People) -> Batch:
     existing = Batch.objects.filter(pool=pool, name=name).first()
     batch = existing or batch_services.create(pool=pool, name=name, kind=kind, by=cast.organizer)
@@ -307,15 +323,15 @@ def _batch(pool: Pool, name: str, kind: str, given: judging.Given, cast: people.
 
 
 def _end(year: Year, pool: Pool, main: Batch, cast: people.People) -> None:
-    """Judge the dual batch, close everything, freeze the qrels, score and release."""
+    """Close for runs, judge the dual batch, close the batches, freeze the qrels, score and release."""
+    if pool.track.status == Track.Status.OPEN:
+        track_services.close(track=pool.track)
     dual = _batch(pool, DUAL_BATCH, Batch.Kind.DUAL, year.given_twice, cast)
     if dual.status == Batch.Status.OPEN:
         judging.judge(dual, year.given_twice, {})
     for batch in (main, dual):
         if batch.status == Batch.Status.OPEN:
             batch_services.close(batch=batch)
-    if pool.track.status == Track.Status.OPEN:
-        track_services.close(track=pool.track)
     qrels = Qrels.objects.filter(pool=pool).first() or qrels_services.freeze_judgments(
         pool=pool, by=cast.organizer
     )
