@@ -30,7 +30,8 @@ class Key(NamedTuple):
         label: what forms call it.
         help: what it means, in Markdown with the links of the reference.
         values: what its values mean, if they are words of a list.
-        names: the place in the file of that which its values name, such as `judging.question`, or `condition`.
+        names: the place in the file of that which its values name, such as `judging.question`, or `condition`
+            or `graded`.
         when: keys and those of their values with which it can have an effect; without any, always.
         is_long: whether its texts have several lines.
         is_rare: whether few files have it.

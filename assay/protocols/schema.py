@@ -184,6 +184,7 @@ OF_ANSWERS = {"unit": ("generated-answer",)}
 OF_FORMULAS = {"unit": ("formula", "visually-distinct-formula")}
 OF_FORMS = {"judging.layout": ("form",)}
 OF_PAIRS = {"judging.layout": ("pair",)}
+GRADED = "graded"  # the words of a table name: the choices that a set of qrels grades
 CONDITION = "condition"  # what a key names: the key of a grade, `question:choice`, or `topic.LABEL:value`
 
 RUN_FORMATS: tuple[str, ...] = get_args(RunFormat)
@@ -223,9 +224,7 @@ class TopicRules:
         tuple[TopicPart, ...],
         Key(
             "Parts that participants see",
-            "The parts of a topic that participants see: `query` is the title, `language-target` the "
-            "tags, `description` the body, `rules` the narrative, `properties` the labels. If left out, "
-            "they see the whole topic.",
+            "The parts of a topic that participants see. If left out, they see the whole topic.",
             is_rare=True,
         ),
     ] = ()
@@ -447,10 +446,10 @@ class RunLines:
         tuple[str, ...],
         Key(
             "Names of the columns",
-            "The names of the columns of `order`, where the first line of each file has them. A file may "
-            "then have the columns in any order, and others, which are skipped; capitals do not matter. A "
-            "file without such a line is refused. Files that Assay writes have this line and these "
-            "columns.",
+            "The names of the columns, where the first line of each file has them. A file may "
+            "then have the columns in any order, and others, which are skipped; capitals do not "
+            "matter. A file without such a line is refused. Files that Assay writes have this "
+            "line and these columns.",
         ),
     ] = ()
     separator: Annotated[
@@ -469,7 +468,7 @@ class RunLines:
         str,
         Key(
             "Code of the only topic",
-            "The code of the only topic, where lines do not name one: `order` then has no `topic`.",
+            "The code of the only topic, where lines do not name one: the columns then have no `topic`.",
             is_rare=True,
         ),
     ] = ""
@@ -498,9 +497,9 @@ class QrelsLines:
         tuple[str, ...],
         Key(
             "Names of the columns",
-            "The names of the columns of `order`, where the first line of each file has them, as in runs: "
-            '`header = ["topic_id", "tweet_id", "tweet_text", "check_worthiness"]`. The column `skip` is '
-            "in files that Assay writes.",
+            "The names of the columns, where the first line of each file has them, as in runs, such as "
+            "`topic_id`, `tweet_id`, `tweet_text` and `check_worthiness`. The column `skip` is in files "
+            "that Assay writes.",
         ),
     ] = ()
     separator: Annotated[
@@ -508,7 +507,7 @@ class QrelsLines:
         Key(
             "Separator",
             "What separates the columns, as in runs. With `tab`, gold files with a column of text can be "
-            'read: `order = ["topic", "docno", "skip", "grade"]`.',
+            "read, which is a column `skip`.",
             values=SEPARATORS,
         ),
     ] = "white-space"
@@ -516,8 +515,8 @@ class QrelsLines:
         Mapping[str, int],
         Key(
             "Words that are grades",
-            "Words of the column `grade`, each with the value of its grade, such as `Good = 1`. Numbers "
-            "are accepted too. An export writes the first word of each grade.",
+            "Words of the column `grade`, each with the value of its grade, such as `Good` with "
+            "1. Numbers are accepted too. An export writes the first word of each grade.",
         ),
     ] = field(default_factory=_nothing)
 
@@ -599,9 +598,9 @@ class RunRules:
         Mapping[str, str],
         Key(
             "What runs may use",
-            'What a run may use, such as `{ text = "text", math = "math" }`: each word of files with its '
-            "name on pages. Teams state one of them; the last is the usual one. Without the key, teams "
-            "are not asked.",
+            "What a run may use: each word of files with its name on pages, such as `both` with "
+            "`text and math`. Teams state one of them; the last is the usual one. Without the "
+            "key, teams are not asked.",
             is_rare=True,
         ),
     ] = field(default_factory=_nothing)
@@ -609,9 +608,8 @@ class RunRules:
         Ties | None,
         Key(
             "Order of equal scores",
-            "How documents with equal scores are ordered: by `docno`, descending, as in trec_eval; as in "
-            "the `file`; or by the `rank` column. Without it as in trec_eval, and in `bolt-xml` as in the"
-            " file.",
+            "How documents with equal scores are ordered. If left out: by docno, descending, as "
+            "in trec_eval; and in `bolt-xml` as in the file.",
             values=TIES,
             is_rare=True,
         ),
@@ -668,10 +666,10 @@ class RunRules:
         TopicDocuments,
         Key(
             "A document with the id of its topic is",
-            "What a document with the id of its topic is, where topics are documents of the collection, "
-            "as in ArguAna and Quora: a `warning`; an `error`, with which a run is refused; or `ignore`: "
-            "the line is left out, is neither pooled nor scored, and the report counts it. [`assay "
-            "evaluate --ignore-topic-documents`](commands/evaluate.md) does so without a protocol.",
+            "What a document with the id of its topic is, where topics are documents of the "
+            "collection, as in ArguAna and Quora. A line that is left out is neither pooled nor "
+            "scored, and the report counts it. [`assay evaluate "
+            "--ignore-topic-documents`](commands/evaluate.md) does so without a protocol.",
             values=TOPIC_DOCUMENTS,
             is_rare=True,
         ),
@@ -709,10 +707,10 @@ class RunRules:
         Mapping[str, str],
         Key(
             "Documents that teams owe",
-            'Documents that each team owes with its runs, such as `{ preprocessing = "Description of the '
-            'preprocessing" }`: a word for each, with its title on pages. Teams write them, or their '
-            "addresses, on the page of the team. The checklist names the teams that lack some, and "
-            "reminders list them.",
+            "Documents that each team owes with its runs: a word for each, such as "
+            "`preprocessing`, with its title on pages. Teams write them, or their addresses, on "
+            "the page of the team. The checklist names the teams that lack some, and reminders "
+            "list them.",
             is_rare=True,
         ),
     ] = field(default_factory=_nothing)
@@ -720,8 +718,9 @@ class RunRules:
         Mapping[str, tuple[str, ...]],
         Key(
             "Values of attributes",
-            "The accepted values of the attributes `eval` and `subtask` of a submission in `bolt-xml`, "
-            'such as `{ eval = ["P3"] }`. An attribute that is not listed may have any value.',
+            "The accepted values of the attributes `eval` and `subtask` of a submission in "
+            "`bolt-xml`, such as `P3` for `eval`. An attribute that is not listed may have any "
+            "value.",
             when={"runs.formats": ("bolt-xml",)},
         ),
     ] = field(default_factory=_nothing)
@@ -868,7 +867,7 @@ class PairRules:
         int | None,
         Key(
             "Pairs per document and round",
-            "The pairs of each document in a round of a tournament, above `k`. If left out: 7.",
+            "The pairs of each document in a round of a tournament, above `pool.pairs.k`. If left out: 7.",
             when={".selection": ("tournament",)},
         ),
     ] = None
@@ -876,8 +875,8 @@ class PairRules:
         int | None,
         Key(
             "Documents of the last round",
-            "The number of documents of which all pairs are judged at last, above `partners`. If left "
-            "out: 9.",
+            "The number of documents of which all pairs are judged at last, above "
+            "`pool.pairs.partners`. If left out: 9.",
             when={".selection": ("tournament",)},
         ),
     ] = None
@@ -986,15 +985,14 @@ class Grade:
         ),
     ]
     value: Annotated[int, Key("Grade", "The grade in qrels: 0 to 999. No two grades have the same value.")]
-    label: Annotated[str, Key("Button", "The text of the button.")]
+    label: Annotated[str, Key("Label", "The text that assessors see and choose.")]
     definition: Annotated[str, Key("Definition", "What the grade means, shown to assessors.", is_long=True)]
     shortcut: Annotated[str, Key("Shortcut", "The key that chooses the grade.")] = ""
     citation_label: Annotated[
         str,
         Key(
             "Button for a citation",
-            "The text of the button for a citation in a generated answer. Left out: `label`, which is "
-            "that of nuggets.",
+            "The text of the button for a citation in a generated answer. If left out: that of nuggets.",
             when=OF_ANSWERS,
         ),
     ] = ""
@@ -1002,7 +1000,8 @@ class Grade:
         str,
         Key(
             "Definition for a citation",
-            "What the grade means for a citation in a generated answer. Left out: `definition`.",
+            "What the grade means for a citation in a generated answer. If left out: the same "
+            "as for nuggets.",
             when=OF_ANSWERS,
             is_long=True,
         ),
@@ -1064,7 +1063,7 @@ class NonAnswer:
     """A choice that is not a grade and never becomes one."""
 
     key: Annotated[str, Key("Name in files", "Names the choice in forms and files.")]
-    label: Annotated[str, Key("Button", "The text of the button.")]
+    label: Annotated[str, Key("Label", "The text that assessors see and choose.")]
     definition: Annotated[str, Key("Definition", "What the choice means, shown to assessors.", is_long=True)]
     needs_comment: Annotated[bool, Key("With a comment", "Whether the assessor must give a comment.")] = False
     shortcut: Annotated[str, Key("Shortcut", "The key that chooses it.")] = ""
@@ -1093,7 +1092,7 @@ class QuestionChoice:
             "frame, the value of the control in any words: 1 to 100 characters.",
         ),
     ]
-    label: Annotated[str, Key("Button", "The text of the button.")]
+    label: Annotated[str, Key("Label", "The text that assessors see and choose.")]
     value: Annotated[
         int | None,
         Key(
@@ -1168,9 +1167,10 @@ class Question:
         tuple[str, ...],
         Key(
             "Asked only after any of (none: always)",
-            "Conditions, one of which must hold for the question to be asked: the key of a grade, "
-            "`question:choice` of a question before it, or `topic.LABEL:value`. If left out: it is asked "
-            "after every grade. After a non-answer, no question is asked.",
+            "Conditions, one of which must hold for the question to be asked: a grade (its "
+            "key), a choice of a question before it (`question:choice`), or the value of a "
+            "label (`topic.LABEL:value`). If left out: it is asked after every grade. After a "
+            "non-answer, no question is asked.",
             names=CONDITION,
         ),
     ] = ()
@@ -1178,7 +1178,7 @@ class Question:
         tuple[str, ...],
         Key(
             "Asked only after all of (none: always)",
-            "Conditions that must all hold, as in `after`.",
+            "Conditions that must all hold, as in `judging.question.after`.",
             names=CONDITION,
             is_rare=True,
         ),
@@ -1530,6 +1530,7 @@ class QrelsSet(_Titled):
             "Grade of each choice",
             "The grade of each choice: of the question, or without one of `judging.grade`. If left out: "
             "the values of the choices. A choice without a grade counts as not answered.",
+            names=GRADED,
         ),
     ] = field(default_factory=_nothing)
     rules: Annotated[
@@ -1544,8 +1545,8 @@ class QrelsSet(_Titled):
         tuple[str, ...],
         Key(
             "Only units with any of",
-            "Conditions, as in `judging.question.after`. A unit that meets none of them has the grade "
-            "`otherwise`.",
+            "Conditions, as in `judging.question.after`. A unit that meets none of them has the "
+            "grade `qrels.set.otherwise`.",
             names=CONDITION,
         ),
     ] = ()
@@ -1553,9 +1554,9 @@ class QrelsSet(_Titled):
         int | None,
         Key(
             "Grade of the others",
-            "The grade of judged units that have no other in this set, because they meet no condition of "
-            "`only`, no rule, or the question was not answered. If left out: the set does not have these "
-            "units.",
+            "The grade of judged units that have no other in this set, because they meet no "
+            "condition of `qrels.set.only`, no rule, or the question was not answered. If left "
+            "out: the set does not have these units.",
         ),
     ] = None
     aggregate: Annotated[
@@ -1707,8 +1708,8 @@ class ScoringRules:
         int | None,
         Key(
             "Relevant from grade, in qrels of a group",
-            "The same for the qrels of one group of assessors (`export_groups`). Measures with `rel=` "
-            "that grade have this one instead. If left out, it is `relevant_from`.",
+            "The same for the qrels of one group of assessors. Measures with `rel=` that grade "
+            "have this one instead. If left out, it is `relevant_from`.",
             is_rare=True,
         ),
     ] = None
@@ -1853,9 +1854,9 @@ class Protocol:
         Unit,
         Key(
             "What is judged",
-            "What a run retrieves. Tweets, claims, arguments and web pages are documents. A `passage` is "
-            "a document of the collection too, unless the layout is `citation` or a format is `bolt-xml`:"
-            " then it is a citation of a post.",
+            "What a run retrieves. Tweets, claims, arguments and web pages are documents. A "
+            "passage is a document of the collection too, unless the layout is `citation` or a "
+            "format is `bolt-xml`: then it is a citation of a post.",
             values=UNITS,
         ),
     ]

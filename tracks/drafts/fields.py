@@ -34,10 +34,11 @@ class Option(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An entry of a table of words."""
+    """An entry of a table of words. `words`: what the form calls its key, if the keys are known."""
 
     key: str
     value: str
+    words: str = ""
 
 
 @dataclass(frozen=True)
@@ -206,8 +207,8 @@ class Form:
 
     def _with_old_value(self, made: Field, value: Any, named: Mapping[str, str]) -> Field:
         """A field with the value at the beginning; that of a table of a list is in the table with the same key."""
-        if self.base is None or not (path := self._path_in_base(made.path)):
-            return made
+        if self.base is None or made.path == "slug" or not (path := self._path_in_base(made.path)):
+            return made  # a new protocol never has the slug of another one
         old = value_at(self.base, path)
         return replace(made, is_changed=True, old=value_in_words(old, named)) if old != value else made
 
@@ -256,8 +257,11 @@ def _with_value(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -
         return replace(made, is_checked=bool(spec.default) if value is None else value is True)
     if made.control == "map":
         entries = value if isinstance(value, dict) else {}
+        known = {key: Row(key, "", words) for key, words in named.items()}
+        rows = {key: Row(key, value_in_words(entry), named.get(key, "")) for key, entry in entries.items()}
+        options = [Option(key, words, False) for key, words in named.items()]
         return replace(
-            made, rows=[*(Row(key, value_in_words(entry)) for key, entry in entries.items()), Row("", "")]
+            made, options=options, rows=[*{**known, **rows}.values(), *[Row("", "")] * (not named)]
         )
     if made.control == "lines":
         text = "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)

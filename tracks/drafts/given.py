@@ -65,7 +65,11 @@ def _value(given: QueryDict, path: str, spec: Spec, data: Mapping[str, Any]) -> 
     if control == "map":
         kind = get_args(spec.hint)[1]
         rows = zip(given.getlist(f"{path}:key"), given.getlist(f"{path}:value"), strict=False)
-        entries = {key.strip(): _entry(value.strip(), kind) for key, value in rows if key.strip()}
+        entries = {
+            key.strip(): _entry(value.strip(), kind)
+            for key, value in rows
+            if key.strip() and (value.strip() or not spec.key.names)
+        }
         return entries or None
     if control in ("lines", "choices"):
         items = (

@@ -148,7 +148,7 @@ def test_form_follows_what_is_chosen_and_loses_no_press(live_server: LiveServer,
     expect(page.locator(".item > legend > span").first).to_have_text("Is it fluent?")
     expect(page.get_by_role("button", name="Remove Is it fluent?")).to_be_visible()
     page.get_by_role("button", name="Add choice").click()
-    choice = page.get_by_label("Button", exact=True)
+    choice = page.get_by_label("Label", exact=True)
     choice.fill("Very")
     choice.blur()
     page.get_by_label("Kind of answer").select_option("yes-no")

@@ -155,6 +155,32 @@ def test_changed_field_shows_the_old_value_and_is_undone(client: Client, organiz
     assert "undo " not in client.get(address, {"section": "runs"}).content.decode()
 
 
+def test_name_in_addresses_is_not_marked_as_changed(client: Client, organizer: User) -> None:
+    page = client.get(begin(client)).content.decode()
+
+    assert 'value="undo source"' in page
+    assert 'value="undo slug"' not in page
+
+
+def test_each_choice_that_a_set_of_qrels_grades_has_a_field(client: Client, organizer: User) -> None:
+    address = begin(client)
+    change, fields = f"{address}change/", {"section": "qrels"}
+    send(client, change, op="add qrels.set", **fields)
+    of_grades = client.get(address, {"section": "qrels"}).content.decode()
+    send(client, change, op="add judging.question", section="questions")
+    question = {"label": "Is it fluent?", "kind": "yes-no"}
+    send(client, change, **{f"judging.question[1].{key}": value for key, value in question.items()})
+    answer = send(client, change, **{"qrels.set[1].question": "is-it-fluent"}, **fields).content.decode()
+
+    grades = {"qrels.set[1].grades:key": ["yes", "no"], "qrels.set[1].grades:value": ["3", ""]}
+    send(client, change, **grades, **fields)
+
+    assert 'value="highly-relevant">' in of_grades
+    labels = re.findall(r'<label for="f-qrels-set-1-grades-\d">([^<]*)', answer)
+    assert labels == ["Yes", "No"]
+    assert tomllib.loads(text_of())["qrels"]["set"][0]["grades"] == {"yes": 3}
+
+
 def test_update_without_a_script_saves_all_fields_of_the_section(client: Client, organizer: User) -> None:
     address = begin(client)
     page = client.get(address, {"section": "measures"}).content.decode()

@@ -45,7 +45,7 @@ MISTAKES = {  # what is changed, the field at which the message is, and the mess
     "two keys": (
         [Change("runs.columns.order", "set", ["topic", "docno", "rank"])],
         "runs.columns",
-        "the table describes the format “columns that the protocol describes” of “Formats”; use both, or neither",
+        "this describes the format “columns that the protocol describes” of “Formats”; use both, or neither",
     ),
     "switch": (
         [Change("runs.kind[1].oracles", "set", ["x"])],
