@@ -10,9 +10,10 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from functools import wraps
+from typing import Any, ClassVar, Self
 
 from django.core.files.uploadedfile import UploadedFile
 from django.core.serializers.json import DjangoJSONEncoder
@@ -33,87 +34,113 @@ HEADER = "Idempotency-Key"
 KEPT = timedelta(days=1)
 MAX_KEY = 255
 KEPT_HEADERS = ("Location",)
-P = ParamSpec("P")
-V = TypeVar("V", bound=APIView)
-Handler = Callable[Concatenate[V, Request, P], Response]
 
 
-def idempotent(handler: Handler[V, P]) -> Handler[V, P]:
-    """Wrap the method `post` of an endpoint. Without the header, or for a visitor, nothing changes."""
+@dataclass(frozen=True)
+class Key:
+    """The key of a request. `secrets` are fields that are shown once: a repeated request gets null."""
 
-    @wraps(handler)
-    def once(view: V, request: Request, /, *args: P.args, **kwargs: P.kwargs) -> Response:
-        key = request.headers.get(HEADER)
-        if key is None or not request.user.is_authenticated:
-            return handler(view, request, *args, **kwargs)
-        if not (1 <= len(key) <= MAX_KEY and key.isascii() and key.isprintable()):
+    user_id: int
+    text: str
+    digest: str
+    secrets: tuple[str, ...]
+
+    @classmethod
+    def of(cls, request: Request, secrets: tuple[str, ...]) -> Self | None:
+        """The key that a request has; None without the header, or for a visitor."""
+        text = request.headers.get(HEADER)
+        if text is None or not request.user.is_authenticated:
+            return None
+        if not (1 <= len(text) <= MAX_KEY and text.isascii() and text.isprintable()):
             accepted = f"Use 1 to {MAX_KEY} printable ASCII characters, such as a UUID."
             raise ValidationError({HEADER: accepted})
-        with _locked(_user_id(request), key):
-            return _once(view, request, key, lambda: handler(view, request, *args, **kwargs))
+        return cls(int(request.user.pk or 0), text, digest_of(request), secrets)
 
-    return once
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock of the key.
 
-
-@contextmanager
-def _locked(user_id: int, key: str) -> Iterator[None]:
-    """Hold the lock of a key.
-
-    Raises:
-        Conflict: Another request with the key is being worked on.
-    """
-    number = int.from_bytes(hashlib.sha256(f"{user_id} {key}".encode()).digest()[:8], "big", signed=True)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [number])
-        row = cursor.fetchone()
-    if row is None or not row[0]:
-        conflict = Conflict(
-            f"A request with this {HEADER} is being worked on. Wait, then repeat it.", "in-progress"
-        )
-        conflict.wait = 1  # type: ignore[attr-defined]  # becomes Retry-After
-        raise conflict
-    try:
-        yield
-    finally:
+        Raises:
+            Conflict: Another request with the key is being worked on.
+        """
+        name = f"{self.user_id} {self.text}".encode()
+        number = int.from_bytes(hashlib.sha256(name).digest()[:8], "big", signed=True)
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [number])
+            cursor.execute("SELECT pg_try_advisory_lock(%s)", [number])
+            row = cursor.fetchone()
+        if row is None or not row[0]:
+            conflict = Conflict(
+                f"A request with this {HEADER} is being worked on. Wait, then repeat it.", "in-progress"
+            )
+            conflict.wait = 1  # type: ignore[attr-defined]  # becomes Retry-After
+            raise conflict
+        try:
+            yield
+        finally:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [number])
 
+    def kept_answer(self) -> Response | None:
+        """The answer that an earlier request with the key got.
 
-def _once(view: APIView, request: Request, key: str, handle: Callable[[], Response]) -> Response:
-    digest = digest_of(request)
-    kept = KeptAnswer.objects.filter(
-        user_id=_user_id(request), key=key, expires_at__gt=timezone.now()
-    ).first()
-    if kept is not None:
-        if kept.digest != digest:
+        Raises:
+            Unprocessable: It was another request.
+        """
+        rows = KeptAnswer.objects.filter(user_id=self.user_id, key=self.text, expires_at__gt=timezone.now())
+        kept = rows.first()
+        if kept is None:
+            return None
+        if kept.digest != self.digest:
             raise Unprocessable(f"You used this {HEADER} for another request. Use a new key.", "key-reused")
         headers = {**kept.headers, "Idempotency-Replayed": "true"}
         return Response(kept.data, status=kept.status, headers=headers)
-    secrets: tuple[str, ...] = getattr(view, "secrets", ())
-    keep = partial(_keep, request, key, digest, secrets)
-    # A service that stores files commits their names first, so it cannot be inside a transaction of ours.
-    stores_files: bool = getattr(view, "stores_files", False)
-    if stores_files:
-        view.keep_answer = keep  # type: ignore[attr-defined]
-    with nullcontext() if stores_files else transaction.atomic():
-        response = handle()
-        if response.status_code < 300:
-            keep(response)
-    return response
+
+    def keep(self, response: Response) -> None:
+        headers = {name: response[name] for name in KEPT_HEADERS if name in response}
+        data = {**response.data, **dict.fromkeys(self.secrets)} if self.secrets else response.data
+        fields = {"digest": self.digest, "status": response.status_code, "headers": headers, "data": data}
+        expires_at = timezone.now() + KEPT
+        KeptAnswer.objects.update_or_create(
+            user_id=self.user_id, key=self.text, defaults={**fields, "expires_at": expires_at}
+        )
 
 
-def _user_id(request: Request) -> int:
-    return int(request.user.pk or 0)
+class Repeatable(APIView):
+    """An endpoint whose POST may be repeated.
+
+    An operation that calls a service that stores files sets `stores_files`, and lets the service call `keep_answer` in
+    its transaction. `secrets` names the fields of an answer that are shown once.
+    """
+
+    stores_files: ClassVar[bool] = False
+    secrets: ClassVar[tuple[str, ...]] = ()
+    key: Key | None = None  # of the request
+
+    def keep_answer(self, response: Response) -> None:
+        """Keep the answer for a repeated request, if this one has a key."""
+        if self.key is not None:
+            self.key.keep(response)
 
 
-def _keep(request: Request, key: str, digest: str, secrets: tuple[str, ...], response: Response) -> None:
-    headers = {name: response[name] for name in KEPT_HEADERS if name in response}
-    data = {**response.data, **dict.fromkeys(secrets)} if secrets else response.data
-    fields = {"digest": digest, "status": response.status_code, "headers": headers, "data": data}
-    expires_at = timezone.now() + KEPT
-    KeptAnswer.objects.update_or_create(
-        user_id=_user_id(request), key=key, defaults={**fields, "expires_at": expires_at}
-    )
+def idempotent(handler: Callable[..., Response]) -> Callable[..., Response]:
+    """Answer a repeated request as the first one."""
+
+    @wraps(handler)
+    def once(view: Repeatable, request: Request, **kwargs: Any) -> Response:
+        view.key = key = Key.of(request, view.secrets)
+        if key is None:
+            return handler(view, request, **kwargs)
+        with key.locked():
+            if (kept := key.kept_answer()) is not None:
+                return kept
+            # A service that stores files commits their names first, so it cannot be inside a transaction of ours.
+            with nullcontext() if view.stores_files else transaction.atomic():
+                response = handler(view, request, **kwargs)
+                if response.status_code < 300:
+                    key.keep(response)
+            return response
+
+    return once
 
 
 def digest_of(request: Request) -> str:

@@ -35,7 +35,7 @@ from web.api.filters import (
     searched,
     wrong_values,
 )
-from web.api.idempotency import idempotent
+from web.api.idempotency import Repeatable, idempotent
 from web.api.pagination import Pages, page_of
 from web.api.permissions import LoggedIn
 from web.api.problems import TooLarge
@@ -188,13 +188,11 @@ patch = partial(_endpoint, "patch")
 delete = partial(_endpoint, "delete")
 
 
-class Endpoints(GenericViewSet[Any]):
+class Endpoints(Repeatable, GenericViewSet[Any]):
     """The operations of a noun. Each finds through a selector, validates by a serializer, and calls one service.
 
     `permission_classes` names who may enter where an operation does not (`who`), `read_scopes` and `write_scopes` the
-    scopes of which a token needs one. `tag` is the heading in the documentation. An operation that calls a service that
-    stores files sets `stores_files`, and lets the service call `keep_answer` in its transaction. `secrets` names the
-    fields of an answer that are shown once: they are not kept for a repeated request, which gets null.
+    scopes of which a token needs one. `tag` is the heading in the documentation.
     """
 
     http_method_names = ["get", "post", "patch", "put", "delete", "head"]
@@ -203,8 +201,6 @@ class Endpoints(GenericViewSet[Any]):
     write_scopes: ClassVar[tuple[Scope, ...]] = (Scope.MANAGE,)
     tag: ClassVar[str]
     ordering: ClassVar[tuple[str, ...]] = ()
-    stores_files: ClassVar[bool] = False
-    secrets: ClassVar[tuple[str, ...]] = ()
     is_list: ClassVar[bool] = False
     pagination_class: Any = None
     rate_limit: Mapping[str, str] = MappingProxyType({})  # headers of the answer
@@ -271,9 +267,6 @@ class Endpoints(GenericViewSet[Any]):
         if "page_size" in known:
             wrong |= Pages.wrong_size(request.query_params)
         return wrong
-
-    def keep_answer(self, response: Response) -> None:
-        """Keep the answer for a repeated request. Replaced for a request with an `Idempotency-Key`."""
 
     def accepted_parameters(self) -> tuple[str, ...]:
         """The parameters that the address may have after `?`."""

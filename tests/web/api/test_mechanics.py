@@ -152,7 +152,7 @@ def test_request_that_runs_already_is_refused() -> None:
     original = idempotency.connection
     idempotency.connection = other  # type: ignore[assignment]
     try:
-        with idempotency._locked(olga.pk, "k"):
+        with idempotency.Key(olga.pk, "k", digest="", secrets=()).locked():
             idempotency.connection = original  # type: ignore[assignment]
             response = repeat(api(olga), job, "k")
             idempotency.connection = other  # type: ignore[assignment]
