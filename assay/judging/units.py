@@ -1,7 +1,7 @@
 """The units that a program judges, from files, and what it gets about each of them."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -18,8 +18,8 @@ from assay.formats.topics.subtopics import labels_of
 from assay.html.sanitize import clean_body, clean_text, clean_title, plain
 from assay.preferences.votes import documents_of
 from assay.protocols.pair_rules import on_sides
-from assay.protocols.questions import LIMITS, questions_for
-from assay.protocols.schema import FormRules, JudgingRules, Question
+from assay.protocols.questions import choices_of, questions_for
+from assay.protocols.schema import FormRules, JudgingRules
 
 BLOCK = 1 << 20
 NAMED = 5  # of things that are missing
@@ -198,35 +198,4 @@ def question(
             questions_for(rules, labels=topic.labels, subtopics=labels_of(topic.subtopics)),
             unit.docno,
         ),
-    }
-
-
-def choices_of(rules: JudgingRules, questions: Iterable[Question], docno: str) -> dict[str, Any]:
-    """The grades, non-answers and questions that a program can choose from for a unit, with their definitions."""
-    described = ("key", "label", "definition")
-    asked = ("key", "label", "kind", "after", "after_all", "required", "help", "field", *LIMITS)
-    return {
-        "grades": [
-            {
-                "grade": grade.value,
-                "key": grade.key,
-                "label": grade.label_for(docno),
-                "definition": grade.definition_for(docno),
-            }
-            for grade in rules.grades
-        ],
-        "non_answers": [
-            {name: getattr(non_answer, name) for name in (*described, "needs_comment")}
-            for non_answer in rules.non_answers
-        ],
-        "questions": [
-            {name: getattr(form_question, name) for name in asked}
-            | {
-                "choices": [
-                    {name: getattr(choice, name) for name in described} for choice in form_question.choices
-                ]
-            }
-            for form_question in questions
-        ],
-        "has_other_answers": rules.form is not None and rules.form.frame,
     }

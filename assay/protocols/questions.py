@@ -540,3 +540,34 @@ def in_words(question: Question, answer: Any, subtopics: Mapping[str, str] = NO_
     if question.kind == "span" and isinstance(answer, list):
         return ", ".join(f"{name(mark['choice'])} {mark['start']}+{mark['length']}" for mark in answer)
     return name(str(answer)) + (f" {question.unit}" if question.unit else "")
+
+
+def choices_of(rules: JudgingRules, questions: Iterable[Question], docno: str) -> dict[str, Any]:
+    """The grades, non-answers and questions that a program can choose from for a unit, with their definitions."""
+    described = ("key", "label", "definition")
+    asked = ("key", "label", "kind", "after", "after_all", "required", "help", "field", *LIMITS)
+    return {
+        "grades": [
+            {
+                "grade": grade.value,
+                "key": grade.key,
+                "label": grade.label_for(docno),
+                "definition": grade.definition_for(docno),
+            }
+            for grade in rules.grades
+        ],
+        "non_answers": [
+            {name: getattr(non_answer, name) for name in (*described, "needs_comment")}
+            for non_answer in rules.non_answers
+        ],
+        "questions": [
+            {name: getattr(form_question, name) for name in asked}
+            | {
+                "choices": [
+                    {name: getattr(choice, name) for name in described} for choice in form_question.choices
+                ]
+            }
+            for form_question in questions
+        ],
+        "has_other_answers": rules.form is not None and rules.form.frame,
+    }

@@ -17,9 +17,9 @@ from assay.formats.judgments.reader import MAPPED
 from assay.formats.topics.reader import read_topics
 from assay.formats.topics.subtopics import labels_of
 from assay.formats.values import judgments_from
-from assay.judging.scales import Scale, scale_named
 from assay.plots import Interval, intervals
 from assay.protocols.loader import load_protocol
+from assay.protocols.scales import Scale, scale_named
 from assay.protocols.schema import JudgingRules, Protocol
 from assay.research.evaluation import PathLike, Values, named_files
 from assay.research.results import Figure, Result

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from assay.formats.judgments.rows import cell_of
 from assay.formats.spreadsheet import as_csv
-from assay.judging.scales import Scale
+from assay.protocols.scales import Scale
 from assay.statistics import agreement_report as report
 from assay.tables import as_tsv, text_of
 from assessment.agreement.discussions import DiscussedUnit

@@ -10,7 +10,7 @@ from django.db.models import Count
 
 from assay import plots
 from assay.formats.topics.subtopics import labels_of
-from assay.judging.scales import Scale, scales_of
+from assay.protocols.scales import Scale, scales_of
 from assay.statistics import agreement_report as report
 from assay.statistics.agreement import Interval, Kappa
 from assay.tables import natural

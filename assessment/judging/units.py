@@ -6,8 +6,7 @@ from typing import Any
 
 from assay.formats.topics.subtopics import labels_of
 from assay.html.sanitize import clean_text, plain
-from assay.judging.units import choices_of
-from assay.protocols.questions import questions_for
+from assay.protocols.questions import choices_of, questions_for
 from assessment.judging.page import unit_parts
 from assessment.judging.pairs import as_shown
 from assessment.judgments.answers import questions_of

@@ -8,7 +8,7 @@ from django.http import Http404
 from django.utils.translation import gettext
 
 from assay.errors import InputError
-from assay.judging.scales import Scale, scale_named
+from assay.protocols.scales import Scale, scale_named
 from assay.protocols.schema import Protocol
 from assay.tables import natural
 from assessment.judgments.selectors import current_judgments

@@ -16,12 +16,11 @@ from accounts.access import person_of, user_of
 from accounts.visitors import file_of
 from assay.formats.qrels.exports import SplitError
 from assessment.batches.selectors import pools_to_plan
-from assessment.machines.selectors import machines
 from scoring.models import Qrels
 from scoring.qrels import exports, selectors, services
 from scoring.qrels.forms import ExportForm, ImportForm
 from tracks.downloads.api import DownloadPartSerializer
-from tracks.models import Track
+from tracks.models import Machine, Track
 from tracks.topics.api import TopicSerializer
 from tracks.tracks.api import track_of
 from tracks.tracks.selectors import tracks_organized_by
@@ -147,8 +146,8 @@ class PreviewSerializer(serializers.Serializer[Any]):
 def _chosen(track: Track, data: dict[str, Any]) -> dict[str, Any]:
     """The arguments of the freezing, with the pool and the machine that the ids name."""
     pool = get_object_or_404(pools_to_plan().filter(track=track), pk=data["pool"])
-    of_track = machines().filter(assessor__track=track)
-    machine = get_object_or_404(of_track, pk=data["machine"]) if data["machine"] else None
+    machines = Machine.objects.filter(assessor__track=track)
+    machine = get_object_or_404(machines, pk=data["machine"]) if data["machine"] else None
     left_out = data["left_out"]
     return {"pool": pool, "also": sorted(data["also"]), "machine": machine, "left_out": left_out}
 
