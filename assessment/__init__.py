@@ -7,5 +7,5 @@
 3. Quality: `checks` mixes hidden checks into the tasks, and follows the work of batches to plan them. `agreement`
    compares assessors with each other and with machines, and holds the discussions of training rounds. `board` shows how
    the judging goes on.
-4. Exchange: `imports` brings in judgments that were made elsewhere; `machines` lets programs judge.
+4. Exchange: `imports` brings in judgments that were made elsewhere.
 """

@@ -13,7 +13,6 @@ from assessment.joining import views as joining
 from assessment.judging import desk_views as desk
 from assessment.judging import views as judging
 from assessment.judgments import views as judgments
-from assessment.machines import views as machines
 from assessment.models import Batch
 from assessment.nuggets import views as nuggets
 from assessment.nuggets.selectors import has_nuggets
@@ -84,16 +83,6 @@ urlpatterns = [
     path("judge/batches/<int:batch_id>/discussion.csv", agreement.discussion_file, name="discussion_csv"),
     path("judge/batches/<int:batch_id>/discussion/share/", agreement.share, name="share_discussion"),
     path("judge/batches/<int:batch_id>/discussion/note/", agreement.note, name="note"),
-    path("tracks/<slug:slug>/machines/", machines.machines, name="machines"),
-    path("tracks/<slug:slug>/machines/new/", machines.new, name="new_machine"),
-    path("judge/machines/<int:machine_id>/", machines.show_machine, name="machine"),
-    path("judge/machines/<int:machine_id>/start/", machines.start, name="start_machine"),
-    path("judge/machines/<int:machine_id>/tokens/", machines.create_token, name="machine_token"),
-    path(
-        "judge/machines/<int:machine_id>/tokens/<int:token_id>/revoke/",
-        machines.revoke_token,
-        name="revoke_machine_token",
-    ),
     path("tracks/<slug:slug>/board/", board.board, name="board"),
     path("judge/judgments/<int:judgment_id>/return/", board.return_non_answer, name="return_non_answer"),
     path("tracks/<slug:slug>/board/differences/", board.differences, name="differences"),
@@ -145,12 +134,5 @@ register(
         Section.JUDGING,
         4,
         "disagreements discussion new_adjudication check_results scoring:effect",
-    ),
-    Page(
-        "Machines",
-        "assessment:machines",
-        Section.SETTINGS,
-        5,
-        "new_machine machine start_machine machine_token",
     ),
 )

@@ -90,7 +90,7 @@ NOUNS = [
     "assessment.agreement",
     "assessment.checks",
     "assessment.board",
-    "assessment.machines",
+    "assay_extensions.machines.site",
     "assessment.nuggets",
     "scoring.qrels",
     "scoring.leaderboards",

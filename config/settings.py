@@ -34,7 +34,7 @@ OWN_APPS = [
     *("accounts", "jobs", "corpus", "tracks", "participation", "pooling", "assessment", "scoring"),
     "publishing",
 ]
-EXTENSIONS = ["turkle"]  # those with a site part
+EXTENSIONS = ["turkle", "machines"]  # those with a site part
 
 INSTALLED_APPS = [
     "django.contrib.admin",

@@ -146,11 +146,11 @@ assessment:judging                      L333000033
 assessment:judgments_csv                L333330043
 assessment:keys                         L000000000
 assessment:mine                         L000000000
-assessment:machine                      L333330043
-assessment:machine_token                5555555555
-assessment:machines                     L333330043
-assessment:new_machine                  L333330343
-assessment:start_machine                5555555555
+machines:machine                      L333330043
+machines:machine_token                5555555555
+machines:machines                     L333330043
+machines:new_machine                  L333330343
+machines:start_machine                5555555555
 turkle:project_import                   L333330340
 turkle:projects                         L333330300
 turkle:run_project_import               5555555555
@@ -180,7 +180,7 @@ assessment:own_statistics               L000000000
 assessment:plan                         L333330043
 assessment:remove_gold                  5555555555
 assessment:return_non_answer            L333330343
-assessment:revoke_machine_token         5555555555
+machines:revoke_machine_token         5555555555
 assessment:share_discussion             5555555555
 assessment:run_import                   5555555555
 assessment:skip                         5555555555

@@ -85,10 +85,10 @@ assessment:new_batch: POST batches_of_track
 assessment:open: POST open_batch
 assessment:close: POST close_batch
 assessment:close_finished: POST close_batch
-assessment:new_machine: POST machines
-assessment:start_machine: POST start_machine
-assessment:machine_token: POST machine_tokens
-assessment:revoke_machine_token: POST revoke_machine_token
+machines:new_machine: POST machines
+machines:start_machine: POST start_machine
+machines:machine_token: POST machine_tokens
+machines:revoke_machine_token: POST revoke_machine_token
 assessment:new_adjudication: POST adjudication_batches
 assessment:new_dual: POST dual_batches
 assessment:new_training: POST training_batches

@@ -58,6 +58,7 @@ COMMANDS = {
     "completion": "print the completion script of a shell",
 }
 MODULES = {  # of commands outside assay.cli.commands
+    "judge": "assay_extensions.machines.command",
     "trec_eval": "assay_extensions.trec_eval.command",
     "turkle": "assay_extensions.turkle.command",
 }

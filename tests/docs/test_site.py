@@ -99,8 +99,8 @@ NO_PAGES = {
     *("pooling:pool_members", "pooling:pool_member_contributions", "pooling:pool_record"),
     *("pooling:pool_overlap_file", "pooling:compute_preview"),
     *("assessment:next", "assessment:open", "assessment:close", "assessment:judgments_csv"),
-    *("assessment:change_plan", "assessment:start_machine"),
-    *("assessment:machine_token", "assessment:revoke_machine_token"),
+    *("assessment:change_plan", "machines:start_machine"),
+    *("machines:machine_token", "machines:revoke_machine_token"),
     *(
         "assessment:skip",
         "assessment:give_back",

@@ -93,4 +93,4 @@ class Machine(models.Model):
         return f"{self.name} {self.version}"
 
     def get_absolute_url(self) -> str:
-        return reverse("assessment:machine", args=[self.pk])
+        return reverse("machines:machine", args=[self.pk])

@@ -9,9 +9,9 @@ from django.db import transaction
 
 from accounts.models import User
 from assay.html.sanitize import clean_body
+from assay_extensions.machines.site import services as machine_services
 from assessment.imports import staging
 from assessment.judging import services as task_services
-from assessment.machines import services as machine_services
 from jobs import services as jobs
 from jobs.models import Job
 from participation.models import Nomination, Team

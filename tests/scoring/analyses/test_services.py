@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.db import IntegrityError, transaction
 
+from assay_extensions.machines.site import services as machine_services
 from assessment.judging import services as task_services
-from assessment.machines import services as machine_services
 from assessment.models import Judgment
 from jobs import services as jobs
 from jobs.models import Job

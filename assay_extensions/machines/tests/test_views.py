@@ -12,14 +12,14 @@ from django.urls import reverse
 
 from accounts.services import path_of_link
 from assay.errors import Refused
-from assay.judging.answers import read_answer
-from assay.judging.output import Output
-from assay.judging.units import Unit
+from assay_extensions.machines.answers import read_answer
+from assay_extensions.machines.output import Output
+from assay_extensions.machines.site import services
+from assay_extensions.machines.units import Unit
 from assessment.judging import page as tasks
 from assessment.judging import selectors as judging_selectors
 from assessment.judgments.disagreements import MAIN_ROUND, judgments_of, round_of
 from assessment.judgments.selectors import earlier_judgments
-from assessment.machines import services
 from assessment.models import Batch, Judgment
 from assessment.planning import services as assignments
 from scoring.qrels import services as qrels_services
@@ -53,14 +53,14 @@ def machine(scene: Scene) -> Machine:
 
 
 def test_organizer_adds_a_machine_that_judges_a_pool(scene: Scene, organizer: Client) -> None:
-    new = reverse("assessment:new_machine", args=[scene.track.slug])
+    new = reverse("machines:new_machine", args=[scene.track.slug])
     owner = make_organizer("otto")
     answer = organizer.post(
         new, {"name": "Llama judge", "version": "3.1 70B", "owner": owner.pk, "description": ""}
     )
     [machine] = Machine.objects.all()
     assert answer["Location"] == machine.get_absolute_url()
-    organizer.post(reverse("assessment:start_machine", args=[machine.pk]), {"pool": scene.pool.pk})
+    organizer.post(reverse("machines:start_machine", args=[machine.pk]), {"pool": scene.pool.pk})
 
     again = organizer.post(new, {"name": "Llama Judge", "version": "3.1 70b", "owner": owner.pk})
     html = organizer.get(machine.get_absolute_url()).content.decode()
@@ -227,12 +227,12 @@ def test_file_of_assay_judge_is_imported_as_judgments_of_the_machine(
 def test_machine_judges_with_a_token_that_is_shown_once(
     scene: Scene, machine: Machine, organizer: Client
 ) -> None:
-    create = reverse("assessment:machine_token", args=[machine.pk])
+    create = reverse("machines:machine_token", args=[machine.pk])
     page = organizer.post(create, {"name": "GPU server", "days": 30}).content.decode()
     token = machine.assessor.user.tokens.get()
 
     again = organizer.post(create, {"name": "GPU server", "days": 30})
-    organizer.post(reverse("assessment:revoke_machine_token", args=[machine.pk, token.pk]))
+    organizer.post(reverse("machines:revoke_machine_token", args=[machine.pk, token.pk]))
 
     token.refresh_from_db()
     assert token.shown in page
@@ -244,7 +244,7 @@ def test_machine_judges_with_a_token_that_is_shown_once(
 def test_number_of_queries_does_not_grow_with_the_machines(
     scene: Scene, machine: Machine, organizer: Client
 ) -> None:
-    address = reverse("assessment:machines", args=[scene.track.slug])
+    address = reverse("machines:machines", args=[scene.track.slug])
     organizer.get(address)
     with CaptureQueriesContext(connection) as of_one:
         organizer.get(address)

@@ -13,8 +13,8 @@ from accounts.access import person_of
 from accounts.api import CreatedTokenSerializer, KnownTokenSerializer, NewTokenSerializer, created_token
 from accounts.selectors import tokens_of, user_named
 from accounts.tokens import MAX_DAYS
+from assay_extensions.machines.site import selectors, services
 from assessment.batches.selectors import pools_to_plan
-from assessment.machines import selectors, services
 from assessment.planning.api import BatchSerializer
 from tracks.assessors import machines as machine_services
 from tracks.models import Machine

@@ -9,11 +9,11 @@ from uuid import uuid4
 import pytest
 from pytest_django.live_server_helper import LiveServer
 
-from assay.cli import judging
 from assay.cli.main import main
 from assay.formats.judgments.reader import parse_judgments
+from assay_extensions.machines import batches
+from assay_extensions.machines.site import services
 from assessment.judgments.services import submit
-from assessment.machines import services
 from assessment.models import Judgment, Task
 from tests.assessment.conftest import build_scene
 from tests.helpers.api import make_token
@@ -128,7 +128,7 @@ def test_two_programs_that_judge_one_batch_store_one_judgment_of_each_unit(
     machine = make_machine(scene.track, make_organizer())
     batch = services.start(machine=machine, pool=scene.pool, by=machine.owner)
     monkeypatch.setenv("ASSAY_TOKEN", make_token(machine.assessor.user, Scope.READ, Scope.JUDGE))
-    ask, others = judging.ask, iter(["second"])
+    ask, others = batches.ask, iter(["second"])
 
     def slow(program: Any, question: Any, rules: Any) -> Any:
         answer = ask(program, question, rules)
@@ -137,7 +137,7 @@ def test_two_programs_that_judge_one_batch_store_one_judgment_of_each_unit(
             submit(task=task, choice="not-relevant", request_id=uuid4())
         return answer
 
-    monkeypatch.setattr(judging, "ask", slow)
+    monkeypatch.setattr(batches, "ask", slow)
     words = ["judge", "--with", shlex.join([sys.executable, "-c", PROGRAM]), "--server", live_server.url]
 
     status = main([*words, "--batch", str(batch.pk), "--quiet"])

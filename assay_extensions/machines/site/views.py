@@ -13,8 +13,8 @@ from accounts.access import AuthenticatedRequest, organizer_action, organizer_fo
 from accounts.forms import DAYS, TokenForm
 from accounts.models import IS_PERSON, User
 from accounts.selectors import tokens_of
-from assessment.machines import selectors, services
-from assessment.machines.selectors import MachinePage
+from assay_extensions.machines.site import selectors, services
+from assay_extensions.machines.site.selectors import MachinePage
 from pooling.models import Pool
 from tracks.assessors import machines as machine_services
 from tracks.models import Machine
@@ -61,7 +61,7 @@ def machines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The programs and models that judge for a track. Organizers only."""
     track = track_or_404(request.user, slug)
     context = {"track": track, "rows": selectors.shown_machines(track)}
-    return render(request, "assessment/machines/machines.html", context)
+    return render(request, "machines/machines.html", context)
 
 
 @organizer_form
@@ -79,7 +79,7 @@ def new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "Add machine",
         layout="assessment/base.html",
         track=track,
-        crumbs=[("Machines", reverse("assessment:machines", args=[slug]))],
+        crumbs=[("Machines", reverse("machines:machines", args=[slug]))],
         note="A machine gets its own account. Nobody can log in with it: the program uses a token. What you enter here "
         "cannot be changed later, because judgments are published under it. For another model, prompt or version, add "
         "another machine.",
@@ -98,7 +98,7 @@ def _answer(request: AuthenticatedRequest, page: MachinePage, more: dict[str, An
     empty = {"form": StartMachineForm(pools=page.pools), "token_form": MachineTokenForm()}
     status = 422 if any(form.errors for form in more.values() if isinstance(form, Form)) else 200
     context = context_of(page) | empty | more
-    return render(request, "assessment/machines/machine.html", context, status=status)
+    return render(request, "machines/machine.html", context, status=status)
 
 
 @organizer_action

@@ -17,17 +17,25 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.cli.judging import Totals, ask, judge_batch, print_totals, report, rules_of, tally
 from assay.cli.main import add, positive
 from assay.client.server import require_httpx
 from assay.errors import InputError
 from assay.formats.text import read_text
 from assay.formats.topics.reader import TopicRow
-from assay.judging.output import Output
-from assay.judging.program import Program
-from assay.judging.units import Text, Unit, question, read_documents, read_table, read_topics_of, read_units
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import JudgingRules
+from assay_extensions.machines.batches import Totals, ask, judge_batch, print_totals, report, rules_of, tally
+from assay_extensions.machines.output import Output
+from assay_extensions.machines.program import Program
+from assay_extensions.machines.units import (
+    Text,
+    Unit,
+    question,
+    read_documents,
+    read_table,
+    read_topics_of,
+    read_units,
+)
 
 INCOMPLETE = 1  # exit status
 ON_FILES = ("protocol", "topics", "units", "documents", "assessor", "output")

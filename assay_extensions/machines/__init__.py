@@ -1,0 +1,1 @@
+"""Programs that judge: `assay judge`, and the pages and addresses for machines of a track."""

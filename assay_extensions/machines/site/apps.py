@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class MachinesConfig(AppConfig):
+    name = "assay_extensions.machines.site"
+    label = "machines"

@@ -1,0 +1,28 @@
+from django.urls import path
+
+from assay_extensions.machines.site import views
+from tracks.tabs import Page, Section, register
+
+app_name = "machines"
+urlpatterns = [
+    path("tracks/<slug:slug>/machines/", views.machines, name="machines"),
+    path("tracks/<slug:slug>/machines/new/", views.new, name="new_machine"),
+    path("judge/machines/<int:machine_id>/", views.show_machine, name="machine"),
+    path("judge/machines/<int:machine_id>/start/", views.start, name="start_machine"),
+    path("judge/machines/<int:machine_id>/tokens/", views.create_token, name="machine_token"),
+    path(
+        "judge/machines/<int:machine_id>/tokens/<int:token_id>/revoke/",
+        views.revoke_token,
+        name="revoke_machine_token",
+    ),
+]
+
+register(
+    Page(
+        "Machines",
+        "machines:machines",
+        Section.SETTINGS,
+        5,
+        "new_machine machine start_machine machine_token",
+    ),
+)
