@@ -9,7 +9,7 @@ from django.template.loaders import filesystem
 TAGS = "if|elif|else|endif|for|empty|endfor|with|endwith|load|comment|endcomment"
 SILENT = re.compile(rf"^((?:\{{% (?:{TAGS})\b(?:(?!%\}}).)*%\}})+)\n", re.MULTILINE)
 INDENTATION = re.compile(r"\n\s+")
-PREFORMATTED = re.compile("<pre|<textarea")
+PREFORMATTED = re.compile(r"(<(?:pre|textarea)\b.*?</(?:pre|textarea)>)", re.DOTALL)
 
 
 class Loader(filesystem.Loader):
@@ -17,6 +17,8 @@ class Loader(filesystem.Loader):
 
     def get_contents(self, origin: Origin) -> str:
         text: str = super().get_contents(origin)
-        if not origin.name.endswith(".html") or PREFORMATTED.search(text):
+        if not origin.name.endswith(".html"):
             return text
-        return SILENT.sub(r"\1", INDENTATION.sub("\n", text))
+        parts = PREFORMATTED.split(text)  # each second one is to be shown as it is
+        parts[::2] = (SILENT.sub(r"\1", INDENTATION.sub("\n", part)) for part in parts[::2])
+        return "".join(parts)

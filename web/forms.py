@@ -64,9 +64,9 @@ class StyledForm(forms.Form):
 
 
 class LongSelect(forms.Select):
-    """A select for hundreds of options without groups. Django renders a template for each, which takes most of a page.
+    """A select for hundreds of words, whose choices are pairs of the same word: a browser sends the label of an option.
 
-    Its HTML is that of Django.
+    Django renders a template for each option, which takes most of a page.
     """
 
     def render(
@@ -74,8 +74,8 @@ class LongSelect(forms.Select):
     ) -> SafeString:
         chosen = self.format_value(value)
         options = "\n".join(
-            f'<option value="{escape(key)}"{" selected" * (key in chosen)}>{escape(label)}</option>'
-            for key, label in ((str(key), str(label)) for key, label in self.choices)
+            f"<option{' selected' * (word in chosen)}>{escape(word)}</option>"
+            for word in (str(word) for word, _ in self.choices)
         )
         return SafeString(
             f"<select{flatatt({'name': name} | self.build_attrs(self.attrs, attrs))}>{options}</select>"

@@ -1,7 +1,9 @@
 // Menus close by Escape and by a press outside, and the buttons of `data-copies` copy the field or text before them. Without this
-// script, a menu closes by its own button, and texts can be selected.
+// script, a menu closes by its own button, and texts can be selected. htmx, which starts after all scripts, gets its settings.
 (() => {
   "use strict";
+  const settings = { includeIndicatorStyles: false, allowEval: false, reportValidityOfForms: true };
+  if (window.htmx) Object.assign(window.htmx.config, settings);
   const menus = () => document.querySelectorAll("details.menu[open]");
   document.addEventListener("keydown", ({ key }) => {
     if (key !== "Escape") return;

@@ -24,7 +24,12 @@ PAGE = """\
         ("page.html", PAGE, "<ul>\n<li>a\n<b>bold</b></li>\n<li>c\n<b>bold</b></li>\n</ul>\n"),
         ("words.html", "a\n  {{ names.0 }}\n{% if names %}\nb\n{% endif %}\nc", "a\na\nb\nc"),
         ("inline.html", "{% if names %}a{% endif %}\n{{ names.2 }}", "a\nc"),
-        ("text.html", "<pre>\n  x\n\n  y</pre>", "<pre>\n  x\n\n  y</pre>"),
+        ("text.html", "<pre>\n  x\n\n  y</pre>\n\n  <b>z</b>", "<pre>\n  x\n\n  y</pre>\n<b>z</b>"),
+        (
+            "field.html",
+            "<p>\n  <textarea\n  >\n\n  x\n</textarea>",
+            "<p>\n<textarea\n  >\n\n  x\n</textarea>",
+        ),
         ("mail.txt", "x\n\n  y", "x\n\n  y"),
     ],
 )

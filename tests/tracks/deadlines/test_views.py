@@ -92,14 +92,17 @@ def test_moved_deadline_is_in_the_log_with_its_old_value_and_can_be_announced(or
     assert "moved: all runs close" in draft
 
 
-def test_control_of_the_zone_is_the_one_that_django_makes(organizer: Client) -> None:
+def test_control_of_the_zone_is_the_one_that_django_makes_without_values_of_options(
+    organizer: Client,
+) -> None:
     track = make_track()
     make_deadline(track, zone="Europe/Prague")
 
     field = organizer.get(page_of(track)).context["form"]["zone"]
 
     assert field.value() == "Europe/Prague"
-    assertHTMLEqual(str(field), field.as_widget(forms.Select(choices=field.field.choices)))
+    made = field.as_widget(forms.Select(choices=field.field.choices))
+    assertHTMLEqual(str(field), re.sub(r' value="[^"]*"', "", made))
 
 
 def test_pages_below_a_page_mark_it_in_the_navigation(organizer: Client) -> None:
