@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pkgutil import resolve_name
-from typing import Generic, NamedTuple, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from assay.errors import InputError, Refused
 
@@ -26,6 +26,8 @@ BUNDLED: tuple[str, ...] = ()  # names of the packages of `assay_extensions`
 @dataclass(frozen=True)
 class Point:
     """Something that an extension adds: its name in protocols, options and files, and its title for people."""
+
+    noun: ClassVar[str] = "point"
 
     name: str
     title: str
@@ -58,6 +60,11 @@ class Installed(NamedTuple):
     package: str
     version: str
     source: str
+
+    @property
+    def adds(self) -> list[str]:
+        """What it adds, such as `measure First`."""
+        return [f"{point.noun} {point.name}" for point in self.extension.adds]
 
 
 class ExtensionError(InputError):
@@ -185,7 +192,7 @@ class Registry(Mapping[str, P], Generic[P]):
                     if point.name in points:
                         other = extensions.get(point.name)
                         raise ExtensionError(
-                            f"the extension {extension.name} adds the {self._kind.__name__} {point.name}, which "
+                            f"the extension {extension.name} adds the {self._kind.noun} {point.name}, which "
                             f"{f'the extension {other}' if other else 'Assay'} has already; "
                             f"leave one of them out with {VARIABLE}"
                         )

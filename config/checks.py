@@ -7,6 +7,10 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004
 
+from assay import extensions as known
+from assay.protocols.measures import FAMILIES
+from assay.protocols.strategies import POOL_STRATEGIES
+
 SECRET_LENGTH = 32
 HEARTBEATS = 3
 UNSAFE = {"'unsafe-inline'", "'unsafe-eval'", "*", "https:", "http:"}
@@ -57,6 +61,17 @@ def content_security_policy(**_: Any) -> list[CheckMessage]:
     return [Error(f"CONTENT_SECURITY_POLICY allows {', '.join(unsafe)}.", id="assay.E004")]
 
 
+def extensions(**_: Any) -> list[CheckMessage]:
+    """Extensions that cannot be imported, or add what is there already, stop the start."""
+    try:
+        known.installed()
+        for registry in (FAMILIES, POOL_STRATEGIES):
+            len(registry)
+    except known.ExtensionError as error:
+        return [Error(str(error), id="assay.E005")]
+    return []
+
+
 def front_end(**_: Any) -> list[CheckMessage]:
     if (Path(settings.BASE_DIR) / "static" / "vendor" / "bootstrap").is_dir():
         return []
@@ -105,6 +120,7 @@ def register_all() -> None:
         register(check, Tags.security)
     register(folders, Tags.files)
     register(jobs)
+    register(extensions)
     register(front_end, Tags.staticfiles)
     for check in (https, allowed_hosts, site_url, proxies):
         register(check, Tags.security, deploy=True)

@@ -31,6 +31,7 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("tracks/", views.all_tracks, name="all_tracks"),
     path("start/", views.start, name="start"),
+    path("extensions/", views.extensions, name="extensions"),
     path("health/", views.health_check, name="health"),
     path("help/", documentation.documentation, name="documentation"),
     path("help/<path:page>", documentation.documentation, name="documentation"),

@@ -8,9 +8,10 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from accounts import services as account_services
-from accounts.access import AuthenticatedRequest, login_required, user_page
+from accounts.access import AuthenticatedRequest, administrator_required, login_required, user_page
 from accounts.selectors import lockouts_of
 from accounts.visitors import same_for_visitors
+from assay.extensions import installed
 from assay.version import VERSION
 from home.health import health
 from home.landing import landing_page, start_of, tracks_page
@@ -38,6 +39,13 @@ def all_tracks(request: HttpRequest) -> HttpResponse:
     return render(
         request, "home/home.html", {"page": tracks_page(request.user, request.GET.get("words", ""))}
     )
+
+
+@administrator_required
+@require_safe
+def extensions(request: AuthenticatedRequest) -> HttpResponse:
+    """The extensions that are installed. Administrators only."""
+    return render(request, "home/extensions.html", {"extensions": installed()})
 
 
 @user_page

@@ -55,6 +55,7 @@ COMMANDS = {
     "download": "download the files of a track of a site",
     "site": "run any operation of a site: what its pages do, from a script",
     "protocol": "list, show or check protocols",
+    "extensions": "list the extensions that are installed",
     "completion": "print the completion script of a shell",
 }
 MODULES = {  # of commands outside assay.cli.commands

@@ -85,6 +85,8 @@ class MeasureFamily(Point):
             of each topic as (topics, n). They are added up, and `compute(counts)` is the value of each row.
     """
 
+    noun = "measure"
+
     compute: str
     has_level: bool
     cutoff: Use

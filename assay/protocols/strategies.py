@@ -11,7 +11,7 @@ from assay.extensions import Point, Registry
 
 @dataclass(frozen=True, kw_only=True)
 class PoolStrategy(Point):
-    """A way to build a pool.
+    """A way to build a pool: `pool.strategy` of a protocol.
 
     Attributes:
         title: the pooled units, as the protocol editor lists them.
@@ -25,6 +25,8 @@ class PoolStrategy(Point):
         needs_depth: whether a protocol must have a depth above 0 for some kind of run.
         stops_at_depth: whether it reads no rank below the depth of a run, so that fewer ranks are kept in memory.
     """
+
+    noun = "pool strategy"
 
     cell: str
     sentence: str

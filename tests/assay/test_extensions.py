@@ -137,7 +137,7 @@ def test_name_that_is_used_twice_is_refused(
 ) -> None:
     registry = Registry(Point, [Point(own, "")])
     message = (
-        f"the extension red adds the Point crimson, which {other} has already; "
+        f"the extension red adds the point crimson, which {other} has already; "
         "leave one of them out with ASSAY_EXTENSIONS"
     )
 

@@ -1,0 +1,26 @@
+"""List the extensions that are installed and selected: name, version, package, and what each adds.
+
+The variable ASSAY_EXTENSIONS selects extensions: all, none, or names separated by commas.
+
+Exit status: 0 success, 2 an extension cannot be used.
+"""
+
+import argparse
+
+from assay.extensions import installed
+
+EXAMPLE = "assay extensions"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """It has no options."""
+
+
+def run(_: argparse.Namespace) -> int:
+    rows = [
+        (found.extension.name, found.version, found.package, found.source, ", ".join(found.adds))
+        for found in installed()
+    ]
+    for row in [("name", "version", "package", "source", "adds"), *rows]:
+        print(*row, sep="\t")  # noqa: T201
+    return 0
