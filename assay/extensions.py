@@ -63,7 +63,7 @@ class Installed(NamedTuple):
 
     @property
     def adds(self) -> list[str]:
-        """What it adds, such as `measure First`."""
+        """Names of the points, such as `measure First`."""
         return [f"{point.noun} {point.name}" for point in self.extension.adds]
 
 

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004
 
 from assay import extensions as known
+from assay.cli.main import COMMANDS
 from assay.protocols.measures import FAMILIES
 from assay.protocols.strategies import POOL_STRATEGIES
 
@@ -65,7 +66,7 @@ def extensions(**_: Any) -> list[CheckMessage]:
     """Extensions that cannot be imported, or add what is there already, stop the start."""
     try:
         known.installed()
-        for registry in (FAMILIES, POOL_STRATEGIES):
+        for registry in (COMMANDS, FAMILIES, POOL_STRATEGIES):
             len(registry)
     except known.ExtensionError as error:
         return [Error(str(error), id="assay.E005")]

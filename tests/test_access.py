@@ -212,7 +212,7 @@ corpus:thread                           L000000000
 corpus:thread, of topics                L444000040
 documentation                           0000000000
 all_tracks                              0000000000
-extensions                              L333333330
+extensions                              L333330330
 health                                  0000000000
 home                                    0000000000
 jobs:job                                L444440440

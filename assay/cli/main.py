@@ -13,56 +13,75 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Never
 
 from assay.errors import AssayError, InputError, InputWarning
+from assay.extensions import ExtensionError, Point, Registry
 
-COMMANDS = {
-    "check": "check run files and list everything that is wrong with them",
-    "pool": "build the pool of the runs in a manifest",
-    "preview": "show the size of the pool and the hours of judging at every depth",
-    "evaluate": "score runs with qrels",
-    "judge": "let a program judge the units of a pool",
-    "qrels": "convert qrels, split them by topic, or remove names from judgments",
-    "agreement": "measure how far assessors agree",
-    "tiers": "rank runs, with confidence intervals and tiers",
-    "compare": "compare two runs topic by topic",
-    "reuse": "test whether qrels can score runs that were not pooled",
-    "curves": "print precision at levels of recall, and at cutoffs",
-    "tables": "print the tables of an overview paper",
-    "collection": "build a test collection from a dump or documents",
-    "collections": "compare test collections side by side",
-    "trec_eval": "evaluate a run as trec_eval 10.0 does, with its options and output",
-    "slt": "print the SLT string of each formula",
-    "cluster": "give formulas that look the same one visual id",
-    "candidates": "choose topics among questions: distributions, samples by quotas, topics",
-    "baseline": "make the run of a baseline: TF-IDF, BM25, Tangent-S or linked posts",
-    "fuse": "fuse runs into one run",
-    "preferences": "choose pairs of documents to judge, and value documents by the votes",
-    "nuggets": "check and convert the nuggets of generated answers, and make qrels of them",
-    "turkle": "make a lab of a project of Turkle",
-    "label-studio": "make a lab of a project of Label Studio, or write one",
-    "archive": "check the archive of a track",
-    "login": "log in to a site",
-    "topics": "list the topics of a track of a site",
-    "submit": "submit runs to a track of a site",
-    "runs": "list your runs in a track of a site",
-    "watch": "follow a job, pool, leaderboard or run of a site",
-    "results": "show the newest leaderboard of a track of a site",
-    "download": "download the files of a track of a site",
-    "site": "run any operation of a site: what its pages do, from a script",
-    "protocol": "list, show or check protocols",
-    "extensions": "list the extensions that are installed",
-    "completion": "print the completion script of a shell",
-}
-MODULES = {  # of commands outside assay.cli.commands
-    "judge": "assay_extensions.machines.command",
-    "trec_eval": "assay_extensions.trec_eval.command",
-    "turkle": "assay_extensions.turkle.command",
-}
+
+@dataclass(frozen=True)
+class Command(Point):
+    """A command of `assay`. Its title is in the list of commands, without a capital letter and a period.
+
+    Attributes:
+        module: the module with `add_arguments(parser)`, `run(arguments)`, which returns the exit status, and `EXAMPLE`.
+            Its docstring is the help. Without one: the module of that name in `assay.cli.commands`.
+    """
+
+    noun = "command"
+
+    module: str = ""
+
+
+COMMANDS = Registry(
+    Command,
+    [
+        Command("check", "check run files and list everything that is wrong with them"),
+        Command("pool", "build the pool of the runs in a manifest"),
+        Command("preview", "show the size of the pool and the hours of judging at every depth"),
+        Command("evaluate", "score runs with qrels"),
+        Command("judge", "let a program judge the units of a pool", "assay_extensions.machines.command"),
+        Command("qrels", "convert qrels, split them by topic, or remove names from judgments"),
+        Command("agreement", "measure how far assessors agree"),
+        Command("tiers", "rank runs, with confidence intervals and tiers"),
+        Command("compare", "compare two runs topic by topic"),
+        Command("reuse", "test whether qrels can score runs that were not pooled"),
+        Command("curves", "print precision at levels of recall, and at cutoffs"),
+        Command("tables", "print the tables of an overview paper"),
+        Command("collection", "build a test collection from a dump or documents"),
+        Command("collections", "compare test collections side by side"),
+        Command(
+            "trec_eval",
+            "evaluate a run as trec_eval 10.0 does, with its options and output",
+            "assay_extensions.trec_eval.command",
+        ),
+        Command("slt", "print the SLT string of each formula"),
+        Command("cluster", "give formulas that look the same one visual id"),
+        Command("candidates", "choose topics among questions: distributions, samples by quotas, topics"),
+        Command("baseline", "make the run of a baseline: TF-IDF, BM25, Tangent-S or linked posts"),
+        Command("fuse", "fuse runs into one run"),
+        Command("preferences", "choose pairs of documents to judge, and value documents by the votes"),
+        Command("nuggets", "check and convert the nuggets of generated answers, and make qrels of them"),
+        Command("turkle", "make a lab of a project of Turkle", "assay_extensions.turkle.command"),
+        Command("label-studio", "make a lab of a project of Label Studio, or write one"),
+        Command("archive", "check the archive of a track"),
+        Command("login", "log in to a site"),
+        Command("topics", "list the topics of a track of a site"),
+        Command("submit", "submit runs to a track of a site"),
+        Command("runs", "list your runs in a track of a site"),
+        Command("watch", "follow a job, pool, leaderboard or run of a site"),
+        Command("results", "show the newest leaderboard of a track of a site"),
+        Command("download", "download the files of a track of a site"),
+        Command("site", "run any operation of a site: what its pages do, from a script"),
+        Command("protocol", "list, show or check protocols"),
+        Command("extensions", "list the extensions that are installed"),
+        Command("completion", "print the completion script of a shell"),
+    ],
+)
 EPILOG = """\
 examples:
   assay check --protocol arqmath-2020-task1 --topics topics.txt runs/abacus.tsv
@@ -93,6 +112,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader closed the pipe, as head does; Python must not flush again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except ExtensionError as error:  # before a command is known
+        print_error("assay", error)
+        return error.exit_status
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -104,7 +126,7 @@ def _run(words: Sequence[str]) -> int:
     if not words or words[0] not in COMMANDS:
         # The help, or an error. The subcommands are listed here, as a table that is not wrapped.
         width = max(map(len, COMMANDS))
-        commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+        commands = "\n".join(f"  {name:<{width}}  {command.title}" for name, command in COMMANDS.items())
         description = (
             "Check and pool runs, score them, and analyze test collections. Take part in a track of a site. "
             "No database is needed."
@@ -140,7 +162,7 @@ def command_of(name: str) -> Any:
 
 
 def module_of(name: str) -> str:
-    return MODULES.get(name) or f"assay.cli.commands.{name.replace('-', '_')}"
+    return COMMANDS[name].module or f"assay.cli.commands.{name.replace('-', '_')}"
 
 
 def load(module: str) -> Any:

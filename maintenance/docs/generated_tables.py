@@ -4,7 +4,10 @@ What only a person can say of a measure, such as its name elsewhere, is in a TOM
 without an entry there, or an entry without a measure, is an error.
 """
 
+import dataclasses
+import inspect
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout, suppress
@@ -20,12 +23,14 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from assay import structure
-from assay.cli.main import main
+from assay.cli.main import Command, main
+from assay.extensions import Extension
 from assay.formats import names
 from assay.protocols import schema
 from assay.protocols.description import NOT_CARRIED_OUT, facts
 from assay.protocols.loader import load_protocol
-from assay.protocols.measures import ALIASES, FAMILIES
+from assay.protocols.measures import ALIASES, FAMILIES, MeasureFamily
+from assay.protocols.strategies import PoolStrategy
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -38,6 +43,7 @@ SOURCES = [  # a page with a generated part is written again if one of them chan
     *(ROOT / "assay" / "cli").rglob("*.py"),
     ROOT / "assay" / "formats" / "names.py",
     ROOT / "assay" / "structure.py",
+    ROOT / "assay" / "extensions.py",
 ]
 TABLES = {
     "": schema.Protocol,
@@ -190,6 +196,21 @@ def options(command: str) -> Iterator[str]:
     yield "```"
 
 
+def extension_point(name: str) -> Iterator[str]:
+    """The attributes of a class for extensions, from its docstring."""
+    kinds: tuple[Any, ...] = (Extension, Command, MeasureFamily, PoolStrategy)
+    kind = next(kind for kind in kinds if kind.__name__ == name)
+    about, _, attributes = (inspect.getdoc(kind) or "").partition("\n\nAttributes:\n")
+    meanings = {"name": "what people write", "title": "what it is called or does, in words"}
+    meanings |= dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", attributes, re.MULTILINE))
+    yield f"{about} It is in `{kind.__module__}`."
+    yield ""
+    yield "| attribute | if left out | meaning |"
+    yield "|---|---|---|"
+    for field in dataclasses.fields(kind):
+        yield f"| `{field.name}` | {_left_out(field, None)} | {_cell(meanings[field.name])} |"
+
+
 DIRECTIVES: Mapping[str, Callable[[str], Iterator[str]]] = {
     "measures": measures,
     "measure-arguments": measure_arguments,
@@ -199,6 +220,7 @@ DIRECTIVES: Mapping[str, Callable[[str], Iterator[str]]] = {
     "usual-names": usual_names,
     "protocol": protocol,
     "command-help": options,
+    "extension-point": extension_point,
 }
 
 

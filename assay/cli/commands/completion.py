@@ -46,8 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
             command_of(name).add_arguments(parser)
         words[name] = sorted(set(_words_of(parser)))
     if arguments.shell == "fish":
-        for name, summary in COMMANDS.items():
-            about = summary.replace("'", "\\'")
+        for name, command in COMMANDS.items():
+            about = command.title.replace("'", "\\'")
             print(f"complete -c assay -n __fish_use_subcommand -a {name} -d '{about}'")  # noqa: T201
             for word in words[name]:
                 option = f"-l {word.removeprefix('--')}" if word.startswith("--") else f"-a {word}"

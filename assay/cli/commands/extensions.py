@@ -18,8 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(_: argparse.Namespace) -> int:
     rows = [
-        (found.extension.name, found.version, found.package, found.source, ", ".join(found.adds))
-        for found in installed()
+        (known.extension.name, known.version, known.package, known.source, ", ".join(known.adds))
+        for known in installed()
     ]
     for row in [("name", "version", "package", "source", "adds"), *rows]:
         print(*row, sep="\t")  # noqa: T201

@@ -1,0 +1,51 @@
+"""The page of installed extensions, and the check that stops the start if one cannot be used."""
+
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from config.checks import extensions
+from tests.helpers.extensions import other_packages
+from tests.helpers.factories import make_user
+
+ORANGE = """
+from assay.cli.main import Command
+PEEL = Command("peel", "peel an orange", "orange")
+EXTENSION = Extension(name="orange", title="Oranges", adds=(PEEL,))
+"""
+
+
+@pytest.mark.django_db
+def test_administrators_see_what_is_installed(tmp_path: Path, client: Client) -> None:
+    client.force_login(make_user("administrator", is_staff=True))
+    assert b"No extensions are installed." in client.get("/extensions/").content
+
+    with other_packages(tmp_path, orange=ORANGE):
+        page = client.get("/extensions/").content.decode()
+
+    assert "Oranges" in page
+    assert "orange-package 1.2" in page
+    assert "command peel" in page
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (ORANGE, ""),
+        (
+            "raise OSError('no tree')",
+            "the extension orange of orange-package 1.2 cannot be imported: OSError: no tree",
+        ),
+        (
+            ORANGE.replace('"peel"', '"pool"'),
+            (
+                "the extension orange adds the command pool, which Assay has already; "
+                "leave one of them out with ASSAY_EXTENSIONS"
+            ),
+        ),
+    ],
+)
+def test_extension_that_cannot_be_used_stops_the_start(code: str, message: str, tmp_path: Path) -> None:
+    with other_packages(tmp_path, orange=code):
+        assert [error.msg for error in extensions()] == ([message] if message else [])
