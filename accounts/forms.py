@@ -41,6 +41,13 @@ class NewPasswordForm(StyledForm, SetPasswordForm):  # type: ignore[type-arg]
     """A new password without the old one: after a login link, or for an account that has none."""
 
 
+class PeopleField(forms.ModelMultipleChoiceField[User]):
+    """People by their names."""
+
+    def label_from_instance(self, obj: User) -> str:
+        return obj.named
+
+
 class LinkForm(StyledForm):
     """The user who gets a login link."""
 

@@ -228,7 +228,7 @@ def _to_create(campaign: Campaign, kind: Batch.Kind, point: Point) -> Point:
         detail = f"the protocol states {n}, which assessors judge and discuss before the main judging."
         return point._replace(address=address, action="Plan a training round", detail=detail)
     if kind == Batch.Kind.DUAL:
-        detail = "the protocol states second judgments. Without them nobody knows how well assessors agree."
+        detail = "other assessors judge some topics a second time, which shows how well assessors agree."
         is_judged = _statuses(campaign, Batch.Kind.MAIN) == {Batch.Status.CLOSED}
         action = "Plan a dual batch"
         return point._replace(address=address, action=action, detail=detail, is_possible=is_judged)
@@ -238,7 +238,7 @@ def _to_create(campaign: Campaign, kind: Batch.Kind, point: Point) -> Point:
     return point._replace(
         address=address,
         action="Create and open the batch",
-        detail="A batch gives the units of the pool to assessors.",
+        detail="A batch gives the topics of the pool to assessors, who judge their units.",
         is_possible=not is_training,
     )
 
@@ -278,6 +278,7 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
             action=f"Close {name}",
             detail="Everything in it is judged." if len(finished) == 1 else "Everything in them is judged.",
             is_form=True,
+            skip="",
         )
     # The sentence is that of all open batches, whatever their kind: the next step names it once
     judged = sum(progress.judged for progress in under_way)

@@ -21,6 +21,7 @@ from web.addresses import belongs_to_track, track_at
 ATTRIBUTE = re.compile(r'\b(action|class|form|href|id|method)="([^"]*)"')
 
 
+ID = re.compile(r'\bid="([^"]+)"')
 OF_ORGANIZERS = "of-organizers"  # the class of a part of a page that is about a form only
 
 
@@ -57,27 +58,31 @@ def is_refused(address: str) -> bool:
 
 def without_forms(page: str, path: str) -> str:
     """The page at a path without forms that change the track, what is about them only, and links to pages of forms."""
-    cut: set[str] = set()
+    cut: set[str] = set()  # ids of what is left out
 
     def form(tag: Mapping[str, str], whole: str) -> str:
         if tag.get("method", "get").lower() != "post" or not _is_of_organizers(tag.get("action") or path):
             return whole
-        cut.add(tag.get("id", ""))
+        cut.update({tag.get("id", "")} - {""})
         return ""
 
     def link(tag: Mapping[str, str], whole: str) -> str:
-        if not is_refused(tag.get("href", "")):
+        address = tag.get("href", "")
+        is_of_cut = address.startswith(("?", "#")) and address.partition("#")[2] in cut
+        if not (is_of_cut or is_refused(address)):
             return whole
         return "" if "btn" in tag.get("class", "") else whole[whole.index(">") + 1 : -len("</a>")]
 
     def part(tag: Mapping[str, str], whole: str) -> str:
-        return "" if OF_ORGANIZERS in tag.get("class", "").split() else whole
+        if OF_ORGANIZERS not in tag.get("class", "").split():
+            return whole
+        cut.update(ID.findall(whole))
+        return ""
 
     for name in ("details", "section"):
         page = _replaced(page, name, part)
     page = _replaced(_replaced(page, "form", form), "a", link)
-    outside = cut - {""}
-    return _replaced(page, "button", lambda tag, whole: "" if tag.get("form") in outside else whole)
+    return _replaced(page, "button", lambda tag, whole: "" if tag.get("form") in cut else whole)
 
 
 def _replaced(page: str, name: str, change: Callable[[Mapping[str, str], str], str]) -> str:

@@ -26,6 +26,7 @@ from scoring.leaderboards.summaries import Summary, summaries_of
 from scoring.models import Leaderboard
 from scoring.selectors import public_leaderboards
 from tracks.assessors.selectors import judges_anywhere, tracks_judged_by
+from tracks.checklist.selectors import Next, next_steps
 from tracks.deadline_acceptance import next_closing
 from tracks.markdown import after_first_paragraph, plain_html
 from tracks.models import Deadline, Milestone, SitePage, Topic, Track
@@ -33,6 +34,7 @@ from tracks.pages.selectors import PageText, page_text
 from tracks.tracks.selectors import tracks_for
 from web.times import AOE, time_left, zone_of
 
+MAX_STEPS = 6  # cards with the next step of a track
 MAX_RESULTS = 4  # published leaderboards with bars on the first page
 MIN_FILTERED = 10  # tracks from which a list can be searched
 
@@ -44,14 +46,16 @@ class State(NamedTuple):
     style: str
 
 
-def state_of(track: Track, *, has_results: bool, is_judged: bool) -> State:
+def state_of(track: Track, *, has_results: bool, is_judging: bool, was_judging: bool) -> State:
     """The state of a track, the same on all pages."""
     if track.status == Track.Status.OPEN:
         return State(track.get_status_display(), "good dot")
     if track.status == Track.Status.CLOSED and has_results:
         return State(gettext_noop("results released"), "")
-    if track.status == Track.Status.CLOSED and is_judged:
+    if track.status == Track.Status.CLOSED and is_judging:
         return State(gettext_noop("judging"), "gold")
+    if track.status == Track.Status.CLOSED and was_judging:
+        return State(gettext_noop("judged"), "")
     return State(track.get_status_display(), "")
 
 
@@ -59,7 +63,7 @@ def state_of(track: Track, *, has_results: bool, is_judged: bool) -> State:
 class ListedTrack:
     """A track with the user's place in it, and its latest published leaderboard.
 
-    The track has `n_topics`, `n_teams`, `n_runs` and `is_judged` of `_counted`.
+    The track has `n_topics`, `n_teams`, `n_runs`, `is_judging` and `was_judging` of `_counted`.
     """
 
     track: Track
@@ -67,6 +71,7 @@ class ListedTrack:
     is_assessor: bool = False
     teams: list[Team] = field(default_factory=list)
     board: Leaderboard | None = None
+    step: Next | None = None  # for organizers
 
     @property
     def may_ask(self) -> bool:
@@ -79,8 +84,8 @@ class ListedTrack:
 
     @property
     def state(self) -> State:
-        is_judged: bool = self.track.is_judged  # type: ignore[attr-defined]
-        return state_of(self.track, has_results=self.board is not None, is_judged=is_judged)
+        judging = {name: getattr(self.track, name) for name in ("is_judging", "was_judging")}
+        return state_of(self.track, has_results=self.board is not None, **judging)
 
     @cached_property
     def closing(self) -> Deadline | None:
@@ -145,12 +150,18 @@ class TracksPage:
 
 
 def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
-    """The tracks with all of some words in their name, description or protocol. Four queries for a visitor."""
+    """The tracks with all of some words in their name, description or protocol. Four queries for a visitor.
+
+    Organizers see the next step of a few tracks without results. Its query is one for all.
+    """
     everything = listed_tracks(user, tracks_for(user))
     is_filtered = len(everything) >= MIN_FILTERED
     words = words.strip() if is_filtered else ""
     listed = [row for row in everything if row.has_words(words)]
     rest = [row for row in listed if not row.has_role]
+    organized = [row for row in listed if row.role and not row.role.is_chair and not row.board][:MAX_STEPS]
+    for row, step in zip(organized, next_steps([row.track for row in organized]), strict=True):
+        row.step = step
     of_status = {
         status: [row for row in rest if row.track.status == status] for status in Track.Status.values
     }
@@ -219,12 +230,13 @@ def listed_tracks(user: AnyUser, tracks: QuerySet[Track]) -> list[ListedTrack]:
 def _counted(tracks: QuerySet[Track]) -> QuerySet[Track]:
     """Tracks with what their cards count, in the same query."""
     submitted = Run.objects.filter(status=Run.Status.SUBMITTED)
-    batches = Batch.objects.filter(pool__track=OuterRef("pk"), status=Batch.Status.OPEN)
+    batches = Batch.objects.filter(pool__track=OuterRef("pk")).exclude(kind=Batch.Kind.MACHINE)
     return tracks.annotate(
         n_topics=_number_of(Topic.objects.all()),
         n_teams=_number_of(Team.objects.all()),
         n_runs=_number_of(submitted),
-        is_judged=Exists(batches),
+        is_judging=Exists(batches.filter(status=Batch.Status.OPEN)),
+        was_judging=Exists(batches.filter(status=Batch.Status.CLOSED)),
     )
 
 

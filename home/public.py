@@ -93,7 +93,7 @@ class PublicPage:
         """The sentence about what comes next while the track is closed and has no results; empty otherwise."""
         if self.track.status != Track.Status.CLOSED or self.result is not None:
             return ""
-        if self.listed.track.is_judged:  # type: ignore[attr-defined]
+        if self.listed.track.is_judging:  # type: ignore[attr-defined]
             return gettext_noop("Assessors judge now. The results follow when the organizers release them.")
         return gettext_noop("No more runs are accepted. The results follow when the organizers release them.")
 
@@ -197,7 +197,7 @@ def _happened(listed: ListedTrack, result: Summary | None) -> dict[str, datetime
         if not track.is_closed_by_deadline:
             closed = events(track.pk).filter(action="track.closed").first()
             moments[gettext("Runs closed")] = closed.at if closed else None
-        if not track.is_judged:  # type: ignore[attr-defined]
+        if not track.is_judging:  # type: ignore[attr-defined]
             main = Batch.objects.filter(pool__track=track, kind=Batch.Kind.MAIN, status=Batch.Status.CLOSED)
             moments[gettext("Judged")] = main.aggregate(at=Max("closed_at"))["at"]
     if result is not None:

@@ -189,7 +189,7 @@ def judge(organizer: Organizer, others: Others) -> None:
     organizer.next("Look at the agreement")
     organizer.follow("Show disagreements")
     organizer.follow("Make an adjudication batch")
-    organizer.check("assessor-1")
+    organizer.check("Assessor 1")
     organizer.press("Create and open the batch", BATCH)
     others.judge()
     organizer.look()

@@ -145,6 +145,7 @@ def pool_point(campaign: Campaign) -> Iterator[Point]:
         problems.append(Problem(f"In no pool: {named(late)}. Top up the pool to judge them.", address))
     takes_runs = campaign.protocol.takes_runs
     is_closed = campaign.track.status == Track.Status.CLOSED or not campaign.once(closing_of).is_open
+    is_waiting = bool(building and not ready)
     yield Point(
         "Pool",
         ", ".join(ready[:NAMED]) or ("being built" if building else "none yet"),
@@ -152,9 +153,11 @@ def pool_point(campaign: Campaign) -> Iterator[Point]:
         bool(ready),
         tuple(problems),
         action="Build pool",
-        detail="The runs are complete. A pool is what assessors judge of them.",
+        detail=""
+        if is_waiting
+        else "The runs are complete. The pool has the units to judge: what the runs rank highest for each topic.",
         is_possible=not takes_runs or (is_closed and bool(campaign.rows(runs_of))),
-        waits=f"The pool {named(building)} is being built." if building and not ready else "",
+        waits=f"The pool {named(building)} is being built." if is_waiting else "",
     )
 
 

@@ -182,6 +182,21 @@ def test_page_of_people_shows_a_chair_no_heading_of_what_only_organizers_do(scen
     assert "<h2>Teams</h2>" in of_chair
 
 
+def test_plan_of_a_batch_leads_a_chair_to_no_form(scene: Scene) -> None:
+    batch = scene.batch({scene.ada: list(scene.topics)[:1]})
+    address = reverse("assessment:plan", args=[batch.pk])
+
+    of_organizer = as_user(make_role(scene.track, "first")).get(address).content.decode()
+    of_chair = as_user(make_role(scene.track, "cho", is_chair=True)).get(address).content.decode()
+
+    words = ("?action=", "take everything", "Change the plan", "drag it")
+    assert [[word in page for word in words] for page in (of_organizer, of_chair)] == [
+        [True] * 4,
+        [False] * 4,
+    ]
+    assert "Topics by assessor" in of_chair
+
+
 def test_role_is_no_optional_field_and_only_the_choice_no_role_takes_one(scene: Scene) -> None:
     chair = make_role(scene.track, "cho", is_chair=True)
     client = as_user(make_role(scene.track, "first"))

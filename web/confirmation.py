@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -16,12 +17,12 @@ from web.pages import counted
 
 
 class Check(NamedTuple):
-    """A line under *Ready?*. `look` is a remark with a link to the page that solves it; `stop` blocks.
+    """A line under *Ready?*. `look` is a remark with a link to the page that solves it, and `stop` blocks.
 
-    `skip` is the key of the point of the checklist that it repeats: no remark if that was skipped.
+    The field `skip` is the key of the point of the checklist that it repeats. If that was skipped, the state is `skip`.
     """
 
-    state: Literal["ok", "look", "stop"]
+    state: Literal["ok", "skip", "look", "stop"]
     label: str
     detail: str = ""
     address: str = ""
@@ -77,6 +78,13 @@ class Confirmation:
             return False
         is_accepted = not self.remarks or request.POST.get("remarks") == str(self.remarks)
         return is_accepted or bool(self.blocking)
+
+
+def by_mail(sentence: str, instead: str) -> str:
+    """A sentence about e-mails; without a mail server, that the site sends none, and what to know instead."""
+    return (
+        sentence if settings.SENDS_MAIL else f"This site has no mail server, so it sends no e-mail. {instead}"
+    )
 
 
 def refusals(*services: Callable[[], object]) -> Iterator[Check]:

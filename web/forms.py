@@ -1,9 +1,11 @@
 """Shared parts of the forms of all apps."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
 from typing import Any, BinaryIO, ClassVar, cast
+from unicodedata import combining, normalize
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
@@ -82,11 +84,33 @@ class LongSelect(forms.Select):
         )
 
 
-class ShortNameField(forms.SlugField):
-    """The word for something in addresses, which other software calls a slug. A script makes it from the name."""
+class _BoundShortName(StyledField):
+    """A short name, which follows from the name if nobody enters one."""
 
+    @property
+    def data(self) -> Any:
+        """The text that was entered, or else the word that `web/forms.js` makes of the name."""
+        text: str = super().data or ""
+        if text.strip() or "name" not in self.form.fields:
+            return text
+        letters = normalize("NFKD", self.form["name"].data or "").lower()
+        words = re.sub("[^a-z0-9]+", "-", "".join(sign for sign in letters if not combining(sign)))
+        return words.strip("-")[: self.field.max_length].strip("-")  # type: ignore[attr-defined]
+
+    def build_widget_attrs(self, attrs: dict[str, Any], widget: forms.Widget | None = None) -> dict[str, Any]:
+        built = super().build_widget_attrs(attrs, widget)
+        if "name" in self.form.fields:
+            built.pop("required", None)
+        return built
+
+
+class ShortNameField(forms.SlugField):
+    """The word for something in addresses, which other software calls a slug. Without one it is made from the name."""
+
+    bound_field_class = _BoundShortName
     default_error_messages: ClassVar = {
-        "invalid": "Use the letters a to z, digits, hyphens and underscores, without spaces."
+        "invalid": "Use the letters a to z, digits, hyphens and underscores, without spaces.",
+        "required": "Enter a short name: none can be made from the name.",
     }
 
     def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:

@@ -111,6 +111,11 @@ class User(AbstractUser):
     known_roles: Mapping[int, Role] | None = None  # of the user of a request, who is asked more than once
     lacks_second_factor = False  # of the user of a request: an administrator who must set one up first
 
+    @property
+    def named(self) -> str:
+        """The name for people who know each other: the full one, or the user name."""
+        return self.get_full_name() or self.username
+
     def clean(self) -> None:
         """Refuse a user name that looks like another one: the admin asks."""
         super().clean()

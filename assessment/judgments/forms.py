@@ -122,7 +122,13 @@ class DifferenceForm(StyledForm):
     """A filter of the disagreements that the page shows, with the differences that the scale can have."""
 
     rule = forms.ChoiceField(label="Difference")
-    steps = forms.IntegerField(min_value=1, max_value=MOST_STEPS, required=False, label="Steps")
+    steps = forms.IntegerField(
+        min_value=1,
+        max_value=MOST_STEPS,
+        required=False,
+        label="Steps",
+        help_text="Only for grades some steps apart. Empty: 2.",
+    )
     scale = forms.CharField(max_length=101, required=False, widget=forms.HiddenInput())
 
     def __init__(self, *args: Any, protocol: Protocol, **kwargs: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, cast
 from django import forms
 from django.db.models import QuerySet
 
+from accounts.forms import PeopleField
 from accounts.models import User
 from assessment.errors import NothingToChange
 from assessment.models import Batch
@@ -27,7 +28,7 @@ Choices = list[tuple[str, str]]
 class NewBatchForm(StyledForm, forms.ModelForm[Batch]):
     """A new batch of a pool of a track, for people. The page of a machine creates those for the machine."""
 
-    assessors = forms.ModelMultipleChoiceField(
+    assessors = PeopleField(
         User.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
@@ -89,7 +90,7 @@ class PlanForm(StyledForm):
         """Assessors with their group and what they still have to judge."""
         columns = {column.assessor.pk: column for column in self.grid.columns}
         return [
-            (str(user.pk), f"{in_isolation(user)}{f' ({group})' if group else ''}: {n_left} left")
+            (str(user.pk), f"{in_isolation(user.named)}{f' ({group})' if group else ''}: {n_left} left")
             for user in assessors
             for group, n_left in [(columns[user.pk].group, columns[user.pk].to_do)]
         ]

@@ -8,6 +8,7 @@ from django.forms.models import ModelChoiceIteratorValue
 from django.http import QueryDict
 from django.utils.html import escape
 
+from accounts.forms import PeopleField
 from accounts.models import User
 from assessment.batches.selectors import assessors_of
 from assessment.judgments.disagreements import training_batches
@@ -48,7 +49,7 @@ class DualForm(RoundForm):
         self.proposal = proposal
         for row in proposal:
             self.fields[f"topic-{row.topic.pk}"] = forms.ChoiceField(
-                choices=[("", "Nobody"), *((user.pk, str(user)) for user in row.able)],
+                choices=[("", "Nobody"), *((user.pk, user.named) for user in row.able)],
                 required=False,
                 label=f"Second assessor of {row.topic.code}",
                 initial=row.proposed.pk if row.proposed else "",
@@ -111,7 +112,7 @@ class TrainingForm(RoundForm):
         label="Units found",
         help_text="Ticked units replace the units above. They stay ticked when you search again.",
     )
-    assessors = forms.ModelMultipleChoiceField(
+    assessors = PeopleField(
         queryset=User.objects.none(),
         widget=forms.CheckboxSelectMultiple,
         help_text="Each of them judges all units.",
@@ -173,7 +174,7 @@ class TrainingForm(RoundForm):
 class AdjudicationForm(DifferenceForm, RoundForm):
     """The units to adjudicate, the adjudicators, and whether these see the judgments that disagree."""
 
-    adjudicators = forms.ModelMultipleChoiceField(
+    adjudicators = PeopleField(
         queryset=User.objects.none(),
         widget=forms.CheckboxSelectMultiple,
         help_text="They share the topics evenly. If you can, choose people who did not judge these units.",

@@ -77,7 +77,7 @@ def adjudication(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         request,
         form,
         "Create an adjudication batch",
-        f"Create batch of {counted(len(entries), 'unit')}" if entries else "Create batch",
+        f"Create a draft of {counted(len(entries), 'unit')}" if entries else "Create a draft",
         template="assessment/rounds/adjudication.html",
         layout="assessment/base.html",
         track=track,

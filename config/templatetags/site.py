@@ -20,7 +20,8 @@ from accounts.models import User
 from assay.protocols.description import label_title, label_value
 from assay.protocols.measures import parse_measure
 from assay.protocols.schema import EVERY_RANK, FORMATS
-from assessment.checklist import is_judging
+from assessment.checklist import batches_of
+from assessment.models import Batch
 from config.chairs import is_chair, is_refused
 from home.landing import state_of
 from home.languages import SOURCE, words_of_scripts
@@ -103,7 +104,13 @@ def track_nav(context: template.Context, track: Track) -> dict[str, object]:
         if phase.n_required
     }
     has_results = any(board.release == Leaderboard.Release.PUBLIC for board in page.campaign.rows(boards_of))
-    state = state_of(track, has_results=has_results, is_judged=is_judging(page.campaign))
+    batches = {batch.status for batch in page.campaign.rows(batches_of)}
+    state = state_of(
+        track,
+        has_results=has_results,
+        is_judging=Batch.Status.OPEN in batches,
+        was_judging=Batch.Status.CLOSED in batches,
+    )
     phases = tabs.track_nav(page.campaign, match, states)
     if is_chair(context["request"]):
         phases = [

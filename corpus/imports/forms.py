@@ -19,7 +19,9 @@ ACCEPTED = (
 class SourceForm(StyledForm):
     """A new collection, and its files: an upload, or a file or folder on the server."""
 
-    slug = ShortNameField(max_length=100, label="Short name", help_text="For the URL, such as math-2018.")
+    slug = ShortNameField(
+        max_length=100, label="Short name", help_text="For the URL, such as math-2018. Empty: from the name."
+    )
     name = forms.CharField(required=False, max_length=200)
     hosts = forms.CharField(
         required=False,

@@ -15,7 +15,7 @@ from scoring.models import Leaderboard, Qrels, QrelsEntry
 from scoring.qrels.selectors import runs_to_score
 from tracks.checklist.points import named
 from tracks.models import Track
-from web.confirmation import Check, Confirmation
+from web.confirmation import Check, Confirmation, by_mail
 from web.pages import counted
 
 UNKNOWN = "unknown-document"  # the code of a warning
@@ -45,6 +45,7 @@ class ReleasePage:
             lead=f"Scored against qrels {self.board.qrels}.{anonymous}",
             button=f"Release to {target}{' anyway' if self.hindrances else ''}",
             back=self.board.get_absolute_url(),
+            keep="Not yet",
             text="You can hide the leaderboard again, but what people have read or downloaded stays with them.",
             checks=[
                 *(
@@ -58,7 +59,10 @@ class ReleasePage:
                 "Who sees it: the teams, everybody, or nobody",
                 "Later leaderboards and corrected qrels",
             ],
-            notified="Members of the teams with runs on it, if they chose e-mails about runs; once for a leaderboard.",
+            notified=by_mail(
+                "Members of the teams with runs on it, if they chose e-mails about runs; once for a leaderboard.",
+                "Tell the teams yourself.",
+            ),
             is_danger=bool(self.hindrances),
             is_reasoned=True,
             preview="scoring/leaderboards/_what_is_seen.html",

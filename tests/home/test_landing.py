@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
@@ -249,6 +250,22 @@ def test_card_of_a_track_has_the_next_thing_that_its_reader_does() -> None:
     assert [bool(submit.search(text_at("/tracks/", each))) for each in (mia, observer, ada)] == [1, 0, 0]
     judge = 'btn btn-primary" href="/judge/"'
     assert [judge in before, judge in text_at("/tracks/", ada)] == [False, True]
+
+
+def test_card_names_the_next_step_to_organizers_in_one_query_for_all() -> None:
+    organizer, counts = make_organizer(), []
+    client = Client()
+    client.force_login(organizer)
+    for number in range(2):
+        make_track(f"lab-{number}", status=Track.Status.DRAFT)
+        client.get("/tracks/")
+        with CaptureQueriesContext(connection) as queries:
+            page = client.get("/tracks/").content.decode()
+        counts.append(len(queries))
+        address = reverse("tracks:import_topics", args=[f"lab-{number}"])
+        assert re.search(rf'Next:\s+<a href="{address}">Import topics</a>', page)
+
+    assert counts[0] == counts[1]
 
 
 def test_list_of_ten_tracks_can_be_searched() -> None:

@@ -4,7 +4,7 @@ Points are derived from the rows at each request; nobody ticks anything. `tracks
 and derives the next step.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple, TypeVar
@@ -106,9 +106,7 @@ class Campaign:
     @cached_property
     def numbers(self) -> dict[str, Any]:
         """The values that the apps register, and `now` by the clock of the database."""
-        names, statement = _statement()
-        [values] = statement.rows(track=self.track.pk)
-        return dict(zip(names, values, strict=True))
+        return _numbers_of([self.track])[self.track.pk]
 
     def rows(self, query: Query) -> list[Any]:
         """The rows of a registered query: objects, or dictionaries if it asks for `values`."""
@@ -123,6 +121,21 @@ class Campaign:
             self._known[function] = function(self)
         value: Value = self._known[function]
         return value
+
+
+def campaigns_of(tracks: Sequence[Track]) -> list[Campaign]:
+    """The campaigns of some tracks, with their numbers. One query."""
+    known, campaigns = _numbers_of(tracks) if tracks else {}, [Campaign(track) for track in tracks]
+    for campaign in campaigns:
+        vars(campaign)["numbers"] = known[campaign.track.pk]
+    return campaigns
+
+
+def _numbers_of(tracks: Sequence[Track]) -> dict[int, dict[str, Any]]:
+    """The numbers of each track."""
+    names, statement = _statement()
+    rows = statement.rows(tracks=[track.pk for track in tracks])
+    return {pk: dict(zip(names, values, strict=True)) for pk, *values in rows}
 
 
 Points = Callable[[Campaign], Iterable[Point]]
@@ -188,13 +201,13 @@ def _objects(query: Query, values: list[dict[str, Any]]) -> list[Any]:
 
 @cache
 def _statement() -> tuple[list[str], Statement]:
-    """The names of all values, and the statement that reads them."""
+    """The names of all values, and the statement that reads them after the id of each track."""
     get_resolver().url_patterns  # noqa: B018 - `tracks.tabs` counts the rows of pages, which urls register
     asked = {name: value for function in _numbers for name, value in function().items()}
-    query = Track.objects.order_by().values(now=Now(), **asked).query
+    query = Track.objects.order_by().values("pk", now=Now(), **asked).query
     with connection.cursor() as cursor:
         text = cursor.mogrify(*query.sql_with_params()).decode()
-    return ["now", *asked], Statement(f"{text} WHERE tracks_track.id = %(track)s")
+    return ["now", *asked], Statement(f"{text} WHERE tracks_track.id = ANY(%(tracks)s)")
 
 
 def n_of(rows: QuerySet[Any, Any], track: str = "track") -> Coalesce:

@@ -1,5 +1,6 @@
 """The checklist of a campaign, and its next step: one rule for every page. Decision: ADR 75."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -7,7 +8,7 @@ from typing import NamedTuple
 from django.urls import ResolverMatch, resolve
 from django.utils.functional import cached_property
 
-from tracks.checklist.points import PHASES, Campaign, Phase, Point, Problem, points_of
+from tracks.checklist.points import PHASES, Campaign, Phase, Point, Problem, campaigns_of, points_of
 from tracks.models import Track
 
 
@@ -120,7 +121,16 @@ def _path(address: str) -> str:
 
 
 def checklist(track: Track) -> Checklist:
-    campaign = Campaign(track)
+    return _checklist(Campaign(track))
+
+
+def next_steps(tracks: Sequence[Track]) -> list[Next]:
+    """The next step of each track. The numbers of all are one query, but some points need their own."""
+    return [_checklist(campaign).next for campaign in campaigns_of(tracks)]
+
+
+def _checklist(campaign: Campaign) -> Checklist:
+    track = campaign.track
     phases: list[PhasePoints] = []
     begun: Phase | None = None  # the last phase that has
     for phase in reversed(PHASES):

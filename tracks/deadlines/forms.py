@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django import forms
+from django.conf import settings
 
 from tracks.deadlines.services import MAX_GRACE_MINUTES, MAX_REMINDER_DAYS, NewMilestone, Window
 from tracks.models import Deadline, Milestone, Track
@@ -73,6 +74,11 @@ class DatesForm(StyledForm):
         super().__init__(*args, **kwargs)
         self.fields["zone"].initial = self.shown_zone
         self.fields["reminder_days"].initial = track.reminder_days
+        if not settings.SENDS_MAIL:
+            text = (
+                "This site has no mail server, so nobody is reminded. The number is kept for when it has one."
+            )
+            self.fields["reminder_days"].help_text = text
         for kind in self.kinds:
             row, name = self.stored.get(kind, Deadline()), self.kinds[kind] if kind else "all"
             for field, value in (("opens", row.opens_at), ("closes", row.closes_at)):
@@ -92,8 +98,8 @@ class DatesForm(StyledForm):
         self._add_milestones(list(track.milestones.all()))
 
     def _add_milestones(self, milestones: list[Milestone]) -> None:
-        posted = [name for name in self.data if name.startswith("title-")]
-        self.n_milestones = len(posted) if self.is_bound else len(milestones) + MORE
+        typed = sum(name.startswith("title-") for name in self.data or self.initial)
+        self.n_milestones = (typed or len(milestones) + MORE) + ("more" in self.initial)
         for n in range(self.n_milestones):
             row = milestones[n] if n < len(milestones) else Milestone()
             self.fields[f"title-{n}"] = forms.CharField(

@@ -29,8 +29,11 @@ from web.times import in_words
 def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Set when runs of each kind are accepted, and the milestones, all at once. Organizers only."""
     track = track_or_404(request.user, slug)
-    form = DatesForm(request.POST or None, track=track)
-    if request.method == "POST" and form.is_valid():
+    if "more" in request.POST:  # a row is added to what is typed, and nothing is stored
+        form = DatesForm(initial=request.POST.dict(), track=track)
+    else:
+        form = DatesForm(request.POST or None, track=track)
+    if form.is_valid():
         before = list(track.deadlines.all())
         with refusals_in(form):
             services.set_dates(

@@ -45,12 +45,12 @@ class LeaksPage:
 
 
 MEANINGS = {
-    "own thread": "a post of the topic’s own thread",
-    "published link": "a link from or to a post of the topic’s thread",
-    "mention": "a text with the address of a post of the topic’s thread",
-    "same title": "a question with the words of the topic’s title",
-    "near-duplicate": "a question that shares most of its words with the topic",
-    "linked duplicate": "a question that users marked as a duplicate: wanted, because it holds relevant answers",
+    "own thread": "A post of the thread from which the topic was made. Remove it.",
+    "published link": "A post with a link to that thread, or linked from it. Remove it.",
+    "mention": "A post whose text has the address of that thread. Remove it.",
+    "same title": "A question with the title of the topic. Remove it if it is the topic’s own question.",
+    "near-duplicate": "A question with nearly the words of the topic. Remove it if it is the topic’s own question.",
+    "linked duplicate": "A question that users marked as a duplicate of the topic. Keep it: its answers are relevant.",
 }
 
 

@@ -21,8 +21,9 @@ class CheckForm(StyledForm):
         min_value=0.01,
         max_value=1,
         initial=OVERLAP,
-        label="Overlap of near-duplicates",
-        help_text="The part of their sequences of three words that a question and a topic share.",
+        label="Least overlap of near-duplicates",
+        help_text="0.6 lists questions that share 60 % of their sequences of three words with a topic. A smaller "
+        "number lists more questions.",
     )
 
 

@@ -13,7 +13,7 @@ from tracks.models import Topic
 from tracks.topics import selectors, services
 from tracks.topics.forms import CorrectionForm, NewTopicForm, NewTrackForm, TopicFileForm, form_for
 from tracks.tracks.selectors import track_or_404
-from web.confirmation import Confirmation, confirmation_page, deletion
+from web.confirmation import Confirmation, by_mail, confirmation_page, deletion
 from web.forms import refusals_in
 from web.pages import context_of, read_and_post
 from web.translation import translated_for_assessors
@@ -133,7 +133,10 @@ def correct(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse
             "The audit log has the correction",
         ],
         changeable=["The text again, with another reason", "Leave the topic out when you freeze qrels"],
-        notified="Everybody: the correction is published as an announcement, and sent to those who want e-mails.",
+        notified=by_mail(
+            "Everybody: the correction is published as an announcement, and sent to those who want e-mails.",
+            "The correction is published as an announcement.",
+        ),
     )
     with refusals_in(form):
         if page.is_given(request) and form.is_valid():

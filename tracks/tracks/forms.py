@@ -22,7 +22,7 @@ class TrackForm(StyledForm, forms.ModelForm[Track]):
         fields = ["name", "slug", "description", "protocol", "collection", "topic_collection"]
         field_classes: ClassVar = {"slug": ShortNameField}
         labels = {"slug": "Short name", "topic_collection": "Threads that the topics come from"}
-        help_texts = {"slug": "For the address of the track, such as arqmath-2020."}
+        help_texts = {"slug": "For the address of the track, such as arqmath-2020. Empty: from the name."}
         widgets = {"description": forms.Textarea(attrs={"rows": 4})}
 
     def __init__(self, *args: Any, user: User | None = None, **kwargs: Any) -> None:
@@ -61,7 +61,9 @@ class CloneForm(StyledForm):
 
     name = forms.CharField(max_length=200)
     slug = ShortNameField(
-        max_length=100, label="Short name", help_text="For the address of the track, such as arqmath-2021."
+        max_length=100,
+        label="Short name",
+        help_text="For the address of the track, such as arqmath-2021. Empty: from the name.",
     )
     assessors = forms.BooleanField(required=False, label="With its assessors and their groups")
     teams = forms.BooleanField(required=False, label="With its teams and their members")

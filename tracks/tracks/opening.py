@@ -11,16 +11,16 @@ from tracks.models import Track
 from tracks.tracks import services
 from tracks.tracks.selectors import readiness
 from web import times
-from web.confirmation import Check, Confirmation, refusals
+from web.confirmation import Check, Confirmation, by_mail, refusals
 from web.pages import counted
 
-ORDER = ("ok", "look", "stop")
+ORDER = ("ok", "skip", "look", "stop")
 
 
 def opening_page(track: Track) -> Confirmation:
     """The question before a track is opened: the public view, what is fixed then, and what is missing."""
     checks = [
-        check._replace(state="ok", detail="Skipped.", address="") if check.skip in track.skipped else check
+        check._replace(state="skip", detail="Skipped.", address="") if check.skip in track.skipped else check
         for check in (*_own_checks(track), *readiness(track))
     ]
     checks += refusals(partial(services.check_opening, track))
@@ -47,7 +47,7 @@ def opening_page(track: Track) -> Confirmation:
         ]
         if is_draft
         else (),
-        notified="No e-mail is sent by this step. Announce the opening afterwards, on the page of announcements.",
+        notified=_notified("the opening"),
         preview="tracks/tracks/_opening.html",
         context={
             "n_topics": track.topics.count(),
@@ -101,16 +101,23 @@ def closing_page(track: Track) -> Confirmation:
         detail = f"The announced deadline is {announced}. Teams can no longer submit runs."
         address = reverse("tracks:deadlines", args=[track.slug])
         checks.append(Check("look", label, detail, address, "Move the deadline"))
+    else:
+        checks.append(Check("ok", "No announced deadline is ahead"))
     return Confirmation(
         act=f"Close {track} for runs",
         button="Close for runs",
         keep="Not yet",
         back=track.get_absolute_url(),
-        text="From this moment no run is submitted or withdrawn, nor is one accepted that is being checked.",
+        text="From this moment teams cannot submit or withdraw runs. A run that is being checked is not accepted.",
         checks=checks,
         changeable=["Opening the track again"],
-        notified="No e-mail is sent by this step. Announce it afterwards, on the page of announcements.",
+        notified=_notified("the closing"),
     )
+
+
+def _notified(event: str) -> str:
+    announce = f"Announce {event} afterwards, on the page of announcements."
+    return by_mail(f"No e-mail is sent by this step. {announce}", f"{announce} People read it on the site.")
 
 
 def draft_page(track: Track) -> Confirmation:

@@ -155,7 +155,7 @@ def test_page_takes_over_the_filter_of_the_disagreements(judged_twice: Scene, or
     assert '<option value="steps" selected>' in html
     assert 'value="3"' in html
     every = organizer.get(address, {"rule": "any"}).content.decode()
-    n, n_all = (re.findall(r"Create batch of (\d+) unit", each) for each in (html, every))
+    n, n_all = (re.findall(r"Create a draft of (\d+) unit", each) for each in (html, every))
     assert int(n[0]) < int(n_all[0]), "the numbers of units that differ by 3 steps, and at all"
     assert organizer.get(address, {"rule": "none", "steps": "many"}).status_code == 200
 

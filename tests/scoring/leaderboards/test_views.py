@@ -147,7 +147,7 @@ def test_preview_shows_what_is_left_out_and_stores_nothing(scored: Scene) -> Non
     page = text_of(client, reverse("scoring:freeze", args=["arq"]))
     client.post(reverse("scoring:freeze", args=["arq"]), {"pool": scored.pool.pk})  # without a preview
 
-    assert "1 judged unit of 1 topic. Nothing is stored yet" in page
+    assert "<b>1 judged unit of 1 topic</b>" in page
     assert "7 units of the pool are unjudged" in page
     assert "1 unit has a non-answer and no grade" in page
     assert not Qrels.objects.exists()

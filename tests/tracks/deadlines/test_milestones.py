@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -83,6 +84,37 @@ def test_milestones_and_deadlines_are_saved_together_or_not_at_all(client: Clien
     assert again.status_code == 302
     actions = Event.objects.filter(track_id=track.pk).order_by("pk").values_list("action", flat=True)
     assert list(actions) == ["deadlines.set", "milestones.set"], "what is saved again unchanged is no event"
+
+
+def test_row_is_added_to_what_is_typed_and_nothing_is_stored(client: Client) -> None:
+    client.force_login(make_organizer())
+    address, track = reverse("tracks:deadlines", args=["arq"]), make_track("arq")
+    typed = {"zone": "UTC", "closes-": "2036-05-02T12:00", "title-0": "Topics", "first-0": "", "last-0": ""}
+
+    answer = client.post(address, typed | {"more": "1"})
+
+    page = answer.content.decode()
+    assert (answer.status_code, track.deadlines.count(), track.milestones.count()) == (200, 0, 0)
+    assert 'value="2036-05-02T12:00"' in page
+    assert re.findall(r'name="(title-\d)"(?: value="(\w+)")?', page) == [
+        ("title-0", "Topics"),
+        ("title-1", ""),
+    ]
+    assert "Enter the day" not in page
+    buttons = re.findall(r'<button type="submit"[^>]*>([^<]*)<', page[page.index('id="milestones"') :])
+    assert buttons == ["Set dates", "Add another milestone"], "the first one is that of the key Enter"
+
+
+def test_reminder_says_that_a_site_without_a_mail_server_sends_none(client: Client, settings: Any) -> None:
+    client.force_login(make_organizer())
+    address, _ = reverse("tracks:deadlines", args=["arq"]), make_track("arq")
+
+    without = client.get(address).content.decode()
+    settings.SENDS_MAIL = True
+    with_server = client.get(address).content.decode()
+
+    assert "This site has no mail server, so nobody is reminded." in without
+    assert "Teams that still owe runs or documents get one e-mail" in with_server
 
 
 def test_milestone_whose_day_changes_stays_the_same_event(client: Client) -> None:

@@ -103,7 +103,8 @@ def test_check_lists_leaks_and_the_track_opens_only_with_a_reason(client: Client
         *(("mention", "2"), ("same title", "3"), ("near-duplicate", "1"), ("linked duplicate", "3"))
     ]
     assert (checked.n_forbidden, checked.unknown) == (1, [])
-    assert "The track cannot be opened." in shown
+    assert "The track cannot be opened before you remove the posts or accept the leaks." in shown
+    assert "A post whose text has the address of that thread. Remove it." in shown
     assert reverse("corpus:thread", args=["math", "2"]) in shown
     assert "The collection gives topics away, so the track cannot be opened." in overview
     assert "See the leaks" in overview
@@ -138,7 +139,7 @@ def test_question_of_a_topic_that_nobody_knows_is_named_and_outdated_checks_say_
     page = client.get(reverse("tracks:leaks", args=["lab"])).content.decode()
 
     assert (checked.unknown, checked.n_forbidden) == (["A.1"], 0)
-    assert "only texts were compared" in page
+    assert "does not know the question from which 1 topic was made" in page
     assert "check again" in page
 
 

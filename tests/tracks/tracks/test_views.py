@@ -1,5 +1,6 @@
 """The pages that create, show, edit, open and close tracks."""
 
+import re
 from typing import Any
 
 import pytest
@@ -93,7 +94,7 @@ def test_closing_asks_only_before_an_announced_deadline(client: Client) -> None:
 
     assert (asked.status_code, before) == (422, "open")
     assert "Runs are due in 3 days" in page
-    assert "No e-mail is sent by this step" in page
+    assert "This site has no mail server, so it sends no e-mail. Announce the closing afterwards" in page
     assert set(Track.objects.values_list("status", flat=True)) == {"closed"}
 
 
@@ -257,6 +258,26 @@ def test_short_name_that_is_taken_an_address_or_no_word_is_refused(client: Clien
     assert "Use the letters a to z, digits, hyphens and underscores, without spaces." in create(
         client, slug="New lab"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [("ARQMath 2020: Étude (1)", "arqmath-2020-etude-1"), ("New", ""), ("数学", "")],
+)
+def test_short_name_follows_from_the_name_without_a_script(
+    client: Client, organizer: User, name: str, slug: str
+) -> None:
+    page = client.get(reverse("tracks:new_track")).content.decode()
+
+    answer = create(client, name=name, slug="")
+
+    [field] = re.findall(r'<input[^>]* name="slug"[^>]*>', page)
+    assert "required" not in field
+    assert [track.slug for track in Track.objects.all()] == ([slug] if slug else [])
+    refusal = (
+        "is the address of a page" if name == "New" else "Enter a short name: none can be made from the name."
+    )
+    assert slug or refusal in answer
 
 
 def test_collection_of_topic_threads_differs_from_the_searched_one(client: Client, organizer: User) -> None:
