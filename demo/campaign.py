@@ -61,8 +61,8 @@ DUAL_BATCH = "Second opinion"
 BASELINES = ("tf-idf", "bm25")
 BASELINE_DEPTH = 12  # documents per topic, as the runs of the teams have
 TASK = (
-    "Given a question of a mathematics forum, find the answers of earlier threads that help to solve it. Teams may use "
-    "the text, the formulas, or both. Assessors judge the pooled answers with four grades."
+    "Given a question of a mathematics forum, find the answers of earlier threads that help to solve it.\n\n"
+    "Teams may use the text, the formulas, or both. Assessors judge the pooled answers with four grades."
 )
 LICENSE = "Written for Assay, under its license"
 WAIT_SECONDS = 120

@@ -29,12 +29,10 @@ from scoring.models import Leaderboard
 from scoring.selectors import leaderboards_for
 from tracks.agreements.selectors import has_accepted
 from tracks.deadlines.timeline import Date, timeline
-from tracks.downloads.selectors import Offer, offers
+from tracks.downloads.selectors import NAMED_COUNTS, Offer, offers
 from tracks.markdown import after_first_paragraph, plain_html
 from tracks.models import Download, Track
 from web.pages import counted, site_of
-
-NAMED_CONTENTS = 2  # counts of the collection: the first ones are of documents
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,7 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
         listed=listed,
         lead=SafeString(lead.removeprefix("<p>").removesuffix("</p>")),
         rest=SafeString(rest.strip()),
-        contents=counts_in_words(track.collection.counts)[:NAMED_CONTENTS] if track.collection else [],
+        contents=counts_in_words(track.collection.counts)[:NAMED_COUNTS] if track.collection else [],
         dates=dates,
         offers=[*offers(user, track), *_offered_qrels(result)],
         may_fetch=has_accepted(user, track),

@@ -1,6 +1,6 @@
 """Leaderboards that a user may see, and the rows of one: each run with its means, intervals and tiers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -304,7 +304,7 @@ def _cells(board: Leaderboard, pks: tuple[int, ...]) -> dict[int, list[Cell]]:
     means, place = means_of(board), places_of(board)
     statistics = {stored.measure: stored for stored in board.by_measure.defer("pairs")}
     tells_method = "intervals" in board.statistics
-    best = [shown(max((of_run[name] for of_run in means.values()), default=0.0)) for name in board.measures]
+    best = [_highest(name, means) for name in board.measures]
     cells_of: dict[int, list[Cell]] = {}
     for evaluation in board.evaluations.only("leaderboard", "n_topics", "n_missing", "unjudged"):
         # as `assay tiers` says it; older leaderboards stay as they were
@@ -323,6 +323,12 @@ def _cells(board: Leaderboard, pks: tuple[int, ...]) -> dict[int, list[Cell]]:
             cells.append(Cell(value, shown(value), shown(value) == highest, *interval))
         cells_of[evaluation.pk] = cells
     return cells_of
+
+
+def _highest(measure: str, means: Mapping[int, Mapping[str, float]]) -> str:
+    """The best value; empty for one run, and for a measure of the qrels' coverage, which is no result of runs."""
+    is_result = parse_measure(measure).family not in ("judged", "RBPresid")
+    return shown(max(of_run[measure] for of_run in means.values())) if is_result and len(means) > 1 else ""
 
 
 def mean_seconds(board: Leaderboard) -> dict[int, float] | None:

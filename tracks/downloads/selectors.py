@@ -27,6 +27,7 @@ SINGLE = (Download.Kind.INSTRUCTIONS, *sorted(MADE))  # at most one row per trac
 JOBS = ("tracks.downloads.export", "tracks.downloads.attach")
 SHOWN_FETCHES = 200
 SHOWN_OFFERS = 8
+NAMED_COUNTS = 2  # of a collection: the first ones are of documents
 
 
 class Terms(NamedTuple):
@@ -119,7 +120,7 @@ def items_for(user: AnyUser, track: Track) -> Iterator[Item]:
     if Download.Kind.SAMPLE_RUN in kinds:
         yield from sample_runs(track)
     for row in _attached_parts(user, track):
-        yield _attached_item(row)
+        yield _attached_item(row, track)
 
 
 def offers(user: AnyUser, track: Track) -> list[Offer]:
@@ -144,7 +145,7 @@ def offers(user: AnyUser, track: Track) -> list[Offer]:
 def _about(row: Download, track: Track) -> str:
     """The description of an attached part; without one, what the collection has, or its kind."""
     if row.kind == Download.Kind.COLLECTION and track.collection is not None:
-        return row.description or ", ".join(counts_in_words(track.collection.counts))
+        return row.description or ", ".join(counts_in_words(track.collection.counts)[:NAMED_COUNTS])
     return row.description or gettext(row.get_kind_display())
 
 
@@ -152,7 +153,7 @@ def item_named(user: AnyUser, track: Track, name: str) -> Item | None:
     """The file of a name that a user gets. An attached file costs no work for the others."""
     row = _attached_parts(user, track).filter(name=name, url="").first()
     if row is not None:
-        return _attached_item(row)
+        return _attached_item(row, track)
     return next((item for item in items_for(user, track) if item.is_file and item.name == name), None)
 
 
@@ -246,10 +247,9 @@ def _attached_parts(user: AnyUser, track: Track) -> QuerySet[Download]:
     return Download.objects.filter(released_to(user, track)).exclude(kind__in=SINGLE)
 
 
-def _attached_item(row: Download) -> Item:
-    return Item(
-        row.kind, row.name, row.description, row.n_bytes, row.sha256, str(row.file), url=row.url, row=row
-    )
+def _attached_item(row: Download, track: Track) -> Item:
+    about, file = _about(row, track), str(row.file)
+    return Item(row.kind, row.name, about, row.n_bytes, row.sha256, file, url=row.url, row=row)
 
 
 def _section(

@@ -5,7 +5,9 @@ import re
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+from pooling.models import Run
 from scoring.leaderboards import marks
 from scoring.leaderboards.selectors import leaderboard_page
 from scoring.models import Leaderboard
@@ -35,9 +37,26 @@ def test_page_begins_with_the_best_run_and_the_distance_to_the_strongest_baselin
     assert page.gain
     assert page.lead.best.run.team == scored.ours
     assert f'<span class="big">{page.lead.value}</span>' in text
-    assert f"above the strongest baseline, poor, {page.gain.value}." in text
+    assert f"poor, {page.gain.value}." in text
     assert text.index('class="stats"') < text.index("<table")
     assert page.lead.judged == 100 * page.lead.best.evaluation.judged_at_10
+
+
+def test_star_marks_the_best_result_and_neither_coverage_nor_an_only_run(
+    scored: Scene, board: Leaderboard
+) -> None:
+    stars = {
+        measure
+        for row in leaderboard_page(scored.organizer, board).rows
+        for measure, cell in zip(board.measures, row.cells, strict=True)
+        if cell.is_best
+    }
+    others = Run.objects.filter(track=scored.track).exclude(tag="same")
+    others.update(status=Run.Status.WITHDRAWN, withdrawn_at=timezone.now())
+    alone = leaderboard_page(scored.organizer, scored.leaderboard(board.qrels))
+
+    assert stars == {*board.measures} - {"judged@10"}
+    assert [cell.is_best for row in alone.rows for cell in row.cells if cell.is_best] == []
 
 
 def test_runs_with_equal_values_share_a_place_in_any_order(scored: Scene, board: Leaderboard) -> None:
