@@ -72,9 +72,8 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 def django_db_modify_db_settings(
     request: pytest.FixtureRequest, django_db_modify_db_settings_parallel_suffix: None
 ) -> None:
-    """Migrate once for all processes of pytest-xdist."""
-    if hasattr(request.config, "workerinput"):
-        servers.use_template()
+    """Migrate once for all processes of pytest-xdist, and for later sessions."""
+    servers.use_template(request.config)
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ released its lock.
 import contextlib
 import fcntl
 import gc
+import inspect
 import os
 import shutil
 import signal
@@ -22,7 +23,9 @@ import django
 import psycopg2
 import pytest
 from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 
+from assay.digests import sha256_of
 from server import embedded, os_account, paths
 
 PREFIX = "assay-tests-"
@@ -31,6 +34,16 @@ MIGRATED = (
     "ASSAY_TESTS_MIGRATED"  # the file that is locked while the template is migrated, and then has its name
 )
 TEMPLATE = "migrated"
+DUMPS = paths.ROOT / ".pytest_cache"
+FILL = """
+exec >"$1.log" 2>&1
+if [ ! -f "$2" ]; then
+    "$0" manage.py migrate -v 0 && "$3/pg_dump" -Fc -d "$DATABASE_URL" -f "$1.dump" &&
+        rm -f "${2%/*}"/migrated-*.dump && mv "$1.dump" "$2"
+else
+    "$3/pg_restore" -d "$DATABASE_URL" --no-owner "$2"
+fi && echo done >"$1"
+"""
 
 
 def _remove_abandoned_folders() -> None:
@@ -56,20 +69,22 @@ def _prepare(postgres: embedded.Postgres) -> None:
     administrator.close()
 
 
+def _dump() -> Path:
+    """The dump of a migrated database that an earlier session left. Its name has the digest of all migrations."""
+    migrations = MigrationLoader(None).disk_migrations.values()
+    files = sorted(inspect.getfile(type(migration)) for migration in migrations)
+    return DUMPS / f"migrated-{sha256_of(b''.join(Path(file).read_bytes() for file in files))}.dump"
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config) -> None:
-    """Migrate the template while the processes of pytest-xdist collect the tests. It holds a lock until it ends."""
+    """Fill the template while the processes of pytest-xdist collect the tests. The lock is held until that ends."""
     if name := os.environ.get(MIGRATED):
         url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{TEMPLATE}").geturl()
         with os_account.locked(Path(name)) as lock:
+            DUMPS.mkdir(exist_ok=True)
             process = subprocess.Popen(
-                [
-                    "sh",
-                    "-c",
-                    '"$0" manage.py migrate -v 0 >"$1.log" 2>&1 && echo done >"$1"',
-                    sys.executable,
-                    name,
-                ],
+                ["sh", "-c", FILL, sys.executable, name, _dump(), str(paths.postgres_binaries())],
                 env=os.environ | {"DATABASE_URL": url},
                 cwd=paths.ROOT,
                 pass_fds=[lock],
@@ -77,9 +92,11 @@ def pytest_xdist_setupnodes(config: pytest.Config) -> None:
             config.add_cleanup(process.wait)
 
 
-def use_template() -> None:
+def use_template(config: pytest.Config) -> None:
     """Let Django copy the template instead of migrating the database of this process."""
     if name := os.environ.get(MIGRATED):  # unless DATABASE_URL names another server
+        if not hasattr(config, "workerinput"):  # the only process
+            pytest_xdist_setupnodes(config)
         with os_account.locked(Path(name), shared=True):
             assert Path(name).read_text(), Path(f"{name}.log").read_text()
         connection.settings_dict["TEST"].update(TEMPLATE=TEMPLATE, MIGRATE=False)

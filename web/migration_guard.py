@@ -12,8 +12,6 @@ from django.db.migrations import operations as ops
 from django.db.migrations.operations.base import Operation
 from django.db.models.signals import pre_migrate
 
-from web.first_migrations import Additions
-
 Plan = Sequence[tuple[Migration, bool]]  # each migration, and whether it is reversed
 
 
@@ -59,8 +57,6 @@ def in_database(operations: Sequence[Operation]) -> Iterator[Operation]:
     for operation in operations:
         if isinstance(operation, ops.SeparateDatabaseAndState):
             yield from in_database(operation.database_operations)
-        elif isinstance(operation, Additions):
-            yield from operation.operations
         else:
             yield operation
 

@@ -9,7 +9,6 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from web.first_migrations import FirstMigration
 
 KEEP_EVENTS = """
 CREATE FUNCTION accounts_keep_events() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -33,7 +32,7 @@ DROP FUNCTION accounts_keep_events();
 """
 
 
-class Migration(FirstMigration):
+class Migration(migrations.Migration):
 
     initial = True
 

@@ -6,7 +6,6 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from web.first_migrations import FirstMigration
 
 KEEP_JUDGMENTS = """
 CREATE FUNCTION assessment_keep_judgment() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -48,7 +47,7 @@ DROP FUNCTION assessment_refuse_truncate();
 """
 
 
-class Migration(FirstMigration):
+class Migration(migrations.Migration):
 
     initial = True
 

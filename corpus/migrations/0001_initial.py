@@ -5,14 +5,13 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from web.first_migrations import FirstMigration
 
 
 # Formulas are never searched by their text, and statistics of long texts take long: collect none. -1 is the default.
 _STATISTICS = "ALTER TABLE {} ALTER COLUMN {} SET STATISTICS {}"
 
 
-class Migration(FirstMigration):
+class Migration(migrations.Migration):
 
     initial = True
 

@@ -5,10 +5,9 @@ import django.db.models.functions.text
 from django.conf import settings
 from django.db import migrations, models
 
-from web.first_migrations import FirstMigration
 
 
-class Migration(FirstMigration):
+class Migration(migrations.Migration):
 
     initial = True
 

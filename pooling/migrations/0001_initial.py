@@ -5,7 +5,6 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from web.first_migrations import FirstMigration
 
 KEEP_VERSIONS = """
 CREATE TRIGGER keep_rows BEFORE UPDATE OR DELETE ON pooling_nuggetversion
@@ -13,7 +12,7 @@ CREATE TRIGGER keep_rows BEFORE UPDATE OR DELETE ON pooling_nuggetversion
 """
 
 
-class Migration(FirstMigration):
+class Migration(migrations.Migration):
 
     initial = True
 

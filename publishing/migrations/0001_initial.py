@@ -6,10 +6,9 @@ import publishing.models
 from django.conf import settings
 from django.db import migrations, models
 
-from web.first_migrations import FirstMigration
 
 
-class Migration(FirstMigration):
+class Migration(migrations.Migration):
 
     initial = True
 

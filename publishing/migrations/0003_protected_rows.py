@@ -44,9 +44,8 @@ def triggers() -> Iterator[tuple[str, str, str]]:
     for table in NEVER_CHANGED:
         yield "keep_row", table, f"BEFORE UPDATE OR DELETE ON {table} {keep.format('')}"
     for table, columns in FIXED_COLUMNS.items():
-        old, new = (", ".join(f"{row}.{column}" for column in columns) for row in ("OLD", "NEW"))
-        changed = f"WHEN (({old}) IS DISTINCT FROM ({new})) "
-        yield "keep_columns", table, f"BEFORE UPDATE ON {table} {keep.format(changed)}"
+        changed = " OR ".join(f"OLD.{column} IS DISTINCT FROM NEW.{column}" for column in columns)
+        yield "keep_columns", table, f"BEFORE UPDATE ON {table} {keep.format(f'WHEN ({changed}) ')}"
         yield "keep_row", table, f"BEFORE DELETE ON {table} {keep.format('')}"
     for table in WITHOUT_TRUNCATE:
         refuse = "FOR EACH STATEMENT EXECUTE FUNCTION assessment_refuse_truncate()"

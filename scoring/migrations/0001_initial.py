@@ -5,7 +5,6 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from web.first_migrations import FirstMigration
 
 KEEP_QRELS = """
 CREATE FUNCTION scoring_keep_qrels() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -29,7 +28,7 @@ DROP FUNCTION scoring_keep_qrels();
 """
 
 
-class Migration(FirstMigration):
+class Migration(migrations.Migration):
 
     initial = True
 

@@ -24,7 +24,6 @@ from corpus.formulas.storing import VISUAL_INDEX
 from corpus.models import Formula
 from tests.helpers.factories import make_collection, make_organizer, make_track, make_user
 from web import migration_guard
-from web.first_migrations import FirstMigration
 
 
 def ids(messages: list[Any]) -> list[str]:
@@ -137,19 +136,6 @@ def test_no_model_changed_without_a_migration() -> None:
     call_command("makemigrations", check=True, dry_run=True, stdout=output)  # exits if there are changes
 
     assert output.getvalue().strip() == "No changes detected"
-
-
-def test_first_migration_of_each_app_creates_its_models_together() -> None:
-    migrations = MigrationLoader(None).disk_migrations
-
-    first = {
-        app: migrations[app, "0001_initial"]
-        for app in settings.OWN_APPS
-        if (app, "0001_initial") in migrations
-    }
-
-    assert {app for app in settings.OWN_APPS if list(apps.get_app_config(app).get_models())} == set(first)
-    assert all(isinstance(migration, FirstMigration) for migration in first.values())
 
 
 @pytest.mark.django_db

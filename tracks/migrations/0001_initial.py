@@ -10,7 +10,6 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from web.first_migrations import FirstMigration
 
 KEPT = ("tracks_guidelinesversion", "tracks_sitepage", "tracks_agreementversion", "tracks_agreementacceptance")
 KEEP = """
@@ -44,7 +43,7 @@ DROP FUNCTION tracks_keep_decision();
 """
 
 
-class Migration(FirstMigration):
+class Migration(migrations.Migration):
 
     initial = True
 
