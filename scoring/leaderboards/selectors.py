@@ -326,7 +326,7 @@ def _cells(board: Leaderboard, pks: tuple[int, ...]) -> dict[int, list[Cell]]:
 
 
 def _highest(measure: str, means: Mapping[int, Mapping[str, float]]) -> str:
-    """The best value; empty for one run, and for a measure of the qrels' coverage, which is no result of runs."""
+    """The best value; empty for one run, and for the coverage by judgments, which runs do not compete in."""
     is_result = parse_measure(measure).family not in ("judged", "RBPresid")
     return shown(max(of_run[measure] for of_run in means.values())) if is_result and len(means) > 1 else ""
 

@@ -13,7 +13,7 @@ from assay.tables import shown
 from pooling.models import Run
 from scoring.models import Leaderboard, Score
 
-SHOWN = 3  # bars of a summary
+SHOWN = 3  # bars of a summary, of more than four
 
 
 class Bar(NamedTuple):
@@ -71,7 +71,8 @@ def _bars(rules: RunRules, rows: list[tuple[str, str, str, float]]) -> tuple[lis
     for team, tag, kind, value in rows:
         is_baseline = rules.kind(kind).baseline
         best.setdefault("" if is_baseline else team, (tag if is_baseline else team, value, is_baseline))
-    shown_runs, baseline = [*best.values()][:SHOWN], best.get("")
+    n_shown = len(best) if len(best) == SHOWN + 1 else SHOWN  # a last one takes no more room than its mention
+    shown_runs, baseline = [*best.values()][:n_shown], best.get("")
     if baseline is not None and baseline not in shown_runs:
         shown_runs[-1] = baseline
     bars = [
