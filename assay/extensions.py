@@ -11,7 +11,7 @@ Decision: ADR 91.
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pkgutil import resolve_name
@@ -20,7 +20,6 @@ from typing import ClassVar, Generic, NamedTuple, TypeVar
 from assay.errors import InputError, Refused
 
 GROUP, VARIABLE = "assay.extensions", "ASSAY_EXTENSIONS"
-BUNDLED: tuple[str, ...] = ()  # names of the packages of `assay_extensions`
 
 
 @dataclass(frozen=True)
@@ -100,24 +99,26 @@ class _Found(NamedTuple):
 
 @cache
 def installed() -> tuple[Installed, ...]:
-    """The selected extensions: those that come with Assay, then those of other packages by their names.
+    """The selected extensions, by their names.
 
     Raises:
         ExtensionError: Two have the same name, one cannot be imported, needs one that is not selected, or
             `ASSAY_EXTENSIONS` names one that does not exist.
     """
-    known = [*_bundled(), *_of_packages()]
-    if several := [name for name, n in Counter(each.name for each in known).items() if n > 1]:
-        packages = " and ".join(f"{each.package} {each.version}" for each in known if each.name == several[0])
+    places = _of_packages()
+    names = [place.name for place in places]
+    if several := [name for name, n in Counter(names).items() if n > 1]:
+        packages = " and ".join(
+            f"{place.package} {place.version}" for place in places if place.name in several[:1]
+        )
         raise ExtensionError(f"{packages} both have an extension {several[0]}; uninstall one of them")
-    names = [each.name for each in known]
     selected = _selected(names)
-    loaded = tuple(each.load() for each in known if each.name in selected)
-    for each in loaded:
-        for name in each.extension.requires:
+    loaded = tuple(place.load() for place in places if place.name in selected)
+    for extension, *_ in loaded:
+        for name in extension.requires:
             if name not in selected:
                 how = f"add it to {VARIABLE}" if name in names else "install it"
-                raise ExtensionError(f"the extension {each.extension.name} needs the extension {name}; {how}")
+                raise ExtensionError(f"the extension {extension.name} needs the extension {name}; {how}")
     return loaded
 
 
@@ -131,13 +132,6 @@ def _selected(names: list[str]) -> set[str]:
             f"{VARIABLE}: there is no extension {unknown[0]!r}; use {', '.join([*names, 'all'])} or none"
         )
     return selected
-
-
-def _bundled() -> Iterator[_Found]:
-    from assay.version import VERSION  # noqa: PLC0415 -- few commands list extensions
-
-    for name in BUNDLED:
-        yield _Found(name, "assay", VERSION, f"assay_extensions.{name.replace('-', '_')}.extension:EXTENSION")
 
 
 def _of_packages() -> list[_Found]:
@@ -159,9 +153,11 @@ class Registry(Mapping[str, P], Generic[P]):
         own: the objects of Assay.
     """
 
-    def __init__(self, kind: type[P], own: Iterable[P]) -> None:
+    def __init__(self, kind: type[P], own: Sequence[P]) -> None:
         self._kind = kind
         self._own = {point.name: point for point in own}
+        if len(self._own) < len(own):
+            raise ValueError(f"two objects of {kind.__name__} have the same name")
         self._read: tuple[Installed, ...] | None = None
         self._all: dict[str, P] = {}
         self._extensions: dict[str, str] = {}
@@ -185,7 +181,7 @@ class Registry(Mapping[str, P], Generic[P]):
     def _points(self) -> dict[str, P]:
         if self._read is not (now := installed()):
             points, extensions = dict(self._own), dict[str, str]()
-            for extension in (each.extension for each in now):
+            for extension, *_ in now:
                 for point in extension.adds:
                     if not isinstance(point, self._kind):
                         continue

@@ -27,6 +27,7 @@ from assay.archive.records import (
     parsed,
 )
 from assay.errors import InputError
+from assay.extensions import ExtensionMissing
 from assay.formats.compression import Limits
 from assay.formats.documents.batch import Unusable
 from assay.formats.qrels.reader import QrelsColumns, QrelsError, QrelsForm, parse_qrels
@@ -41,7 +42,7 @@ from assay.measures.units import DuplicatesError, collapse_instances, with_dupli
 from assay.nuggets.lists import Nugget
 from assay.pools.pairs import votes_in
 from assay.pools.strategies import BuiltPool, ByTopic, PoolInput, build_pool
-from assay.protocols.loader import ProtocolError, parse_protocol
+from assay.protocols.loader import ProtocolError, parse_protocol, read_checked
 from assay.protocols.measures import MeasureError, parse_measures
 from assay.protocols.schema import Protocol
 from assay.qrels.freezing import Unit, given_grades
@@ -78,6 +79,9 @@ class Contents:
         for record in self.index.protocols:
             with refusing(record.file, ProtocolError, UnicodeDecodeError):
                 text = self.reader.read(record.file).decode()
+                if "extensions" in text and (missing := read_checked(text, name=record.file).missing):
+                    names = ", ".join(sorted(missing))
+                    raise ExtensionMissing(f"{record.file}: it needs the extension {names}; install it first")
                 protocol = parse_protocol(text, name=record.file)
             if protocol.digest != record.sha256 or record.slug not in (protocol.slug, protocol.edition):
                 raise BadArchive(f"{record.file}: it is not the protocol {record.slug} of the index.")

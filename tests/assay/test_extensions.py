@@ -19,7 +19,7 @@ class Shade(Point):
 
 
 def names(extensions: tuple[Installed, ...]) -> list[str]:
-    return [each.extension.name for each in extensions]
+    return [known.extension.name for known in extensions]
 
 
 def test_registry_has_the_points_of_assay_then_those_of_extensions(tmp_path: Path) -> None:

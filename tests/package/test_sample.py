@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
+from django.core.files import File
 from django.test import Client
 from django.urls import reverse
 
@@ -16,6 +17,7 @@ from assay import samples
 from assay.extensions import installed
 from assay.protocols.loader import shipped_text
 from jobs import services as jobs
+from publishing.archives import services as archives
 from server.paths import ROOT
 from tests.helpers.api import api
 from tests.publishing.archives.conftest import archive_of, written
@@ -129,5 +131,10 @@ def test_track_uses_the_measure_and_says_what_it_needs_once_it_is_uninstalled(
     assert needs in by_program.json()["detail"]
     assert assay("archive", "verify", archive, packages=str(packages)).returncode == 0
     absent = assay("archive", "verify", archive)
-    assert absent.returncode in (1, 2)
-    assert "the extension utility is not installed" in absent.stdout + absent.stderr
+    assert absent.returncode == 2
+    assert "utility-lab.toml: it needs the extension utility; install it first" in absent.stderr
+    with Path(archive).open("rb") as file:
+        loaded = archives.load_upload(upload=File(file, name="a.zip"), by=scene.organizer, slug="again")
+    jobs.run(loaded.job_id)
+    loaded.job.refresh_from_db()
+    assert "it needs the extension utility; install it first" in loaded.job.error
