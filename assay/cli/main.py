@@ -67,7 +67,11 @@ COMMANDS = Registry(
         Command("preferences", "choose pairs of documents to judge, and value documents by the votes"),
         Command("nuggets", "check and convert the nuggets of generated answers, and make qrels of them"),
         Command("turkle", "make a lab of a project of Turkle", "assay_extensions.turkle.command"),
-        Command("label-studio", "make a lab of a project of Label Studio, or write one"),
+        Command(
+            "label-studio",
+            "make a lab of a project of Label Studio, or write one",
+            "assay_extensions.label_studio.command",
+        ),
         Command("archive", "check the archive of a track"),
         Command("login", "log in to a site"),
         Command("topics", "list the topics of a track of a site"),

@@ -40,11 +40,11 @@ from assay.formulas.mathml import read_html
 from assay.formulas.slt import slt
 from assay.html import forum, highlight, links
 from assay.html.sanitize import clean_body, clean_title
-from assay.label_studio.config import read_config
-from assay.label_studio.tasks import read_tasks
 from assay.nuggets.files import read_nuggets
 from assay.protocols.loader import load_protocol, parse_protocol
 from assay.protocols.measures import parse_measure
+from assay_extensions.label_studio.config import read_config
+from assay_extensions.label_studio.tasks import read_tasks
 from assay_extensions.turkle.moves import Table
 from tracks.markdown import plain_html
 

@@ -12,9 +12,9 @@ from assay.errors import InputError
 from assay.formats.text import decoded
 from assay.formats.topics.objects import elements
 from assay.html.sanitize import without_controls
-from assay.label_studio.config import TYPES, Config, Control
 from assay.protocols.questions import MARKS, MAX_CHARACTERS, NUMBER
 from assay.structure import is_number, shown
+from assay_extensions.label_studio.config import TYPES, Config, Control
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_ERRORS = 20

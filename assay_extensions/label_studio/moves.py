@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from assay.errors import InputError
 from assay.formats.moving import SKIPPED, MovedRow, Project, lab_toml
 from assay.formats.rows import MEAN, NAME, ONE_TOPIC
-from assay.label_studio.config import Config, Pairwise
-from assay.label_studio.tasks import UNKNOWN, Task, TaskFile
 from assay.preferences.votes import BAD, TIE, Vote, as_lines, parse_votes
 from assay.protocols.form_rules import FIELD, ROW_COLUMNS
 from assay.protocols.schema import ANSWERED, FormRules
+from assay_extensions.label_studio.config import Config, Pairwise
+from assay_extensions.label_studio.tasks import UNKNOWN, Task, TaskFile
 
 SOURCE = "label-studio"
 DOCNO = {"left": "left_docno", "right": "right_docno"}  # keys of data that name the compared documents

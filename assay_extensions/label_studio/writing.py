@@ -10,13 +10,13 @@ from lxml import etree
 from assay.errors import InputError, plural
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.rows import TableRow
-from assay.label_studio.config import TYPES, VARIABLE
-from assay.label_studio.moves import DOCNO
 from assay.preferences.votes import BAD, TIE, Vote
 from assay.protocols.form_rules import ROW_COLUMNS
 from assay.protocols.questions import Condition
 from assay.protocols.schema import JudgingRules, Protocol, Question, QuestionChoice
 from assay.templates import PLACEHOLDER, QUESTION
+from assay_extensions.label_studio.config import TYPES, VARIABLE
+from assay_extensions.label_studio.moves import DOCNO
 
 GRADE = "grade"  # the control of the scale of a protocol
 PREFERENCE, NEITHER = "preference", "neither"  # the controls of a comparison

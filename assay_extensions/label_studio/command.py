@@ -18,12 +18,12 @@ from assay.formats.judgments.reader import parse_judgments
 from assay.formats.moving import make_folder, slug_of, write_project
 from assay.formats.rows import read_rows
 from assay.formats.text import lines_of, read_text
-from assay.label_studio.config import read_config
-from assay.label_studio.moves import documents_lines, move
-from assay.label_studio.tasks import read_tasks
-from assay.label_studio.writing import write_rows, write_votes
 from assay.preferences.votes import as_lines, read_votes
 from assay.protocols.loader import load_protocol
+from assay_extensions.label_studio.config import read_config
+from assay_extensions.label_studio.moves import documents_lines, move
+from assay_extensions.label_studio.tasks import read_tasks
+from assay_extensions.label_studio.writing import write_rows, write_votes
 
 EXAMPLE = "assay label-studio import label-studio/config.xml label-studio/tasks.json --to answers"
 FOR_EXPORT = "assay label-studio export --protocol captions-lab.toml --rows captions.csv --to captions"
