@@ -14,9 +14,9 @@ from django.utils.translation import gettext, gettext_noop
 from accounts.access import AnyUser
 from accounts.audit.selectors import events
 from accounts.models import User
-from assay.papers.tables import escape
 from assay.protocols.description import facts
 from assay.protocols.schema import Protocol, RunRules
+from assay.tables.paper import escape
 from assessment.models import Batch, Task, TopicAssignment
 from corpus.collections.selectors import counts_in_words, documents_in
 from home.landing import ListedTrack, listed_tracks

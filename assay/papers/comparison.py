@@ -17,11 +17,11 @@ from assay.papers.examples import agreement_table, examples_table, first_table, 
 from assay.papers.facts import CollectionFacts, TopicFacts, in_order
 from assay.papers.overview import label_values, teams_of
 from assay.papers.rankings import complexity_table, groups_tables, instances_tables
-from assay.papers.tables import Column, Group, PaperTable, Value, mean_count, number, words
 from assay.protocols.description import label_title
 from assay.protocols.schema import UNITS
 from assay.protocols.strategies import POOL_STRATEGIES
 from assay.statistics.qrels_summary import Grades, summarize
+from assay.tables.paper import Column, Group, PaperTable, Value, mean_count, number, words
 
 COMPLEXITY = "complexity"
 INSTANCES, DISTINCT = "instances", "distinct formulas"

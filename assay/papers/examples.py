@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.baselines.tokens import latex_tokens
 from assay.papers.facts import CollectionFacts, Example, RunFacts
-from assay.papers.tables import Column, Group, PaperTable, Row, Value, number, words
+from assay.tables.paper import Column, Group, PaperTable, Row, Value, number, words
 
 ALIKE = 0.8  # share of equal tokens from which a formula looks like that of the topic
 _LAYOUT = re.compile(r"[{}$]|\\(?:left|right|displaystyle|textstyle|q?quad|[,;:! ])")

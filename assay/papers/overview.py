@@ -13,10 +13,10 @@ from assay.errors import plural
 from assay.html.sanitize import beginning
 from assay.measures.scores import step_or_name
 from assay.papers.facts import MOST_LETTERS, RunFacts, TrackFacts
-from assay.papers.tables import CHECK, TOTAL, Column, Group, PaperTable, Row, Value, number, words
 from assay.protocols.description import label_title
 from assay.protocols.run_answers import public_questions
 from assay.protocols.schema import RunKind, RunQuestion
+from assay.tables.paper import CHECK, TOTAL, Column, Group, PaperTable, Row, Value, number, words
 
 BASELINES = "Baselines"
 NO_LABEL = "No label"

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from assay.papers.facts import CollectionFacts, Rankings, in_order
 from assay.papers.overview import default_measures
-from assay.papers.tables import Column, Group, PaperTable, Row, Value, number
 from assay.statistics.ranking_comparison import ALL, UNLABELED, RankingComparison
+from assay.tables.paper import Column, Group, PaperTable, Row, Value, number
 
 Statistic = Callable[[RankingComparison], NDArray[np.float64] | NDArray[np.int64]]
 

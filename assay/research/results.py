@@ -20,13 +20,13 @@ class Figure:
     @property
     def svg(self) -> str:
         """The picture, for a file or a page."""
-        from assay.papers.figures import as_svg  # noqa: PLC0415 -- lxml, which draws, is slow to import
+        from assay.tables.figures import as_svg  # noqa: PLC0415 -- lxml, which draws, is slow to import
 
         return as_svg(self.data)
 
     def to_latex(self) -> str:
         """A figure for LaTeX with the package pgfplots."""
-        from assay.papers.figures import as_pgfplots  # noqa: PLC0415 -- as above
+        from assay.tables.figures import as_pgfplots  # noqa: PLC0415 -- as above
 
         return as_pgfplots(self.data)
 
@@ -67,7 +67,7 @@ class Result(ABC):
 
     def to_latex(self, name: str | None = None) -> str:
         """A table for LaTeX with the package booktabs; numbers have four decimals."""
-        from assay.papers.tables import as_latex, paper_table  # noqa: PLC0415 -- few results are printed in papers
+        from assay.tables.paper import as_latex, paper_table  # noqa: PLC0415 -- few results are printed in papers
 
         return as_latex(paper_table(self.table(name)))
 

@@ -8,9 +8,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.access import person_of
-from assay.papers.figures import as_pgfplots, as_svg
-from assay.papers.tables import PaperTable, as_file, exact_rows_of, header_of, rows_of
 from assay.plots import Plot
+from assay.tables.figures import as_pgfplots, as_svg
+from assay.tables.paper import PaperTable, as_file, exact_rows_of, header_of, rows_of
 from publishing.papers import pages
 from publishing.papers.forms import DIGITS
 from publishing.papers.pages import ComparisonPage, Missing, TablesPage

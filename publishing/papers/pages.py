@@ -11,10 +11,10 @@ from accounts.models import User
 from assay import plots
 from assay.papers.comparison import comparison_tables, relevant_plot
 from assay.papers.facts import CollectionFacts
-from assay.papers.figures import as_pgfplots
 from assay.papers.overview import overview_tables
-from assay.papers.tables import PaperTable, as_file
 from assay.protocols.run_answers import public_questions
+from assay.tables.figures import as_pgfplots
+from assay.tables.paper import PaperTable, as_file
 from publishing.papers import selectors
 from publishing.papers.forms import ComparisonForm, TablesForm
 from scoring.models import Leaderboard

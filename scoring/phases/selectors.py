@@ -9,12 +9,12 @@ from django.db.models import Q, QuerySet
 from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay.measures.scores import ALL
-from assay.papers.tables import CHECK, Column, Group, PaperTable, Value, number, words
 from assay.protocols.measures import parse_measure
 from assay.protocols.schema import SHOWN_TO, Phase
 from assay.statistics.intervals import METHODS, coverage, intervals_of_means
 from assay.statistics.leaderboard import possible_range
 from assay.tables import shown
+from assay.tables.paper import CHECK, Column, Group, PaperTable, Value, number, words
 from participation.teams.selectors import own_teams
 from pooling.models import Run
 from scoring.leaderboards.marks import Axis, Mark, axis_over

@@ -6,8 +6,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_action, public_page
-from assay.papers.tables import as_file
 from assay.protocols.schema import Phase
+from assay.tables.paper import as_file
 from scoring.models import Qrels
 from scoring.phases import selectors, services
 from tracks.models import Track

@@ -6,7 +6,7 @@ from assay.cli.commands.tables import add_paper_options, print_papers, store, tr
 from assay.cli.main import add
 from assay.errors import InputError
 from assay.papers.comparison import comparison_tables, relevant_plot
-from assay.papers.figures import as_pgfplots, as_svg
+from assay.tables.figures import as_pgfplots, as_svg
 
 EXAMPLE = "assay collections --output comparison tracks.toml"
 

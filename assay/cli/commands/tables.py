@@ -10,7 +10,7 @@ from assay.cli.main import add, add_format, positive
 from assay.cli.tables import chosen_tables
 from assay.papers.files import ScoredRuns, read_tracks
 from assay.papers.overview import Baselines, overview_tables
-from assay.papers.tables import PaperTable, as_file
+from assay.tables.paper import PaperTable, as_file
 
 EXAMPLE = "assay tables --format tex tracks.toml"
 STORED = ("tex", "csv")

@@ -17,11 +17,11 @@ from assay.papers.facts import (
     TrackFacts,
     UnitFacts,
 )
-from assay.papers.figures import as_pgfplots, as_svg
-from assay.papers.tables import PaperTable, rows_of
 from assay.plots import groups
 from assay.protocols.loader import load_protocol
 from assay.statistics.ranking_comparison import compare_by_label, compare_rankings
+from assay.tables.figures import as_pgfplots, as_svg
+from assay.tables.paper import PaperTable, rows_of
 
 LEVELS = ("low", "low", "high", "high")
 

@@ -7,9 +7,9 @@ import pytest
 
 from assay.papers.facts import RunFacts, TopicFacts, TrackFacts
 from assay.papers.overview import overview_tables, results_table
-from assay.papers.tables import Column, Group, PaperTable, Value, as_file, as_latex, number, rows_of, words
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import RunQuestion
+from assay.tables.paper import Column, Group, PaperTable, Value, as_file, as_latex, number, rows_of, words
 
 MEASURES = ("nDCG'", "AP(rel=2)'", "judged@10")
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from assay.papers.tables import escape
 from assay.plots import Plot
+from assay.tables.paper import escape
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 640, 320, 64, 24, 72
