@@ -21,11 +21,10 @@ from assay.protocols.description import label_title
 from assay.protocols.schema import UNITS
 from assay.protocols.strategies import POOL_STRATEGIES
 from assay.statistics.qrels_summary import Grades, summarize
+from assay.statistics.ranking_comparison import DISTINCT
 from assay.tables.paper import Column, Group, PaperTable, Value, mean_count, number, words
 
 COMPLEXITY = "complexity"
-INSTANCES, DISTINCT = "instances", "distinct formulas"
-EVERYBODY = "all judgments"
 
 
 def class_label(collections: Sequence[CollectionFacts], wanted: str = "") -> str:

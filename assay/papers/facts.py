@@ -13,8 +13,7 @@ from assay.statistics.agreement import krippendorff_alpha
 from assay.statistics.agreement_report import Graded, mean, pairs
 from assay.statistics.qrels_summary import Grades, n_from
 from assay.statistics.ranking_comparison import RankingComparison
-
-MOST_LETTERS = 80  # of a topic in a table
+from assay.tables.paper import MOST_LETTERS
 
 
 class RunFacts(NamedTuple):

@@ -45,7 +45,6 @@ from assay.measures.units import (
     to_distinct_formulas,
     with_visual_ids,
 )
-from assay.papers.comparison import DISTINCT, EVERYBODY, INSTANCES
 from assay.papers.facts import (
     AgreementFacts,
     CollectionFacts,
@@ -65,7 +64,14 @@ from assay.protocols.schema import Protocol
 from assay.statistics.agreement_report import Graded
 from assay.statistics.leaderboard import first_grades, first_hits
 from assay.statistics.qrels_summary import grades_by_topic
-from assay.statistics.ranking_comparison import RankingComparison, compare_by_label, compare_rankings
+from assay.statistics.ranking_comparison import (
+    DISTINCT,
+    EVERYBODY,
+    INSTANCES,
+    RankingComparison,
+    compare_by_label,
+    compare_rankings,
+)
 from assay.structure import decoded, read_toml
 
 TEAM_COLUMNS = ["team", "organization"]

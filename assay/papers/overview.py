@@ -5,28 +5,23 @@ runs match by team and tag, whatever their case.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from assay.errors import plural
-from assay.html.sanitize import beginning
 from assay.measures.scores import step_or_name
-from assay.papers.facts import MOST_LETTERS, RunFacts, TrackFacts
+from assay.papers.facts import RunFacts, TrackFacts
 from assay.protocols.description import label_title
 from assay.protocols.run_answers import public_questions
 from assay.protocols.schema import RunKind, RunQuestion
+from assay.statistics.leaderboard import STRONGEST, Baselines
+from assay.tables.answers import answer_cells, answer_columns, capitalized, explained
 from assay.tables.paper import CHECK, TOTAL, Column, Group, PaperTable, Row, Value, number, words
 
 BASELINES = "Baselines"
 NO_LABEL = "No label"
 MADE = ("automatic", "manual")
-# What the best run is compared with; no oracle is among the automatic ones
-Baselines = Literal["all", "automatic"]
-STRONGEST: dict[Baselines, str] = {
-    "all": "strongest baseline",
-    "automatic": "strongest automatic baseline without oracles",
-}
 
 
 def overview_tables(
@@ -133,8 +128,8 @@ def topics_table(tracks: Sequence[TrackFacts]) -> PaperTable:
     groups = [Group("", (_topic_counts("All topics", tracks),))]
     for name in dict.fromkeys(name for track in tracks for name in track.labels):
         values = label_values(tracks, name)
-        rows = tuple(_topic_counts(_capitalized(value) or NO_LABEL, tracks, name, value) for value in values)
-        groups.append(Group(_capitalized(label_title(name)), rows))
+        rows = tuple(_topic_counts(capitalized(value) or NO_LABEL, tracks, name, value) for value in values)
+        groups.append(Group(capitalized(label_title(name)), rows))
     caption = "Topics by category. Assessed topics are those of the qrels."
     table = PaperTable("topics", "Topics by category", caption, tuple(columns), tuple(groups), "label")
     return table.with_reason("no topic of the track has the label")
@@ -176,28 +171,6 @@ def asked_of(tracks: Sequence[TrackFacts], wanted: Sequence[str] = ()) -> dict[s
     """The public questions about the runs of some tracks that are wanted, or all, by key."""
     asked = public_questions(*(track.protocol.runs for track in tracks))
     return {key: question for key, question in asked.items() if not wanted or key in wanted}
-
-
-def answer_columns(questions: Mapping[str, RunQuestion]) -> list[Column]:
-    """A column for the answers to each question about runs; `explained` says for the caption what it is."""
-    return [Column(_capitalized(label_title(key))) for key in questions]
-
-
-def answer_cells(questions: Mapping[str, RunQuestion], answers: Mapping[str, str]) -> list[str]:
-    """The beginnings of the answers about a run."""
-    return [beginning(" ".join(answers.get(key, "").split()), MOST_LETTERS) for key in questions]
-
-
-def explained(questions: Mapping[str, RunQuestion]) -> str:
-    """The questions of the columns of answers, for a caption; they end with a space."""
-    return "".join(
-        f"{_capitalized(label_title(key))}: {question.label}{' ' if question.label.endswith(('?', '.')) else '. '}"
-        for key, question in questions.items()
-    )
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def results_table(

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -31,6 +31,12 @@ from assay.statistics.tukey import letters, tiers, tukey_of_measures
 
 JUDGED_AT_10 = Measure("judged", k=10)
 NOT_COMPARABLE = "not comparable"  # in place of the tier of a run without a judged document
+# What the best run is compared with; no oracle is among the automatic ones
+Baselines = Literal["all", "automatic"]
+STRONGEST: dict[Baselines, str] = {
+    "all": "strongest baseline",
+    "automatic": "strongest automatic baseline without oracles",
+}
 
 
 def counted(

@@ -17,6 +17,8 @@ from assay.statistics.rank_correlation import kendall_tau, ranks, tau_ap_b
 
 ALL = "all topics"
 UNLABELED = "no label"
+INSTANCES, DISTINCT = "instances", "distinct formulas"
+EVERYBODY = "all judgments"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,6 +21,7 @@ OTHER_SCRIPTS = (
 )
 LAST_OF_LATIN = "\u052f"  # and of Greek and Cyrillic
 CHECK = "✓"
+MOST_LETTERS = 80  # of a topic or an answer in a cell
 TOTAL = "Total"  # the first cell of a row of sums
 LONG = 9  # letters; a longer heading of numbers has two lines
 WORDS_SHARE = 0.74  # of the width of the line, for all columns of words but the first

@@ -6,9 +6,9 @@ from typing import Any, cast
 from django import forms
 
 from assay.formats.runs.rows import MAX_TOPIC
-from assay.papers.overview import STRONGEST
 from assay.protocols.description import label_title
 from assay.protocols.schema import RunQuestion
+from assay.statistics.leaderboard import STRONGEST
 from tracks.models import Track
 from web.forms import StyledForm
 

@@ -16,7 +16,6 @@ from assay.formats.runs.columns import Ranked
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
 from assay.measures.units import collapse_instances, several_instances, to_distinct_formulas
-from assay.papers.comparison import DISTINCT, EVERYBODY, INSTANCES
 from assay.pools.depth import PooledUnits
 from assay.pools.strategies import PoolError
 from assay.protocols.measures import parse_measures, with_level
@@ -32,6 +31,7 @@ from assay.statistics.board_analyses import (
     reuse,
 )
 from assay.statistics.qrels_summary import grades_by_topic, summarize_qrels
+from assay.statistics.ranking_comparison import DISTINCT, EVERYBODY, INSTANCES
 from assay.statistics.reusability import Scoring
 from assay.tables import plain
 from corpus.formulas.selectors import formulas_of

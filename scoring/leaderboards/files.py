@@ -16,9 +16,9 @@ from accounts.visitors import same_for_readers
 from assay.archive.description import braced
 from assay.errors import plural
 from assay.formats.spreadsheet import as_csv
-from assay.papers.overview import answer_cells, answer_columns, explained
 from assay.protocols.run_answers import public_answers, public_questions
 from assay.tables import as_tsv, one_word
+from assay.tables.answers import answer_cells, answer_columns, explained
 from assay.tables.paper import CHECK, Column, Group, PaperTable, Value, as_latex
 from scoring.leaderboards.rows import BoardRow, number_of
 from scoring.leaderboards.selectors import board_rows, mean_seconds

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from assay.papers.overview import Baselines
 from assay.protocols.run_answers import public_questions
 from assay.protocols.schema import RunRules
+from assay.statistics.leaderboard import Baselines
 from assay.tables import shown
 from pooling.models import Run
 from scoring.models import Evaluation

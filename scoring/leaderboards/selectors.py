@@ -13,11 +13,10 @@ from django.db.models.functions import Concat, Lower
 from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay import plots
-from assay.papers.overview import STRONGEST, Baselines
 from assay.protocols.measures import FAMILIES, parse_measure
 from assay.protocols.run_answers import public_questions
 from assay.protocols.schema import RunQuestion
-from assay.statistics.leaderboard import NOT_COMPARABLE
+from assay.statistics.leaderboard import NOT_COMPARABLE, STRONGEST, Baselines
 from assay.tables import shown
 from participation.models import Team
 from pooling.models import Run
