@@ -97,7 +97,7 @@ NOUNS = [
     "scoring.analyses",
     "scoring.later",
     "scoring.phases",
-    "publishing.papers",
+    "assay_extensions.papers.site",
     "publishing.archives",
     "jobs",
     "participation.people",

@@ -34,7 +34,12 @@ OWN_APPS = [
     *("accounts", "jobs", "corpus", "tracks", "participation", "pooling", "assessment", "scoring"),
     "publishing",
 ]
-EXTENSIONS = ["turkle", "machines"]  # those with a site part
+# Those with a site part
+EXTENSIONS = [
+    "machines",
+    "papers",
+    "turkle",
+]
 
 INSTALLED_APPS = [
     "django.contrib.admin",

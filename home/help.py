@@ -145,8 +145,8 @@ EXPLAINED = {
     "explanation/numbers.html#means-by-topic-class": "scoring:classes",
     "explanation/numbers.html": "scoring:topics scoring:topic",
     "explanation/numbers.html#whether-the-qrels-can-be-reused": "scoring:reports",
-    "howto/paper-tables.html": "publishing:tables",
-    "howto/paper-tables.html#compare-test-collections": "publishing:comparison",
+    "howto/paper-tables.html": "papers:tables",
+    "howto/paper-tables.html#compare-test-collections": "papers:comparison",
     "reference/measures.html": "scoring:evaluation",
     "explanation/numbers.html#two-runs-paired-randomization-paired-t-wilcoxon-holm": (
         "scoring:choose_run scoring:compare_runs"

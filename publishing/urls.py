@@ -1,11 +1,10 @@
-"""Addresses of published runs, tables of papers, and archives."""
+"""Addresses of published runs, documents of teams, and archives."""
 
 from django.urls import path
 
 from publishing.archives import views as archives
 from publishing.documents import views as documents
 from publishing.models import Archive
-from publishing.papers import views as papers
 from publishing.published_runs import views as published_runs
 from tracks.tabs import Page, Section, register, rows_of_track
 
@@ -23,10 +22,6 @@ urlpatterns = [
     path("documents/<int:document_id>/", documents.change_document, name="change_document"),
     path("documents/<int:document_id>/remove/", documents.remove_document, name="remove_document"),
     path("documents/<int:document_id>/file/", documents.document_file, name="document_file"),
-    path("tracks/<slug:slug>/tables/", papers.tables, name="tables"),
-    path("tracks/<slug:slug>/tables/<slug:name>.<board:kind>", papers.table_file, name="table_file"),
-    path("comparison/", papers.comparison, name="comparison"),
-    path("comparison/<slug:name>.<board:kind>", papers.comparison_file, name="comparison_file"),
     path("tracks/<slug:slug>/archives/", archives.archives, name="archives"),
     path("archives/<int:archive_id>/file/", archives.archive_file, name="archive_file"),
     path("archives/<int:archive_id>/offer/", archives.offer, name="offer_archive"),

@@ -101,7 +101,7 @@ register(
         Section.RESULTS,
         2,
         "leaderboard choose_leaderboard compare_leaderboards groups classes topics topic release cancel_release "
-        "evaluation choose_run compare_runs phase later_runs interaction publishing:tables",
+        "evaluation choose_run compare_runs phase later_runs interaction papers:tables",
         rows_of_track(Leaderboard.objects.all()),
         is_in=lambda track: track.protocol.parsed.takes_runs,
         tab=9,

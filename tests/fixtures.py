@@ -203,7 +203,7 @@ def _unseen_jobs_have_no_heartbeat(request: pytest.FixtureRequest) -> Iterator[N
 def pytest_collect_file(file_path: Path) -> Generator[None, list[Any], list[Any]]:
     """Look for doctests in the library only: every process would search the modules of the tests, too."""
     collectors = yield
-    if "tests" not in file_path.relative_to(paths.ROOT).parts:
+    if not {"site", "tests"} & {*file_path.relative_to(paths.ROOT).parts}:
         return collectors
     return [each for each in collectors if type(each) is pytest.Module]  # and no module of doctests
 

@@ -324,8 +324,8 @@ scoring:choose_leaderboard              444444RR44
 scoring:choose_run                      444444RR44
 scoring:compare_leaderboards            4444440044
 scoring:compare_runs                    4444440044
-publishing:comparison                      L333330003
-publishing:comparison_file                 L333334443
+papers:comparison                      L333330003
+papers:comparison_file                 L333334443
 scoring:effect                          L33333RR43
 scoring:reliability                     L33333RR43
 scoring:evaluation                      4444440044
@@ -354,8 +354,8 @@ scoring:score                           5555555555
 scoring:score_phase                     5555555555
 scoring:phase                           4444444444
 scoring:phase_file                      4444444444
-publishing:table_file                      L333330043
-publishing:tables                          L333330043
+papers:table_file                      L333330043
+papers:tables                          L333330043
 scoring:topic                           4444440044
 scoring:groups                          4444444444
 scoring:groups_file                     4444444444

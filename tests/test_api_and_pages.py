@@ -219,8 +219,8 @@ scoring:report_table: GET report
 scoring:analysis_json: GET analysis
 scoring:analysis_table: GET analysis
 publishing:published_runs: GET published_runs_file
-publishing:table_file: GET paper_tables
-publishing:comparison_file: GET compare_collections
+papers:table_file: GET paper_tables
+papers:comparison_file: GET compare_collections
 publishing:archive_file: GET archive_file
 """
 

@@ -245,7 +245,7 @@ def test_organizer_uses_nothing_of_tracks_of_others(scene: Scene) -> None:
     Organizer.objects.create(track=make_track("target"), user=foreign)
 
     form = client.get(reverse("tracks:new_track")).content.decode()
-    comparison = client.get(reverse("publishing:comparison")).content.decode()
+    comparison = client.get(reverse("papers:comparison")).content.decode()
     taken = call(
         programs,
         "POST",

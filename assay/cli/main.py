@@ -51,9 +51,13 @@ COMMANDS = Registry(
         Command("compare", "compare two runs topic by topic"),
         Command("reuse", "test whether qrels can score runs that were not pooled"),
         Command("curves", "print precision at levels of recall, and at cutoffs"),
-        Command("tables", "print the tables of an overview paper"),
+        Command("tables", "print the tables of an overview paper", "assay_extensions.papers.commands.tables"),
         Command("collection", "build a test collection from a dump or documents"),
-        Command("collections", "compare test collections side by side"),
+        Command(
+            "collections",
+            "compare test collections side by side",
+            "assay_extensions.papers.commands.collections",
+        ),
         Command(
             "trec_eval",
             "evaluate a run as trec_eval 10.0 does, with its options and output",

@@ -118,7 +118,7 @@ NO_PAGES = {
     *("scoring:classes_file", "scoring:groups_file"),
     *("scoring:topics_file", "scoring:archive_qrels", "scoring:analyze", "scoring:report_table"),
     *("scoring:analysis_json", "scoring:analysis_table", "scoring:evaluation_file"),
-    *("publishing:table_file", "publishing:comparison_file"),
+    *("papers:table_file", "papers:comparison_file"),
 }
 
 

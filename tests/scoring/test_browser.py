@@ -57,8 +57,8 @@ def test_every_page_is_accessible_on_every_screen(
     everybody += [reverse(f"scoring:{name}", args=arguments) for name, arguments in pages.items()]
     organizers = [
         reverse("scoring:reports", args=[board.pk]),
-        reverse("publishing:tables", args=[scored.track.slug]),
-        f"{reverse('publishing:comparison')}?track={scored.track.slug}",
+        reverse("papers:tables", args=[scored.track.slug]),
+        f"{reverse('papers:comparison')}?track={scored.track.slug}",
         frozen.get_absolute_url(),
         running.get_absolute_url(),
     ]

@@ -74,9 +74,7 @@ def test_at_most_five_members_are_shown_and_all_are_stored(formulas: FormulaScen
     client.force_login(formulas.organizer)
     page = client.get(reverse("pooling:pool", args=[pool.pk])).content.decode()
     assert "2 of 2 units (100.0 %) have more instances than assessors see" in page
-    rules = client.get(
-        reverse("publishing:comparison_file", args=["judging", "csv"]), {"track": pool.track.slug}
-    )
+    rules = client.get(reverse("papers:comparison_file", args=["judging", "csv"]), {"track": pool.track.slug})
     assert "Judged in part,2 of 2 units (100.0 %)" in rules.content.decode()
 
 

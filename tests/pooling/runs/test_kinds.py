@@ -157,8 +157,8 @@ def test_what_a_run_uses_is_asked_and_shown_in_the_words_of_the_protocol(scene: 
         "list": client.get(reverse("pooling:runs", args=[slug])),
         "board": client.get(reverse("scoring:leaderboard_file", args=[board.pk, "tsv"])),
         "json": client.get(reverse("scoring:leaderboard_file", args=[board.pk, "json"])),
-        "table": client.get(reverse("publishing:table_file", args=[slug, "runs", "tex"])),
-        "results": client.get(reverse("publishing:table_file", args=[slug, "results", "tex"])),
+        "table": client.get(reverse("papers:table_file", args=[slug, "runs", "tex"])),
+        "results": client.get(reverse("papers:table_file", args=[slug, "results", "tex"])),
         "run": client.get(f"/api/v1/runs/{Run.objects.get(tag='one').pk}/"),
         "track": client.get(f"/api/v1/tracks/{slug}/"),
     }
@@ -322,7 +322,7 @@ def test_files_of_a_leaderboard_have_the_answers_to_public_questions(asking: Sco
         organizer.get(reverse("scoring:leaderboard_file", args=[board.pk, kind])) for kind in ("csv", "tex")
     ]
     header, row = file.getvalue().decode().splitlines()
-    tables = reverse("publishing:tables", args=[asking.track.slug])
+    tables = reverse("papers:tables", args=[asking.track.slug])
     printed = [organizer.get(f"{tables}results.csv{query}") for query in ("", "?question=models")]
     refused_key = organizer.get(tables, {"question": "hours"}).content.decode()
     results = [each.content.decode().splitlines() for each in printed]

@@ -7,6 +7,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import IntegrityError, transaction
 
 from assay_extensions.machines.site import services as machine_services
+from assay_extensions.papers.site.selectors import collection_of
 from assessment.judging import services as task_services
 from assessment.models import Judgment
 from jobs import services as jobs
@@ -14,7 +15,6 @@ from jobs.models import Job
 from pooling.models import Pool, PoolMember, Run
 from pooling.pools import services as pool_services
 from pooling.runs import services as runs
-from publishing.papers.selectors import collection_of
 from scoring.analyses import services as analysis_services
 from scoring.analyses.selectors import (
     analyses_for,

@@ -119,7 +119,7 @@ def test_gain_can_be_over_the_strongest_automatic_baseline_other_than_oracles(
     scene.submit(scene.theirs, "linked-posts", "junk hit", kind="baseline")
     scene.submit(scene.theirs, "tf", "junk miss hit", kind="baseline")
     address = scene.leaderboard(board.qrels).get_absolute_url()
-    tables = reverse("publishing:tables", args=[scene.track.slug])
+    tables = reverse("papers:tables", args=[scene.track.slug])
     client.force_login(scene.organizer)
 
     over_all, automatic, of_papers = (

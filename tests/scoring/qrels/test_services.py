@@ -665,7 +665,7 @@ def test_other_qrels_of_an_analysis_may_be_those_of_groups(judged: Scene, client
     assert [column[0] for column in analysis.result["measures"]["P(rel=3)@5"]["means"]] == [0.4, 0.4, 0.0]
     client.force_login(judged.organizer)
     query = {"track": judged.track.slug, "measure": "P(rel=3)@5", "digits": "2"}
-    address = reverse("publishing:comparison_file", args=["groups", "csv"])
+    address = reverse("papers:comparison_file", args=["groups", "csv"])
     assert client.get(address, query).content.decode().splitlines() == [
         "collection,Run,P(rel=3)@5: all judgments,P(rel=3)@5: graduate,P(rel=3)@5: undergraduate",
         "ARQ,Ours: run,0.40,0.40,0.00",
@@ -686,7 +686,7 @@ def test_other_qrels_of_an_analysis_may_be_those_of_groups(judged: Scene, client
     whole.track.refresh_from_db()
     again = analysis_services.request(leaderboard=whole, kind="instances", by=judged.organizer)
     jobs.run(again.job_id or 0)
-    units = client.get(reverse("publishing:comparison_file", args=["units", "csv"]), query).content.decode()
+    units = client.get(reverse("papers:comparison_file", args=["units", "csv"]), query).content.decode()
 
     assert client.get(address, query).content.decode().splitlines()[1:] == [
         '"ARQ, instances",Ours: run,0.40,0.40,0.00', '"ARQ, distinct formulas",Ours: run,0.20,0.20,0.00'

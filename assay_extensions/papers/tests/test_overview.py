@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from assay.papers.facts import RunFacts, TopicFacts, TrackFacts
-from assay.papers.overview import overview_tables, results_table
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import RunQuestion
 from assay.tables.paper import Column, Group, PaperTable, Value, as_file, as_latex, number, rows_of, words
+from assay_extensions.papers.facts import RunFacts, TopicFacts, TrackFacts
+from assay_extensions.papers.overview import overview_tables, results_table
 
 MEASURES = ("nDCG'", "AP(rel=2)'", "judged@10")
 

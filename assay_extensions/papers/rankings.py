@@ -1,6 +1,6 @@
 """Rankings of the same runs, as tables: by class of topics, over instances, and by group of assessors.
 
-They are tables 6 to 8 of the paper that `assay.papers.comparison` follows.
+They are tables 6 to 8 of the paper that `comparison` follows.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,10 +9,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.papers.facts import CollectionFacts, Rankings, in_order
-from assay.papers.overview import default_measures
 from assay.statistics.ranking_comparison import ALL, UNLABELED, RankingComparison
 from assay.tables.paper import Column, Group, PaperTable, Row, Value, number
+from assay_extensions.papers.facts import CollectionFacts, Rankings, in_order
+from assay_extensions.papers.overview import default_measures
 
 Statistic = Callable[[RankingComparison], NDArray[np.float64] | NDArray[np.int64]]
 

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_page, role_required
-from publishing.papers import pages
+from assay_extensions.papers.site import pages
 from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.pages import context_of
@@ -16,7 +16,7 @@ def tables(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The tables of an overview paper. Organizers only."""
     track = track_or_404(request.user, slug)
     page = pages.tables_page(request.user, track, request.GET)
-    return render(request, "publishing/papers/tables.html", context_of(page))
+    return render(request, "papers/tables.html", context_of(page))
 
 
 @organizer_page
@@ -34,7 +34,7 @@ def table_file(request: AuthenticatedRequest, slug: str, name: str, kind: str) -
 def comparison(request: AuthenticatedRequest) -> HttpResponse:
     """Test collections side by side. Organizers only."""
     page = pages.comparison_page(request.user, request.GET)
-    return render(request, "publishing/papers/comparison.html", context_of(page))
+    return render(request, "papers/comparison.html", context_of(page))
 
 
 @require_safe

@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 
 from accounts.models import User
-from assay.papers.facts import (
+from assay.pools.statistics import partly_shown
+from assay.protocols.run_answers import public_answers
+from assay.statistics.ranking_comparison import RankingComparison, compare_rankings
+from assay_extensions.papers.facts import (
     AgreementFacts,
     CollectionFacts,
     Example,
@@ -17,10 +20,7 @@ from assay.papers.facts import (
     UnitFacts,
     text_of,
 )
-from assay.papers.overview import default_measures
-from assay.pools.statistics import partly_shown
-from assay.protocols.run_answers import public_answers
-from assay.statistics.ranking_comparison import RankingComparison, compare_rankings
+from assay_extensions.papers.overview import default_measures
 from assessment.agreement.selectors import graded
 from assessment.judgments.disagreements import judgments_of, main_round, scale_of
 from corpus.formulas.selectors import latex_of

@@ -8,10 +8,10 @@ from typing import get_args
 
 from assay.cli.main import add, add_format, positive
 from assay.cli.tables import chosen_tables
-from assay.papers.files import ScoredRuns, read_tracks
-from assay.papers.overview import overview_tables
 from assay.statistics.leaderboard import Baselines
 from assay.tables.paper import PaperTable, as_file
+from assay_extensions.papers.files import ScoredRuns, read_tracks
+from assay_extensions.papers.overview import overview_tables
 
 EXAMPLE = "assay tables --format tex tracks.toml"
 STORED = ("tex", "csv")

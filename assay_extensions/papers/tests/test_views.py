@@ -9,11 +9,11 @@ from django.test import Client
 from django.urls import reverse
 
 from assay.protocols.strategies import POOL_STRATEGIES
+from assay_extensions.papers.site import selectors
 from jobs import services as jobs
 from participation.models import Team
 from participation.teams import services as team_services
 from pooling.models import Pool
-from publishing.papers import selectors
 from tests.helpers.answers import answers_lab, submit_answers, write_nuggets
 from tests.helpers.api import api
 from tests.helpers.factories import make_track
@@ -31,7 +31,7 @@ def page(scored: Scene, client: Client) -> str:
         topic.save()
     scored.leaderboard()
     client.force_login(scored.organizer)
-    return reverse("publishing:tables", args=[scored.track.slug])
+    return reverse("papers:tables", args=[scored.track.slug])
 
 
 def test_organizer_prints_the_tables_of_a_track(page: str, client: Client) -> None:
@@ -96,7 +96,7 @@ def test_queries_do_not_grow_with_runs_and_topics(
 
 def test_organizer_compares_test_collections(page: str, scored: Scene, client: Client) -> None:
     make_track("older", protocol="arqmath-2021-task2", name="Older", collection=None)
-    address = reverse("publishing:comparison")
+    address = reverse("papers:comparison")
     Pool.objects.filter(track__slug="arq").update(depth={"primary": 4})
 
     empty = client.get(address).content.decode()
@@ -142,7 +142,7 @@ def test_kappa_and_examples_come_from_the_judgments_of_people(scored: Scene, cli
     batch, second = scored.batch({scored.ada: ["A.1"]}), scored.batch({scored.bob: ["A.1"]}, kind="dual")
     scored.judge(batch, scored.ada, "high", "low", "not-relevant")
     scored.judge(second, scored.bob, "high", "low", "low")
-    address = reverse("publishing:comparison")
+    address = reverse("papers:comparison")
 
     agreement = client.get(f"{address}agreement.csv", {"track": "arq"}).content.decode()
     examples = client.get(f"{address}examples.csv", {"track": "arq", "topic": "A.1"}).content.decode()
@@ -164,7 +164,7 @@ def test_collections_of_every_kind_of_pool_are_compared(
     monkeypatch.setattr(StoredProtocol, "parsed", property(lambda self: other))
     client.force_login(scored.organizer)
 
-    judging = client.get(reverse("publishing:comparison") + "judging.csv", {"track": "arq"})
+    judging = client.get(reverse("papers:comparison") + "judging.csv", {"track": "arq"})
 
     assert judging.status_code == 200
 
@@ -178,12 +178,12 @@ def test_generated_answers_are_compared_and_empty_cells_have_a_reason(
     write_nuggets(lab)
     submit_answers(lab)
     client.force_login(lab.organizer)
-    address = reverse("publishing:comparison")
+    address = reverse("papers:comparison")
 
     judging = client.get(f"{address}judging.csv", {"track": lab.track.slug}).content.decode()
-    before = client.get(reverse("publishing:tables", args=[lab.track.slug])).content.decode()
+    before = client.get(reverse("papers:tables", args=[lab.track.slug])).content.decode()
     Team.objects.update(organization="Forest")
-    after = client.get(reverse("publishing:tables", args=[lab.track.slug])).content.decode()
+    after = client.get(reverse("papers:tables", args=[lab.track.slug])).content.decode()
 
     assert judging.splitlines()[1:3] == ["Ranks of a run,one answer", "Pool,all answers"]
     assert "Shown,–" in judging

@@ -9,14 +9,14 @@ from django.urls import reverse
 
 from accounts.models import User
 from assay import plots
-from assay.papers.comparison import comparison_tables, relevant_plot
-from assay.papers.facts import CollectionFacts
-from assay.papers.overview import overview_tables
 from assay.protocols.run_answers import public_questions
 from assay.tables.figures import as_pgfplots
 from assay.tables.paper import PaperTable, as_file
-from publishing.papers import selectors
-from publishing.papers.forms import ComparisonForm, TablesForm
+from assay_extensions.papers.comparison import comparison_tables, relevant_plot
+from assay_extensions.papers.facts import CollectionFacts
+from assay_extensions.papers.overview import overview_tables
+from assay_extensions.papers.site import selectors
+from assay_extensions.papers.site.forms import ComparisonForm, TablesForm
 from scoring.models import Leaderboard
 from tracks.models import Track
 

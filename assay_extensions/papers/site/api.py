@@ -11,9 +11,9 @@ from accounts.access import person_of
 from assay.plots import Plot
 from assay.tables.figures import as_pgfplots, as_svg
 from assay.tables.paper import PaperTable, as_file, exact_rows_of, header_of, rows_of
-from publishing.papers import pages
-from publishing.papers.forms import DIGITS
-from publishing.papers.pages import ComparisonPage, Missing, TablesPage
+from assay_extensions.papers.site import pages
+from assay_extensions.papers.site.forms import DIGITS
+from assay_extensions.papers.site.pages import ComparisonPage, Missing, TablesPage
 from tracks.tracks.api import track_of
 from web.api.answers import answer
 from web.api.permissions import Organizer, WithRole

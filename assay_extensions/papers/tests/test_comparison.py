@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from assay.papers.comparison import class_label, comparison_tables, relevant_plot
-from assay.papers.facts import (
+from assay.plots import groups
+from assay.protocols.loader import load_protocol
+from assay.statistics.ranking_comparison import compare_by_label, compare_rankings
+from assay.tables.figures import as_pgfplots, as_svg
+from assay.tables.paper import PaperTable, rows_of
+from assay_extensions.papers.comparison import class_label, comparison_tables, relevant_plot
+from assay_extensions.papers.facts import (
     AgreementFacts,
     CollectionFacts,
     Example,
@@ -17,11 +22,6 @@ from assay.papers.facts import (
     TrackFacts,
     UnitFacts,
 )
-from assay.plots import groups
-from assay.protocols.loader import load_protocol
-from assay.statistics.ranking_comparison import compare_by_label, compare_rankings
-from assay.tables.figures import as_pgfplots, as_svg
-from assay.tables.paper import PaperTable, rows_of
 
 LEVELS = ("low", "low", "high", "high")
 

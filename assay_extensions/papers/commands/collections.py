@@ -2,11 +2,11 @@
 
 import argparse
 
-from assay.cli.commands.tables import add_paper_options, print_papers, store, tracks_of
 from assay.cli.main import add
 from assay.errors import InputError
-from assay.papers.comparison import comparison_tables, relevant_plot
 from assay.tables.figures import as_pgfplots, as_svg
+from assay_extensions.papers.commands.tables import add_paper_options, print_papers, store, tracks_of
+from assay_extensions.papers.comparison import comparison_tables, relevant_plot
 
 EXAMPLE = "assay collections --output comparison tracks.toml"
 

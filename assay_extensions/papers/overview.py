@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from assay.errors import plural
 from assay.measures.scores import step_or_name
-from assay.papers.facts import RunFacts, TrackFacts
 from assay.protocols.description import label_title
 from assay.protocols.run_answers import public_questions
 from assay.protocols.schema import RunKind, RunQuestion
 from assay.statistics.leaderboard import STRONGEST, Baselines
 from assay.tables.answers import answer_cells, answer_columns, capitalized, explained
 from assay.tables.paper import CHECK, TOTAL, Column, Group, PaperTable, Row, Value, number, words
+from assay_extensions.papers.facts import RunFacts, TrackFacts
 
 BASELINES = "Baselines"
 NO_LABEL = "No label"

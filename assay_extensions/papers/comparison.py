@@ -2,9 +2,8 @@
 
 The tables and the figure follow Mansouri, Oard, Agarwal and Zanibbi, Effects of Context, Complexity, and Clustering on
 Evaluation for Math Formula Retrieval (2021): tables 1 (topics by complexity), 2 (collections) and 5 (judged and
-relevant units), and figure 2 (relevant units by complexity). `assay.papers.rankings` has tables 6 to 8,
-`assay.papers.examples` table 4. Collections are side by side; a collection whose topics have splits, such as train and
-test, has a row for each.
+relevant units), and figure 2 (relevant units by complexity). `rankings` has tables 6 to 8, `examples` table 4.
+Collections are side by side; a collection whose topics have splits, such as train and test, has a row for each.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,16 +12,16 @@ from typing import NamedTuple
 
 from assay import plots
 from assay.errors import plural
-from assay.papers.examples import agreement_table, examples_table, first_table, relevance
-from assay.papers.facts import CollectionFacts, TopicFacts, in_order
-from assay.papers.overview import label_values, teams_of
-from assay.papers.rankings import complexity_table, groups_tables, instances_tables
 from assay.protocols.description import label_title
 from assay.protocols.schema import UNITS
 from assay.protocols.strategies import POOL_STRATEGIES
 from assay.statistics.qrels_summary import Grades, summarize
 from assay.statistics.ranking_comparison import DISTINCT
 from assay.tables.paper import Column, Group, PaperTable, Value, mean_count, number, words
+from assay_extensions.papers.examples import agreement_table, examples_table, first_table, relevance
+from assay_extensions.papers.facts import CollectionFacts, TopicFacts, in_order
+from assay_extensions.papers.overview import label_values, teams_of
+from assay_extensions.papers.rankings import complexity_table, groups_tables, instances_tables
 
 COMPLEXITY = "complexity"
 

@@ -45,17 +45,6 @@ from assay.measures.units import (
     to_distinct_formulas,
     with_visual_ids,
 )
-from assay.papers.facts import (
-    AgreementFacts,
-    CollectionFacts,
-    Example,
-    Rankings,
-    RunFacts,
-    TopicFacts,
-    TrackFacts,
-    UnitFacts,
-    text_of,
-)
 from assay.pools.files import PoolSummary, read_summary
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import Measure, parse_measures, with_level
@@ -73,6 +62,17 @@ from assay.statistics.ranking_comparison import (
     compare_rankings,
 )
 from assay.structure import decoded, read_toml
+from assay_extensions.papers.facts import (
+    AgreementFacts,
+    CollectionFacts,
+    Example,
+    Rankings,
+    RunFacts,
+    TopicFacts,
+    TrackFacts,
+    UnitFacts,
+    text_of,
+)
 
 TEAM_COLUMNS = ["team", "organization"]
 

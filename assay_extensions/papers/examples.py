@@ -1,6 +1,6 @@
 """Tables from single judgments: first hits of runs, agreement of assessors, and examples of grades.
 
-They follow the paper that `assay.papers.comparison` follows: first hits that look like the query, kappa, and table 4.
+They follow the paper that `comparison` follows: first hits that look like the query, kappa, and table 4.
 """
 
 import re
@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.baselines.tokens import latex_tokens
-from assay.papers.facts import CollectionFacts, Example, RunFacts
 from assay.tables.paper import Column, Group, PaperTable, Row, Value, number, words
+from assay_extensions.papers.facts import CollectionFacts, Example, RunFacts
 
 ALIKE = 0.8  # share of equal tokens from which a formula looks like that of the topic
 _LAYOUT = re.compile(r"[{}$]|\\(?:left|right|displaystyle|textstyle|q?quad|[,;:! ])")

@@ -1,0 +1,11 @@
+from django.urls import path
+
+from assay_extensions.papers.site import views
+
+app_name = "papers"
+urlpatterns = [
+    path("tracks/<slug:slug>/tables/", views.tables, name="tables"),
+    path("tracks/<slug:slug>/tables/<slug:name>.<board:kind>", views.table_file, name="table_file"),
+    path("comparison/", views.comparison, name="comparison"),
+    path("comparison/<slug:name>.<board:kind>", views.comparison_file, name="comparison_file"),
+]
