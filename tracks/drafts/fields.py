@@ -251,8 +251,8 @@ def _with_value(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -
         return replace(made, options=_options(made, spec, value, named))
     if made.control == "choices":
         chosen = list(map(str, value)) if isinstance(value, list) else []
-        options = {**named, **{key: key for key in chosen if key not in named}}
-        return replace(made, options=[Option(*option, option[0] in chosen) for option in options.items()])
+        words = {**named, **{key: key for key in chosen if key not in named}}
+        return replace(made, options=[Option(*option, option[0] in chosen) for option in words.items()])
     if made.control == "checkbox":
         return replace(made, is_checked=bool(spec.default) if value is None else value is True)
     if made.control == "map":
