@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO, NamedTuple, cast
 
+from django.conf import settings
 from django.db.models import Case, F, Func, IntegerField, Q, QuerySet, Value, When, prefetch_related_objects
 
 from accounts.access import AnyUser, oversees
@@ -134,7 +135,7 @@ class TeamLine(NamedTuple):
 class RunsPage:
     """The runs of a track that a user may see, and the teams for which they can submit.
 
-    `owing` are the teams that lack runs, and `lines` are all teams, for organizers.
+    `owing` are the teams that lack runs and can be reminded by e-mail, and `lines` are all teams, for organizers.
     """
 
     track: Track
@@ -177,7 +178,7 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
         states=of_kinds,
         is_accepting_runs=is_accepting(of_kinds),
         why_closed=why_closed(of_kinds),
-        owing=owing,
+        owing=owing if settings.SENDS_MAIL else [],
         lines=lines,
         teams_note=_note_of(lines, has_obligations(rules)),
         has_obligations=has_obligations(rules),

@@ -62,8 +62,13 @@ def _run(team: Team, kind: str, **fields: Any) -> None:
     )
 
 
-def test_team_without_a_run_that_it_owes_is_named_and_reminded(client: Client, track: Track) -> None:
+def test_team_without_a_run_that_it_owes_is_named_and_reminded(
+    client: Client, track: Track, settings: LazySettings
+) -> None:
     client.force_login(make_organizer())
+    settings.SENDS_MAIL = False
+    without_server = client.get(reverse("pooling:runs", args=["forum"])).content.decode()
+    settings.SENDS_MAIL = True
     runs = client.get(reverse("pooling:runs", args=["forum"])).content.decode()
     overview = client.get(track.get_absolute_url()).content.decode()
 
@@ -71,6 +76,7 @@ def test_team_without_a_run_that_it_owes_is_named_and_reminded(client: Client, t
 
     assert "owes phase 2, baseline, Description of the preprocessing</span>" in runs
     assert runs.count(">complete</span>") == 1, "the hawks"
+    assert ["Remind 1 team by e-mail" in page for page in (runs, without_server)] == [True, False]
     assert "Hawks</a>:" not in runs
     assert "1 of 2 teams complete" in overview
     assert "Owls: phase 2, baseline, Description of the preprocessing." in overview
