@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple, cast
-from xml.sax.saxutils import escape, quoteattr
 
 from assay.errors import InputError
 from assay.formats.qrels.columns import Cited
@@ -81,7 +80,10 @@ def as_cites(root: str, cites: Iterable[WrittenCite]) -> Iterator[bytes]:
 
     Raises `InputError` if a docno is not `thread:post:offset:length`.
     """
-    from assay.html.sanitize import without_controls  # noqa: PLC0415 -- slow to import, and most qrels are text
+    # Both are slow to import, and most qrels are text.
+    from xml.sax.saxutils import escape, quoteattr  # noqa: PLC0415
+
+    from assay.html.sanitize import without_controls  # noqa: PLC0415
 
     def quoted(text: str) -> str:
         return quoteattr(without_controls(text))
