@@ -100,8 +100,13 @@ class Scale(NamedTuple):
         answers: Answers,
     ) -> Iterator[tuple[str, int]]:
         """The topic and number of a judgment with a grade; of subtopics, one for each of them."""
-        if self.question is not None and self.is_of_subtopics:
-            chosen = None if grade is None else answers.get(self.question.key)
+        if grade is None:
+            return
+        if self.question is None:
+            yield topic, grade
+            return
+        if self.is_of_subtopics:
+            chosen = answers.get(self.question.key)
             if chosen is not None:
                 yield from ((f"{topic} {number}", int(number in chosen)) for number in subtopics)
             return

@@ -20,6 +20,7 @@ from assessment.judgments.disagreements import (
     Difference,
     Disagreement,
     Round,
+    answers_for,
     disagreements,
     judgments_of,
     rounds_of,
@@ -51,7 +52,7 @@ def _graded(
     topics = track.topics.values_list("code", "subtopics") if scale.is_of_subtopics else ()
     subtopics = {code: [*labels_of(of_topic)] for code, of_topic in topics}
     rows = shared_judgments(track, of_round).values_list(
-        "topic__code", "docno", "assessor__username", "choice", "grade", "answers"
+        "topic__code", "docno", "assessor__username", "choice", "grade", answers_for(scale)
     )
     numbered = (
         (of_topic, docno, assessor, number)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from django.db.models import Case, Count, F, Q, QuerySet, When, Window
+from django.db.models import Case, Count, F, IntegerField, Max, Min, Q, QuerySet, Value, When, Window
 from django.http import Http404
 from django.utils.translation import gettext
 
@@ -173,6 +173,11 @@ def shared_judgments(track: Track, of_round: Round) -> QuerySet[Judgment]:
     return judgments_of(track, of_round).annotate(n_judges=n_judges).filter(n_judges__gt=1)
 
 
+def answers_for(scale: Scale) -> str | Value:
+    """The column of answers; nothing for a scale that does not read them, since each one would be parsed."""
+    return Value(None, output_field=IntegerField()) if scale.question is None else "answers"
+
+
 class Disagreement(NamedTuple):
     """A unit with the judgments of its assessors, oldest first."""
 
@@ -199,12 +204,16 @@ def disagreements(
 def _different(track: Track, of_round: Round, difference: Difference, order: str) -> list[Disagreement]:
     rules, scale = track.protocol.parsed.judging, scale_of(track.protocol.parsed, difference.scale)
     units: dict[tuple[str, str], list[Vote]] = {}
-    judgments = shared_judgments(track, of_round)
+    judgments, unit = shared_judgments(track, of_round), [F("topic"), F("docno")]
     if difference.rule == "non-answer":
-        n_without = Window(Count("pk", filter=Q(grade=None)), partition_by=[F("topic"), F("docno")])
+        n_without = Window(Count("pk", filter=Q(grade=None)), partition_by=unit)
         judgments = judgments_of(track, of_round).annotate(n_without=n_without).filter(n_without__gt=0)
+    elif scale.question is None:  # most judgments are equal, and need not be read
+        ends = {"first": Min("choice"), "last": Max("choice"), "low": Min("grade"), "high": Max("grade")}
+        judgments = judgments.annotate(**{name: Window(end, partition_by=unit) for name, end in ends.items()})
+        judgments = judgments.filter(Q(first__lt=F("last")) | Q(low__lt=F("high")))
     rows = judgments.values_list(
-        "topic__code", "docno", "pk", "assessor__username", "comment", "choice", "grade", "answers"
+        "topic__code", "docno", "pk", "assessor__username", "comment", "choice", "grade", answers_for(scale)
     )
     for topic, docno, pk, assessor, comment, *given in rows.iterator(chunk_size=5_000):
         if (read := scale.read(rules, docno, *given)) is not None:

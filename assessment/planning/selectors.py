@@ -76,6 +76,7 @@ def _elsewhere(batch: Batch, topics: Collection[int] | None) -> dict[int, dict[i
     submitted = Task.objects.filter(
         batch=OuterRef("batch"),
         assessor=OuterRef("assessor"),
+        entry__pool=OuterRef("batch__pool"),  # so that the index of its topics is used
         entry__topic=OuterRef("topic"),
         status=Task.Status.SUBMITTED,
     )

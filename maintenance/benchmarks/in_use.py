@@ -227,7 +227,7 @@ def manage(manager: Person, submitter: Person, pool: int, codes: list[str]) -> I
         manager.api("DELETE", f"pools/{built['id']}/")
         qrels = manager.api("POST", f"tracks/{SLUG}/qrels/freeze/", {"pool": pool, "left_out": left_out})
         board = newest_board(manager)  # frozen qrels are scored at once
-        release = {"level": "public", "reason": "A batch is open."}
+        release = {"released_to": "public", "reason": "A batch is open."}
         manager.api("POST", f"leaderboards/{board['id']}/release/", release)
         files = [f"/qrels/{qrels['id']}/qrels.tsv", f"/leaderboards/{board['id']}/topics.tsv"]
         for path in [*files, f"/api/v1/tracks/{SLUG}/judgments/"]:
@@ -315,7 +315,7 @@ def release_day(var: Path, *, users: int = 5, seconds: float = 60) -> None:
         manager = Person(campaign.port, organizer())
         board = Leaderboard.objects.filter(track=track(), status="ready").latest("id")
         if board.release != "public":
-            release = {"level": "public", "reason": "For the benchmark."}
+            release = {"released_to": "public", "reason": "For the benchmark."}
             manager.api("POST", f"leaderboards/{board.pk}/release/", release)
         results, code = f"/leaderboards/{board.pk}/", track().topics.earliest("id").code
         addresses = [

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any
 
-from django.db.models import Exists, F, JSONField, OuterRef, Q, QuerySet, Value
+from django.db.models import Exists, F, IntegerField, OuterRef, Q, QuerySet, Value
 
 from assay.digests import sha256_of
 from assay.formats.qrels.reader import QrelsColumns, columns_from, format_qrels
@@ -329,12 +329,12 @@ def _judged(pool: Pool) -> Iterable[Numbered]:
     )
     of_vote = ("batch__kind", "is_assigned", "assessor__username", "choice", "grade")
     # answers to questions, if a set of qrels depends on them
-    answers = "answers" if pool.protocol.parsed.qrels.sets else Value({}, output_field=JSONField())
+    answers = "answers" if pool.protocol.parsed.qrels.sets else Value(None, output_field=IntegerField())
     fields: list[Any] = ["pk", "topic__code", "docno", answers, *of_vote]
     rows = judgments.order_by("id").values_list(*fields).iterator(chunk_size=CHUNK)
     vote = cache(Vote)  # most judgments are like another, except for the document
     return (
-        (number, Answered(Unit(topic, docno), vote(*rest), answers))
+        (number, Answered(Unit(topic, docno), vote(*rest), answers or {}))
         for number, topic, docno, answers, *rest in rows
     )
 
