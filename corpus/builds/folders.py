@@ -6,7 +6,6 @@ until the collection is imported, or the build is changed or deleted.
 
 import fcntl
 import json
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from django.conf import settings
 from corpus.models import Build
 from jobs import services as jobs
 from jobs.models import Job
+from web.folders import size_of
 
 LOCK = "lock"
 WAIT_SECONDS = 0.5
@@ -68,18 +68,6 @@ def measure(build: Build) -> None:
         Build.objects.filter(pk=build.pk).update(work_bytes=size_of(folder), work_host=host)
     else:
         Build.objects.filter(pk=build.pk, work_host=settings.HOST_NAME).update(work_bytes=0, work_host="")
-
-
-def size_of(folder: Path) -> int:
-    """The bytes of all files of a folder; a file that is deleted meanwhile has none."""
-    total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += Path(place, name).lstat().st_size
-            except FileNotFoundError:
-                continue
-    return total
 
 
 def delete_work_folders() -> int:

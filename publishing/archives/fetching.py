@@ -19,12 +19,12 @@ from django.core.files import File
 from assay import processes
 from assay.digests import sha256_of_file
 from assay.exchange.library import PREFIX
-from corpus.builds.folders import size_of
 from jobs import services as jobs
 from jobs.files import storage
 from jobs.models import Job
 from publishing.errors import LoadRefused
 from publishing.models import LoadedArchive
+from web.folders import size_of
 
 PROGRAM = "assay collection export: "
 KILLED = "The process that fetches the data set was killed."
