@@ -2,7 +2,6 @@
 
 from django.urls import path
 
-from corpus.builds import views as builds
 from corpus.clusterings import views as clusterings
 from corpus.imports import views as imports
 from corpus.threads import views as threads
@@ -15,14 +14,9 @@ urlpatterns = [
     path("imports/", imports.imports, name="imports"),
     path("imports/new/", imports.start_import, name="start_import"),
     path("imports/<int:job_id>/", imports.import_job, name="import"),
-    path("builds/new/", builds.start_build, name="start_build"),
     path("collections/", threads.collections_page, name="collections"),
     path(f"{COLLECTION}/", threads.collection_page, name="collection"),
     path(f"{COLLECTION}/delete/", threads.delete_collection, name="delete_collection"),
-    path(f"{COLLECTION}/build/", builds.build, name="build"),
-    path(f"{COLLECTION}/build/again/", builds.change_build, name="change_build"),
-    path(f"{COLLECTION}/build/delete/", builds.delete_build, name="delete_build"),
-    path(f"{COLLECTION}/build/<str:name>", builds.build_file, name="build_file"),
     path(f"{COLLECTION}/find/", threads.find, name="find"),
     path(f"{COLLECTION}/imports/", imports.collection_imports, name="collection_imports"),
     path(f"{COLLECTION}/images/<slug:sha256>/", threads.image_file, name="image"),

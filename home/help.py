@@ -34,7 +34,7 @@ EXPLAINED = {
     "howto/undo.html#correct-qrels": "scoring:supersede",
     "howto/undo.html#delete": (
         "tracks:delete_track tracks:delete_topic tracks:delete_protocol assessment:delete_batch pooling:delete_pool "
-        "participation:delete_team corpus:delete_collection corpus:delete_build publishing:delete_archive "
+        "participation:delete_team corpus:delete_collection building:delete_build publishing:delete_archive "
         "tracks:remove_download"
     ),
     "howto/run-a-campaign.html#set-the-deadlines": "tracks:deadlines",
@@ -55,7 +55,7 @@ EXPLAINED = {
     "howto/judge-rows.html#work-by-a-link-without-an-account": "assessment:batch_link assessment:revoke_link",
     "reference/formats.html#topics": "tracks:import_topics",
     "howto/build-a-collection.html#on-the-site": (
-        "corpus:start_build corpus:build corpus:change_build tracks:leaks"
+        "building:start_build building:build building:change_build building:leaks"
     ),
     "howto/baselines.html#on-the-site": "pooling:baselines",
     "howto/choose-topics.html": "tracks:candidates tracks:candidate",

@@ -188,10 +188,10 @@ assessment:stored                       L444044444
 assessment:task                         L444044444
 assessment:task_frame                   L444444444
 assessment:undo                         5555555555
-corpus:build                            L333334344
-corpus:build_file                       L333334344
-corpus:change_build                     L333334344
-corpus:delete_build                     L333334344
+building:build                            L333334344
+building:build_file                       L333334344
+building:change_build                     L333334344
+building:delete_build                     L333334344
 corpus:collection                       L000000000
 corpus:collection, of topics            L444000040
 corpus:collection_imports               L333330300
@@ -206,7 +206,7 @@ corpus:image, of topics                 L444000040
 corpus:import                           L333334344
 corpus:imports                          L333330300
 corpus:start_clustering                 5555555555
-corpus:start_build                      L333330300
+building:start_build                      L333330300
 corpus:start_import                     L333330300
 corpus:thread                           L000000000
 corpus:thread, of topics                L444000040
@@ -375,9 +375,9 @@ tracks:close_track                      L333330343
 tracks:skip                             5555555555
 tracks:decide                           L444440344
 tracks:import_candidates                L333330343
-tracks:accept_leaks                     5555555555
-tracks:leaks                            L333330043
-tracks:leaks_tsv                        L333334443
+building:accept_leaks                     5555555555
+building:leaks                            L333330043
+building:leaks_tsv                        L333334443
 tracks:make_topics                      5555555555
 tracks:name_people                      5555555555
 tracks:new_topic                        L333330343

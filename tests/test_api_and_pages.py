@@ -21,9 +21,9 @@ revoke_token: POST revoke_token
 jobs:retry: POST retry_job
 jobs:cancel: POST cancel_job
 corpus:start_import: POST import_collection
-corpus:start_build: POST build_collection
-corpus:change_build: POST change_build
-corpus:delete_build: DELETE build
+building:start_build: POST build_collection
+building:change_build: POST change_build
+building:delete_build: DELETE build
 publishing:upload_document: POST upload_team_document
 publishing:change_document: PATCH team_document
 publishing:remove_document: DELETE team_document
@@ -150,8 +150,8 @@ tracks:renew_secret: POST renew_webhook_secret
 tracks:send_again: POST resend_delivery
 tracks:remove_webhook: DELETE webhook
 tracks:import_candidates: POST import_candidates
-tracks:leaks: POST check_leaks
-tracks:accept_leaks: POST accept_leaks
+building:leaks: POST check_leaks
+building:accept_leaks: POST accept_leaks
 tracks:new_sample: POST candidate_samples
 tracks:name_people: PUT choosers
 tracks:decide: POST decide
@@ -175,7 +175,7 @@ corpus:delete_collection: DELETE collection
 FILES = """
 tracks:calendar: GET milestones
 tracks:sample_file: GET candidate_file
-tracks:leaks_tsv: GET leaks
+building:leaks_tsv: GET leaks
 tracks:checksums: GET downloads
 tracks:download: GET download
 tracks:fetches_csv: GET fetches

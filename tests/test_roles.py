@@ -50,7 +50,7 @@ OWN = {
         "participation:invitation_link",
     ),
 }
-CREATING = {"corpus:start_import", "corpus:start_build", "publishing:load_archive", "turkle:projects"}
+CREATING = {"corpus:start_import", "building:start_build", "publishing:load_archive", "turkle:projects"}
 CREATING |= {"tracks:new_track", "tracks:new_protocol", "publishing:fetch_collection"}
 
 

@@ -3,8 +3,7 @@
 from celery import shared_task
 
 import tracks.candidates.jobs
-import tracks.downloads.jobs
-import tracks.leaks.jobs  # noqa: F401 - all register their handlers
+import tracks.downloads.jobs  # noqa: F401 - both register their handlers
 from tracks.deadlines import services
 from tracks.webhooks import delivery
 

@@ -13,7 +13,6 @@ from tracks.deadlines import views as deadlines
 from tracks.downloads import views as downloads
 from tracks.drafts import views as drafts
 from tracks.guidelines import views as guidelines
-from tracks.leaks import views as leaks
 from tracks.models import Download, SitePage, Topic
 from tracks.pages import views as pages
 from tracks.protocols import views as protocols
@@ -44,9 +43,6 @@ urlpatterns = [
     path("tracks/<slug:slug>/downloads/files/<str:file>", downloads.download_file, name="download"),
     path("tracks/<slug:slug>/downloads/<slug:key>/edit/", downloads.edit, name="edit_download"),
     path("tracks/<slug:slug>/downloads/<slug:key>/remove/", downloads.remove, name="remove_download"),
-    path("tracks/<slug:slug>/leaks/", leaks.leaks, name="leaks"),
-    path("tracks/<slug:slug>/leaks/accept/", leaks.accept_leaks, name="accept_leaks"),
-    path("tracks/<slug:slug>/leaks/leaks.tsv", leaks.leaks_tsv, name="leaks_tsv"),
     path("tracks/<slug:slug>/candidates/", candidates.candidates, name="candidates"),
     path("tracks/<slug:slug>/candidates/import/", candidates.import_candidates, name="import_candidates"),
     path("tracks/<slug:slug>/candidates/draw/", candidates.new_sample, name="new_sample"),
@@ -139,7 +135,7 @@ register(
         "tracks:topics",
         Section.SET_UP,
         1,
-        "topic new_topic edit_topic correct_topic delete_topic import_topics derive_topics leaks candidates "
+        "topic new_topic edit_topic correct_topic delete_topic import_topics derive_topics building:leaks candidates "
         "import_candidates new_sample candidate_sample name_people decide settle make_topics candidate rows",
         rows_of_track(Topic.objects.all()),
         tab=2,

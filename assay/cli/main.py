@@ -52,7 +52,11 @@ COMMANDS = Registry(
         Command("reuse", "test whether qrels can score runs that were not pooled"),
         Command("curves", "print precision at levels of recall, and at cutoffs"),
         Command("tables", "print the tables of an overview paper", "assay_extensions.papers.commands.tables"),
-        Command("collection", "build a test collection from a dump or documents"),
+        Command(
+            "collection",
+            "build a test collection from a dump or documents",
+            "assay_extensions.building.command",
+        ),
         Command(
             "collections",
             "compare test collections side by side",

@@ -11,7 +11,7 @@ from web.models import JsonField
 class Build(models.Model):
     """A collection that a job cuts from a source. `sources` are locations as of imports, with the names of the files.
 
-    `settings` are those of `assay.building`, and `manifest` is what it made, with counts and digests.
+    `settings` are those of `assay_extensions.building`, and `manifest` is what it made, with counts and digests.
     """
 
     JOB = "corpus.builds.build"  # the kind of the jobs
@@ -42,7 +42,7 @@ class Build(models.Model):
         return f"build of {self.collection}"
 
     def get_absolute_url(self) -> str:
-        return reverse("corpus:build", args=[self.collection.slug])
+        return reverse("building:build", args=[self.collection.slug])
 
 
 class ConversionPart(models.Model):

@@ -31,10 +31,10 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from assay.building.build import build
-from assay.building.settings import Settings, periods
 from assay.formulas.grouping import presentation_of
 from assay.formulas.slt import slt
+from assay_extensions.building.build import build
+from assay_extensions.building.settings import Settings, periods
 from maintenance.benchmarks.harness import SHARED, case, figure, peak_memory, timed
 
 BLOCKS = 1_000  # at scale 1

@@ -137,7 +137,7 @@ class Row(models.Model):
 
 
 class LeakCheck(models.Model):
-    """One check of the topics of a track against its collection. `leaks` are those of `assay.building.leaks`."""
+    """One check of the topics of a track against its collection."""
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="leak_checks")
     job = models.ForeignKey(Job, models.PROTECT, related_name="+")

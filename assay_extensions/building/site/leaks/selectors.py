@@ -1,0 +1,140 @@
+"""The checks of a track for leaks, and their page."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.contrib.postgres.aggregates import StringAgg
+from django.db.models import F, TextField, Value
+from django.db.models.functions import MD5, Concat
+from django.urls import reverse
+
+from assay.digests import sha256_of
+from assay_extensions.building.leaks import KINDS, Leak, Report
+from corpus.models import Collection, Import
+from jobs.models import Job
+from tracks.models import CandidateFile, LeakCheck, Track
+from tracks.tracks.selectors import says_if_ready
+from web.confirmation import Check
+from web.pages import counted
+
+SHOWN = 200  # leaks on the page; the file has all
+
+
+class KindRow(NamedTuple):
+    """A kind of leaks with its meaning, and how many there are."""
+
+    kind: str
+    meaning: str
+    n: int
+    is_forbidden: bool
+
+
+@dataclass(frozen=True)
+class LeaksPage:
+    """`check` is the latest complete one; `running` is a later job. `n_removed` posts are left out by the build."""
+
+    track: Track
+    check: LeakCheck | None
+    running: Job | None
+    kinds: list[KindRow]
+    leaks: list[Leak]
+    n_removed: int
+    is_outdated: bool
+
+
+MEANINGS = {
+    "own thread": "A post of the thread from which the topic was made. Remove it.",
+    "published link": "A post with a link to that thread, or linked from it. Remove it.",
+    "mention": "A post whose text has the address of that thread. Remove it.",
+    "same title": "A question with the title of the topic. Remove it if it is the topic’s own question.",
+    "near-duplicate": "A question with nearly the words of the topic. Remove it if it is the topic’s own question.",
+    "linked duplicate": "A question that users marked as a duplicate of the topic. Keep it: its answers are relevant.",
+}
+
+
+def latest_check(track: Track) -> LeakCheck | None:
+    """The latest complete check of a track."""
+    return track.leak_checks.filter(is_complete=True).first()
+
+
+def report_of(check: LeakCheck) -> Report:
+    """The report of a check, as the library has it."""
+    return Report([Leak(*leak) for leak in check.leaks], check.unknown)
+
+
+def is_outdated(check: LeakCheck) -> bool:
+    """Return whether topics, collections or candidates changed after a check. Four queries."""
+    return check.digest != checked_digest(check.track)
+
+
+def checked_digest(track: Track) -> str:
+    """A digest of what a check for leaks reads: the words of the topics, and what was imported into the collections.
+
+    The database computes the part of the topics, because a track may have many.
+    """
+    parts = (part for name in ("code", "title", "body", "thread") for part in (F(name), Value("\x1f")))
+    texts = MD5(Concat(*parts, output_field=TextField()))
+    topics = track.topics.aggregate(all=StringAgg(texts, "", order_by="code"))["all"]
+    collections = Collection.objects.filter(pk__in=[track.collection_id, track.topic_collection_id])
+    imports = Import.objects.filter(collection__in=collections).order_by("pk")
+    files = CandidateFile.objects.filter(track=track)
+    read = [
+        topics,
+        track.collection_id,
+        track.topic_collection_id,
+        list(collections.order_by("pk").values_list("pk", "counts")),
+        list(imports.values_list("collection", "sha256", "position", "is_complete")),
+        list(files.values_list("sha256", flat=True)),
+    ]
+    return sha256_of(json.dumps(read, sort_keys=True).encode())
+
+
+@says_if_ready
+def check_of_opening(track: Track) -> Iterator[Check]:
+    """Say before the opening whether the topics were searched in the collection. What blocks is said elsewhere."""
+    address = reverse("building:leaks", args=[track.slug])
+    check = latest_check(track) if track.collection_id else None
+    if track.collection_id and check is None:
+        detail = "Topics could be in the collection."
+        yield Check("look", "Leaks are not checked", detail, address, "Check for leaks", "leaks")
+    elif check is not None and check.n_forbidden and check.reason:
+        yield Check("ok", f"{counted(check.n_forbidden, 'leak')}, accepted", check.reason)
+    elif check is not None and not check.n_forbidden:
+        n_others = counted(len(check.leaks), "other finding") if check.leaks else ""
+        yield Check(
+            "ok", "No forbidden leaks", n_others, address if n_others else "", "See it" if n_others else ""
+        )
+
+
+def leaks_page(track: Track) -> LeaksPage:
+    """The page of the latest check, with the leaks that matter first."""
+    check, newest = latest_check(track), track.leak_checks.select_related("job").first()
+    running = newest.job if newest is not None and newest != check else None
+    build = getattr(track.collection, "build", None)
+    n_removed = build.manifest.get("removed", 0) if build else 0
+    if check is None:
+        return LeaksPage(
+            track=track,
+            check=None,
+            running=running,
+            kinds=[],
+            leaks=[],
+            n_removed=n_removed,
+            is_outdated=False,
+        )
+    report = report_of(check)
+    counts = report.counts()
+    forbidden = {leak.kind for leak in report.leaks if leak.is_forbidden}
+    kinds = [KindRow(kind, MEANINGS[kind], counts[kind][0], kind in forbidden) for kind in KINDS]
+    ordered = sorted(report.leaks, key=lambda leak: not leak.is_forbidden)
+    return LeaksPage(
+        track=track,
+        check=check,
+        running=running,
+        kinds=kinds,
+        leaks=ordered[:SHOWN],
+        n_removed=n_removed,
+        is_outdated=is_outdated(check),
+    )
