@@ -207,7 +207,7 @@ def test_repeated_attempt_imports_once(client: Client) -> None:
         ({"upload": [source(), source()]}, "Two files are named dump.zip; choose one of them."),
         ({"upload": []}, "Choose files to upload."),
         ({"has_formulas": "", "converter": "latex2mathml"}, "Without formulas there is nothing to convert."),
-        ({"slug": ""}, "This field is required."),
+        ({"slug": ""}, "Enter a short name: none can be made from the name."),
         ({"overlap": "1.5"}, "Ensure this value is less than or equal to 1."),
         ({"removed": "kind\tx\n1\t2"}, "The list, line 1: expected one docno per line"),
     ],
