@@ -232,7 +232,7 @@ def test_track_is_judged_from_training_to_qrels(
     assert_accessible(office)
     office.get_by_role("link", name="Make an adjudication batch").click()
     office.get_by_label("ada").check()
-    create("Create batch")
+    create("Create a draft")
     judge_by_keyboard(desk, base, "3")
 
     # The adjudication counts before both judgments, and training does not count.
