@@ -19,7 +19,7 @@ from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from assay.errors import InputError, Refused
 
-GROUP, VARIABLE = "assay.extensions", "ASSAY_EXTENSIONS"
+GROUP = "assay.extensions"
 
 
 @dataclass(frozen=True)
@@ -117,19 +117,19 @@ def installed() -> tuple[Installed, ...]:
     for extension, *_ in loaded:
         for name in extension.requires:
             if name not in selected:
-                how = f"add it to {VARIABLE}" if name in names else "install it"
+                how = "add it to ASSAY_EXTENSIONS" if name in names else "install it"
                 raise ExtensionError(f"the extension {extension.name} needs the extension {name}; {how}")
     return loaded
 
 
 def _selected(names: list[str]) -> set[str]:
-    value = os.environ.get(VARIABLE, "").strip() or "all"
+    value = os.environ.get("ASSAY_EXTENSIONS", "").strip() or "all"
     if value in {"all", "none"}:
         return set(names) if value == "all" else set()
     selected = {name.strip() for name in value.split(",")}
     if unknown := sorted(selected - set(names)):
         raise ExtensionError(
-            f"{VARIABLE}: there is no extension {unknown[0]!r}; use {', '.join([*names, 'all'])} or none"
+            f"ASSAY_EXTENSIONS: there is no extension {unknown[0]!r}; use {', '.join([*names, 'all'])} or none"
         )
     return selected
 
@@ -190,7 +190,7 @@ class Registry(Mapping[str, P], Generic[P]):
                         raise ExtensionError(
                             f"the extension {extension.name} adds the {self._kind.noun} {point.name}, which "
                             f"{f'the extension {other}' if other else 'Assay'} has already; "
-                            f"leave one of them out with {VARIABLE}"
+                            f"leave one of them out with ASSAY_EXTENSIONS"
                         )
                     points[point.name], extensions[point.name] = point, extension.name
             self._all, self._extensions, self._read = points, extensions, now

@@ -15,6 +15,7 @@ EXPLAINED = {
     START: "home all_tracks login password_change sessions request_link login_link tracks:site_page",
     "roles/assessor.html#the-judging-page": "account assessment:guidelines assessment:task",
     "reference/api.html#tokens": "tokens",
+    "extending.html#on-a-site": "extensions",
     "explanation/jobs.html": "jobs:jobs jobs:job",
     "howto/archive-a-track.html": "publishing:archives",
     "howto/archive-a-track.html#load-an-archive": (

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.errors import InputError
-from assay.extensions import VARIABLE
 from assay.protocols.qrels import grades_in
 from assay.protocols.schema import Grade, Protocol, QrelsRules
 from assay.structure import decoded, read_toml
@@ -141,6 +140,6 @@ def _missing(protocol: Protocol) -> Iterator[str]:
     for n, name in enumerate(protocol.extensions, 1):
         if name in protocol.missing:
             yield (
-                f"extensions[{n}]: the extension {name} is not installed, or {VARIABLE} leaves it out; "
+                f"extensions[{n}]: the extension {name} is not installed, or ASSAY_EXTENSIONS leaves it out; "
                 "see assay extensions"
             )

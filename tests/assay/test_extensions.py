@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.extensions import VARIABLE, ExtensionError, Installed, Point, Registry, installed
+from assay.extensions import ExtensionError, Installed, Point, Registry, installed
 from tests.helpers.extensions import other_packages
 
 RED = 'EXTENSION = Extension(name="red", title="Red", adds=(Point("crimson", "a red"),))'
@@ -65,7 +65,7 @@ def test_variable_selects_extensions(
     value: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with other_packages(tmp_path, red=RED, blue=BLUE):
-        monkeypatch.setenv(VARIABLE, value)
+        monkeypatch.setenv("ASSAY_EXTENSIONS", value)
 
         assert names(installed()) == expected
 
@@ -74,7 +74,7 @@ def test_extension_that_is_not_selected_is_not_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with other_packages(tmp_path, red=RED, broken="raise ValueError"):
-        monkeypatch.setenv(VARIABLE, "red")
+        monkeypatch.setenv("ASSAY_EXTENSIONS", "red")
 
         assert names(installed()) == ["red"]
 
@@ -90,7 +90,7 @@ def test_selection_that_is_not_possible_is_refused(
     value: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with other_packages(tmp_path, red=RED, blue=BLUE):
-        monkeypatch.setenv(VARIABLE, value)
+        monkeypatch.setenv("ASSAY_EXTENSIONS", value)
 
         with pytest.raises(ExtensionError, match=f"^{re.escape(message)}$"):
             installed()

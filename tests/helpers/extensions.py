@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.extensions import VARIABLE, installed
+from assay.extensions import installed
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def other_packages(folder: Path, **modules: str) -> Iterator[None]:
         (metadata / "entry_points.txt").write_text(f"[assay.extensions]\n{extension} = {name}:EXTENSION\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
-        patch.delenv(VARIABLE, raising=False)
+        patch.delenv("ASSAY_EXTENSIONS", raising=False)
         installed.cache_clear()
         try:
             yield
