@@ -61,15 +61,18 @@ class InputWarning(UserWarning):
 class Refused(AssayError):
     """A request breaks a rule. A middleware turns it into a page or problem+json; a command into CommandError.
 
-    `code` is for programs: without it, the name of the class. `title` is the heading of the page.
+    `code` is for programs: without it, the name of the class. `title` is the heading of the page. `errors` are those of
+    a file or list, for programs: each with its line or field, code and message.
     """
 
     title = "That is not possible"
-    errors: Sequence[Mapping[str, object]] = ()  # of a file: each with line, code and message, for programs
 
-    def __init__(self, message: str, *, code: str = "", title: str = "") -> None:
+    def __init__(
+        self, message: str, *, code: str = "", title: str = "", errors: Sequence[Mapping[str, object]] = ()
+    ) -> None:
         super().__init__(message)
         self.message, self.code, self.title = message, code or kebab(type(self).__name__), title or self.title
+        self.errors = errors
 
 
 class BadFile(Refused):

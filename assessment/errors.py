@@ -12,40 +12,30 @@ from tracks.models import Topic
 from web.pages import counted
 
 
-class WrongState(Refused):
-    def __init__(self, batch: Batch, wanted: str) -> None:
-        super().__init__(f"The batch “{batch}” is {batch.get_status_display()}; it cannot be {wanted}.")
+def batch_closed(batch: Batch) -> Refused:
+    return Refused(
+        gettext(
+            "The batch “{batch}” is closed, so your judgment did not change. Ask the organizer if it must change."
+        ).format(batch=batch),
+        code="batch-closed",
+        title=gettext_noop("This batch is closed"),
+    )
 
 
-class BatchNotOpen(Refused):
-    title = gettext_noop("This batch is not open")
-
-    def __init__(self, batch: Batch) -> None:
-        super().__init__(
-            gettext("The batch “{batch}” is {status}. You can take tasks only while it is open.").format(
-                batch=batch, status=gettext(batch.get_status_display())
-            )
-        )
+def topic_withdrawn(topic: Topic) -> Refused:
+    return Refused(
+        gettext("Topic {topic} is no longer assigned to you, so your judgment did not change.").format(
+            topic=topic
+        ),
+        code="topic-withdrawn",
+    )
 
 
-class BatchClosed(Refused):
-    title = gettext_noop("This batch is closed")
-
-    def __init__(self, batch: Batch) -> None:
-        super().__init__(
-            gettext(
-                "The batch “{batch}” is closed, so your judgment did not change. Ask the organizer if it must change."
-            ).format(batch=batch)
-        )
-
-
-class TopicWithdrawn(Refused):
-    def __init__(self, topic: Topic) -> None:
-        super().__init__(
-            gettext("Topic {topic} is no longer assigned to you, so your judgment did not change.").format(
-                topic=topic
-            )
-        )
+def not_an_assessor(user: User, track: object) -> Refused:
+    return Refused(
+        f"{user} is not an assessor of {track}; add them to the track's assessors first.",
+        code="not-an-assessor",
+    )
 
 
 class UnitTaken(Refused):
@@ -60,51 +50,12 @@ class UnitTaken(Refused):
         )
 
 
-class NotAnAssessor(Refused):
-    def __init__(self, user: User, track: object) -> None:
-        super().__init__(f"{user} is not an assessor of {track}; add them to the track's assessors first.")
-
-
-class TopicAlreadyAssigned(Refused):
-    def __init__(self, topic: Topic, holders: str) -> None:
-        super().__init__(
-            f"Topic {topic} is already assigned to {holders} in this batch; withdraw it from them first."
-        )
-
-
-class NothingToChange(Refused):
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"Nothing would change: {reason}")
-
-
-class NothingToUndo(Refused):
-    title = gettext_noop("Nothing to undo")
-
-    def __init__(self) -> None:
-        super().__init__(
-            gettext(
-                "There is no judgment of yours to undo: you have judged nothing else, or it does not count."
-            )
-        )
-
-
 class AnswerRefused(Refused):
     """A choice, its comment or an answer to a question is missing or not accepted; `field` names it."""
 
     def __init__(self, field: str, message: str, *, code: str) -> None:
         super().__init__(message, code=code)
         self.field = field
-
-
-class RequestReused(Refused):
-    title = gettext_noop("This page was already submitted")
-
-    def __init__(self) -> None:
-        super().__init__(
-            gettext(
-                "This page has already submitted another judgment. Check your choice, and submit it again."
-            )
-        )
 
 
 class JudgedElsewhere(Refused):

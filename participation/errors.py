@@ -1,7 +1,5 @@
 """Refusals about teams, invitations, requests, lists of people and the interaction."""
 
-from collections.abc import Sequence
-
 from django.utils.translation import gettext, gettext_noop
 
 from assay.errors import Refused
@@ -32,18 +30,6 @@ class RequestRefused(Refused):
 
 class PeopleRefused(Refused):
     title = "Nobody was added"
-
-
-class BadPeople(PeopleRefused):
-    """Lines of a list are wrong, so that nothing of it is done: lines, columns and messages."""
-
-    def __init__(self, problems: Sequence[tuple[int, str, str]]) -> None:
-        line, column, message = problems[0]
-        super().__init__(f"Line {line}, {column}: {message}" if line else message)
-        self.errors = [
-            {"line": line or None, "field": column, "code": "invalid", "message": text}
-            for line, column, text in problems
-        ]
 
 
 class InteractionRefused(Refused):

@@ -45,10 +45,6 @@ class SubmissionRefused(Refused):
     title = "The run was not accepted"
 
 
-class RemindersRefused(Refused):
-    title = "No reminder was sent"
-
-
 class SameBytes(SubmissionRefused):
     """A file that the team has already submitted."""
 

@@ -11,7 +11,7 @@ from django.utils.safestring import mark_safe
 
 from accounts.access import AuthenticatedRequest
 from assay.errors import Refused
-from tracks.markdown import Rendered, plain_html
+from tracks.markdown import Rendered, TextChanged, plain_html
 from web.forms import StyledForm
 from web.pages import FORM_PAGE
 
@@ -72,7 +72,7 @@ def editor(
 ) -> HttpResponse:
     """Show a text and its preview, or do what the pressed button does. `form` has the stored text as its initial.
 
-    A refusal with a `revision` met another text, which the next press of the button replaces.
+    After `TextChanged`, the next press of the button replaces the other text.
     """
     status = 200
     if request.method == "POST":
@@ -86,9 +86,9 @@ def editor(
             except Refused as refusal:
                 form.add_error(None, refusal.message)
                 status = 409
-                if (revision := getattr(refusal, "revision", None)) is not None:
+                if isinstance(refusal, TextChanged):
                     form.data = request.POST.copy()
-                    form.data["revision"] = str(revision)
+                    form.data["revision"] = str(refusal.revision)
             else:
                 messages.success(request, message)
                 return redirect(address)

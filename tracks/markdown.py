@@ -19,6 +19,8 @@ from markdown_it.token import Token
 from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+from assay.errors import Refused
+
 EXAMPLE = re.compile(r"example\s+(\S+)\s+(\S+)\s+(\S+)\s*")
 BEGINS_EXAMPLE = re.compile(r"example(\s|\Z)")
 FIRST_HEADING = 2  # `#` becomes a heading of this level, below the heading of the page
@@ -59,6 +61,14 @@ class Rendered(NamedTuple):
 
     html: str
     problems: Sequence[str] = ()
+
+
+class TextChanged(Refused):
+    """Somebody else stored another text after the page was opened: the one with the number `revision`."""
+
+    def __init__(self, message: str, *, revision: int, code: str, title: str) -> None:
+        super().__init__(message, code=code, title=title)
+        self.revision = revision
 
 
 def _container(_: Any, tokens: Sequence[Token], index: int, __: Any, ___: Any) -> str:

@@ -28,10 +28,6 @@ AUTOMATIC = "program"  # the creator of nuggets whose program has no name
 FORMS = ("nuggetizer", "nugget-bank", "ragtime")
 
 
-class NuggetFileError(InputError):
-    """A file is not of nuggets: which line and key, and what is accepted."""
-
-
 class Record(NamedTuple):
     """An object of a file, with the number of its line."""
 
@@ -39,8 +35,8 @@ class Record(NamedTuple):
     line: int
     name: str
 
-    def wrong(self, key: str, accepted: str) -> NuggetFileError:
-        return NuggetFileError(f"{self.name}: line {self.line}: {key}: expected {accepted}")
+    def wrong(self, key: str, accepted: str) -> InputError:
+        return InputError(f"{self.name}: line {self.line}: {key}: expected {accepted}")
 
     def topic(self, value: Any, key: str) -> str:
         value = str(value) if is_whole(value) else value
@@ -112,7 +108,7 @@ def records(data: bytes, name: str) -> Iterator[Record]:
     if lines and lines[0][1].strip() in ("{", "["):  # written with indents
         lines = [(lines[0][0], text)]
     if not lines:
-        raise NuggetFileError(f"{name}: the file is empty")
+        raise InputError(f"{name}: the file is empty")
     for number, line in lines:
         try:
             content = json.loads(line)
@@ -122,10 +118,10 @@ def records(data: bytes, name: str) -> Iterator[Record]:
                 if isinstance(error, json.JSONDecodeError)
                 else "nested too deeply"
             )
-            raise NuggetFileError(f"{name}: line {number}: not JSON ({reason})") from None
+            raise InputError(f"{name}: line {number}: not JSON ({reason})") from None
         for item in content if isinstance(content, list) else [content]:
             if not isinstance(item, dict):
-                raise NuggetFileError(f"{name}: line {number}: expected a JSON object")
+                raise InputError(f"{name}: line {number}: expected a JSON object")
             yield Record(item, number, name)
 
 
@@ -133,7 +129,7 @@ def read_nuggets(data: bytes, name: str) -> list[NuggetList]:
     """The lists of nuggets of a file.
 
     Raises:
-        NuggetFileError: A line is in none of the forms, has a wrong value, or its topic has a list already.
+        InputError: A line is in none of the forms, has a wrong value, or its topic has a list already.
     """
     lists: dict[str, NuggetList] = {}
     for record in records(data, name):

@@ -8,12 +8,13 @@ from collections.abc import Callable, Collection, Iterable
 from django.db import transaction
 from django.db.models import Exists, Max, OuterRef
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from assessment.batches.progress import progress_of_each
-from assessment.errors import WrongState
+from assessment.errors import not_an_assessor
 from assessment.models import MAIN_AND_DUAL, MOST_JUDGES, Batch, BatchEntry, Task
 from jobs.files.deletion import check_unused, delete_unused, parts_in_words
 from participation.invitations.services import revoke
@@ -52,6 +53,33 @@ def lock_for_judging(batch_id: int) -> Batch:
     return batch
 
 
+def lock_open(batch_id: int) -> Batch:
+    """`lock_for_judging`, for a batch that must be open."""
+    batch = lock_for_judging(batch_id)
+    if batch.status != Batch.Status.OPEN:
+        raise Refused(
+            gettext("The batch “{batch}” is {status}. You can take tasks only while it is open.").format(
+                batch=batch, status=gettext(batch.get_status_display())
+            ),
+            code="batch-not-open",
+            title=gettext_noop("This batch is not open"),
+        )
+    return batch
+
+
+def hold_place(batch_id: int, assessor: User) -> Batch:
+    """`lock_open`, for an assessor who takes tasks: their windows take turns, and so do people in a shared batch."""
+    batch = lock_open(batch_id)
+    if not hold_assessor(batch, assessor.pk):
+        raise not_an_assessor(assessor, batch.pool.track)
+    if batch.is_shared:
+        # no two people get the same unit
+        read_rows(
+            "SELECT pg_advisory_xact_lock(hashtext('assessment.batch'), %(batch)s::int)", batch=batch.pk
+        )
+    return batch
+
+
 def has_others(batch: Batch) -> bool:
     """True if the track has other main or dual batches of the protocol of a batch from `lock_for_judging`."""
     return bool(vars(batch)["has_others"])
@@ -60,14 +88,6 @@ def has_others(batch: Batch) -> bool:
 def hold_assessor(batch: Batch, assessor_id: int) -> bool:
     """Lock the assessor's row in the track, so that their windows take turns. False if there is no row."""
     return _ASSESSOR.first(assessor=assessor_id, track=batch.pool.track_id) is not None
-
-
-def take_turn(batch: Batch) -> None:
-    """Wait for others who take a task of a batch that is open to join: no two get the same unit."""
-    if batch.is_shared:
-        read_rows(
-            "SELECT pg_advisory_xact_lock(hashtext('assessment.batch'), %(batch)s::int)", batch=batch.pk
-        )
 
 
 def lock_for_managing(batch_id: int) -> Batch:
@@ -200,7 +220,7 @@ def select_entries(*, batch: Batch, entries: Iterable[int]) -> Batch:
     """Let a draft judge only some entries of its pool, by id, instead of the ones selected before or all."""
     locked = lock_for_managing(batch.pk)
     if locked.status != Batch.Status.DRAFT:
-        raise WrongState(locked, "changed to other units")
+        raise _wrong_state(locked, "changed to other units")
     if locked.topic_assignments.exists():
         raise Refused(
             f"The batch “{locked}” has assigned topics, so its units are fixed. "
@@ -249,7 +269,7 @@ def open_for_judging(*, batch: Batch) -> Batch:
     """Let the assessors take tasks; a closed batch can be opened again."""
     locked = lock_for_managing(batch.pk)
     if locked.status == Batch.Status.OPEN:
-        raise WrongState(locked, "opened")
+        raise _wrong_state(locked, "opened")
     if not (locked.is_shared or locked.topic_assignments.filter(is_withdrawn=False).exists()):
         raise Refused(
             f"The batch “{locked}” has no assigned topics. Assign topics before you open it.",
@@ -265,6 +285,11 @@ def open_for_judging(*, batch: Batch) -> Batch:
 PARTS = frozenset(["assessment.BatchEntry", "assessment.TopicAssignment", "assessment.BatchLink"])
 
 
+def _wrong_state(batch: Batch, wanted: str) -> Refused:
+    message = f"The batch “{batch}” is {batch.get_status_display()}; it cannot be {wanted}."
+    return Refused(message, code="wrong-state")
+
+
 def check_deletion(batch: Batch) -> None:
     """Refuse to delete a batch that was opened, or that judgments refer to.
 
@@ -272,7 +297,7 @@ def check_deletion(batch: Batch) -> None:
         Refused: It was opened, or something refers to it.
     """
     if batch.status != Batch.Status.DRAFT:
-        raise WrongState(batch, "deleted")
+        raise _wrong_state(batch, "deleted")
     check_unused(batch, PARTS)
 
 
@@ -295,7 +320,7 @@ def delete(*, batch: Batch, by: User) -> None:
 def check_closing(batch: Batch) -> None:
     """Refuse to close a batch that is not open."""
     if batch.status != Batch.Status.OPEN:
-        raise WrongState(batch, "closed")
+        raise _wrong_state(batch, "closed")
 
 
 @transaction.atomic

@@ -12,8 +12,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from assay.errors import Refused
-from assessment.batches.services import hold_assessor, lock_for_judging, take_turn
-from assessment.errors import BatchNotOpen, NotAnAssessor
+from assessment.batches.services import hold_place
 from assessment.judging import queue
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from pooling.models import PoolEntry
@@ -36,41 +35,15 @@ class Unit(NamedTuple):
 Submit = Callable[[Task, int], Sequence[Judgment]]  # (task, index of the unit) -> what was stored
 
 
-class SomeRefused(Refused):
-    """Some of many judgments are refused, so that none is stored."""
-
-    title = "No judgment was stored"
-
-    def __init__(self, refusals: Mapping[int, Refused], n: int) -> None:
-        first = min(refusals)
-        super().__init__(
-            f"{len(refusals)} of {counted(n, 'judgment')} cannot be stored, so none was. "
-            f"The first is judgments.{first}: {refusals[first].message}"
-        )
-        self.errors = [
-            {
-                "field": f"judgments.{index}",
-                "code": problem_of_refusal(refusal)["code"],
-                "message": refusal.message,
-            }
-            for index, refusal in sorted(refusals.items())
-        ]
-
-
 @transaction.atomic
 def submit_many(*, batch: Batch, assessor: User, units: Sequence[Unit], submit: Submit) -> list[Judgment]:
     """Submit a judgment of each unit, in the order of the pool. A unit that was not taken gets its task by this.
 
     Raises:
-        BatchNotOpen, NotAnAssessor: Nothing of the batch can be judged.
-        SomeRefused: With the place and the reason of each judgment that is refused. Nothing is stored.
+        Refused: Nothing of the batch can be judged; or some judgments are refused, with the place and the reason of
+            each in `errors`. Nothing is stored.
     """
-    shared = lock_for_judging(batch.pk)
-    if shared.status != Batch.Status.OPEN:
-        raise BatchNotOpen(shared)
-    if not hold_assessor(shared, assessor.pk):
-        raise NotAnAssessor(assessor, batch.pool.track)
-    take_turn(shared)
+    hold_place(batch.pk, assessor)
     entries, refusals = _entries(batch, units)
     tasks = _tasks(batch, assessor, entries, refusals)
     stored: dict[int, Sequence[Judgment]] = {}
@@ -82,7 +55,21 @@ def submit_many(*, batch: Batch, assessor: User, units: Sequence[Unit], submit: 
         for judgment in stored.get(index, ()):  # or their names would be read one by one
             judgment.topic, judgment.assessor = task.entry.topic, assessor
     if refusals:
-        raise SomeRefused(refusals, len(units))
+        first = min(refusals)
+        raise Refused(
+            f"{len(refusals)} of {counted(len(units), 'judgment')} cannot be stored, so none was. "
+            f"The first is judgments.{first}: {refusals[first].message}",
+            code="some-refused",
+            title="No judgment was stored",
+            errors=[
+                {
+                    "field": f"judgments.{index}",
+                    "code": problem_of_refusal(refusal)["code"],
+                    "message": refusal.message,
+                }
+                for index, refusal in sorted(refusals.items())
+            ],
+        )
     return [judgment for index in sorted(stored) for judgment in stored[index]]
 
 

@@ -7,20 +7,14 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Least
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from assessment.batches.other_batches import settled_entries
-from assessment.batches.services import hold_assessor, lock_for_judging, take_turn
-from assessment.errors import (
-    BatchClosed,
-    BatchNotOpen,
-    NotAnAssessor,
-    NothingToUndo,
-    TopicWithdrawn,
-    UnitTaken,
-)
+from assessment.batches.services import hold_assessor, hold_place, lock_for_judging, lock_open
+from assessment.errors import UnitTaken, batch_closed, topic_withdrawn
 from assessment.judging import queue
 from assessment.judging.queue import NextEntry
 from assessment.judging.selectors import is_taken, tasks_in_seat
@@ -65,12 +59,7 @@ def take_next(*, batch: Batch, assessor: User) -> Taken | None:
     Entries come by topic and position; those that the assessor skipped come last, the oldest skip first. The number of
     index lookups per topic is fixed, however many entries are open or judged.
     """
-    shared = lock_for_judging(batch.pk)
-    if shared.status != Batch.Status.OPEN:
-        raise BatchNotOpen(shared)
-    if not hold_assessor(shared, assessor.pk):
-        raise NotAnAssessor(assessor, shared.pool.track)
-    take_turn(shared)
+    shared = hold_place(batch.pk, assessor)
     task = _resume(shared, assessor) or _take_check(shared, assessor)
     while task is None:
         place, exhausted = queue.next_place(shared, assessor.pk)
@@ -228,7 +217,7 @@ def undo_last(*, task: Task) -> Task:
     own = Judgment.objects.filter(COUNTED_FOR_ASSESSORS, batch=task.batch_id, assessor=task.assessor_id)
     latest = own.exclude(task=task).select_related("task").order_by("-pk").first()
     if latest is None:
-        raise NothingToUndo
+        raise _nothing_to_undo()
     return undo(task=latest.task)
 
 
@@ -241,20 +230,28 @@ def undo(*, task: Task) -> Task:
     """
     batch = lock_for_judging(task.batch_id)
     if batch.status != Batch.Status.OPEN:
-        raise BatchClosed(batch)
+        raise batch_closed(batch)
     hold_assessor(batch, task.assessor_id)
     locked, tasks = _lock_with_open(task)
     if locked.status != Task.Status.SUBMITTED:
         return locked
     if is_withdrawn_check(locked) if locked.is_check else not _is_held(locked):
-        raise TopicWithdrawn(locked.entry.topic)
+        raise topic_withdrawn(locked.entry.topic)
     if not locked.is_check and not _open_again(locked, tasks):
-        raise NothingToUndo
+        raise _nothing_to_undo()
     for other in tasks:
         if other.assessor_id == locked.assessor_id and other.status == Task.Status.ACCEPTED:
             _return(other)
     locked.submitted_at, locked.return_reason = None, ""
     return _accept(locked, batch, locked.seat)
+
+
+def _nothing_to_undo() -> Refused:
+    return Refused(
+        gettext("There is no judgment of yours to undo: you have judged nothing else, or it does not count."),
+        code="nothing-to-undo",
+        title=gettext_noop("Nothing to undo"),
+    )
 
 
 @transaction.atomic
@@ -263,9 +260,7 @@ def return_non_answer(*, judgment: Judgment, reason: str) -> Task:
 
     The judgment is kept, but no longer counts. The audit log records who returned it.
     """
-    batch = lock_for_judging(judgment.batch_id)
-    if batch.status != Batch.Status.OPEN:
-        raise BatchNotOpen(batch)
+    batch = lock_open(judgment.batch_id)
     locked, tasks = _lock_with_open(judgment.task)
     if not Judgment.objects.filter(pk=judgment.pk, is_current=True, grade=None).exists():
         raise Refused(
@@ -306,9 +301,7 @@ def _lock_with_open(task: Task) -> tuple[Task, list[Task]]:
 
 def _lock_open(task: Task) -> Task:
     """The task, locked, in an open batch and not submitted."""
-    batch = lock_for_judging(task.batch_id)
-    if batch.status != Batch.Status.OPEN:
-        raise BatchNotOpen(batch)
+    lock_open(task.batch_id)
     locked = Task.objects.select_for_update(no_key=True).get(pk=task.pk)
     if locked.status == Task.Status.SUBMITTED:
         raise Refused(

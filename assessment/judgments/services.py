@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 
 from django.db import IntegrityError, transaction
 from django.db.models import OuterRef, QuerySet, Subquery
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.audit import services as audit
 from assay.errors import Refused
@@ -16,7 +16,7 @@ from assay.protocols.questions import tidy
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.batches.other_batches import judged_by_assessor
 from assessment.batches.services import has_others, hold_assessor, lock_for_judging
-from assessment.errors import BatchClosed, JudgedElsewhere, RequestReused, TopicWithdrawn
+from assessment.errors import JudgedElsewhere, batch_closed, topic_withdrawn
 from assessment.judgments.answers import check_answers, check_choice, in_language, questions_of
 from assessment.judgments.exports import Form, file_name, lines_of
 from assessment.judgments.pairs import left_of
@@ -142,7 +142,7 @@ def _refusing_reused_ids() -> Iterator[None]:
     except IntegrityError as error:
         # The task's own submissions were looked up under its lock, so another task has used the id.
         if "judgment_request_unique" in str(error):
-            raise RequestReused from None
+            raise _request_reused() from None
         raise
 
 
@@ -242,8 +242,16 @@ def _lock_tasks(task: Task) -> _Seat:
 
 def _repeated(sent: Judgment, locked_task: Task, submission: Submission) -> Judgment:
     if sent.task_id != locked_task.pk or not _is_same(sent, submission):
-        raise RequestReused
+        raise _request_reused()
     return sent
+
+
+def _request_reused() -> Refused:
+    return Refused(
+        gettext("This page has already submitted another judgment. Check your choice, and submit it again."),
+        code="request-reused",
+        title=gettext_noop("This page was already submitted"),
+    )
 
 
 def _is_same(judgment: Judgment, submission: Submission) -> bool:
@@ -274,9 +282,9 @@ def _check_revision(
     batch: Batch, locked_task: Task, own: Judgment, submission: Submission, *, is_withdrawn: bool
 ) -> None:
     if batch.status != Batch.Status.OPEN:
-        raise BatchClosed(batch)
+        raise batch_closed(batch)
     if is_withdrawn:
-        raise TopicWithdrawn(locked_task.entry.topic)
+        raise topic_withdrawn(locked_task.entry.topic)
     if submission.shown not in {None, own.pk} and own.request_id not in submission.seen:
         label = batch.pool.protocol.parsed.judging.label_of(own.choice, own.docno)
         raise JudgedElsewhere(own, in_language(label))

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from accounts.forms import PeopleField
 from accounts.models import User
-from assessment.errors import NothingToChange
+from assay.errors import Refused
 from assessment.models import Batch
 from assessment.planning import proposals
 from assessment.planning.grid import Grid, unpacked
@@ -115,8 +115,8 @@ class ShareForm(PlanForm):
         users = [self.people[pk] for pk in self.cleaned_data["assessors"]]
         changes = proposals.changes_to_share(self.grid.plan, users, loads)
         if not changes:
-            raise NothingToChange(
-                "every topic is assigned, or may be judged by none of the chosen assessors."
+            raise Refused(
+                "Nothing would change: every topic is assigned, or may be judged by none of the chosen assessors."
             )
         return changes
 
@@ -150,7 +150,7 @@ class MoveForm(PlanForm):
         topic = self.grid.plan.topics[int(self.cleaned_data["topic"])]
         giver, getter = self.cleaned_data["giver"], self.cleaned_data["getter"]
         if giver == getter:
-            raise NothingToChange("choose two different assessors.")
+            raise Refused("Nothing would change: choose two different assessors.")
         people = [(giver, True), (getter, False)]
         return [Change(topic, self.people[pk], is_withdrawn=is_lost) for pk, is_lost in people if pk]
 
@@ -176,7 +176,7 @@ class TakeForm(PlanForm):
         heirs = [self.people[pk] for pk in self.cleaned_data["heirs"]]
         changes = proposals.changes_to_take_over(self.grid.plan, person, heirs, self.grid.units_to_do)
         if not changes:
-            raise NothingToChange(f"{person} has nothing left to judge.")
+            raise Refused(f"Nothing would change: {person} has nothing left to judge.")
         return changes
 
 
@@ -206,8 +206,9 @@ class JoinForm(PlanForm):
             is_begun_moved=self.cleaned_data["is_begun_moved"],
         )
         if not changes:
-            raise NothingToChange(
-                f"nothing is open that {newcomer} may judge, or nobody has more to do than {newcomer}."
+            raise Refused(
+                f"Nothing would change: nothing is open that {newcomer} may judge, or nobody has more to do than "
+                f"{newcomer}."
             )
         return changes
 

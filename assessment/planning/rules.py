@@ -15,7 +15,7 @@ from accounts.models import User
 from assay.digests import sha256_of
 from assay.errors import Refused
 from assay.protocols.schema import JudgingRules
-from assessment.errors import NotAnAssessor, TopicAlreadyAssigned
+from assessment.errors import not_an_assessor
 from assessment.models import Batch
 from tracks.models import Topic
 
@@ -150,7 +150,7 @@ class Plan:
                 f"The pool “{self.batch.pool}” has no entries for topic {topic}.", code="topic-not-pooled"
             )
         if user.pk in self.holders(topic.pk):
-            raise TopicAlreadyAssigned(topic, str(user))
+            raise _already_assigned(topic, str(user))
         seat = self._main_seat(topic, user, freed) if self.is_main else self._other_seat(topic, user, freed)
         own = self._own(topic, user)
         n_judged = own.n_judged if own and own.seat == seat else 0
@@ -170,7 +170,7 @@ class Plan:
                 code="only-machines-judge",
             )
         if judge is None:
-            raise NotAnAssessor(user, self.batch.pool.track)
+            raise not_an_assessor(user, self.batch.pool.track)
         if judge.team:
             raise Refused(
                 f"{user} is a member of the team “{judge.team}”; "
@@ -206,7 +206,7 @@ class Plan:
         free = [seat for seat in range(1, self.batch.n_judges + 1) if seat not in taken]
         if not free:
             known = [str(self.judges[pk].user) for pk in holders if pk in self.judges]
-            raise TopicAlreadyAssigned(topic, " and ".join(known) or "somebody else")
+            raise _already_assigned(topic, " and ".join(known) or "somebody else")
         own = self._own(topic, user)
         best = [own.seat] if own else []
         best += [other.seat for other in self._others(topic, user)]
@@ -336,3 +336,8 @@ class Plan:
             "another group; the protocol requires one assessor of each group.",
             code="seat-of-other-group",
         )
+
+
+def _already_assigned(topic: Topic, holders: str) -> Refused:
+    message = f"Topic {topic} is already assigned to {holders} in this batch; withdraw it from them first."
+    return Refused(message, code="topic-already-assigned")

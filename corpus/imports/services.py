@@ -81,7 +81,7 @@ def import_upload_or_path(
     and the uploaded files are deleted. `on_stored` is called in the transaction that requests the job.
 
     Raises:
-        ImportRefused, BadFile, NotStored: As `create_collection` and `start_import`; the storage is full or does not
+        ImportRefused, BadFile, Refused: As `create_collection` and `start_import`; the storage is full or does not
             answer.
     """
     with ExitStack() as stack:

@@ -28,10 +28,6 @@ from web.pages import counted
 OWN_PLACES = ("DATABASE_URL_FILE", "S3_BUCKET", "BACKUP_DIR")
 
 
-class DrillFailed(Refused):
-    title = "The drill failed"
-
-
 @dataclass(frozen=True)
 class Drill:
     """A drill that passed: what was restored and compared, and how long the restore took."""
@@ -46,8 +42,8 @@ def drill(*, place: str, identity: Path | None = None) -> Drill:
     The site may be in use meanwhile. It needs the disk space of a second copy, in ASSAY_VAR and on the server.
 
     Raises:
-        UnreadablePlace: There is no such backup, or it is encrypted for another identity.
-        DrillFailed: The archive is damaged, its restore failed, or its result differs from the archive.
+        Refused: There is no such backup, or it is encrypted for another identity; the archive is damaged, its restore
+            failed, or its result differs from the archive.
     """
     begun = time.monotonic()
     with (
@@ -69,7 +65,7 @@ def drill(*, place: str, identity: Path | None = None) -> Drill:
         )
         seconds = time.monotonic() - begun
         if done.returncode:
-            raise DrillFailed(done.stderr.strip().removeprefix("CommandError: ") or "The restore was killed.")
+            raise Refused(done.stderr.strip().removeprefix("CommandError: ") or "The restore was killed.")
         archive = Backup(file, named.name)
         _compare_tables(archive.manifest, url)
         _compare_files(archive, Path(folder) / "files")
@@ -86,7 +82,7 @@ def _scratch_database() -> Iterator[str]:
         try:
             cursor.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
         except psycopg2.Error as error:
-            raise DrillFailed(f"No database for the drill could be created: {error}".strip()) from error
+            raise Refused(f"No database for the drill could be created: {error}".strip()) from error
     try:
         yield urlsplit(used)._replace(path=f"/{name}").geturl()
     finally:
@@ -104,7 +100,7 @@ def _compare_tables(manifest: Manifest, url: str) -> None:
                 cursor.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table)))
                 [(n_rows,)] = cursor.fetchall()
                 if n_rows != expected:
-                    raise DrillFailed(f"{table}: expected {counted(expected, 'row')}, got {n_rows:,}.")
+                    raise Refused(f"{table}: expected {counted(expected, 'row')}, got {n_rows:,}.")
     finally:
         restored.close()
 
@@ -118,4 +114,4 @@ def _compare_files(archive: Backup, folder: Path) -> None:
         except FileNotFoundError:
             is_same = False
         if not is_same:
-            raise DrillFailed(f"The restored file {name} differs from the one in the archive.")
+            raise Refused(f"The restored file {name} differs from the one in the archive.")

@@ -27,14 +27,6 @@ ENCRYPTED = ".age"
 MAGIC = b"age-encryption.org/"
 
 
-class BackupRefused(Refused):
-    title = "No backup was made"
-
-
-class UnreadablePlace(Refused):
-    title = "This backup cannot be read"
-
-
 def join(folder: str, name: str) -> str:
     return f"{folder.rstrip('/')}/{name}"
 
@@ -73,15 +65,13 @@ def written(place: str) -> Iterator[BinaryIO]:
     """A file whose content is at the place when the block ends, encrypted if the settings say so.
 
     Raises:
-        BackupRefused: There is such a backup already, or its name does not say what the settings do.
+        Refused: There is such a backup already, or its name does not say what the settings do.
     """
     recipients = settings.BACKUP_RECIPIENT
     if place.endswith(ENCRYPTED) and not recipients:
-        raise BackupRefused(f"{place} would not be encrypted: BACKUP_RECIPIENT is not set.")
+        raise Refused(f"{place} would not be encrypted: BACKUP_RECIPIENT is not set.")
     if recipients and not place.endswith(ENCRYPTED):
-        raise BackupRefused(
-            f"Backups are encrypted (BACKUP_RECIPIENT): choose a name such as {place}{ENCRYPTED}."
-        )
+        raise Refused(f"Backups are encrypted (BACKUP_RECIPIENT): choose a name such as {place}{ENCRYPTED}.")
     with _new_object(place) if place.startswith(S3) else _new_file(Path(place)) as file:
         if not recipients:
             yield file
@@ -96,7 +86,7 @@ def opened(place: str, identity: Path | None = None) -> Iterator[BinaryIO]:
     """The content of a backup, decrypted with an identity of age.
 
     Raises:
-        UnreadablePlace: There is no such backup, or it is encrypted for another identity.
+        Refused: There is no such backup, or it is encrypted for another identity.
         OSError: The storage does not answer.
     """
     with _fetched(place) if place.startswith(S3) else _existing(place) as file:
@@ -106,7 +96,7 @@ def opened(place: str, identity: Path | None = None) -> Iterator[BinaryIO]:
             yield file
             return
         if identity is None:
-            raise UnreadablePlace(f"{place} is encrypted. Name the file of the key with --identity.")
+            raise Refused(f"{place} is encrypted. Name the file of the key with --identity.")
         with _unnamed() as plain:
             _decrypt(file, plain, place, identity)
             yield plain
@@ -128,22 +118,20 @@ def _decrypt(file: BinaryIO, plain: BinaryIO, place: str, identity: Path) -> Non
     try:
         import pyrage  # noqa: PLC0415
     except ModuleNotFoundError:
-        raise UnreadablePlace(
+        raise Refused(
             f"{place} is encrypted; run `pip install -r requirements-backups.txt`, or decrypt it with age."
         ) from None
     try:
         lines = [line.strip() for line in identity.read_text().splitlines()]
         keys = [pyrage.x25519.Identity.from_str(line) for line in lines if line and not line.startswith("#")]
     except (OSError, UnicodeDecodeError) as error:
-        raise UnreadablePlace(f"{identity} cannot be read: {error}.") from error
+        raise Refused(f"{identity} cannot be read: {error}.") from error
     except pyrage.IdentityError:
-        raise UnreadablePlace(
-            f"{identity} has no key of age-keygen, which begins with AGE-SECRET-KEY-1."
-        ) from None
+        raise Refused(f"{identity} has no key of age-keygen, which begins with AGE-SECRET-KEY-1.") from None
     try:
         pyrage.decrypt_io(file, plain, keys)
     except (OSError, pyrage.DecryptError) as error:  # the first if it is cut off
-        raise UnreadablePlace(f"{place} cannot be decrypted with {identity}: {error}.") from None
+        raise Refused(f"{place} cannot be decrypted with {identity}: {error}.") from None
     plain.seek(0)
 
 
@@ -164,13 +152,13 @@ def _new_file(path: Path) -> Iterator[BinaryIO]:
     Until then it has another name, under which a killed backup leaves it; the next one to the same path replaces it.
     """
     if path.exists():
-        raise BackupRefused(f"{path} exists already. Choose another name, or move it away.")
+        raise Refused(f"{path} exists already. Choose another name, or move it away.")
     part = path.with_name(f".{path.name}.part")
     with os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT, 0o600), "wb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BackupRefused(f"Another backup writes to {path}.") from None
+            raise Refused(f"Another backup writes to {path}.") from None
         try:
             part.chmod(0o600)
             file.truncate()
@@ -186,7 +174,7 @@ def _new_file(path: Path) -> Iterator[BinaryIO]:
 @contextmanager
 def _existing(place: str) -> Iterator[BinaryIO]:
     if Path(place).is_dir() or not Path(place).exists():
-        raise UnreadablePlace(f"{place} does not exist.")
+        raise Refused(f"{place} does not exist.")
     with Path(place).open("rb") as file:
         yield file
 
@@ -205,7 +193,7 @@ def _new_object(place: str) -> Iterator[BinaryIO]:
     """A file that is uploaded at the end of the block. The service shows it when it is complete."""
     storage, name = _object(place)
     if storage.exists(name):
-        raise BackupRefused(f"{place} exists already. Choose another name, or delete it.")
+        raise Refused(f"{place} exists already. Choose another name, or delete it.")
     with _unnamed() as file:
         yield file
         file.seek(0)
@@ -216,7 +204,7 @@ def _new_object(place: str) -> Iterator[BinaryIO]:
 def _fetched(place: str) -> Iterator[BinaryIO]:
     storage, name = _object(place)
     if not storage.exists(name):
-        raise UnreadablePlace(f"{place} does not exist.")
+        raise Refused(f"{place} does not exist.")
     with _unnamed() as file:
         for piece in storage.read_range(name, 0, storage.size(name)):
             file.write(piece)

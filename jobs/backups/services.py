@@ -33,7 +33,6 @@ from assay.structure import WrongStructure, structured
 from assay.version import VERSION
 from jobs.backups import dumps, places, states
 from jobs.backups.dumps import NotDumped
-from jobs.backups.places import BackupRefused
 from jobs.backups.states import UNCLAIMED, WITHOUT_ROWS, FileColumn, State
 from jobs.console import Progress
 from jobs.files import storage
@@ -55,10 +54,6 @@ CLIENTS = """
 """
 CLIENT_SECONDS = 10.0
 CLIENT_POLL_SECONDS = 0.2
-
-
-class RestoreRefused(Refused):
-    title = "Nothing was restored"
 
 
 @dataclass(frozen=True)
@@ -109,7 +104,7 @@ def back_up(*, place: str, progress: Progress) -> Manifest:
     same state. The archive appears at its place (`jobs.backups.places`) when it is complete.
 
     Raises:
-        BackupRefused: The place is taken or cannot be written, or `pg_dump` cannot save the database.
+        Refused: The place is taken or cannot be written, or `pg_dump` cannot save the database.
         Refused: The database was migrated by a version of Assay that this one does not know.
     """
     try:
@@ -140,9 +135,9 @@ def back_up(*, place: str, progress: Progress) -> Manifest:
             archive.add(MANIFEST, [json.dumps(asdict(manifest), ensure_ascii=False).encode()])
             archive.close()
     except OSError as error:
-        raise BackupRefused(f"{place} cannot be written: {error.strerror or error}.") from error
+        raise Refused(f"{place} cannot be written: {error.strerror or error}.") from error
     except NotDumped as error:
-        raise BackupRefused(str(error)) from error
+        raise Refused(str(error)) from error
     return manifest
 
 
@@ -172,10 +167,9 @@ def restore(*, place: str, replace: bool, progress: Progress, identity: Path | N
     The archive is checked completely first. The tables are replaced and migrated in one transaction.
 
     Raises:
-        UnreadablePlace: There is no such backup, or it is encrypted for another identity.
-        RestoreRefused, BadArchive: The archive is damaged or of a newer version, the database contains data and
-            `replace` is false, or other processes use the database.
-        Refused: The database in use was migrated by a version of Assay that this one does not know.
+        Refused, BadArchive: There is no such backup, or it is encrypted for another identity; the archive is damaged or
+            of a newer version; the database contains data and `replace` is false, other processes use it, or it was
+            migrated by a version of Assay that this one does not know.
     """
     try:
         with places.opened(place, identity) as file:
@@ -185,7 +179,7 @@ def restore(*, place: str, replace: bool, progress: Progress, identity: Path | N
             used = [name for name in old.tables if name not in PREPARED and dumps.count(name)]
             if used and not replace:
                 others = " and others" if used[3:] else ""
-                raise RestoreRefused(
+                raise Refused(
                     f"The database contains data (tables {', '.join(used[:3])}{others}). "
                     "With --replace, they are removed together with their files."
                 )
@@ -193,11 +187,11 @@ def restore(*, place: str, replace: bool, progress: Progress, identity: Path | N
             _replace(archive, old, progress)
             return archive.manifest
     except OSError as error:
-        raise RestoreRefused(f"{error.filename or place}: {error.strerror or error}.") from error
+        raise Refused(f"{error.filename or place}: {error.strerror or error}.") from error
     except Error as error:
-        raise RestoreRefused(f"PostgreSQL refused: {error}".strip()) from error
+        raise Refused(f"PostgreSQL refused: {error}".strip()) from error
     except SuspiciousOperation as error:
-        raise RestoreRefused(f"The archive names a file outside the storage: {error}.") from error
+        raise Refused(f"The archive names a file outside the storage: {error}.") from error
 
 
 def _check(archive: Backup, progress: Progress) -> None:
@@ -207,20 +201,18 @@ def _check(archive: Backup, progress: Progress) -> None:
     is_newer = manifest.format > FORMAT or get_version_tuple(manifest.version) > get_version_tuple(VERSION)
     if is_newer or unknown:
         reason = f" It has the migrations {', '.join(unknown[:5])}." if unknown else ""
-        raise RestoreRefused(
+        raise Refused(
             f"The archive was made by Assay {manifest.version}, and this is {VERSION}.{reason} "
             f"Install a version that knows it."
         )
     if states.digest((app, name) for app, name in manifest.migrations) != manifest.migrations_sha256:
-        raise RestoreRefused(
+        raise Refused(
             f"The archive was made by another Assay {manifest.version}: its migrations have the names of those of this "
             "version, and other contents. Install the version that made it."
         )
     schema = dumps.rows("SELECT current_schema()")[0]
     if schema != manifest.schema:
-        raise RestoreRefused(
-            f"The backup is of the schema {manifest.schema}, and this database uses {schema}."
-        )
+        raise Refused(f"The backup is of the schema {manifest.schema}, and this database uses {schema}.")
     progress.begin("checking the archive", archive.n_bytes)
     problems = archive.problems(progress.advance)
     if archive.names - {"SHA256SUMS"} != {MANIFEST, DATABASE, *(f"files/{name}" for name in manifest.files)}:
@@ -268,9 +260,7 @@ def _load(archive: Backup, names: Mapping[str, str], progress: Progress) -> None
     n_rows = dumps.load(archive.parts(DATABASE, progress.advance))
     for table, expected in archive.manifest.tables.items():
         if n_rows.get(table) != expected:
-            raise RestoreRefused(
-                f"{table}: expected {counted(expected, 'row')}, got {n_rows.get(table, 0):,}."
-            )
+            raise Refused(f"{table}: expected {counted(expected, 'row')}, got {n_rows.get(table, 0):,}.")
     for name, new in names.items():
         if new != name:
             for column in archive.manifest.file_columns:
@@ -307,7 +297,7 @@ def _wait_for_no_other_clients() -> None:
     deadline = time.monotonic() + CLIENT_SECONDS
     while clients := dumps.rows(f"SELECT pg_stat_clear_snapshot()::text; {CLIENTS}"):
         if time.monotonic() > deadline:
-            raise RestoreRefused(
+            raise Refused(
                 f"{len(clients)} other connections use the database. Stop web, worker and beat, and close other "
                 "clients, then try again."
             )

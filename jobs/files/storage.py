@@ -28,10 +28,6 @@ TIME_TO_CLAIM = timedelta(days=1)
 Store = Callable[[str, "File[bytes]"], str]  # (folder, content) -> name
 
 
-class NotStored(Refused):
-    title = "The file could not be stored"
-
-
 @contextmanager
 def storing() -> Iterator[Store]:
     """A function that stores files. They are deleted if the block raises an exception.
@@ -40,7 +36,7 @@ def storing() -> Iterator[Store]:
     the names in other rows calls `claim`.
 
     Raises:
-        NotStored: The storage did not take a file.
+        Refused: The storage did not take a file.
     """
     names: list[str] = []
     is_done = False
@@ -52,7 +48,7 @@ def storing() -> Iterator[Store]:
             return default_storage.save(names[-1], content)
         except OSError as error:
             logger.exception("%s could not be stored", names[-1])
-            raise NotStored(f"{error.strerror or error}. Nothing was kept. Try again later.") from error
+            raise _not_stored(f"{error.strerror or error}. Nothing was kept. Try again later.") from error
 
     try:
         yield store
@@ -66,11 +62,15 @@ def claim(*names: str) -> None:
     """The files belong to rows that this transaction stores.
 
     Raises:
-        NotStored: The files were stored so long ago that they may be deleted.
+        Refused: The files were stored so long ago that they may be deleted.
     """
     n, _ = UnclaimedFile.objects.filter(name__in=names).delete()
     if n < len(names):
-        raise NotStored(f"This took longer than {TIME_TO_CLAIM.days} day. Nothing was kept. Try again.")
+        raise _not_stored(f"This took longer than {TIME_TO_CLAIM.days} day. Nothing was kept. Try again.")
+
+
+def _not_stored(message: str) -> Refused:
+    return Refused(message, code="not-stored", title="The file could not be stored")
 
 
 def discard(names: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ from accounts.models import User
 from assay.errors import Refused
 from participation.announcements.selectors import recipients
 from participation.models import Announcement, AnnouncementMail
-from tracks.markdown import plain_html
+from tracks.markdown import TextChanged, plain_html
 from tracks.models import Topic, Track
 from tracks.topics.services import on_correction
 from tracks.tracks.services import lock
@@ -24,17 +24,6 @@ MOST_CHARACTERS = 20_000
 
 class AnnouncementRefused(Refused):
     title = "The announcement was not changed"
-
-
-class AnnouncementChanged(AnnouncementRefused):
-    """Another text was stored after the page with this one was opened."""
-
-    def __init__(self, announcement: Announcement) -> None:
-        super().__init__(
-            "Somebody else changed the announcement after you opened it. Your text is kept on this page. Open the "
-            "announcements in another tab to compare; save again to replace the other text."
-        )
-        self.revision = announcement.revision
 
 
 @transaction.atomic
@@ -85,14 +74,20 @@ def edit(
 
     `revision` is the one that the page showed.
 
-    Raises AnnouncementRefused, AnnouncementChanged.
+    Raises AnnouncementRefused, TextChanged.
     """
     lock(announcement.track_id)
     current = Announcement.objects.select_related("track").get(pk=announcement.pk)
     if current.withdrawn_at is not None:
         raise AnnouncementRefused("The announcement was withdrawn. Write a new one.")
     if current.revision != revision:
-        raise AnnouncementChanged(current)
+        raise TextChanged(
+            "Somebody else changed the announcement after you opened it. Your text is kept on this page. Open the "
+            "announcements in another tab to compare; save again to replace the other text.",
+            revision=current.revision,
+            code="announcement-changed",
+            title=AnnouncementRefused.title,
+        )
     for name, value in _checked(title, text, audiences).items():
         setattr(current, name, value)
     current.revision, current.edited_at = revision + 1, timezone.now()

@@ -269,11 +269,10 @@ def log(*, team: Team, file: BinaryIO, by: User) -> int:
         file, most=limit, name="time log", topics=set(track.topics.values_list("code", flat=True))
     )
     if report.errors:
-        refusal = InteractionRefused(
-            " ".join(f"{complaint}. Accepted: {complaint.accepted}" for complaint in report.errors)
+        raise InteractionRefused(
+            " ".join(f"{complaint}. Accepted: {complaint.accepted}" for complaint in report.errors),
+            errors=[complaint.as_error() for complaint in report.errors],
         )
-        refusal.errors = [complaint.as_error() for complaint in report.errors]
-        raise refusal
     unknown = sorted(report.seconds.keys() - by_code.keys())
     if unknown:
         raise InteractionRefused(f"{team} did not nominate the topics {', '.join(unknown[:NAMED])}.")

@@ -16,7 +16,7 @@ from accounts.audit import services as audit
 from accounts.mail import letters
 from accounts.models import User
 from assay.errors import Refused
-from participation.errors import BadPeople, PeopleRefused
+from participation.errors import PeopleRefused
 from participation.invitations import services as invitation_services
 from participation.invitations.services import Place, Terms
 from participation.models import Invitation, Team
@@ -190,7 +190,15 @@ def add(*, track: Track, people: People, sender: Sender) -> Plan:
             track = lock(track.pk)
             done = plan(track, people)
             if done.problems:
-                raise BadPeople(done.problems)
+                line, column, message = done.problems[0]
+                raise PeopleRefused(
+                    f"Line {line}, {column}: {message}" if line else message,
+                    code="bad-people",
+                    errors=[
+                        {"line": line or None, "field": column, "code": "invalid", "message": text}
+                        for line, column, text in done.problems
+                    ],
+                )
             for step in done.steps:
                 if not step.is_done:
                     _carry_out(track, step, sender)

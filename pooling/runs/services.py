@@ -33,7 +33,6 @@ from participation.models import Team
 from participation.teams import services as team_services
 from participation.teams.selectors import disk_limit, disk_use, may_submit_for
 from pooling.errors import (
-    RemindersRefused,
     RunRefused,
     SameBytes,
     SubmissionRefused,
@@ -246,7 +245,7 @@ def submit(
         RunRefused: The file has errors.
         SubmissionRefused: The track is not open, the user may not submit this run, the tag is taken (`TagTaken`), the
             team has already submitted the file (`SameBytes`), has no room for it, or cannot replace the run.
-        NotStored: The storage is full or does not answer.
+        Refused: The storage is full or does not answer.
     """
     arrived_at = arrived_at or times.now()
     try:
@@ -448,13 +447,15 @@ def remind(*, track: Track, by: User) -> list[Owing]:
     """Write to the members of each team that owes something, if they want e-mails about runs; these teams.
 
     Raises:
-        RemindersRefused: No team owes anything, or the site sends no e-mails.
+        Refused: No team owes anything, or the site sends no e-mails.
     """
-    owing = owing_teams(track)
+    owing, problem = owing_teams(track), ""
     if not owing:
-        raise RemindersRefused(f"No team of {track} lacks a run or document that it owes.")
-    if not settings.SENDS_MAIL:
-        raise RemindersRefused("The site sends no e-mails, because no mail server is set.")
+        problem = f"No team of {track} lacks a run or document that it owes."
+    elif not settings.SENDS_MAIL:
+        problem = "The site sends no e-mails, because no mail server is set."
+    if problem:
+        raise Refused(problem, code="reminders-refused", title="No reminder was sent")
     _remind(track, owing, by)
     return owing
 

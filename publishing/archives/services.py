@@ -178,7 +178,7 @@ def load_upload(
 
     Raises:
         BadFile: The file is not an archive of a track, or with a protocol not a test collection.
-        NotStored: The storage does not take the file.
+        Refused: The storage does not take the file.
     """
     name = (upload.name or "archive.zip").rpartition("/")[2][-255:]
     if protocol is None:

@@ -18,16 +18,6 @@ class AgreementRefused(Refused):
     title = "The data agreement was not changed"
 
 
-class VersionChanged(AgreementRefused):
-    """Another version came into force after the page was opened."""
-
-    title = "Another version is in force"
-
-    def __init__(self, track: Track) -> None:
-        state = f"Version {track.agreement.number} is in force now" if track.agreement else "It was withdrawn"
-        super().__init__(f"The data agreement changed after you opened the page. {state}: read it first.")
-
-
 @transaction.atomic
 def publish(*, track: Track, text: str, revision: int, by: User) -> AgreementVersion:
     """Bring a text into force. Everyone has to accept it, also who accepted an earlier version.
@@ -35,8 +25,7 @@ def publish(*, track: Track, text: str, revision: int, by: User) -> AgreementVer
     `revision` is the number of the version in force on the page, 0 for none.
 
     Raises:
-        VersionChanged: Another version is in force now.
-        AgreementRefused: The text is empty or that of the version in force.
+        AgreementRefused: Another version is in force now; or the text is empty, or that of the version in force.
     """
     current = lock(track.pk)
     _check_revision(current, revision)
@@ -69,7 +58,8 @@ def publish(*, track: Track, text: str, revision: int, by: User) -> AgreementVer
 def withdraw(*, track: Track, revision: int) -> Track:
     """Ask for no agreement any more. Versions and acceptances are kept.
 
-    Raises VersionChanged.
+    Raises:
+        AgreementRefused: Another version is in force now.
     """
     current = lock(track.pk)
     _check_revision(current, revision)
@@ -84,12 +74,12 @@ def accept(*, track: Track, user: User, revision: int) -> AgreementAcceptance:
     """Record that a user accepts the version that they have read, with its digest and the time. Safe to repeat.
 
     Raises:
-        VersionChanged: Another version is in force now.
+        AgreementRefused: Another version is in force now, or none.
     """
     current = lock(track.pk)
     _check_revision(current, revision)
     if current.agreement is None:
-        raise VersionChanged(current)
+        raise _changed(current)
     accepted, _ = AgreementAcceptance.objects.get_or_create(
         version=current.agreement, user=user, defaults={"sha256": current.agreement.sha256}
     )
@@ -108,4 +98,13 @@ def check_accepted(*, track: Track, user: AnyUser) -> None:
 
 def _check_revision(track: Track, revision: int) -> None:
     if (track.agreement.number if track.agreement else 0) != revision:
-        raise VersionChanged(track)
+        raise _changed(track)
+
+
+def _changed(track: Track) -> AgreementRefused:
+    state = f"Version {track.agreement.number} is in force now" if track.agreement else "It was withdrawn"
+    return AgreementRefused(
+        f"The data agreement changed after you opened the page. {state}: read it first.",
+        code="version-changed",
+        title="Another version is in force",
+    )

@@ -64,7 +64,7 @@ def attach_file(
 
     Raises:
         DownloadRefused: The kind has no files, or the track has a file of that name.
-        NotStored: The storage is full or does not answer.
+        Refused: The storage is full or does not answer.
     """
     check(track, kind, name)
     sha256, n_bytes = digest_of(file)

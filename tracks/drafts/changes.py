@@ -30,27 +30,21 @@ class Change(NamedTuple):
     value: Any = None
 
 
-class CannotChange(Refused):
-    """The file is written so that the form cannot change a key without rewriting more than it."""
-
-    title = "This key is changed in the text"
-
-    def __init__(self, path: str) -> None:
-        super().__init__(
-            f"The form cannot change {path} in the way this file is written. Change it in the TOML."
-        )
-
-
 def changed(text: str, change: Change, base: str = "") -> str:
     """The text of a file with a change. What was taken from the file `base` is written as there.
 
     Raises:
-        CannotChange: The file has the key in a form that cannot be changed by itself.
+        Refused: The form cannot change the key without rewriting more of the file than it.
     """
+    refusal = Refused(
+        f"The form cannot change {change.path} in the way this file is written. Change it in the TOML.",
+        code="cannot-change",
+        title="This key is changed in the text",
+    )
     try:
         expected = _data_after(tomllib.loads(text), change)
     except (KeyError, IndexError, TypeError, AttributeError):
-        raise CannotChange(change.path) from None
+        raise refusal from None
     lines = lines_of(text if text.endswith("\n") or not text else f"{text}\n")
     earlier = lines_of(base)
     if change.op == "set" and value_at(tomllib.loads(base), change.path) == change.value:
@@ -61,9 +55,9 @@ def changed(text: str, change: Change, base: str = "") -> str:
     try:
         result = text_of(_as_before(make(lines, change), earlier, change.path))
     except (KeyError, IndexError, TypeError, ValueError, tomlkit.exceptions.TOMLKitError):
-        raise CannotChange(change.path) from None
+        raise refusal from None
     if not _has_data(result, expected):
-        raise CannotChange(change.path)
+        raise refusal
     return result
 
 

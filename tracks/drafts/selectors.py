@@ -88,7 +88,7 @@ class Tab(NamedTuple):
     is_set: bool
 
 
-class Error(NamedTuple):
+class Mistake(NamedTuple):
     """An error with the field at which the form shows it, if one has it; `words` has the names of both."""
 
     problem: Problem
@@ -133,9 +133,9 @@ class EditPage:
     following: Section | None
     place: int
     fields: Sequence[Field]
-    loose: Sequence[Error]
-    errors: Sequence[Error]
-    mistakes: Sequence[Error]
+    loose: Sequence[Mistake]
+    errors: Sequence[Mistake]
+    mistakes: Sequence[Mistake]
     checked: Checked
     view: str
     is_text: bool
@@ -254,7 +254,7 @@ def _slug_problems(draft: ProtocolDraft, checked: Checked) -> list[Problem]:
     return [Problem("slug", 1, f"there is already a protocol {slug}; choose another name")]
 
 
-def _by_field(errors: Sequence[Error]) -> Mapping[str, Sequence[str]]:
+def _by_field(errors: Sequence[Mistake]) -> Mapping[str, Sequence[str]]:
     by_field: defaultdict[str, list[str]] = defaultdict(list)
     for error in errors:
         if not error.problem.is_missing:
@@ -262,7 +262,7 @@ def _by_field(errors: Sequence[Error]) -> Mapping[str, Sequence[str]]:
     return by_field
 
 
-def _error(problem: Problem, known: Container[str], data: Mapping[str, Any]) -> Error:
+def _error(problem: Problem, known: Container[str], data: Mapping[str, Any]) -> Mistake:
     """An error in the words of the form: `Judging, Medium, Grade: two grades have the same value, 3`."""
     section, field, inner = section_of(problem.key), problem.key, []
     while field and field not in known:
@@ -278,7 +278,7 @@ def _error(problem: Problem, known: Container[str], data: Mapping[str, Any]) -> 
             names.append(_name(path, data))
     names += [spec_of(field).key.label] if field else []
     words = ", ".join(dict.fromkeys(names))
-    return Error(problem, section, field, message, words if problem.is_missing else f"{words}: {message}")
+    return Mistake(problem, section, field, message, words if problem.is_missing else f"{words}: {message}")
 
 
 def _name(path: str, data: Mapping[str, Any]) -> str:
@@ -289,7 +289,7 @@ def _name(path: str, data: Mapping[str, Any]) -> str:
     return (name_of(value) or f"{key} {n}") if isinstance(value, dict) else f"line {n}"
 
 
-def _tab(section: Section, form: Form, errors: Sequence[Error]) -> Tab:
+def _tab(section: Section, form: Form, errors: Sequence[Mistake]) -> Tab:
     own = [error.problem for error in errors if error.section == section and error.problem.key]
     n_missing = sum(problem.is_missing for problem in own)
     values = [value_at(form.data, key) for key in section.keys]

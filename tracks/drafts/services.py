@@ -51,8 +51,7 @@ def change_keys(*, draft: ProtocolDraft, revision: int, changes: Sequence[Change
     """Change keys of a draft; nothing else in its text changes. A label of something new also makes its key.
 
     Raises:
-        Refused: The text is not TOML.
-        CannotChange: The text has a key in a form that cannot be changed by itself.
+        Refused: The text is not TOML, or has a key in a form that cannot be changed by itself.
         DraftChanged: The draft was changed after this revision.
     """
     draft = _locked(draft)

@@ -9,6 +9,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from tracks.guidelines.rendering import rendered
+from tracks.markdown import TextChanged
 from tracks.models import GuidelinesDraft, GuidelinesReading, GuidelinesVersion, Track
 from tracks.tracks.services import lock
 
@@ -17,28 +18,22 @@ class GuidelinesRefused(Refused):
     title = "The guidelines were not published"
 
 
-class DraftChanged(Refused):
-    """Somebody else saved the draft after the page with this text was opened."""
-
-    title = "The draft was changed meanwhile"
-
-    def __init__(self, draft: GuidelinesDraft) -> None:
-        super().__init__(
-            f"{draft.edited_by or 'Somebody'} saved another text at {draft.edited_at:%H:%M:%S} UTC. Your text is kept "
-            "on this page. Open the editor in another tab to compare; save again to replace the other text."
-        )
-        self.revision = draft.revision
-
-
 @transaction.atomic
 def save_draft(*, track: Track, text: str, revision: int, by: User) -> GuidelinesDraft:
     """Save the text of the next version. `revision` is that of the draft that the page showed.
 
-    Raises DraftChanged.
+    Raises:
+        TextChanged: Somebody else saved another text meanwhile.
     """
     draft = _locked_draft(track)
     if draft.revision != revision and draft.text != text:
-        raise DraftChanged(draft)
+        raise TextChanged(
+            f"{draft.edited_by or 'Somebody'} saved another text at {draft.edited_at:%H:%M:%S} UTC. Your text is kept "
+            "on this page. Open the editor in another tab to compare; save again to replace the other text.",
+            revision=draft.revision,
+            code="draft-changed",
+            title="The draft was changed meanwhile",
+        )
     draft.text, draft.revision, draft.edited_by = text, draft.revision + 1, by
     draft.save()
     return draft
@@ -67,7 +62,7 @@ def publish(*, track: Track, text: str, revision: int, summary: str = "", by: Us
     """Save the draft and make it the version in force, for all judgments from now on.
 
     Raises:
-        DraftChanged: Somebody else saved the draft meanwhile.
+        TextChanged: Somebody else saved the draft meanwhile.
         GuidelinesRefused: The text is empty or that of the version in force, or a worked example of it names something
             that the track does not have.
     """

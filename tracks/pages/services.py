@@ -5,7 +5,7 @@ from django.db import IntegrityError, transaction
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
-from tracks.markdown import plain_html
+from tracks.markdown import TextChanged, plain_html
 from tracks.models import SitePage
 from tracks.pages.selectors import page_text
 
@@ -14,13 +14,14 @@ class PageRefused(Refused):
     title = "The page was not changed"
 
 
-class PageChanged(PageRefused):
-    def __init__(self, revision: int) -> None:
-        super().__init__(
-            "Somebody else published another text after you opened the editor. Your text is kept on this page. "
-            "Open the page in another tab to compare; publish again to replace the other text."
-        )
-        self.revision = revision
+def _changed(revision: int) -> TextChanged:
+    return TextChanged(
+        "Somebody else published another text after you opened the editor. Your text is kept on this page. "
+        "Open the page in another tab to compare; publish again to replace the other text.",
+        revision=revision,
+        code="page-changed",
+        title=PageRefused.title,
+    )
 
 
 @transaction.atomic
@@ -28,11 +29,11 @@ def publish(*, name: str, text: str, revision: int, by: User) -> SitePage:
     """Show a text from now on. `revision` is the number of the version that it replaces, 0 for the first.
 
     Raises:
-        PageChanged, PageRefused: Another version was published meanwhile; or the text is empty, or the same as before.
+        TextChanged, PageRefused: Another version was published meanwhile; or the text is empty, or the same as before.
     """
     current = page_text(name)
     if current.number != revision:
-        raise PageChanged(current.number)
+        raise _changed(current.number)
     if not text.strip():
         raise PageRefused("The text is empty. Write it, then publish.")
     if current.text == text:
@@ -42,6 +43,6 @@ def publish(*, name: str, text: str, revision: int, by: User) -> SitePage:
         with transaction.atomic():
             page.save()
     except IntegrityError as error:  # the number was taken since it was read
-        raise PageChanged(page_text(name).number) from error
+        raise _changed(page_text(name).number) from error
     audit.record(action="page.published", subject=page.get_name_display(), by=by)
     return page

@@ -6,7 +6,6 @@ from django.test import Client
 from django.urls import reverse
 
 from assay.errors import Refused
-from assessment import errors
 from assessment.batches import services as batch_services
 from assessment.models import Batch
 from assessment.planning import services as assignment_services
@@ -95,10 +94,10 @@ def test_batch_opens_closes_and_opens_again(scene: Scene) -> None:
 
 
 def test_open_batch_is_not_opened_nor_a_closed_one_closed(scene: Scene) -> None:
-    with pytest.raises(errors.WrongState, match="is open; it cannot be opened"):
+    with pytest.raises(Refused, match="is open; it cannot be opened"):
         batch_services.open_for_judging(batch=scene.batch)
     batch_services.close(batch=scene.batch)
-    with pytest.raises(errors.WrongState, match="is closed; it cannot be closed"):
+    with pytest.raises(Refused, match="is closed; it cannot be closed"):
         batch_services.close(batch=scene.batch)
 
 

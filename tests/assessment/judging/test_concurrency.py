@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
+from assay.errors import Refused
 from assessment import errors
 from assessment.batches import services as batch_services
 from assessment.judging import services as task_services
@@ -75,7 +76,7 @@ def test_one_request_id_for_two_tasks_at_once_is_stored_for_one(live_scene: Scen
         ]
     )
 
-    assert sorted(type(result).__name__ for result in results) == ["Judgment", "RequestReused"]
+    assert sorted(getattr(result, "code", "stored") for result in results) == ["request-reused", "stored"]
     assert Judgment.objects.count() == 1
 
 
@@ -165,7 +166,7 @@ def test_revision_and_close_at_once_leave_one_current_judgment(live_scene: Scene
     )
 
     current = Judgment.objects.get(is_current=True)
-    assert current == (first if isinstance(result, errors.BatchClosed) else result)
+    assert current == (first if isinstance(result, Refused) else result)
 
 
 def test_late_submission_and_one_of_the_next_assessor_at_once_leave_one_current_judgment(
@@ -226,7 +227,7 @@ def test_many_assessors_judge_everything_once_while_the_organizer_reassigns_topi
 
     def work(person: Any) -> None:
         for _ in range(3):
-            with suppress(errors.BatchNotOpen):
+            with suppress(Refused):
                 judge_all(batch, person)
 
     at_once([manage, *[lambda person=person: work(person) for person in people * 2]])

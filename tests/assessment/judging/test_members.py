@@ -160,7 +160,7 @@ def test_request_id_used_for_other_choices_is_refused(scene: Scene) -> None:
     task, number = accept(scene.batch, scene.ada), uuid4()
     submit(task, number, f11="high", f12="low", f13="low")
 
-    with pytest.raises(errors.RequestReused):
+    with pytest.raises(Refused, match="already submitted another judgment"):
         submit(task, number, f11="low", f12="low", f13="low")
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from assessment import errors
+from assay.errors import Refused
 from assessment.batches import services as batch_services
 from assessment.judging import queue
 from assessment.judging import services as task_services
@@ -91,14 +91,14 @@ def test_only_an_open_batch_gives_out_tasks(scene: Scene) -> None:
     batch_services.close(batch=scene.batch)
 
     for batch, assessor in ((draft, scene.bob), (scene.batch, scene.ada)):
-        with pytest.raises(errors.BatchNotOpen):
+        with pytest.raises(Refused, match="You can take tasks only while it is open"):
             task_services.accept_next(batch=batch, assessor=assessor)
 
 
 def test_former_assessor_gets_no_task(scene: Scene) -> None:
     Assessor.objects.filter(user=scene.ada).delete()
 
-    with pytest.raises(errors.NotAnAssessor):
+    with pytest.raises(Refused, match="is not an assessor of"):
         task_services.accept_next(batch=scene.batch, assessor=scene.ada)
 
 

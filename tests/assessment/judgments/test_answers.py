@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from assay.errors import Refused
 from assessment import errors
 from assessment.judgments import services
 from assessment.models import Judgment, Task
@@ -147,7 +148,7 @@ def test_same_submission_with_other_answers_is_not_a_repetition(bolt: Scene) -> 
     sent = submit(task, "yes", ANSWERS, request_id=request_id)
 
     assert submit(task, "yes", {**ANSWERS, "dialect": ""}, request_id=request_id) == sent
-    with pytest.raises(errors.RequestReused):
+    with pytest.raises(Refused, match="already submitted another judgment"):
         submit(task, "yes", ANSWERS | {"chksrc": "no"}, request_id=request_id)
 
 

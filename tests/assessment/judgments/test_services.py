@@ -7,6 +7,7 @@ import pytest
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
+from assay.errors import Refused
 from assessment import errors
 from assessment.batches import services as batch_services
 from assessment.judging import services as task_services
@@ -102,7 +103,7 @@ def test_a_request_id_is_refused_for_another_choice(scene: Scene) -> None:
     request_id = uuid4()
     judgment_services.submit(task=task, choice="low", request_id=request_id)
 
-    with pytest.raises(errors.RequestReused):
+    with pytest.raises(Refused, match="already submitted another judgment"):
         judgment_services.submit(task=task, choice="high", request_id=request_id)
 
     assert Judgment.objects.get().choice == "low"
@@ -112,7 +113,7 @@ def test_a_request_id_is_refused_for_another_task(scene: Scene) -> None:
     first = accept(scene.batch, scene.ada)
     sent = judge(first)
 
-    with pytest.raises(errors.RequestReused):
+    with pytest.raises(Refused, match="already submitted another judgment"):
         judgment_services.submit(
             task=accept(scene.batch, scene.ada), choice="high", request_id=sent.request_id
         )
@@ -194,7 +195,7 @@ def test_judgment_of_a_withdrawn_topic_is_not_revised(scene: Scene) -> None:
     first = judge(task, "low")
     assignment_services.withdraw(batch=scene.batch, assessor=scene.ada, topic=scene.first)
 
-    with pytest.raises(errors.TopicWithdrawn):
+    with pytest.raises(Refused, match="no longer assigned to you"):
         judge(task, "high")
 
     assert Judgment.objects.get() == first
@@ -216,7 +217,7 @@ def test_closed_batch_refuses_a_revision(scene: Scene) -> None:
     first = judge(task, "low")
     batch_services.close(batch=scene.batch)
 
-    with pytest.raises(errors.BatchClosed, match="your judgment did not change"):
+    with pytest.raises(Refused, match="your judgment did not change"):
         judge(task, "high")
 
     assert Judgment.objects.get() == first

@@ -10,9 +10,9 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
 
+from assay.errors import Refused
 from jobs import tasks
 from jobs.files import storage
-from jobs.files.storage import NotStored
 from jobs.models import UnclaimedFile
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +82,7 @@ def test_file_that_was_deleted_too_early_cannot_be_claimed() -> None:
     make_overdue()
     storage.delete_unclaimed()
 
-    with pytest.raises(NotStored, match="longer than 1 day"):
+    with pytest.raises(Refused, match="longer than 1 day"):
         storage.claim(name)
 
 

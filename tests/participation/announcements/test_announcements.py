@@ -10,11 +10,12 @@ from django.test import Client
 from accounts.mail import letters
 from accounts.models import Event, Letter, User
 from config.celery import app
-from participation.announcements.services import AnnouncementChanged, edit
+from participation.announcements.services import edit
 from participation.models import Announcement, AnnouncementMail
 from tests.helpers.api import api, call
 from tests.helpers.judging import make_announcement
 from tests.scoring.conftest import Scene, build_scene
+from tracks.markdown import TextChanged
 
 NEW = "/tracks/arq/announcements/new/"
 FORM = {"title": "Topics", "text": "They are *out*.", "audiences": "everyone", "revision": "0"}
@@ -232,7 +233,7 @@ def test_change_of_somebody_else_is_not_overwritten(lab: Scene) -> None:
     stale = {"title": "Old", "text": "Old", "audiences": ["everyone"], "is_mailed": False, "site": ""}
     edit(announcement=announcement, revision=1, **stale)
 
-    with pytest.raises(AnnouncementChanged, match="Somebody else changed the announcement"):
+    with pytest.raises(TextChanged, match="Somebody else changed the announcement"):
         edit(announcement=announcement, revision=1, **stale)
     form = FORM | {"revision": "1", "action": "publish"}
     page = client_of(lab.organizer).post(f"/announcements/{announcement.pk}/edit/", form)

@@ -16,7 +16,6 @@ from assay.errors import Refused
 from assay.formats.declaration import Declaration
 from assay.formats.runs import columns
 from corpus.models import Collection
-from jobs.files.storage import NotStored
 from participation.models import Team
 from participation.teams import services as team_services
 from pooling.errors import (
@@ -135,7 +134,7 @@ def test_failed_storage_leaves_no_file(scene: Scene, monkeypatch: pytest.MonkeyP
         return str(save(name, content, **options))
 
     monkeypatch.setattr(default_storage._wrapped, "save", save_or_fail)  # type: ignore[attr-defined]
-    with pytest.raises(NotStored, match="disk full"):
+    with pytest.raises(Refused, match="disk full"):
         submit(scene)
 
     assert scene.files() == []

@@ -8,9 +8,10 @@ from typing import Any, get_origin
 import pytest
 
 from assay import structure
+from assay.errors import Refused
 from assay.protocols.loader import shipped_slugs, shipped_text
 from assay.protocols.schema import Protocol
-from tracks.drafts.changes import CannotChange, Change, changed
+from tracks.drafts.changes import Change, changed
 from tracks.drafts.fields import Form
 from tracks.drafts.lines import lines_of, text_of
 from tracks.drafts.schema import SECTIONS, order, without_numbers
@@ -82,7 +83,7 @@ def test_text_of_several_lines_keeps_its_form_without_a_base() -> None:
 
 
 def test_table_that_is_not_there_is_refused() -> None:
-    with pytest.raises(CannotChange):
+    with pytest.raises(Refused, match="Change it in the TOML"):
         changed(TEXT, Change("judging.grade[9]", "remove"))
 
 

@@ -37,7 +37,7 @@ def request(
     Raises:
         ImportRefused: There is a collection with this short name.
         NotBuilt: The converter is not installed.
-        NotStored: The storage is full or does not answer.
+        Refused: The storage is full or does not answer.
     """
     _check_converter(converter)
     with ExitStack() as stack:
