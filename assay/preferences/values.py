@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.preferences.votes import BAD, TIE, Vote
+from assay.statistics.agreement import Undefinable
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -48,10 +49,10 @@ class Consistency(NamedTuple):
     pairs: int  # pairs that the documents have
     circular: int  # triads whose three sides are decided, in a circle
     triads: int  # triads whose three sides are decided
-    zeta: float  # Kendall's coefficient of consistence; nan unless every pair is decided
+    zeta: Undefinable  # Kendall's coefficient of consistence; nan unless every pair is decided
     repeated: int  # pairs that an assessor judged in both orders
     repeated_alike: int  # those that were judged alike
-    left: float  # share of votes for the left document among those for one of the two; nan without any
+    left: Undefinable  # share of votes for the left document among those for one of the two; nan without any
 
 
 class Comparisons:

@@ -10,7 +10,7 @@ two units, where values without one unit are all equal, as in perfect agreement,
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ Weights = Literal["none", "linear", "quadratic"]
 Metric = Literal["nominal", "ordinal", "interval"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Undefinable = Annotated[float, "nan where it is undefined"]
 
 
 DENSE = 4  # numbers up to so many times their count need no sorting
@@ -30,8 +31,8 @@ MOST_CODES = 1 << 62
 class Interval(NamedTuple):
     """A confidence interval; both ends are nan if the value is undefined."""
 
-    low: float
-    high: float
+    low: Undefinable
+    high: Undefinable
 
     @property
     def is_defined(self) -> bool:
@@ -48,10 +49,10 @@ class Kappa(NamedTuple):
     """
 
     n: int
-    observed: float
-    expected: float
-    value: float
-    error: float
+    observed: Undefinable
+    expected: Undefinable
+    value: Undefinable
+    error: Undefinable
 
     def interval(self, level: float = LEVEL) -> Interval:
         return _interval(self.value, self.error, self.n, level)

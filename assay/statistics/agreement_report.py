@@ -17,6 +17,7 @@ from assay.statistics.agreement import (
     Kappa,
     Metric,
     Patterns,
+    Undefinable,
     cohen_kappa,
     confusion,
     places,
@@ -98,7 +99,7 @@ class Value(NamedTuple):
     """A measure of agreement with its confidence interval; `reason` states why it is undefined, if it is."""
 
     name: str
-    value: float
+    value: Undefinable
     interval: Interval
     reason: str = ""
 
@@ -189,8 +190,8 @@ class AssessorAgreement(NamedTuple):
     name: str
     n_pairs: int
     n_units: int
-    kappa: float
-    two_way: float
+    kappa: Undefinable
+    two_way: Undefinable
 
 
 def by_assessor(shared: Sequence[Pair]) -> list[AssessorAgreement]:
@@ -227,10 +228,10 @@ class TopicAgreement(NamedTuple):
 
     topic: str
     n_units: int
-    observed: float
-    nominal: float
-    ordinal: float
-    two_way: float
+    observed: Undefinable
+    nominal: Undefinable
+    ordinal: Undefinable
+    two_way: Undefinable
 
     @property
     def code(self) -> str:

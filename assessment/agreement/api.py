@@ -1,6 +1,5 @@
 """Agreement for programs."""
 
-import math
 from typing import Any, get_args
 
 from django.shortcuts import get_object_or_404
@@ -11,123 +10,84 @@ from accounts.access import person_of
 from assay.statistics import agreement_report as report
 from assessment.agreement import discussions, exports, selectors, services
 from assessment.agreement.forms import ORDERS, DisagreementsForm
+from assessment.agreement.machines import Comparison
+from assessment.agreement.preferences import TopicPreferences
 from assessment.batches.selectors import batch_or_404
 from assessment.judgments.api import AnswersField
 from assessment.judgments.disagreements import Rule, round_of, scale_of
 from assessment.models import Batch
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.permissions import Organizer
 from web.api.serializers import Strict, require_valid
 from web.api.views import Endpoints, get, get_file, parameter, post
 from web.downloads import download
 
-
-class Number(serializers.FloatField):
-    """A number; null where it is undefined."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(allow_null=True, **options)
-
-    def to_representation(self, value: Any) -> Any:
-        return float(value) if math.isfinite(value) else None
-
-
-class AlphaSerializer(serializers.Serializer[report.Value]):
-    """Krippendorff's alpha with a distance of grades."""
-
-    grades = serializers.CharField(source="name", help_text="nominal, ordinal, interval or two-way.")
-    alpha = Number(source="value")
-    low = Number(source="interval.low")
-    high = Number(source="interval.high")
-
-
-class PairSerializer(serializers.Serializer[report.Pair]):
-    """Cohen's kappa of two judges."""
-
-    first = serializers.CharField()
-    second = serializers.CharField()
-    units = serializers.IntegerField(source="kappa.n")
-    agreement = Number(source="kappa.observed", help_text="The share of equal grades.")
-    kappa = Number(source="kappa.value")
-    kappa_linear = Number(source="linear.value")
-    kappa_quadratic = Number(source="quadratic.value")
-    kappa_two_way = Number(source="two_way.value")
-
-
-class AssessorAgreementSerializer(serializers.Serializer[report.AssessorAgreement]):
-    """The mean kappa of an assessor with the others."""
-
-    assessor = serializers.CharField(source="name")
-    other_assessors = serializers.IntegerField(source="n_pairs")
-    units = serializers.IntegerField(source="n_units")
-    kappa = Number()
-    kappa_two_way = Number(source="two_way")
-
-
-class TopicAgreementSerializer(serializers.Serializer[report.TopicAgreement]):
-    """The agreement on a topic."""
-
-    topic = serializers.CharField()
-    units = serializers.IntegerField(source="n_units")
-    agreement = Number(source="observed")
-    alpha_nominal = Number(source="nominal")
-    alpha_ordinal = Number(source="ordinal", help_text="Null if what is compared has no order.")
-    alpha_two_way = Number(source="two_way")
-
-
-class MachineAgreementSerializer(serializers.Serializer[Any]):
-    """A machine against people's grades."""
-
-    machine = serializers.IntegerField(source="machine.pk")
-    name = serializers.CharField(source="machine")
-    n_judged = serializers.IntegerField()
-    pair = PairSerializer(allow_null=True, help_text="Null if no document has the grades of both.")
-    topics = TopicAgreementSerializer(many=True)
-
-
-class PreferencesSerializer(serializers.Serializer[Any]):
-    """The consistency of the preferences of a topic."""
-
-    topic = serializers.CharField()
-    judged = serializers.IntegerField(source="consistency.judged", help_text="Pairs with a preference.")
-    pairs = serializers.IntegerField(source="consistency.pairs", help_text="Pairs that the documents have.")
-    circular = serializers.IntegerField(source="consistency.circular", help_text="Circular triads.")
-    triads = serializers.IntegerField(
-        source="consistency.triads", help_text="Triads whose three sides are decided."
-    )
-    zeta = Number(
-        source="consistency.zeta", help_text="Kendall's coefficient; null unless all pairs are decided."
-    )
-    repeated = serializers.IntegerField(
-        source="consistency.repeated", help_text="Pairs that an assessor judged twice."
-    )
-    repeated_alike = serializers.IntegerField(source="consistency.repeated_alike")
-    left = Number(
-        source="consistency.left", help_text="The share of the left among preferences for one of the two."
-    )
-
+answer(
+    report.Value,
+    "Alpha",
+    "grades=name alpha=value low=interval.low high=interval.high",
+    "Krippendorff's alpha with a distance of grades.",
+    grades="nominal, ordinal, interval or two-way.",
+)
+answer(
+    report.Pair,
+    "Pair",
+    "first second units=kappa.n agreement=kappa.observed kappa=kappa.value kappa_linear=linear.value "
+    "kappa_quadratic=quadratic.value kappa_two_way=two_way.value",
+    "Cohen's kappa of two judges.",
+    agreement="The share of equal grades.",
+)
+answer(
+    report.AssessorAgreement,
+    "AssessorAgreement",
+    "assessor=name other_assessors=n_pairs units=n_units kappa kappa_two_way=two_way",
+    "The mean kappa of an assessor with the others.",
+)
+answer(
+    report.TopicAgreement,
+    "TopicAgreement",
+    "topic units=n_units agreement=observed alpha_nominal=nominal alpha_ordinal=ordinal alpha_two_way=two_way",
+    "The agreement on a topic.",
+    alpha_ordinal="Null if what is compared has no order.",
+)
+answer(
+    Comparison,
+    "MachineAgreement",
+    "machine=machine.id name n_judged pair topics",
+    "A machine against people's grades.",
+    name=serializers.CharField(source="machine"),
+    pair="Null if no document has the grades of both.",
+)
+answer(
+    TopicPreferences,
+    "Preferences",
+    "topic judged=consistency.judged pairs=consistency.pairs circular=consistency.circular triads=consistency.triads "
+    "zeta=consistency.zeta repeated=consistency.repeated repeated_alike=consistency.repeated_alike "
+    "left=consistency.left",
+    "The consistency of the preferences of a topic.",
+    judged="Pairs with a preference.",
+    pairs="Pairs that the documents have.",
+    circular="Circular triads.",
+    triads="Triads whose three sides are decided.",
+    zeta="Kendall's coefficient; null unless all pairs are decided.",
+    repeated="Pairs that an assessor judged twice.",
+    left="The share of the left among preferences for one of the two.",
+)
+AgreementSerializer = answer(
+    selectors.AgreementPage,
+    "Agreement",
+    "round=current.key rounds=round_keys level judgments=n_judgments without_grade=n_without_grade "
+    "units_judged_twice=graded.n_shared_units alphas pairs assessors topics machines preferences",
+    "The agreement of the assessors of a track in a round.",
+    rounds="The keys of all rounds.",
+    level="The grade from which a unit is relevant in two-way values.",
+    judgments="All, also those without a grade.",
+    machines="In the main round.",
+    preferences="Of pairs; otherwise empty.",
+)
 
 SCALE = "A question with choices, or `question:choice` of any-of; the grade without it."
-
-
-class AgreementSerializer(serializers.Serializer[Any]):
-    """The agreement of the assessors of a track in a round."""
-
-    round = serializers.CharField(source="current.key")
-    rounds = serializers.SerializerMethodField(help_text="The keys of all rounds.")
-    level = serializers.IntegerField(help_text="The grade from which a unit is relevant in two-way values.")
-    judgments = serializers.IntegerField(source="n_judgments", help_text="All, also those without a grade.")
-    without_grade = serializers.IntegerField(source="n_without_grade")
-    units_judged_twice = serializers.IntegerField(source="graded.n_shared_units")
-    alphas = AlphaSerializer(many=True)
-    pairs = PairSerializer(many=True)
-    assessors = AssessorAgreementSerializer(many=True)
-    topics = TopicAgreementSerializer(many=True)
-    machines = MachineAgreementSerializer(many=True, help_text="In the main round.")
-    preferences = PreferencesSerializer(many=True, help_text="Of pairs; otherwise empty.")
-
-    def get_rounds(self, page: selectors.AgreementPage) -> list[str]:
-        return [of_round.key for of_round in page.rounds]
 
 
 class Agreement(Endpoints):

@@ -121,6 +121,10 @@ class AgreementPage:
     preferences: list[TopicPreferences]
     tab: str = "judging"
 
+    @property
+    def round_keys(self) -> list[str]:
+        return [compared.key for compared in self.rounds]
+
 
 def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage:
     """Every measure of agreement in a round; the number of queries is fixed."""

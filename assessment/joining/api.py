@@ -17,6 +17,7 @@ from assessment.models import Batch
 from assessment.planning import services as assignments
 from assessment.planning.api import PER_UNIT, BatchSerializer
 from participation.invitations.services import MAX_DAYS, MAX_USES, Terms
+from web.api.answers import answer
 from web.api.permissions import LoggedIn, Organizer
 from web.api.serializers import Strict
 from web.api.views import Endpoints, get, parameter, post
@@ -47,18 +48,15 @@ class BatchLinkSerializer(serializers.Serializer[Any]):
     expires_at = serializers.DateTimeField(source="link.invitation.expires_at", default=None, allow_null=True)
 
 
-class WorkerSerializer(serializers.Serializer[Any]):
-    """Somebody who judges by a link. Excluded: nothing counts that they judged."""
-
-    username = serializers.CharField(source="user.username")
-    name = serializers.CharField(help_text="What they gave, if the link asks for a name.")
-    code = serializers.CharField(help_text="Their completion code.")
-    started_at = serializers.DateTimeField(source="began_at")
-    last_judged_at = serializers.DateTimeField(
-        source="last_at", allow_null=True, help_text="The latest judgment."
-    )
-    n_judged = serializers.IntegerField()
-    is_excluded = serializers.BooleanField()
+WorkerSerializer = answer(
+    selectors.Worker,
+    "Worker",
+    "username=user.username name code started_at=began_at last_judged_at=last_at n_judged is_excluded",
+    "Somebody who judges by a link. Excluded: nothing counts that they judged.",
+    name="What they gave, if the link asks for a name.",
+    code="Their completion code.",
+    last_judged_at="The latest judgment.",
+)
 
 
 class NewLinkSerializer(Strict):

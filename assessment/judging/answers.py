@@ -1,6 +1,6 @@
 """A generated answer on the judging page: a nugget that it should state, or a sentence of it and what that cites."""
 
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from django.utils.translation import gettext_noop
 
@@ -13,6 +13,14 @@ class ShownSentence(NamedTuple):
 
     text: str
     is_judged: bool
+
+
+class UnitAnswer(NamedTuple):
+    """A part of a generated answer as a program gets it."""
+
+    judged: Literal["nugget", "citation"]
+    text: str
+    answer: str
 
 
 class ShownAnswer(NamedTuple):
@@ -30,10 +38,9 @@ class ShownAnswer(NamedTuple):
         """The name of what is judged, for headings."""
         return gettext_noop("Citation") if self.is_citation else gettext_noop("Nugget")
 
-    def as_json(self) -> dict[str, Any]:
-        """The answer as a program gets it."""
+    def as_unit(self) -> UnitAnswer:
         whole = " ".join(sentence.text for sentence in self.sentences)
-        return {"judged": self.noun.lower(), "text": self.text, "answer": whole}
+        return UnitAnswer("citation" if self.is_citation else "nugget", self.text, whole)
 
 
 def shown_answer(entry: PoolEntry) -> ShownAnswer | None:

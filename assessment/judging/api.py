@@ -12,12 +12,16 @@ from accounts.access import person_of
 from assay.protocols.schema import QuestionKind
 from assessment.batches.selectors import batches_of
 from assessment.judging import selectors, services
+from assessment.judging.answers import UnitAnswer
+from assessment.judging.citations import ContextPost, UnitCitation
 from assessment.judging.many import MOST, Unit, submit_many
-from assessment.judging.units import shown_task
+from assessment.judging.pairs import UnitSide
+from assessment.judging.units import ShownTask, ShownUnit, UnitMember, shown_task
 from assessment.judgments import services as judgments
 from assessment.judgments.api import ANSWERS, AnswersField, JudgmentSerializer
 from assessment.judgments.services import Answer
 from assessment.models import Batch, Task
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, get, parameter, post
@@ -27,14 +31,6 @@ MAX_ID = 2**63 - 1
 LIMITED = "Choices of any-of and ranking; marked parts of span."
 MAX_SECONDS = 10**6
 TEXTS = ("plain", "html")
-
-
-class MemberSerializer(serializers.Serializer[Any]):
-    """A document in the unit, which gets its own choice."""
-
-    docno = serializers.CharField()
-    latex = serializers.CharField()
-    text = serializers.CharField()
 
 
 class GradeSerializer(serializers.Serializer[Any]):
@@ -91,86 +87,61 @@ class QuestionSerializer(serializers.Serializer[Any]):
     at_most = serializers.IntegerField(allow_null=True, help_text=LIMITED)
 
 
-class ThreadPostSerializer(serializers.Serializer[Any]):
-    """A post of the thread of a citation."""
-
-    docno = serializers.CharField()
-    author = serializers.CharField()
-    published_at = serializers.DateTimeField(allow_null=True)
-    text = serializers.CharField(help_text="With `texts=html`, the cited words are in `<mark>`.")
-    is_cited = serializers.BooleanField()
-
-
-class CitedPostSerializer(serializers.Serializer[Any]):
-    """A citation in its thread. The passage of the system is the `text` of the unit."""
-
-    words = serializers.CharField(help_text="The cited words; empty if they are the passage.")
-    language = serializers.CharField(help_text="Of the thread.")
-    thread_title = serializers.CharField()
-    posts = ThreadPostSerializer(many=True, help_text="The cited post, with up to five before and after it.")
-    is_outside = serializers.BooleanField(help_text="The citation is not inside its post.")
-
-
-class GeneratedSerializer(serializers.Serializer[Any]):
-    """A part of a generated answer. The cited segment is the `text` of the unit."""
-
-    judged = serializers.ChoiceField(["nugget", "citation"])
-    text = serializers.CharField(help_text="The nugget, or the sentence whose citation is judged.")
-    answer = serializers.CharField(help_text="The whole answer.")
-
-
-class PairedSerializer(serializers.Serializer[Any]):
-    """A document of a pair."""
-
-    docno = serializers.CharField()
-    title = serializers.CharField()
-    text = serializers.CharField()
-
-
-class UnitSerializer(serializers.Serializer[Any]):
-    """The question of a task: texts, guidelines and choices. Texts are plain, or HTML with `texts=html`."""
-
-    topic = serializers.CharField()
-    title = serializers.CharField()
-    description = serializers.CharField()
-    narrative = serializers.CharField()
-    scenario = serializers.CharField(help_text="Who asks, and what for.")
-    criteria = serializers.CharField(help_text="What makes a document relevant.")
-    docno = serializers.CharField()
-    document_title = serializers.CharField()
-    text = serializers.CharField()
-    latex = serializers.CharField(help_text="Of the formula, if the unit is a formula.")
-    citation = CitedPostSerializer(allow_null=True, help_text="Null if the unit is not a citation.")
-    generated = GeneratedSerializer(
-        allow_null=True, help_text="Null if the unit is not in a generated answer."
-    )
-    members = MemberSerializer(many=True, help_text="If each has its own choice; otherwise empty.")
-    pair = PairedSerializer(
-        many=True, help_text="The two documents of a pair, the left one first; otherwise empty."
-    )
-    row = serializers.DictField(
-        child=serializers.CharField(), help_text="Of a row of a table: its values by column; otherwise empty."
-    )
-    guidelines = serializers.CharField(help_text="Markdown.")
-    grades = GradeSerializer(many=True)
-    non_answers = NonAnswerSerializer(many=True)
-    questions = QuestionSerializer(many=True, help_text="Those that can be asked of this document.")
-    has_other_answers = serializers.BooleanField(
-        help_text="Whether answers may have other names than the questions, as those of a frame."
-    )
-
-
-class TaskSerializer(serializers.Serializer[Any]):
-    """A unit that an assessor judges, with their judgments of it."""
-
-    id = serializers.IntegerField(source="task.pk")
-    url = Address("api:task", "task.pk", help_text="The address of this task in the API.")
-    batch = serializers.IntegerField(source="task.batch_id")
-    status = serializers.CharField(source="task.status", help_text="accepted, submitted, expired or skipped.")
-    accepted_at = serializers.DateTimeField(source="task.accepted_at")
-    expires_at = serializers.DateTimeField(source="task.expires_at")
-    unit = UnitSerializer()
-    judgments = JudgmentSerializer(many=True, help_text="Your own, oldest first.")
+answer(UnitMember, "Member", "docno latex text")
+answer(
+    ContextPost,
+    "ThreadPost",
+    "docno author published_at text=body is_cited",
+    "A post of the thread of a citation.",
+    text="With `texts=html`, the cited words are in `<mark>`.",
+)
+answer(
+    UnitCitation,
+    "CitedPost",
+    "words language thread_title posts is_outside",
+    "A citation in its thread. The passage of the system is the `text` of the unit.",
+    words="The cited words; empty if they are the passage.",
+    language="Of the thread.",
+    posts="The cited post, with up to five before and after it.",
+    is_outside="The citation is not inside its post.",
+)
+answer(
+    UnitAnswer,
+    "Generated",
+    "judged text answer",
+    "A part of a generated answer. The cited segment is the `text` of the unit.",
+    text="The nugget, or the sentence whose citation is judged.",
+    answer="The whole answer.",
+)
+answer(UnitSide, "Paired", "docno title text", "A document of a pair.")
+UnitSerializer = answer(
+    ShownUnit,
+    "Unit",
+    " ".join(ShownUnit._fields),
+    "The question of a task: texts, guidelines and choices. Texts are plain, or HTML with `texts=html`.",
+    scenario="Who asks, and what for.",
+    criteria="What makes a document relevant.",
+    latex="Of the formula, if the unit is a formula.",
+    citation="Null if the unit is not a citation.",
+    generated="Null if the unit is not in a generated answer.",
+    members="If each has its own choice; otherwise empty.",
+    pair="The two documents of a pair, the left one first; otherwise empty.",
+    row="Of a row of a table: its values by column; otherwise empty.",
+    guidelines="Markdown.",
+    grades=GradeSerializer(many=True),
+    non_answers=NonAnswerSerializer(many=True),
+    questions=QuestionSerializer(many=True, help_text="Those that can be asked of this document."),
+    has_other_answers="Whether answers may have other names than the questions, as those of a frame.",
+)
+TaskSerializer = answer(
+    ShownTask,
+    "Task",
+    "id=task.id url batch=task.batch.id status accepted_at=task.accepted_at expires_at=task.expires_at unit judgments",
+    "A unit that an assessor judges, with their judgments of it.",
+    url=Address("api:task", "task.pk", help_text="The address of this task in the API."),
+    status=serializers.CharField(source="task.status", help_text="accepted, submitted, expired or skipped."),
+    judgments=JudgmentSerializer(many=True, help_text="Your own, oldest first."),
+)
 
 
 class ChoiceSerializer(Strict):

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db.models import F
 from django.utils.safestring import SafeString
@@ -31,13 +31,23 @@ _FIELDS = (
 
 
 class ContextPost(NamedTuple):
-    """A post of the thread; the cited one has its span marked."""
+    """A post of the thread of a citation. In HTML, the cited one has its span marked."""
 
     docno: str
     author: str
     published_at: datetime | None
-    body: SafeString
+    body: str
     is_cited: bool
+
+
+class UnitCitation(NamedTuple):
+    """A citation as a program gets it."""
+
+    words: str
+    language: str
+    thread_title: str
+    posts: list[ContextPost]
+    is_outside: bool
 
 
 class ShownCitation(NamedTuple):
@@ -69,25 +79,15 @@ class ShownCitation(NamedTuple):
     def language_name(self) -> str:
         return in_language(any_of([self.language]))
 
-    def as_unit(self, *, is_html: bool) -> dict[str, Any]:
-        """The citation as a program gets it. In HTML, the cited words are marked in their post."""
+    def as_unit(self, *, is_html: bool) -> UnitCitation:
         shown = str if is_html else plain
-        return {
-            "words": escape(self.original, quote=False) if is_html else self.original,
-            "language": self.language,
-            "thread_title": shown(self.headline),
-            "posts": [
-                {
-                    "docno": post.docno,
-                    "author": post.author,
-                    "published_at": post.published_at,
-                    "text": shown(str(post.body)),
-                    "is_cited": post.is_cited,
-                }
-                for post in self.posts
-            ],
-            "is_outside": self.is_outside,
-        }
+        return UnitCitation(
+            words=escape(self.original, quote=False) if is_html else self.original,
+            language=self.language,
+            thread_title=shown(self.headline),
+            posts=[post._replace(body=shown(post.body)) for post in self.posts],
+            is_outside=self.is_outside,
+        )
 
 
 def span_of(docno: str) -> Span | None:

@@ -13,6 +13,14 @@ from corpus.models import Document
 from corpus.threads.selectors import RenderedText, address, render_document
 
 
+class UnitSide(NamedTuple):
+    """A document of a pair as a program gets it."""
+
+    docno: str
+    title: str
+    text: str
+
+
 class Side(NamedTuple):
     """A document of a pair; without `document` if the collection does not have its text."""
 
@@ -21,15 +29,11 @@ class Side(NamedTuple):
     document: RenderedText | None
     thread: str
 
-    def as_unit(self, *, is_html: bool) -> dict[str, str]:
-        """The document as a program gets it."""
-        shown = str if is_html else plain
-        document = self.document
-        return {
-            "docno": self.docno,
-            "title": shown(document.title) if document else "",
-            "text": shown(str(document.body)) if document else "",
-        }
+    def as_unit(self, *, is_html: bool) -> UnitSide:
+        shown, document = (str if is_html else plain), self.document
+        if document is None:
+            return UnitSide(self.docno, "", "")
+        return UnitSide(self.docno, shown(document.title), shown(str(document.body)))
 
 
 def shown_pair(task: Task, *, in_context: bool) -> list[Side]:

@@ -1,28 +1,61 @@
 """A task as a program gets it: the texts of its topic and its document, and what can be chosen."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.formats.topics.subtopics import labels_of
 from assay.html.sanitize import clean_text, plain
 from assay.protocols.questions import choices_of, questions_for
+from assessment.judging.answers import UnitAnswer
+from assessment.judging.citations import UnitCitation
 from assessment.judging.page import unit_parts
-from assessment.judging.pairs import as_shown
+from assessment.judging.pairs import UnitSide, as_shown
 from assessment.judgments.answers import questions_of
 from assessment.models import Judgment, Task
 from tracks.rows.selectors import parts_of, values_of
 
 
+class UnitMember(NamedTuple):
+    """A document in the unit, which gets its own choice."""
+
+    docno: str
+    latex: str
+    text: str
+
+
+class ShownUnit(NamedTuple):
+    """A unit with its texts and choices; its fields are the keys of the lines that `assay judge` gives to a program."""
+
+    topic: str
+    title: str
+    description: str
+    narrative: str
+    scenario: str
+    criteria: str
+    docno: str
+    document_title: str
+    text: str
+    latex: str
+    citation: UnitCitation | None
+    generated: UnitAnswer | None
+    members: list[UnitMember]
+    pair: list[UnitSide]
+    row: Mapping[str, str]
+    guidelines: str
+    grades: list[dict[str, Any]]
+    non_answers: list[dict[str, Any]]
+    questions: list[dict[str, Any]]
+    has_other_answers: bool
+
+
 @dataclass(frozen=True)
 class ShownTask:
-    """A task with its unit and the assessor's judgments of it, oldest first.
-
-    The keys of `unit` are those of the lines that `assay judge` gives to a program.
-    """
+    """A task with its unit and the assessor's judgments of it, oldest first."""
 
     task: Task
-    unit: dict[str, Any]
+    unit: ShownUnit
     judgments: list[Judgment] = field(default_factory=list)
 
 
@@ -42,27 +75,24 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
         text = shown("".join(part.html for part in parts_of(rules.form, row)))
     if passage and not generated:
         text = escape(passage, quote=False) if is_html else passage
-    unit = {
-        "topic": topic.code,
-        "title": shown(topic.title),
-        "description": shown(topic.body),
-        "narrative": shown(topic.narrative),
-        "scenario": shown(clean_text(topic.scenario)),
-        "criteria": shown(clean_text(topic.criteria)),
-        "docno": task.entry.docno,
-        "row": row,
-        "document_title": shown(document.title) if document else "",
-        "text": text,
-        "latex": formula.latex if formula else "",
-        "citation": citation and citation.as_unit(is_html=is_html),
-        "generated": generated and generated.as_json(),
-        "members": [
-            {"docno": member.docno, "latex": member.latex, "text": shown(str(member.body))}
-            for member in members
-        ],
-        "pair": [side.as_unit(is_html=is_html) for side in pair],
-        "guidelines": track.guidelines.text if track.guidelines else "",
+    unit = ShownUnit(
+        topic=topic.code,
+        title=shown(topic.title),
+        description=shown(topic.body),
+        narrative=shown(topic.narrative),
+        scenario=shown(clean_text(topic.scenario)),
+        criteria=shown(clean_text(topic.criteria)),
+        docno=task.entry.docno,
+        row=row,
+        document_title=shown(document.title) if document else "",
+        text=text,
+        latex=formula.latex if formula else "",
+        citation=citation and citation.as_unit(is_html=is_html),
+        generated=generated and generated.as_unit(),
+        members=[UnitMember(member.docno, member.latex, shown(str(member.body))) for member in members],
+        pair=[side.as_unit(is_html=is_html) for side in pair],
+        guidelines=track.guidelines.text if track.guidelines else "",
         **choices_of(rules, questions, task.entry.docno),
-    }
+    )
     own = Judgment.objects.filter(task=task.pk).select_related("topic", "assessor", "batch").order_by("pk")
     return ShownTask(task, unit, list(own))

@@ -17,6 +17,7 @@ from assessment.rounds.forms import MOST_UNITS
 from assessment.rounds.selectors import topics_to_train, training_topics
 from pooling.models import Pool
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.permissions import Organizer
 from web.api.serializers import Strict, named
 from web.api.views import Endpoints, get, post
@@ -39,19 +40,17 @@ class Names(serializers.ListField):
     child = serializers.CharField()
 
 
-class DualTopicSerializer(serializers.Serializer[DualTopic]):
-    """A topic of the main batches, with its proposed second assessor."""
-
-    topic = serializers.CharField(source="topic.code")
-    judged_by = Names(read_only=True, help_text="Who has it in a main batch.")
-    second = Names(read_only=True, help_text="Who has it in another dual batch.")
-    n_judged = serializers.IntegerField(source="judged", help_text="Units that are judged.")
-    n_units = serializers.IntegerField(source="total")
-    n_relevant = serializers.IntegerField()
-    able = Names(read_only=True, help_text="Who can judge it a second time.")
-    proposed = serializers.CharField(
-        source="proposed.username", default=None, allow_null=True, help_text="By the rule of the protocol."
-    )
+DualTopicSerializer = answer(
+    DualTopic,
+    "DualTopic",
+    "topic=topic.code judged_by second n_judged=judged n_units=total n_relevant able proposed=proposed.username",
+    "A topic of the main batches, with its proposed second assessor.",
+    judged_by=Names(read_only=True, help_text="Who has it in a main batch."),
+    second=Names(read_only=True, help_text="Who has it in another dual batch."),
+    n_judged="Units that are judged.",
+    able=Names(read_only=True, help_text="Who can judge it a second time."),
+    proposed="By the rule of the protocol.",
+)
 
 
 class DualProposalSerializer(serializers.Serializer[Any]):

@@ -14,6 +14,7 @@ from participation.interaction.selectors import team_of
 from participation.interaction.views import data_of
 from participation.models import Team
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.permissions import Organizer
 from web.api.serializers import Strict, named
 from web.api.views import Endpoints, get, get_file, post, put
@@ -21,26 +22,18 @@ from web.forms import bytes_of
 from web.models import Scope
 from web.pages import site_of
 
-
-class SessionSerializer(serializers.Serializer[Any]):
-    """A nominated topic and its session."""
-
-    team = serializers.CharField(source="nomination.team.name")
-    topic = serializers.CharField(source="nomination.topic.code")
-    id = serializers.IntegerField(source="nomination.pk")
-    rank = serializers.IntegerField(source="nomination.place", help_text="The team's preference, from 1.")
-    status = serializers.ChoiceField(list(selectors.SessionState), source="state")
-    opens_at = serializers.DateTimeField(
-        source="nomination.opens_at", allow_null=True, help_text="The session starts from this time on."
-    )
-    closes_at = serializers.DateTimeField(
-        source="nomination.closes_at", allow_null=True, help_text="The session starts before this time."
-    )
-    seconds = serializers.FloatField(allow_null=True, help_text="Null until the session is over.")
-    is_logged = serializers.SerializerMethodField(help_text="Whether the seconds are from the team's log.")
-
-    def get_is_logged(self, row: selectors.SessionRow) -> bool:
-        return row.nomination.logged_seconds is not None
+SessionSerializer = answer(
+    selectors.SessionRow,
+    "Session",
+    "team=nomination.team.name topic=nomination.topic.code id=nomination.id rank=nomination.place status "
+    "opens_at=nomination.opens_at closes_at=nomination.closes_at seconds is_logged",
+    rank="The team's preference, from 1.",
+    status=serializers.ChoiceField(list(selectors.SessionState), source="state"),
+    opens_at="The session starts from this time on.",
+    closes_at="The session starts before this time.",
+    seconds="Null until the session is over.",
+    is_logged="Whether the seconds are from the team's log.",
+)
 
 
 class TopicsSerializer(Strict):

@@ -102,6 +102,10 @@ class SessionRow:
     seconds: float | None
 
     @property
+    def is_logged(self) -> bool:
+        return self.nomination.logged_seconds is not None
+
+    @property
     def is_planned(self) -> bool:
         return self.state == SessionState.PLANNED
 

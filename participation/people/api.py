@@ -10,8 +10,9 @@ from rest_framework.request import Request
 
 from accounts.access import person_of
 from accounts.selectors import people_named
+from participation.models import Membership
 from participation.people import selectors, services
-from participation.people.pasted import MAX_CELL, MAX_LINES, read_entries
+from participation.people.pasted import MAX_CELL, MAX_LINES, Problem, read_entries
 from participation.people.selectors import Person
 from participation.people.services import Plan, Sender, Step, plan
 from tracks.assessors import organizers
@@ -19,38 +20,29 @@ from tracks.models import Organizer as TrackOrganizer
 from tracks.tracks.api import TrackDetailSerializer, track_of
 from tracks.tracks.forms import CloneForm
 from tracks.tracks.selectors import track_page
+from web.api.answers import answer
 from web.api.permissions import ELSEWHERE, OfPeople, Organizer
 from web.api.serializers import Strict, require_valid
 from web.api.views import Endpoints, created, delete, get, post, put
 from web.pages import site_of
 
-
-class PlaceInTeamSerializer(serializers.Serializer[Any]):
-    """A team in which a person is."""
-
-    team = serializers.IntegerField(source="team_id")
-    name = serializers.CharField(source="team.name")
-    may_submit = serializers.BooleanField()
-    is_contact = serializers.BooleanField()
-
-
-class RoleSerializer(serializers.Serializer[Person]):
-    """Somebody with a role in a track."""
-
-    username = serializers.CharField(source="user.username")
-    name = serializers.CharField(source="user.get_full_name")
-    email = serializers.CharField(source="user.email")
-    is_assessor = serializers.SerializerMethodField()
-    group = serializers.CharField(source="assessor.group", default="", help_text="Of an assessor.")
-    teams = PlaceInTeamSerializer(source="memberships", many=True)
-    has_password = serializers.BooleanField(
-        help_text="Whether they have chosen one; until then they need their invitation."
-    )
-    has_agreed = serializers.BooleanField(help_text="To the data agreement in force.")
-    last_seen_at = serializers.DateTimeField(source="last_seen", allow_null=True)
-
-    def get_is_assessor(self, person: Person) -> bool:
-        return person.is_judging
+PlaceInTeamSerializer = answer(
+    Membership,
+    "PlaceInTeam",
+    "team=team.id name=team.name may_submit is_contact",
+    "A team in which a person is.",
+)
+RoleSerializer = answer(
+    Person,
+    "Role",
+    "username=user.username name email=user.email is_assessor=is_judging group teams=memberships has_password "
+    "has_agreed last_seen_at=last_seen",
+    "Somebody with a role in a track.",
+    name=serializers.CharField(source="user.get_full_name"),
+    group=serializers.CharField(source="assessor.group", default="", help_text="Of an assessor."),
+    has_password="Whether they have chosen one; until then they need their invitation.",  # noqa: S106  no password
+    has_agreed="To the data agreement in force.",
+)
 
 
 class NewPersonSerializer(Strict):
@@ -91,39 +83,24 @@ class NewPeopleSerializer(PeopleListSerializer):
         return value
 
 
-class StepSerializer(serializers.Serializer[Step]):
-    """The changes for a person of the list."""
-
-    line = serializers.IntegerField(source="row.line", help_text="Of the list, from 1.")
-    username = serializers.SerializerMethodField()
-    email = serializers.CharField(source="row.email")
-    role = serializers.CharField(source="row.role")
-    team = serializers.CharField(source="row.team")
-    group = serializers.CharField(source="row.group")
-    is_new_account = serializers.SerializerMethodField()
-    is_new_team = serializers.BooleanField()
-    is_done = serializers.BooleanField(help_text="They had this place already.")
-
-    def get_username(self, step: Step) -> str:
-        return step.user.username if step.user else step.username
-
-    def get_is_new_account(self, step: Step) -> bool:
-        return step.user is None
-
-
-class ProblemOfPersonSerializer(serializers.Serializer[Any]):
-    """The errors of a person of the list."""
-
-    line = serializers.IntegerField()
-    field = serializers.CharField(source="column")
-    message = serializers.CharField()
-
-
-class PlanSerializer(serializers.Serializer[Plan]):
-    """The effects of a list of people, person by person; with problems, there are none."""
-
-    steps = StepSerializer(many=True)
-    problems = ProblemOfPersonSerializer(many=True)
+StepSerializer = answer(
+    Step,
+    "Step",
+    "line=row.line username=account email=row.email role=row.role team=row.team group=row.group is_new_account "
+    "is_new_team is_done",
+    "The changes for a person of the list.",
+    line="Of the list, from 1.",
+    is_done="They had this place already.",
+)
+ProblemOfPersonSerializer = answer(
+    Problem, "ProblemOfPerson", "line field=column message", "The errors of a person of the list."
+)
+PlanSerializer = answer(
+    Plan,
+    "Plan",
+    "steps problems",
+    "The effects of a list of people, person by person; with problems, there are none.",
+)
 
 
 class OrganizerSerializer(serializers.ModelSerializer[TrackOrganizer]):

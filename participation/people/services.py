@@ -48,6 +48,15 @@ class Step:
     is_new_team: bool
     is_done: bool
 
+    @property
+    def is_new_account(self) -> bool:
+        return self.user is None
+
+    @property
+    def account(self) -> str:
+        """The user name of the account that exists, or of the new one."""
+        return self.user.username if self.user else self.username
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -58,7 +67,7 @@ class Plan:
 
     @property
     def n_new_accounts(self) -> int:
-        return sum(step.user is None for step in self.steps)
+        return sum(step.is_new_account for step in self.steps)
 
     @property
     def new_teams(self) -> list[str]:

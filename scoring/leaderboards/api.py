@@ -68,22 +68,16 @@ CellSerializer = answer(
 )
 
 
-class RowSerializer(serializers.Serializer[BoardRow]):
-    """A run on a leaderboard."""
-
-    evaluation = serializers.IntegerField(source="evaluation.pk")
-    run = serializers.IntegerField(source="run.pk")
-    team = serializers.CharField(source="run.team.name")
-    tag = serializers.CharField(source="run.tag")
-    kind = serializers.CharField(source="run.kind")
-    sha256 = serializers.CharField(source="evaluation.run_sha256", help_text="Of the file that was scored.")
-    n_topics = serializers.IntegerField(source="evaluation.n_topics")
-    n_missing = serializers.IntegerField(source="evaluation.n_missing")
-    answers = serializers.DictField(
-        source="public_answers",
-        help_text="The answers to the public questions of the protocol about runs, by key.",
-    )
-    scores = CellSerializer(source="cells", many=True, help_text="In the order of the measures.")
+RowSerializer = answer(
+    BoardRow,
+    "Row",
+    "evaluation=evaluation.id run=run.id team=run.team.name tag=run.tag kind=run.kind sha256=evaluation.run_sha256 "
+    "n_topics=evaluation.n_topics n_missing=evaluation.n_missing answers=public_answers scores=cells",
+    "A run on a leaderboard.",
+    sha256="Of the file that was scored.",
+    answers="The answers to the public questions of the protocol about runs, by key.",
+    scores="In the order of the measures.",
+)
 
 
 class LeaderboardDetailSerializer(LeaderboardSerializer):

@@ -1,6 +1,6 @@
 """The phases of a track for programs: their rules, the qrels that score them, and their scores."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.http import Http404
@@ -16,6 +16,7 @@ from scoring.phases import selectors, services
 from tracks.models import Topic, Track
 from tracks.topics.selectors import topics_for
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Strict
@@ -23,28 +24,46 @@ from web.api.views import Endpoints, get, put
 from web.models import Scope
 
 
-class PhaseSerializer(serializers.Serializer[Any]):
+class ShownPhase(NamedTuple):
     """A phase of a track: its topics, its daily limit, and who sees the scores of its runs."""
 
-    key = serializers.CharField()
-    name = serializers.CharField()
-    kinds = serializers.ListField(child=serializers.CharField(), help_text="The kinds of runs in the phase.")
-    split = serializers.CharField(help_text="Runs have the topics of this split; empty: all topics.")
-    topics = serializers.ListField(
-        child=serializers.CharField(), help_text="The codes of these topics, once you may see them."
-    )
-    scores = serializers.CharField(
-        help_text="Who sees scores: `release`, as the leaderboard; or at once `team`, `teams` or `everybody`."
-    )
-    max_per_day = serializers.IntegerField(
-        allow_null=True, help_text="Runs of a team in a day, in the time zone of the track; null: no limit."
-    )
-    is_after_closing = serializers.BooleanField(help_text="Whether its runs are accepted after the closing.")
-    is_scoring = serializers.BooleanField(help_text="Whether its runs are scored when they are submitted.")
-    measures = serializers.ListField(child=serializers.CharField(), help_text="Of its board.")
-    qrels = serializers.IntegerField(
-        allow_null=True, help_text="The version that scores its runs; null for all but organizers."
-    )
+    rules: Phase
+    kinds: tuple[str, ...]
+    topics: list[str]
+    board: PhaseBoard | None
+    sees_qrels: bool
+
+    @property
+    def is_scoring(self) -> bool:
+        return self.board is not None
+
+    @property
+    def measures(self) -> list[str]:
+        return self.board.measures if self.board else []
+
+    @property
+    def qrels(self) -> int | None:
+        return self.board.qrels.version if self.board and self.sees_qrels else None
+
+
+PhaseSerializer = answer(
+    ShownPhase,
+    "Phase",
+    "key=rules.key name=rules.name kinds split=rules.split topics scores=rules.scores max_per_day=rules.max_per_day "
+    "is_after_closing=rules.after_closing is_scoring measures qrels",
+    kinds="The kinds of runs in the phase.",
+    split="Runs have the topics of this split; empty: all topics.",
+    topics="The codes of these topics, once you may see them.",
+    scores=serializers.CharField(
+        source="rules.scores",
+        help_text="Who sees scores: `release`, as the leaderboard; or at once `team`, `teams` or `everybody`.",
+    ),
+    max_per_day="Runs of a team in a day, in the time zone of the track; null: no limit.",
+    is_after_closing="Whether its runs are accepted after the closing.",
+    is_scoring="Whether its runs are scored when they are submitted.",
+    measures="Of its board.",
+    qrels="The version that scores its runs; null for all but organizers.",
+)
 
 
 class PhaseScoreSerializer(serializers.ModelSerializer[PhaseScore]):
@@ -76,22 +95,15 @@ class PhaseQrelsSerializer(Strict):
 
 def _shown(
     user: AnyUser, track: Track, topics: QuerySet[Topic], phase: Phase, board: PhaseBoard | None
-) -> dict[str, Any]:
+) -> ShownPhase:
     of_split = {"split": phase.split} if phase.split else {}
-    sees_qrels = board is not None and oversees(user, board.track_id)
-    return {
-        "key": phase.key,
-        "name": phase.name,
-        "kinds": track.protocol.parsed.runs.kinds_of(phase),
-        "split": phase.split,
-        "topics": list(topics.filter(**of_split).values_list("code", flat=True)),
-        "scores": phase.scores,
-        "max_per_day": phase.max_per_day,
-        "is_after_closing": phase.after_closing,
-        "is_scoring": board is not None,
-        "measures": board.measures if board else [],
-        "qrels": board.qrels.version if board and sees_qrels else None,
-    }
+    return ShownPhase(
+        phase,
+        track.protocol.parsed.runs.kinds_of(phase),
+        list(topics.filter(**of_split).values_list("code", flat=True)),
+        board,
+        sees_qrels=board is not None and oversees(user, board.track_id),
+    )
 
 
 def _found(track: Track, key: str) -> Phase:

@@ -61,16 +61,15 @@ TopicCountsSerializer = answer(
 )
 
 
-class QrelsDetailSerializer(serializers.Serializer[selectors.QrelsPage]):
-    """A version with its grades by topic, and the report on how it was made."""
-
-    qrels = QrelsSerializer()
-    grades = serializers.SerializerMethodField(help_text="The grades, highest first.")
-    topics = TopicCountsSerializer(source="rows", many=True)
-    report = serializers.DictField(help_text="What was left out and why; for organizers, also the inputs.")
-
-    def get_grades(self, page: selectors.QrelsPage) -> list[int]:
-        return [grade for grade, _ in page.grades]
+QrelsDetailSerializer = answer(
+    selectors.QrelsPage,
+    "QrelsDetail",
+    "qrels grades=grade_values topics=rows report",
+    "A version with its grades by topic, and the report on how it was made.",
+    qrels=QrelsSerializer(),
+    grades="The grades, highest first.",
+    report="What was left out and why; for organizers, also the inputs.",
+)
 
 
 class ChosenSerializer(Strict):
@@ -126,21 +125,15 @@ class OfferSerializer(Strict):
     track = serializers.SlugField(max_length=100)
 
 
-class PreviewSerializer(serializers.Serializer[Any]):
-    """The content of a version if it were frozen now."""
-
-    sha256 = serializers.CharField(source="digest")
-    n_judged = serializers.IntegerField()
-    n_topics = serializers.IntegerField()
-    report = serializers.DictField(help_text="Dropped topics, unjudged units, non-answers.")
-    n_short = serializers.IntegerField(help_text="Judged units with fewer judgments than a batch asked for.")
-    short = serializers.ListField(child=serializers.CharField(), help_text="The first of them.")
-    same = serializers.IntegerField(
-        source="same.pk",
-        default=None,
-        allow_null=True,
-        help_text="A version that has the same entries already.",
-    )
+PreviewSerializer = answer(
+    selectors.FreezePreview,
+    "Preview",
+    "sha256=digest n_judged n_topics report n_short short same=same.id",
+    report="Dropped topics, unjudged units, non-answers.",
+    n_short="Judged units with fewer judgments than a batch asked for.",
+    short="The first of them.",
+    same="A version that has the same entries already.",
+)
 
 
 def _chosen(track: Track, data: dict[str, Any]) -> dict[str, Any]:

@@ -162,6 +162,10 @@ class QrelsPage:
     tab: str = "qrels_list"
 
     @property
+    def grade_values(self) -> list[int]:
+        return [grade for grade, _ in self.grades]
+
+    @property
     def per_topic(self) -> float:
         """The relevant units of a topic, on average."""
         return (self.n_relevant or 0) / max(len(self.rows), 1)

@@ -14,10 +14,12 @@ from rest_framework.response import Response
 from accounts.access import person_of, user_of
 from accounts.models import User
 from corpus.collections.selectors import collections_for
+from tracks.deadline_acceptance import Acceptance
 from tracks.models import Track
 from tracks.protocols.selectors import protocols
 from tracks.tracks import selectors, services
 from tracks.tracks.forms import TrackForm
+from web.api.answers import answer
 from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.permissions import Creator, Everyone, Organizer
@@ -38,38 +40,28 @@ class TrackSerializer(serializers.ModelSerializer[Track]):
         fields = ["slug", "name", "description", "status", "protocol", "collection"]
 
 
-class KindStateSerializer(serializers.Serializer[Any]):
-    """The acceptance of runs of a kind."""
-
-    kind = serializers.CharField()
-    name = serializers.CharField(help_text="The kind in the words of the protocol, as on pages.")
-    stage = serializers.CharField(help_text="not open yet, open, open and late, or closed.")
-    is_accepting = serializers.BooleanField(help_text="Whether runs can be submitted and withdrawn now.")
-    reason = serializers.CharField(help_text="Why not, as the end of a sentence; empty if they are accepted.")
-    opens_at = serializers.DateTimeField(allow_null=True)
-    closes_at = serializers.DateTimeField(allow_null=True)
-    ends_at = serializers.DateTimeField(allow_null=True, help_text="The end of the grace period.")
-
-
-class TrackDetailSerializer(serializers.Serializer[selectors.TrackPage]):
-    """A track, with what it accepts now."""
-
-    slug = serializers.CharField(source="track.slug")
-    name = serializers.CharField(source="track.name")
-    description = serializers.CharField(source="track.description")
-    status = serializers.ChoiceField(Track.Status.choices, source="track.status")
-    protocol = serializers.CharField(source="track.protocol.slug")
-    protocol_sha256 = serializers.CharField(source="track.protocol.digest")
-    collection = serializers.CharField(source="track.collection.slug", default=None, allow_null=True)
-    n_topics = serializers.IntegerField()
-    uses = serializers.DictField(
-        child=serializers.CharField(),
-        source="track.protocol.parsed.runs.uses",
-        help_text="What a run may use, each word with its name on pages; empty if teams do not state it.",
-    )
-    kinds = KindStateSerializer(
-        many=True, source="states", help_text="The kinds of runs that you may submit."
-    )
+KindStateSerializer = answer(
+    Acceptance,
+    "KindState",
+    "kind name stage is_accepting reason opens_at closes_at ends_at",
+    "The acceptance of runs of a kind.",
+    name="The kind in the words of the protocol, as on pages.",
+    stage="not open yet, open, open and late, or closed.",
+    is_accepting="Whether runs can be submitted and withdrawn now.",
+    reason="Why not, as the end of a sentence; empty if they are accepted.",
+    ends_at="The end of the grace period.",
+)
+TrackDetailSerializer = answer(
+    selectors.TrackPage,
+    "TrackDetail",
+    "slug=track.slug name=track.name description=track.description status protocol=track.protocol.slug "
+    "protocol_sha256=track.protocol.digest collection=track.collection.slug n_topics uses=protocol.runs.uses "
+    "kinds=states",
+    "A track, with what it accepts now.",
+    status=serializers.ChoiceField(Track.Status.choices, source="track.status"),
+    uses="What a run may use, each word with its name on pages; empty if teams do not state it.",
+    kinds="The kinds of runs that you may submit.",
+)
 
 
 class TrackChangeSerializer(Strict):

@@ -1,23 +1,35 @@
 """Serializers of computed answers, made from the types that hold them."""
 
+import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from datetime import date, datetime
 from inspect import getdoc
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from django.db import models
-from django.utils.safestring import SafeString
 from rest_framework import serializers
 
+from assay.statistics.agreement import Undefinable
+
 Answer = type[serializers.Serializer[Any]]
+
+
+class Number(serializers.FloatField):
+    """A number; null where it is undefined."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_null=True, **options)
+
+    def to_representation(self, value: Any) -> Any:
+        return float(value) if math.isfinite(value) else None
+
+
 _FIELDS: Mapping[Any, Any] = {
     bool: serializers.BooleanField,
     int: serializers.IntegerField,
     float: serializers.FloatField,
-    str: serializers.CharField,
-    SafeString: serializers.CharField,
     datetime: serializers.DateTimeField,
     date: serializers.DateField,
 }
@@ -84,23 +96,29 @@ def _type_at(kind: Any, path: str) -> Any:
     """Return the type of a field or property, also at the end of a path; raise KeyError for an unknown name."""
     is_optional = False
     for name in path.split("."):
+        if get_origin(kind) is Annotated:
+            kind = get_args(kind)[0]
         if NoneType in get_args(kind):
             is_optional, [kind] = True, set(get_args(kind)) - {NoneType}
         read = getattr(kind, name, None)
         if isinstance(read, property):
-            kind = get_type_hints(read.fget)["return"]
+            kind = get_type_hints(read.fget, include_extras=True)["return"]
         elif issubclass(kind, models.Model):
             column = {column.name: column for column in kind._meta.concrete_fields}[name]
             hint = column.related_model or _COLUMNS[column.get_internal_type()]
             kind = hint | None if column.null else hint
         else:
-            kind = get_type_hints(kind)[name]
+            kind = get_type_hints(kind, include_extras=True)[name]
     return kind | None if is_optional else kind
 
 
 def _field(hint: Any, **options: Any) -> Any:
     """Return the field of a serializer for a type; raise KeyError for an unknown type."""
     origin, arguments = get_origin(hint), get_args(hint)
+    if hint == Undefinable:
+        return Number(**options)
+    if origin is Annotated:
+        return _field(arguments[0], **options)
     if NoneType in arguments:
         [hint] = set(arguments) - {NoneType}
         return _field(hint, allow_null=True, **options)
@@ -111,5 +129,8 @@ def _field(hint: Any, **options: Any) -> Any:
     if origin in (list, tuple, Sequence):
         return serializers.ListField(child=_field(arguments[0]), **options)
     if origin in (dict, Mapping):
-        return serializers.DictField(child=_field(arguments[1]), **options)
+        child = {} if arguments[1] is Any else {"child": _field(arguments[1])}
+        return serializers.DictField(**child, **options)
+    if isinstance(hint, type) and issubclass(hint, str):
+        return serializers.CharField(**options)
     return (_made[hint] if hint in _made else _FIELDS[hint])(**options)
