@@ -68,7 +68,8 @@ class Interval(NamedTuple):
     is_own: bool = False
 
 
-class Spread(NamedTuple):
+@dataclass(frozen=True)
+class Spread:
     """The values of all runs on a topic."""
 
     label: str

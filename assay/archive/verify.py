@@ -33,6 +33,7 @@ from assay.formats.judgments.reader import JudgmentsError, open_judgments
 from assay.formats.judgments.rows import JudgmentRow
 from assay.formats.qrels.columns import documents, rows_of
 from assay.formats.qrels.reader import QrelsColumns, format_qrels
+from assay.formats.reports import file_facts
 from assay.formats.topics.subtopics import labels_of
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores
@@ -123,7 +124,7 @@ def _runs(contents: Contents) -> Finding:
         report = contents.checked(run).report
         if report.errors:
             problems.append(f"{run.file} ({run.tag}): {report.errors[0]}")
-        elif (report.sha256, report.n_lines, report.n_topics) != (run.sha256, run.n_lines, run.n_topics):
+        elif file_facts(report) != file_facts(run):
             problems.append(f"{run.file} ({run.tag}): not the run of the index")
     return Finding("runs", f"{len(contents.index.runs):,}", _few(problems))
 

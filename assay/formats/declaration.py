@@ -117,6 +117,10 @@ STATEMENTS: Mapping[str, Statement] = MappingProxyType(
 COLUMNS = tuple(statement.column or name for name, statement in STATEMENTS.items())  # of a manifest
 
 
+ADDED: Mapping[str, str] = MappingProxyType({"is_late": "late", "n_lines": "lines", "n_topics": "topics"})
+"""The columns of facts that the site adds to the statements about a run."""
+
+
 def add_statements(parser: argparse.ArgumentParser, *, required: str = "") -> None:
     """Add an option of a command for each statement."""
     for name, statement in STATEMENTS.items():

@@ -116,6 +116,14 @@ class Report:
         return cls(**{**with_present_names(data), **complaints})
 
 
+FILE_FACTS = ("sha256", "n_lines", "n_topics")  # of a report, which its run has too
+
+
+def file_facts(source: object) -> dict[str, Any]:
+    """The facts about the file of a run, from its report or from the stored run."""
+    return {name: getattr(source, name) for name in FILE_FACTS}
+
+
 def with_present_names(data: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a stored report, also of an earlier version of Assay, under the names of today."""
     return {EARLIER_NAMES.get(key, key): value for key, value in data.items()}
@@ -170,14 +178,15 @@ class Tally:
             key, message = (code, ""), others or "Further complaints of this kind."
         group = self._groups.get(key)
         if group is None:
-            is_repairable = is_repairable and self.can_repair
-            group = self._groups[key] = _Group(severity, code, message, accepted, is_repairable)
+            repairable = is_repairable and self.can_repair
+            complaint = Complaint(code, severity, message, accepted, n=0, is_repairable=repairable)
+            group = self._groups[key] = _Group(complaint)
             self._n_distinct[code] = self._n_distinct.get(code, 0) + 1
-        elif fault and group.message != message:
-            group.message = fault
+        elif fault and group.complaint.message != message:
+            group.complaint = replace(group.complaint, message=fault)
         if severity == "error":
             self.has_errors = True
-            self.has_unrepairable_errors |= not group.is_repairable
+            self.has_unrepairable_errors |= not group.complaint.is_repairable
         group.n += n
         lines = list(numbers) or ([number] if number else [])
         n_free = FIRST_LINES - len(group.lines)
@@ -189,25 +198,20 @@ class Tally:
 
     def complaints(self, severity: Severity, texts: Mapping[int, str]) -> tuple[Complaint, ...]:
         """The complaints of a severity, in the order of the file."""
-        return tuple(group.complaint(texts) for group in self._groups.values() if group.severity == severity)
+        groups = self._groups.values()
+        return tuple(group.counted(texts) for group in groups if group.complaint.severity == severity)
 
 
 @dataclass(slots=True)
 class _Group:
-    severity: Severity
-    code: str
-    message: str
-    accepted: str
-    is_repairable: bool
+    complaint: Complaint  # without its number and lines, which grow here
     n: int = 0
     lines: list[Line] = field(default_factory=list)
 
-    def complaint(self, texts: Mapping[int, str]) -> Complaint:
+    def counted(self, texts: Mapping[int, str]) -> Complaint:
         ordered = sorted(self.lines, key=lambda line: line.number)
         lines = tuple(replace(line, text=texts.get(line.number, "")) for line in ordered)
-        return Complaint(
-            self.code, self.severity, self.message, self.accepted, self.n, lines, self.is_repairable
-        )
+        return replace(self.complaint, n=self.n, lines=lines)
 
 
 def print_report(report: Report, path: str, file: TextIO | None = None) -> None:

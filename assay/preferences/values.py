@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.preferences.votes import BAD, TIE, Vote
-from assay.statistics.agreement import Undefinable
+from assay.tables import Undefinable
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]

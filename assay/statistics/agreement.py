@@ -10,18 +10,18 @@ two units, where values without one unit are all equal, as in perfect agreement,
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.intervals import LEVEL, t_quantile
+from assay.tables import Undefinable
 
 Weights = Literal["none", "linear", "quadratic"]
 Metric = Literal["nominal", "ordinal", "interval"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Undefinable = Annotated[float, "nan where it is undefined"]
 
 
 DENSE = 4  # numbers up to so many times their count need no sorting

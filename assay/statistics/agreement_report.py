@@ -17,13 +17,12 @@ from assay.statistics.agreement import (
     Kappa,
     Metric,
     Patterns,
-    Undefinable,
     cohen_kappa,
     confusion,
     places,
     shared_units,
 )
-from assay.tables import Cell, Table
+from assay.tables import Cell, Table, Undefinable
 
 METRICS: tuple[Metric, ...] = ("nominal", "ordinal", "interval")
 Ints = NDArray[np.int64]

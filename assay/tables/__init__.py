@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import islice
 from math import isfinite
-from typing import Any
+from typing import Annotated, Any
 
 Cell = str | int | float | None
+Undefinable = Annotated[float, "nan where it is undefined"]
 LINES_AT_ONCE = 2_000
 
 

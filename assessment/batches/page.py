@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
@@ -11,7 +10,7 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Valu
 from accounts.models import User
 from assay.protocols.questions import NONE_OF_THEM, asked, questions_for
 from assay.protocols.schema import Grade, JudgingRules
-from assessment.batches.progress import BatchProgress, Rates, Share, progress_of, rates_of, with_times
+from assessment.batches.progress import BatchProgress, Rates, Share, Work, progress_of, rates_of, with_times
 from assessment.batches.selectors import pooled_topics
 from assessment.models import Batch, Judgment, JudgmentImport, Task
 from pooling.pools.entries import ShownDocument, shown_documents
@@ -20,26 +19,20 @@ from tracks.models import Topic, Track
 N_REMARKS = 50  # on the page of a batch
 
 
-class ByAssessor(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class ByAssessor(Work):
     """One assessor's work in a batch."""
 
     assessor: User
     n_topics: int
-    judged: int
-    total: int
     median_seconds: float | None
-    last_at: datetime | None
-    hours_left: float | None
 
 
-class ByGuests(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class ByGuests(Work):
     """The work of everyone who came by a link, together."""
 
     n: int
-    judged: int
-    total: int
-    hours_left: float
-    last_at: datetime | None
 
 
 class ByTopic(NamedTuple):

@@ -63,6 +63,16 @@ class Share:
         return 0 if self.assignment.is_withdrawn else self.total - self.judged
 
 
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """The work of one assessor, or of several, in units; without rates, nobody knows how long the rest takes."""
+
+    judged: int
+    total: int
+    last_at: datetime | None
+    hours_left: float | None
+
+
 class Rates(NamedTuple):
     """Seconds per unit, from which every page estimates the time that judging will still take.
 

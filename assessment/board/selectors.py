@@ -22,7 +22,7 @@ from assay import plots
 from assay.protocols.schema import JudgingRules
 from assay.tables import natural
 from assessment.batches.page import Remark
-from assessment.batches.progress import BatchProgress, Rates, rates_of, track_progress
+from assessment.batches.progress import BatchProgress, Rates, Work, rates_of, track_progress
 from assessment.judgments.statistics import ChoiceShare, shares_of
 from assessment.models import Batch, BatchEntry, Judgment, Task
 from pooling.pools.entries import ShownDocument, shown_documents
@@ -120,16 +120,13 @@ class Times(NamedTuple):
         return cls(len(seconds), fmean(seconds), median(seconds)) if seconds else cls(0, None, None)
 
 
-class AssessorRow(NamedTuple):
-    """The work of one assessor."""
+@dataclass(frozen=True, kw_only=True)
+class AssessorRow(Work):
+    """The work of one assessor. The hours are those of people."""
 
     name: str
-    judged: int
-    total: int
     times: Times
     mix: list[ChoiceShare]  # one for each choice of the protocol; empty if they have judged nothing
-    last_at: datetime | None
-    hours_left: float | None  # of people
 
 
 class TopicRow(NamedTuple):

@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 from django.utils.safestring import SafeString
 
 from accounts.models import User
-from assessment.judging.page import Choice, choices_of
-from assessment.judgments.answers import in_language
+from assessment.judging.page import choices_of
+from assessment.judgments.answers import ShownChoice, in_language
 from assessment.judgments.selectors import current_judgments
 from assessment.models import Batch, Judgment
 from pooling.pools.entries import ShownDocument, shown_documents
@@ -29,7 +29,7 @@ class GuidelinesPage:
     version: GuidelinesVersion | None
     html: SafeString
     last_read: int | None
-    choices: list[Choice]
+    choices: list[ShownChoice]
 
 
 def guidelines_page(batch: Batch, user: User) -> GuidelinesPage:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 from django.urls import reverse
@@ -18,6 +18,7 @@ from assessment.judging.members import ShownMember, filled_in, shown_formula, sh
 from assessment.judging.pairs import Side, as_shown, shown_pair, thread_of
 from assessment.judging.selectors import DeskBatch, TopicProgress, announced, counts_of, desk_batch, is_taken
 from assessment.judgments.answers import (
+    ShownChoice,
     ShownQuestion,
     fields_of,
     in_language,
@@ -66,21 +67,10 @@ def task_to_submit(user: User, task_id: int) -> Task | None:
     return _SUBMITTED.first(task=task_id, user=user.pk)
 
 
-class Choice(NamedTuple):
-    """A choice on the judging page; `value` is None for a non-answer."""
-
-    key: str
-    label: str
-    definition: str
-    shortcut: str
-    value: int | None
-    needs_comment: bool
-
-
-def choices(rules: JudgingRules, keys: Keys, docno: str = "") -> list[Choice]:
+def choices(rules: JudgingRules, keys: Keys, docno: str = "") -> list[ShownChoice]:
     """The protocol's choices for a unit, each with its key: grades first, then non-answers."""
     return [
-        Choice(
+        ShownChoice(
             choice.key,
             in_language(choice.label_for(docno) if isinstance(choice, Grade) else choice.label),
             in_language(choice.definition_for(docno) if isinstance(choice, Grade) else choice.definition),
@@ -92,7 +82,7 @@ def choices(rules: JudgingRules, keys: Keys, docno: str = "") -> list[Choice]:
     ]
 
 
-def choices_of(protocol: StoredProtocol, user: User) -> list[Choice]:
+def choices_of(protocol: StoredProtocol, user: User) -> list[ShownChoice]:
     """The choices of a stored protocol with the user's keys."""
     rules = protocol.parsed.judging
     return choices(rules, keys_of(user, rules))
@@ -115,13 +105,10 @@ def stored_page(batch: Batch, user: User) -> StoredPage:
     return StoredPage(batch, desk_batch(batch, user), last, keys_of(user, rules))
 
 
-@dataclass(frozen=True)
-class Ahead:
-    """The texts of the page that will probably follow. `topic` is None if it is the current one."""
+@dataclass(frozen=True, kw_only=True)
+class UnitParts:
+    """The parts of a unit besides its document. The layout decides which of them there is."""
 
-    topic: Topic | None
-    rendered_topic: RenderedText | None
-    document: RenderedText | None
     formula: ShownMember | None
     citation: ShownCitation | None
     members: list[ShownMember]
@@ -129,8 +116,17 @@ class Ahead:
     generated: ShownAnswer | None
 
 
-@dataclass(frozen=True)
-class TaskPage:
+@dataclass(frozen=True, kw_only=True)
+class Ahead(UnitParts):
+    """The texts of the page that will probably follow. `topic` is None if it is the current one."""
+
+    topic: Topic | None
+    rendered_topic: RenderedText | None
+    document: RenderedText | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskPage(UnitParts):
     """The judging page of a task.
 
     `answer` has the values of the form's fields, `previous` the assessor's judgment of this task. `lock_reason` states
@@ -151,14 +147,9 @@ class TaskPage:
     docno: str
     layout: str
     legend: str
-    formula: ShownMember | None
-    citation: ShownCitation | None
-    members: list[ShownMember]
     row: "ShownRow | None"
-    pair: list[Side]
-    generated: ShownAnswer | None
     earlier: list[EarlierJudgment]
-    choices: list[Choice]
+    choices: list[ShownChoice]
     hides_choices: bool
     has_no_topic: bool
     keys: Keys
@@ -218,7 +209,7 @@ def task_page(
     )
     collections = [collection for collection in (track.collection, track.topic_collection) if collection]
     previous = None if is_new else latest_judgment(task, rules)
-    formula, citation, members, pair, generated = unit_parts(task, rules)
+    parts = unit_parts(task, rules)
     usual = "" if rules.given_grades else ANSWERED.key
     answer: dict[str, Any] = {
         "request_id": uuid4(),
@@ -232,7 +223,7 @@ def task_page(
         answer |= {"choice": stored.choice, "comment": stored.comment, "shown": stored.pk}
         answer |= fields_of(rules, stored.answers)
     answer |= entered
-    questions = [] if members else questions_of(task, rules, [task.entry.docno])[task.entry.docno]
+    questions = [] if parts.members else questions_of(task, rules, [task.entry.docno])[task.entry.docno]
     shown = shown_questions(rules, questions, answer, keys.of_questions)
     about_pairs = rules.about_pairs
     topic_thread = ""
@@ -240,13 +231,14 @@ def task_page(
     if topic.thread and track.topic_collection is not None and has_threads:
         topic_thread = address(track.topic_collection, topic.thread, topic.thread)
     return TaskPage(
+        **vars(parts) | {"members": filled_in(task, parts.members, rules, keys, entered)},
         task=task,
         batch=task.batch,
         topic=topic,
         rendered_topic=render_topic(topic, collections, has_rules=rules.layout == "citation"),
         topic_thread=topic_thread,
         document=None
-        if document is None or citation
+        if document is None or parts.citation
         else render_document(document, is_numbered=rules.marks_text),
         document_thread=thread_of(document, formula=task.entry.docno if rules.layout == "formula" else "")
         if rules.in_context and has_threads
@@ -255,14 +247,9 @@ def task_page(
         docno=task.entry.docno,
         layout=rules.layout,
         legend=in_language(about_pairs.question) if about_pairs else gettext("Choice"),
-        formula=formula,
-        citation=citation,
-        members=filled_in(task, members, rules, keys, entered),
-        generated=generated,
         row=_shown_row(task, rules, shown),
-        pair=pair,
         earlier=[]
-        if members
+        if parts.members
         else earlier_judgments(task, [task.entry.docno], rules).get(task.entry.docno, []),
         choices=choices(rules, keys, task.entry.docno),
         has_no_topic=not any(
@@ -293,6 +280,7 @@ def _ahead(task: Task, entry: PoolEntry, rules: JudgingRules, collections: list[
         coming.is_check = judged.filter(status=Task.Status.SUBMITTED).exists()
     parts = unit_parts(coming, rules)
     return Ahead(
+        **vars(parts),
         topic=topic,
         rendered_topic=None
         if topic is None
@@ -300,32 +288,17 @@ def _ahead(task: Task, entry: PoolEntry, rules: JudgingRules, collections: list[
         document=None
         if entry.document is None or parts.citation
         else render_document(entry.document, is_numbered=rules.marks_text),
-        formula=parts.formula,
-        citation=parts.citation,
-        members=parts.members,
-        pair=parts.pair,
-        generated=parts.generated,
     )
-
-
-class UnitParts(NamedTuple):
-    """The parts of a unit besides its document. The layout decides which of them there is."""
-
-    formula: ShownMember | None
-    citation: ShownCitation | None
-    members: list[ShownMember]
-    pair: list[Side]
-    generated: ShownAnswer | None
 
 
 def unit_parts(task: Task, rules: JudgingRules) -> UnitParts:
     in_context = rules.in_context
     return UnitParts(
-        shown_formula(task, in_context=in_context) if rules.layout == "formula" else None,
-        shown_citation(task.entry, in_context=in_context) if rules.layout == "citation" else None,
-        shown_members(task, in_context=in_context) if rules.has_members else [],
-        shown_pair(task, in_context=in_context) if rules.judges_pairs else [],
-        shown_answer(task.entry) if rules.layout == "generated-answer" else None,
+        formula=shown_formula(task, in_context=in_context) if rules.layout == "formula" else None,
+        citation=shown_citation(task.entry, in_context=in_context) if rules.layout == "citation" else None,
+        members=shown_members(task, in_context=in_context) if rules.has_members else [],
+        pair=shown_pair(task, in_context=in_context) if rules.judges_pairs else [],
+        generated=shown_answer(task.entry) if rules.layout == "generated-answer" else None,
     )
 
 

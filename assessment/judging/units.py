@@ -64,7 +64,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
     rules, track = as_shown(task.batch.pool.protocol.parsed.judging, task), task.batch.pool.track
     topic, document, passage = task.entry.topic, task.entry.document, task.entry.passage
     shown = str if is_html else plain
-    formula, citation, members, pair, generated = unit_parts(task, rules)
+    parts = unit_parts(task, rules)
     # Members can be in several languages; then all questions can be asked.
     questions = questions_for(rules, labels=topic.labels, subtopics=labels_of(topic.subtopics))
     if not rules.has_members:
@@ -73,7 +73,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
     text = shown(document.body) if document else ""
     if rules.form and not rules.form.frame:
         text = shown("".join(part.html for part in parts_of(rules.form, row)))
-    if passage and not generated:
+    if passage and not parts.generated:
         text = escape(passage, quote=False) if is_html else passage
     unit = ShownUnit(
         topic=topic.code,
@@ -86,11 +86,11 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
         row=row,
         document_title=shown(document.title) if document else "",
         text=text,
-        latex=formula.latex if formula else "",
-        citation=citation and citation.as_unit(is_html=is_html),
-        generated=generated and generated.as_unit(),
-        members=[UnitMember(member.docno, member.latex, shown(str(member.body))) for member in members],
-        pair=[side.as_unit(is_html=is_html) for side in pair],
+        latex=parts.formula.latex if parts.formula else "",
+        citation=parts.citation and parts.citation.as_unit(is_html=is_html),
+        generated=parts.generated and parts.generated.as_unit(),
+        members=[UnitMember(member.docno, member.latex, shown(str(member.body))) for member in parts.members],
+        pair=[side.as_unit(is_html=is_html) for side in parts.pair],
         guidelines=track.guidelines.text if track.guidelines else "",
         **choices_of(rules, questions, task.entry.docno),
     )

@@ -62,13 +62,15 @@ GIVEN = "answers"  # the field with all answers of a frame, as JSON
 
 
 class ShownChoice(NamedTuple):
-    """A choice of a question on the judging page."""
+    """A choice of a unit or of a question on the judging page; `value` is that of a grade."""
 
     key: str
     label: str
     definition: str
     shortcut: str
-    is_chosen: bool
+    value: int | None = None
+    needs_comment: bool = False
+    is_chosen: bool = False  # of a question
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ def shown_questions(
                     choice.label,
                     choice.definition,
                     shortcuts.get((question.key, choice.key), ""),
-                    choice.key in answers[question.key]
+                    is_chosen=choice.key in answers[question.key]
                     if isinstance(answers[question.key], list)
                     else choice.key == answers[question.key],
                 )

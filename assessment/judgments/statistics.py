@@ -44,7 +44,8 @@ class StatisticsScope(NamedTuple):
     batches: list[Batch]
 
 
-class Totals(NamedTuple):
+@dataclass(frozen=True)
+class Totals:
     """Counts and seconds of all judgments; None without any seconds. `hours` is the sum of the seconds."""
 
     judged: int
@@ -84,14 +85,11 @@ class ChoiceMix(NamedTuple):
     shares: list[ChoiceShare]
 
 
-class TopicTime(NamedTuple):
+@dataclass(frozen=True)
+class TopicTime(Totals):
     track: str
     code: str
     title: str
-    judged: int
-    mean: float | None
-    median: float | None
-    hours: float | None
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,7 @@ def statistics_page(user: User, key: str) -> StatisticsPage | None:
         earlier=sum(day.judged for day in every_day) - sum(day.judged for day in shown),
         mixes=_mixes(own, current.batches),
         topics=[
-            TopicTime(track, code, title, judged, mean, median, _hours(total))
+            TopicTime(judged, mean, median, _hours(total), track, code, title)
             for track, code, title, judged, mean, median, total in by_topic
         ],
         skips=skipped.aggregate(total=Count("pk"), waiting=Count("pk", filter=is_waiting)),

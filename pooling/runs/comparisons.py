@@ -9,7 +9,13 @@ from django.shortcuts import get_object_or_404
 from accounts.models import User
 from assay.errors import Refused
 from assay.formats.runs.columns import Ranked, load_ranking
-from assay.statistics.rank_correlation import DEPTHS, difference_of_topic, moves_of_topic, topics_of_both
+from assay.statistics.rank_correlation import (
+    DEPTHS,
+    TopicDifference,
+    difference_of_topic,
+    moves_of_topic,
+    topics_of_both,
+)
 from pooling.models import Run
 from pooling.runs.selectors import runs_for
 from tracks.models import Track
@@ -35,20 +41,17 @@ class MovedDocument(NamedTuple):
 class ComparedTopic(NamedTuple):
     """A topic of the comparison; `overlap` has the shares at the depths of the page, as text."""
 
-    topic: str
-    n_first: int
-    n_second: int
-    n_common: int
+    difference: TopicDifference
     overlap: list[str]
     rbo: str
 
     @property
     def n_only_first(self) -> int:
-        return self.n_first - self.n_common
+        return self.difference.n_first - self.difference.n_common
 
     @property
     def n_only_second(self) -> int:
-        return self.n_second - self.n_common
+        return self.difference.n_second - self.difference.n_common
 
 
 @dataclass(frozen=True)
@@ -90,10 +93,7 @@ def difference_page(user: User, first: Run, second_id: int, topic: str = "") -> 
         n_equal=sum(compared.is_equal for compared in topics),
         topics=[
             ComparedTopic(
-                topic=compared.topic,
-                n_first=compared.n_first,
-                n_second=compared.n_second,
-                n_common=compared.n_common,
+                compared,
                 overlap=[_percent(share) for share in compared.overlap[:n_depths]],
                 rbo=f"{compared.rbo:.4f}",
             )

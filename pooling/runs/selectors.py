@@ -385,18 +385,18 @@ def run_page(user: User, run: Run) -> RunPage:
 
 
 class WithdrawalPage(NamedTuple):
-    """The question before a run is withdrawn; `is_late` after its deadline, when an organizer gives a reason."""
+    """The question before a run is withdrawn; `needs_reason` after its deadline, from an organizer."""
 
     question: Confirmation
-    is_late: bool
+    needs_reason: bool
 
 
 def withdrawal_page(user: User, run: Run) -> WithdrawalPage:
     """The question for a user: the track of the run says whether it is still the team's own."""
-    is_late = user.organizes(run.track_id) and not acceptance_of(run.track, run.kind).is_accepting
-    again = "" if is_late else " Until the track closes, the team can submit its tag and its file again."
+    needs_reason = user.organizes(run.track_id) and not acceptance_of(run.track, run.kind).is_accepting
+    again = "" if needs_reason else " Until the track closes, the team can submit its tag and its file again."
     fixed = ["New pools and leaderboards leave it out", "It stays in the history of the team"]
-    if is_late:
+    if needs_reason:
         fixed.append("Leaderboards that have it stay as they are, and mark it")
     question = Confirmation(
         act=f"Withdraw {run.tag}",
@@ -407,12 +407,12 @@ def withdrawal_page(user: User, run: Run) -> WithdrawalPage:
         text=f"You cannot undo this.{again}",
         fixed=fixed,
         changeable=["Its team sees the reason, and can ask you to submit another run for it"]
-        if is_late
+        if needs_reason
         else (),
         notified="Nobody. The team sees it on the page of the run.",
         is_danger=True,
     )
-    return WithdrawalPage(question, is_late)
+    return WithdrawalPage(question, needs_reason)
 
 
 def _has_lines(run: Run) -> bool:

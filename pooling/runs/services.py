@@ -20,6 +20,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import InputError, Refused
 from assay.formats.declaration import Declaration, values_of
+from assay.formats.reports import file_facts
 from assay.formats.runs import columns
 from assay.formats.runs.answers import characters_of
 from assay.formats.runs.reader import CheckedRun, check_run
@@ -284,10 +285,8 @@ def submit(
             file_name=file_name[-255:],
             original=original,
             columns=stored_columns,
-            sha256=checked.report.sha256,
+            **file_facts(checked.report),
             n_bytes=n_bytes,
-            n_lines=checked.report.n_lines,
-            n_topics=checked.report.n_topics,
             report=checked.report.as_json(),
             is_late=state.is_late,
             priority=earlier.priority

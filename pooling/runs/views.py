@@ -117,7 +117,7 @@ def withdraw(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
     """Ask, then withdraw the run. Its team, and organizers, until the deadline; then organizers, with a reason."""
     run = _run(request, run_id)
     page = selectors.withdrawal_page(request.user, run)
-    form = ReasonForm(request.POST or None) if page.is_late else None
+    form = ReasonForm(request.POST or None) if page.needs_reason else None
     if not page.question.is_given(request) or (form is not None and not form.is_valid()):
         crumbs = [("Runs", reverse("pooling:runs", args=[run.track.slug])), (run.tag, run.get_absolute_url())]
         return confirmation_page(

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from assay.digests import sha256_of, sha256_of_file
 from assay.errors import plural
 from assay.formats.compression import ARCHIVES
-from assay.formats.declaration import columns_of
+from assay.formats.declaration import ADDED, columns_of
 from assay.formats.manifest import ALLOWED
 from assay.formats.spreadsheet import as_csv
 from pooling.models import Run
@@ -54,9 +54,7 @@ def metadata_of(run: Run, path: str) -> dict[str, Any]:
         "team": run.team.name,
         **columns_of(run),
         "uses": run.stated_use,
-        "late": run.is_late,
-        "lines": run.n_lines,
-        "topics": run.n_topics,
+        **{column: getattr(run, name) for name, column in ADDED.items()},
         "submitted_at": run.submitted_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
 

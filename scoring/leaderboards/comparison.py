@@ -15,8 +15,7 @@ from assay.tables import natural, shown
 from scoring.leaderboards.selectors import board_rows
 from scoring.models import Leaderboard, Qrels, QrelsEntry
 from scoring.qrels.selectors import CHUNK
-from scoring.selectors import leaderboards_for, titled
-from tracks.models import Track
+from scoring.selectors import LeaderboardPage, leaderboards_for, titled
 
 K = TypeVar("K", bound=Hashable)
 
@@ -84,20 +83,15 @@ class QrelsChanges:
     n_units: int
 
 
-@dataclass(frozen=True)
-class ComparisonPage:
+@dataclass(frozen=True, kw_only=True)
+class ComparisonPage(LeaderboardPage):
     """Two leaderboards; `taus` has Kendall's tau of each measure."""
 
-    track: Track
-    board: Leaderboard
     other: Leaderboard
-    measures: list[tuple[str, str]]
     rows: list[ComparedRun]
     taus: list[float | None]
     n_both: int
     changes: QrelsChanges | None
-    is_organizer: bool
-    tab: str = "leaderboards"
 
 
 def comparison_page(user: AnyUser, left: Leaderboard, other_id: int) -> ComparisonPage:
@@ -117,6 +111,7 @@ def comparison_page(user: AnyUser, left: Leaderboard, other_id: int) -> Comparis
         board=left,
         other=right,
         measures=titled(measures),
+        charted=measures[0],
         rows=rows,
         taus=[
             tau_of(

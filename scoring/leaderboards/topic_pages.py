@@ -28,14 +28,10 @@ from tracks.models import Topic
 from web.pages import ROWS_ON_PAGE
 
 
-class TopicSpread(NamedTuple):
+@dataclass(frozen=True)
+class TopicSpread(plots.Spread):
     """The values of all runs on a topic, and its judged and relevant units."""
 
-    topic: str
-    mean: float
-    median: float
-    lowest: float
-    best: float
     deviation: float
     n_judged: int
     n_relevant: int
@@ -43,7 +39,16 @@ class TopicSpread(NamedTuple):
 
 DOCUMENTS_PAGE = 50
 SHOWN_RUNS = 10  # of each document, with its ranks
-SORTS = {"topic": 0, "mean": 1, "median": 2, "lowest": 3, "best": 4, "spread": 5, "judged": 6, "relevant": 7}
+SORTS = {
+    "topic": "label",
+    "mean": "mean",
+    "median": "median",
+    "lowest": "lowest",
+    "best": "best",
+    "spread": "deviation",
+    "judged": "n_judged",
+    "relevant": "n_relevant",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,15 +71,18 @@ def topics_page(user: AnyUser, board: Leaderboard, measure: str = "", sort: str 
     rows = []
     for topic, by_run in topic_values(board, charted).items():
         values = np.array(list(by_run.values()))
-        middle = float(values.mean()), float(np.median(values)), float(values.min()), float(values.max())
+        middle = float(values.min()), float(np.median(values)), float(values.mean()), float(values.max())
         rows.append(TopicSpread(topic, *middle, float(values.std()), *units.get(topic, (0, 0))))
     key = sort.removeprefix("-")
     if key not in SORTS:
         key = sort = "mean"
     is_reversed = sort.startswith("-")
-    rows.sort(key=lambda row: natural(row.topic) if key == "topic" else row[SORTS[key]], reverse=is_reversed)
-    columns = [(name, name, "") for name in SORTS]
-    columns[SORTS[key]] = (key, key, "descending") if is_reversed else (key, f"-{key}", "ascending")
+    rows.sort(
+        key=lambda row: natural(row.label) if key == "topic" else getattr(row, SORTS[key]),
+        reverse=is_reversed,
+    )
+    chosen = (key, key, "descending") if is_reversed else (key, f"-{key}", "ascending")
+    columns = [chosen if name == key else (name, name, "") for name in SORTS]
     return TopicsPage(
         **vars(shared),
         level=board.relevant_from,
@@ -85,7 +93,7 @@ def topics_page(user: AnyUser, board: Leaderboard, measure: str = "", sort: str 
         plot=plots.spreads(
             f"{board.track.slug}-topics",
             f"{board.track.name}: {charted} of all runs by topic",
-            [plots.Spread(row.topic, row.lowest, row.median, row.mean, row.best) for row in rows],
+            rows,
             up=charted,
         ),
     )

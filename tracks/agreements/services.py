@@ -13,9 +13,7 @@ from tracks.markdown import plain_html
 from tracks.models import AgreementAcceptance, AgreementVersion, Track
 from tracks.tracks.services import lock
 
-
-class AgreementRefused(Refused):
-    title = "The data agreement was not changed"
+NOT_CHANGED = "The data agreement was not changed"
 
 
 @transaction.atomic
@@ -25,18 +23,21 @@ def publish(*, track: Track, text: str, revision: int, by: User) -> AgreementVer
     `revision` is the number of the version in force on the page, 0 for none.
 
     Raises:
-        AgreementRefused: Another version is in force now; or the text is empty, or that of the version in force.
+        Refused: Another version is in force now; or the text is empty, or that of the version in force.
     """
     current = lock(track.pk)
     _check_revision(current, revision)
     if not text.strip():
-        raise AgreementRefused(
-            "The text is empty. Write it, then publish; or withdraw the agreement.", code="no-text"
+        raise Refused(
+            "The text is empty. Write it, then publish; or withdraw the agreement.",
+            code="no-text",
+            title=NOT_CHANGED,
         )
     if current.agreement is not None and current.agreement.text == text:
-        raise AgreementRefused(
+        raise Refused(
             f"The text is the same as that of version {current.agreement.number}. Change it, then publish.",
             code="nothing-changed",
+            title=NOT_CHANGED,
         )
     latest = current.agreement_versions.order_by("-number").first()
     version = AgreementVersion.objects.create(
@@ -59,7 +60,7 @@ def withdraw(*, track: Track, revision: int) -> Track:
     """Ask for no agreement any more. Versions and acceptances are kept.
 
     Raises:
-        AgreementRefused: Another version is in force now.
+        Refused: Another version is in force now.
     """
     current = lock(track.pk)
     _check_revision(current, revision)
@@ -74,7 +75,7 @@ def accept(*, track: Track, user: User, revision: int) -> AgreementAcceptance:
     """Record that a user accepts the version that they have read, with its digest and the time. Safe to repeat.
 
     Raises:
-        AgreementRefused: Another version is in force now, or none.
+        Refused: Another version is in force now, or none.
     """
     current = lock(track.pk)
     _check_revision(current, revision)
@@ -101,9 +102,9 @@ def _check_revision(track: Track, revision: int) -> None:
         raise _changed(track)
 
 
-def _changed(track: Track) -> AgreementRefused:
+def _changed(track: Track) -> Refused:
     state = f"Version {track.agreement.number} is in force now" if track.agreement else "It was withdrawn"
-    return AgreementRefused(
+    return Refused(
         f"The data agreement changed after you opened the page. {state}: read it first.",
         code="version-changed",
         title="Another version is in force",

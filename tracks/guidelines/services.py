@@ -13,9 +13,7 @@ from tracks.markdown import TextChanged
 from tracks.models import GuidelinesDraft, GuidelinesReading, GuidelinesVersion, Track
 from tracks.tracks.services import lock
 
-
-class GuidelinesRefused(Refused):
-    title = "The guidelines were not published"
+NOT_PUBLISHED = "The guidelines were not published"
 
 
 @transaction.atomic
@@ -63,20 +61,23 @@ def publish(*, track: Track, text: str, revision: int, summary: str = "", by: Us
 
     Raises:
         TextChanged: Somebody else saved the draft meanwhile.
-        GuidelinesRefused: The text is empty or that of the version in force, or a worked example of it names something
+        Refused: The text is empty or that of the version in force, or a worked example of it names something
             that the track does not have.
     """
     if not text.strip():
-        raise GuidelinesRefused("The guidelines are empty. Write them, then publish.", code="no-text")
+        raise Refused(
+            "The guidelines are empty. Write them, then publish.", code="no-text", title=NOT_PUBLISHED
+        )
     current = lock(track.pk)
     if current.guidelines is not None and current.guidelines.text == text:
-        raise GuidelinesRefused(
+        raise Refused(
             f"The text is the same as that of version {current.guidelines.number}. Change it, then publish.",
             code="nothing-changed",
+            title=NOT_PUBLISHED,
         )
     html, problems = rendered(current, text)
     if problems:
-        raise GuidelinesRefused(" ".join(problems), code="bad-examples")
+        raise Refused(" ".join(problems), code="bad-examples", title=NOT_PUBLISHED)
     save_draft(track=current, text=text, revision=revision, by=by)
     number = current.guidelines.number + 1 if current.guidelines else 1
     version = GuidelinesVersion.objects.create(

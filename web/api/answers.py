@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from django.db import models
 from rest_framework import serializers
 
-from assay.statistics.agreement import Undefinable
+from assay.tables import Undefinable
 
 Answer = type[serializers.Serializer[Any]]
 

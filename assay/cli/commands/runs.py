@@ -4,12 +4,15 @@ import argparse
 
 from assay.cli.main import add
 from assay.cli.site import print_json, print_table, rows_of_track
+from assay.formats.declaration import ADDED
 
 EXAMPLE = "assay runs arqmath-2020"
 COLUMNS = {
-    "id": "id", "team": "team", "tag": "tag", "kind": "kind", "status": "status", "is_late": "late",
-    "n_lines": "lines", "n_topics": "topics", "submitted_at": "submitted (UTC)", "file_name": "file",
-}  # fmt: skip
+    **{name: name for name in ("id", "team", "tag", "kind", "status")},
+    **ADDED,
+    "submitted_at": "submitted (UTC)",
+    "file_name": "file",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from assay.formats.compression import read_file
 from assay.formats.judgments.cells import grade_of
 from assay.formats.judgments.reader import JudgmentsError, parse_judgments
-from assay.formats.judgments.rows import JudgmentFile, JudgmentRow, JudgmentStream
+from assay.formats.judgments.rows import JudgmentRow, JudgmentStream
 from assay.formats.qrels.reader import Complaint
 from assay.protocols.questions import WrongAnswer, from_text, problem_with, stored
 from assay.protocols.schema import JudgingRules
@@ -24,7 +24,7 @@ def read_graded(
     return graded([row for row in read.rows if row.is_current], rules, path, is_named=has_names(read))
 
 
-def has_names(read: JudgmentFile | JudgmentStream) -> bool:
+def has_names(read: JudgmentStream) -> bool:
     """Return whether a file may have names of choices as grades."""
     is_own = read.form == "assay-csv"
     return read.form == "turkle" or (is_own and not {"grade", "choice"} <= read.columns.keys())

@@ -70,8 +70,8 @@ class JudgmentRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class JudgmentFile:
-    """The judgments of a file, in its order.
+class JudgmentStream:
+    """A file of judgments whose rows are read once, one after another.
 
     Args:
         form: `assay-csv`, `assay-jsonl`, `turkle`, `bolt-xml` or `qrels`.
@@ -80,18 +80,15 @@ class JudgmentFile:
 
     name: str
     form: str
-    rows: list[JudgmentRow]
+    rows: Iterable[JudgmentRow]
     columns: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class JudgmentStream:
-    """A file of judgments whose rows are read once, one after another; the attributes are those of `JudgmentFile`."""
+class JudgmentFile(JudgmentStream):
+    """The judgments of a file, in its order."""
 
-    name: str
-    form: str
-    rows: Iterator[JudgmentRow]
-    columns: Mapping[str, str] = field(default_factory=dict)
+    rows: list[JudgmentRow]
 
 
 WrittenRow = Mapping[str, Any]  # by column; None is empty

@@ -9,10 +9,10 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from assay.errors import Refused
 from tests.helpers.factories import make_organizer, make_track, make_user
 from tracks.agreements import services
 from tracks.agreements.selectors import has_accepted
-from tracks.agreements.services import AgreementRefused
 from tracks.models import AgreementAcceptance, AgreementVersion, Track
 
 pytestmark = pytest.mark.django_db
@@ -65,7 +65,7 @@ def test_new_version_asks_again_and_withdrawn_agreement_nobody(track: Track) -> 
     edit(track, "publish", "Two", revision=1)
     track.refresh_from_db()
     after_change = has_accepted(member, track)
-    with pytest.raises(AgreementRefused, match="Version 2 is in force now"):
+    with pytest.raises(Refused, match="Version 2 is in force now"):
         services.accept(track=track, user=member, revision=1)
     edit(track, "withdraw", "Two", revision=2)
     track.refresh_from_db()
