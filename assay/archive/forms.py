@@ -13,6 +13,7 @@ from assay.archive.files import BadArchive
 from assay.archive.records import AnalysisRecord, LeaderboardRecord, QrelsRecord, RunRecord
 from assay.formats.reports import Report, with_present_names
 from assay.statistics.intervals import Method
+from assay.statistics.qrels_summary import QrelsSummary
 from assay.structure import WrongStructure, structured
 
 Row = list[float | None]
@@ -66,21 +67,6 @@ class _Run:
 
 
 @dataclass(frozen=True)
-class _Spread:
-    minimum: int
-    maximum: int
-    mean: float
-    total: int
-
-
-@dataclass(frozen=True)
-class _Units:
-    n_topics: int
-    judged: _Spread
-    relevant: _Spread
-
-
-@dataclass(frozen=True)
 class _Pooled:
     run: int
     sha256: str
@@ -130,7 +116,7 @@ class _Instances(_Result):
     measures: dict[str, _Ranking]
     level: int
     names: list[str]
-    units: list[_Units]
+    units: list[QrelsSummary]
     grades: dict[str, dict[str, dict[str, int]]]
     groups: dict[str, dict[str, _Ranking]] = field(default_factory=dict)
 

@@ -1,14 +1,15 @@
 """Numbers of judged and of relevant units per topic of qrels."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from assay.formats.qrels.columns import QrelsColumns
 
 
-class Spread(NamedTuple):
+@dataclass(frozen=True)
+class Spread:
     """Statistics of a number over all topics; all are 0 if there are no topics."""
 
     minimum: int
@@ -17,7 +18,8 @@ class Spread(NamedTuple):
     total: int
 
 
-class QrelsSummary(NamedTuple):
+@dataclass(frozen=True)
+class QrelsSummary:
     """Statistics of the judged and of the relevant units per topic."""
 
     n_topics: int

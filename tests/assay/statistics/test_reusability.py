@@ -10,7 +10,7 @@ from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
 from assay.pools.depth import top_k
 from assay.protocols.measures import parse_measures
-from assay.statistics.qrels_summary import Spread, grades_by_topic, n_from, summarize_qrels
+from assay.statistics.qrels_summary import QrelsSummary, Spread, grades_by_topic, n_from, summarize_qrels
 from assay.statistics.rank_correlation import kendall_tau
 from assay.statistics.reusability import Scoring, depth_curve, leave_one_team_out
 from assay.statistics.topic_stability import default_sizes, topic_stability
@@ -175,14 +175,16 @@ def test_units_are_counted_by_topic() -> None:
 
     assert counts == {"B.1": {-1: 1, 1: 1, 3: 1}, "B.2": {2: 1}}
     assert [n_from(counts["B.1"], level) for level in (-1, 0, 2)] == [2, 2, 1]
-    assert summarize_qrels(qrels, level=2) == (2, Spread(1, 2, 1.5, 3), Spread(1, 1, 1.0, 2))
+    assert summarize_qrels(qrels, level=2) == QrelsSummary(2, Spread(1, 2, 1.5, 3), Spread(1, 1, 1.0, 2))
     assert plain(summarize_qrels(qrels, level=2))["judged"] == {
         "minimum": 1, "maximum": 2, "mean": 1.5, "total": 3
     }  # fmt: skip
 
 
 def test_empty_qrels_have_no_units() -> None:
-    assert summarize_qrels(columns_from([]), level=1) == (0, Spread(0, 0, 0.0, 0), Spread(0, 0, 0.0, 0))
+    assert summarize_qrels(columns_from([]), level=1) == QrelsSummary(
+        0, Spread(0, 0, 0.0, 0), Spread(0, 0, 0.0, 0)
+    )
 
 
 def test_real_qrels_of_2020_have_their_published_size(data: Path) -> None:

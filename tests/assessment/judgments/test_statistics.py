@@ -14,6 +14,7 @@ from accounts.models import User
 from assessment.judging import services as task_services
 from assessment.judgments import services as judgment_services
 from assessment.judgments import statistics as selectors
+from assessment.judgments.statistics import Totals
 from assessment.models import Judgment
 from tests.assessment.conftest import Scene
 from tests.helpers.judging import accept, judge, make_batch
@@ -49,7 +50,7 @@ def judged(scene: Scene) -> Scene:
 def test_statistics_count_current_judgments_with_their_seconds(judged: Scene) -> None:
     page = statistics(judged.ada).context
 
-    assert page["totals"] == (4, 30.0, 20.0, pytest.approx(90 / 3600))
+    assert page["totals"] == Totals(4, 30.0, 20.0, pytest.approx(90 / 3600))
     assert [(each.code, *each[3:6]) for each in page["topics"]] == [
         ("A.1", 3, 30.0, 20.0),
         ("A.2", 1, None, None),
