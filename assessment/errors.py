@@ -12,6 +12,16 @@ from tracks.models import Topic
 from web.pages import counted
 
 
+def batch_not_open(batch: Batch) -> Refused:
+    return Refused(
+        gettext("The batch “{batch}” is {status}. You can take tasks only while it is open.").format(
+            batch=batch, status=gettext(batch.get_status_display())
+        ),
+        code="batch-not-open",
+        title=gettext_noop("This batch is not open"),
+    )
+
+
 def batch_closed(batch: Batch) -> Refused:
     return Refused(
         gettext(

@@ -8,13 +8,12 @@ from collections.abc import Callable, Collection, Iterable
 from django.db import transaction
 from django.db.models import Exists, Max, OuterRef
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_noop
 
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from assessment.batches.progress import progress_of_each
-from assessment.errors import not_an_assessor
+from assessment.errors import batch_not_open, not_an_assessor
 from assessment.models import MAIN_AND_DUAL, MOST_JUDGES, Batch, BatchEntry, Task
 from jobs.files.deletion import check_unused, delete_unused, parts_in_words
 from participation.invitations.services import revoke
@@ -57,13 +56,7 @@ def lock_open(batch_id: int) -> Batch:
     """`lock_for_judging`, for a batch that must be open."""
     batch = lock_for_judging(batch_id)
     if batch.status != Batch.Status.OPEN:
-        raise Refused(
-            gettext("The batch “{batch}” is {status}. You can take tasks only while it is open.").format(
-                batch=batch, status=gettext(batch.get_status_display())
-            ),
-            code="batch-not-open",
-            title=gettext_noop("This batch is not open"),
-        )
+        raise batch_not_open(batch)
     return batch
 
 
