@@ -259,10 +259,9 @@ def _with_value(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -
         entries = value if isinstance(value, dict) else {}
         known = {key: Row(key, "", words) for key, words in named.items()}
         rows = {key: Row(key, value_in_words(entry), named.get(key, "")) for key, entry in entries.items()}
-        options = [Option(key, words, False) for key, words in named.items()]
-        return replace(
-            made, options=options, rows=[*{**known, **rows}.values(), *[Row("", "")] * (not named)]
-        )
+        choices = [Option(key, words, False) for key, words in named.items()]
+        shown = [*{**known, **rows}.values(), *[Row("", "")] * (not named)]
+        return replace(made, options=choices, rows=shown)
     if made.control == "lines":
         text = "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
         return replace(made, text=text)
