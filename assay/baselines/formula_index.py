@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from assay.baselines.formula_trees import KINDS, Kind, parse
 from assay.baselines.postings import Arrays, Builder, Postings, TokenBatch
-from assay.baselines.ranking import Progress, no_progress
 from assay.baselines.symbol_pairs import pairs
 from assay.errors import BadFile, InputError
 from assay.formats.compression import UnpackedFile
@@ -38,6 +37,7 @@ from assay.formats.documents.sources import files_of
 from assay.formats.formulas import Row, rows_of_index
 from assay.formulas.opt import opt
 from assay.formulas.slt import slt
+from assay.ranking import Progress, no_progress
 
 CONVERTERS: Mapping[Kind, Callable[[str], str | None]] = {"slt": slt, "opt": opt}
 

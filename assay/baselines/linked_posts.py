@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.baselines.ranking import Progress, Ranked, best, no_progress
 from assay.errors import InputError, plural
 from assay.formats.documents.reading import Document, document_files, map_documents
 from assay.formats.text import lines_of, read_text
 from assay.formats.topics.reader import TopicRow
+from assay.ranking import Progress, Ranked, best, no_progress
 
 KINDS = ("duplicate", "related")
 HEADER = ("question_id", "linked_id", "kind")

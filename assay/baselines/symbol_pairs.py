@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assay.baselines.formula_trees import Kind, Tree
 from assay.baselines.postings import Postings
-from assay.baselines.ranking import top
+from assay.ranking import top
 
 WINDOW = 4  # edges
 LONGEST = 40  # bytes of a pair as a token; a longer one is a digest

@@ -15,6 +15,7 @@ from functools import cache
 from html import unescape
 
 from assay.errors import InputError
+from assay.formulas.source import latex_tokens
 from assay.protocols.schema import Tokenizer
 
 LONGEST = 40  # bytes of a token; the rest is cut off
@@ -27,7 +28,6 @@ STOP_WORDS = frozenset(
         "this to was will with"
     )
 )
-_LATEX = re.compile(r"\\(?:[A-Za-z]+|.)|[0-9]+|[^\s\\]", re.DOTALL)
 
 
 def tokenize(html: str, tokenizer: Tokenizer) -> list[bytes]:
@@ -45,11 +45,6 @@ def tokenize(html: str, tokenizer: Tokenizer) -> list[bytes]:
             text = unescape(piece if place % 2 else _TAG.sub(" ", piece))
             tokens += formulas(text) if place % 2 else words(text)
     return [token.encode(errors="replace")[:LONGEST] for token in tokens]
-
-
-def latex_tokens(text: str) -> list[str]:
-    """The tokens of LaTeX. A line end is a space, also after a backslash: XML of a dump has each text on one line."""
-    return _LATEX.findall(" ".join(text.split()))
 
 
 def _words(text: str) -> list[str]:

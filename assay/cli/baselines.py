@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from assay.baselines.ranking import Progress, Ranked, run_of
 from assay.cli.formulas import note
 from assay.cli.inputs import steps
 from assay.cli.main import add, positive
@@ -13,6 +12,7 @@ from assay.errors import plural
 from assay.formats.compression import read_file
 from assay.formats.topics.reader import TopicRow, read_topics
 from assay.protocols.schema import Protocol
+from assay.ranking import Progress, Ranked, run_of
 
 N_NAMED = 10  # topics without documents that are named
 

@@ -39,6 +39,7 @@ _INNER: Final = {
     "multline": "gathered",
 }
 _WRAPPERS: Final = frozenset({"displaymath", "document", "equation", "math", "subequations"})
+_LEXEME: Final = re.compile(r"\\(?:[A-Za-z]+|.)|[0-9]+|[^\s\\]", re.DOTALL)
 
 
 def prepared(latex: str) -> str:
@@ -129,3 +130,8 @@ class _Repair:
 
     def close_all(self) -> None:
         self.out += reversed(self.closing)
+
+
+def latex_tokens(text: str) -> list[str]:
+    """The tokens of LaTeX. A line end is a space, also after a backslash: XML of a dump has each text on one line."""
+    return _LEXEME.findall(" ".join(text.split()))

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from assay.baselines.fusion import RRF_K, Fusion, Method, Norm
-from assay.baselines.fusion import fuse as fuse_columns
 from assay.errors import InputError
+from assay.fusion import RRF_K, Fusion, Method, Norm
+from assay.fusion import fuse as fuse_columns
 from assay.protocols.schema import Protocol
 from assay.research.evaluation import DEEPEST, PathLike, Runs, named_runs, protocol_of, run_from_any
 

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.baselines.tokens import latex_tokens
+from assay.formulas.source import latex_tokens
 from assay.tables.paper import Column, Group, PaperTable, Row, Value, number, words
 from assay_extensions.papers.facts import CollectionFacts, Example, RunFacts
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assay.baselines.formula_index import TreeBatch, write
 from assay.baselines.postings import Builder, TokenBatch
-from assay.baselines.ranking import best
+from assay.ranking import best
 from maintenance.benchmarks.harness import ROOT, case, figure, peak_memory, timed
 
 DISTINCT = 100_000  # posts with texts of their own

@@ -8,22 +8,22 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 
 from accounts.models import User
-from assay.baselines.fusion import RRF_K, Fusion
 from assay.baselines.linked_posts import KINDS as LINK_KINDS
 from assay.baselines.linked_posts import parse_links
 from assay.errors import InputError
 from assay.formats.runs.rows import MAX_NAME
 from assay.formats.text import decoded
+from assay.fusion import RRF_K, Fusion
 from pooling.baselines.selectors import (
     TEAM,
     links_of_candidates,
     methods_for,
-    question_pools,
     runs_to_fuse,
     topics_with_answers,
     with_a_word,
 )
 from pooling.models import Pool, Run
+from pooling.pools.selectors import question_pools
 from tracks.models import Track
 from web.forms import StyledForm, bytes_of
 from web.pages import ROWS_ON_PAGE, counted, numbers_in

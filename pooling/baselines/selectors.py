@@ -8,13 +8,12 @@ from pathlib import PurePosixPath
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from accounts.models import User
-from assay.baselines.ranking import line_form
 from assay.errors import InputError
 from assay.protocols.schema import Protocol
+from assay.ranking import line_form
 from corpus.models import Build, Document
 from jobs.models import Job
-from pooling.models import Pool, Run
+from pooling.models import Run
 from tracks.deadline_acceptance import acceptance_of
 from tracks.downloads.contents import mathml_indexes
 from tracks.models import Download, Track
@@ -107,20 +106,6 @@ def converter_of(track: Track) -> str:
 def has_topic_formulas(track: Track) -> bool:
     """Return whether formulas of the topics are stored as MathML."""
     return next(mathml_indexes(track, list(track.topics.order_by("code"))), None) is not None
-
-
-def question_pools(track: Track, user: User) -> QuerySet[Pool]:
-    """The pools whose posts may limit the formulas that are ranked: those of tracks of questions on the collection, of
-    which the user sees everything.
-
-    There are none for a track whose runs have no formulas.
-    """
-    if track.protocol.parsed.unit not in FORMULA_UNITS or track.collection_id is None:
-        return Pool.objects.none()
-    pools = Pool.objects.filter(status=Pool.Status.READY, track__collection=track.collection_id)
-    pools = pools.filter(track__in=[*user.roles]).exclude(track=track).select_related("track", "protocol")
-    ids = [pool.pk for pool in pools if pool.protocol.parsed.unit in {"answer", "document"}]
-    return pools.filter(pk__in=ids).order_by("track__name", "pk")
 
 
 def download_name(run: Run) -> str:

@@ -18,10 +18,8 @@ from django.db import transaction
 
 from accounts.models import User
 from assay.baselines.formula_index import FormulaSource, build, index_files
-from assay.baselines.fusion import Fusion, fuse
 from assay.baselines.linked_posts import linked_posts
 from assay.baselines.postings import Model
-from assay.baselines.ranking import Progress, Ranked, line_form, run_of
 from assay.baselines.tangent_s import query_of, tangent_s, within
 from assay.baselines.text import TextIndex, text
 from assay.errors import InputError, Refused
@@ -33,6 +31,8 @@ from assay.formats.topics import writer
 from assay.formats.topics.reader import TopicRow
 from assay.formats.topics.writer import TopicFields
 from assay.formulas.conversion import Cache, Converter
+from assay.fusion import Fusion, fuse
+from assay.ranking import Progress, Ranked, line_form, run_of
 from corpus.collections.exports import documents, formulas
 from corpus.models import Collection, FormulaMathML
 from jobs import services as jobs

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import F, Func, IntegerField, QuerySet
 
+from accounts.models import User
 from assay import plots
 from assay.pools.statistics import partly_shown
 from assay.pools.strategies import beyond_limit
@@ -15,6 +16,7 @@ from assay.tables import natural
 from jobs.models import Job
 from pooling.models import Pool, PoolRun, Run
 from tracks.models import Track
+from tracks.topics.selectors import FORMULA_UNITS
 
 OVERLAP_RUNS = 24  # in a matrix
 TOPICS = 25  # in a wide table
@@ -291,3 +293,17 @@ def votes_so_far(pool: Pool) -> str:
     if earlier is None or pool.protocol.parsed.pool.pairs is None:
         return ""
     return "".join(as_lines(vote for source in _vote_sources for vote in source(earlier)))
+
+
+def question_pools(track: Track, user: User) -> QuerySet[Pool]:
+    """The pools whose posts may limit the formulas that are ranked: those of tracks of questions on the collection, of
+    which the user sees everything.
+
+    There are none for a track whose runs have no formulas.
+    """
+    if track.protocol.parsed.unit not in FORMULA_UNITS or track.collection_id is None:
+        return Pool.objects.none()
+    pools = Pool.objects.filter(status=Pool.Status.READY, track__collection=track.collection_id)
+    pools = pools.filter(track__in=[*user.roles]).exclude(track=track).select_related("track", "protocol")
+    ids = [pool.pk for pool in pools if pool.protocol.parsed.unit in {"answer", "document"}]
+    return pools.filter(pk__in=ids).order_by("track__name", "pk")

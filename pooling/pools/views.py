@@ -18,7 +18,6 @@ from accounts.access import (
     organizer_required,
 )
 from assay.pools.preview import usual_seconds
-from pooling.baselines.selectors import question_pools
 from pooling.errors import PoolRefused
 from pooling.models import Pool
 from pooling.pools import entries, exports, previews, selectors, services
@@ -52,7 +51,7 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "track": track,
         "form": form,
         "runs": selectors.runs_to_pool(track),
-        "question_pools": question_pools(track, request.user),
+        "question_pools": selectors.question_pools(track, request.user),
         "estimate": previews.preview_page(track, query=estimate.query, arguments=arguments),
     }
     return render(request, "pooling/pools/new_pool.html", context)

@@ -5,9 +5,9 @@ from statistics import fmean, pstdev
 import numpy as np
 import pytest
 
-from assay.baselines.fusion import Fusion, Method, Norm, fuse
 from assay.errors import InputError
 from assay.formats.runs.columns import RunColumns
+from assay.fusion import Fusion, Method, Norm, fuse
 
 Scores = dict[str, dict[str, float]]
 

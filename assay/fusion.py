@@ -22,9 +22,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.baselines.ranking import Ranked, best
 from assay.errors import InputError, plural
 from assay.formats.runs.columns import RunColumns
+from assay.ranking import Ranked, best
 
 Method = Literal["sum", "mnz", "rrf"]
 Norm = Literal["min-max", "z-score", "none"]
