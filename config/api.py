@@ -75,7 +75,7 @@ NOUNS = [
     "participation.announcements",
     "participation.teams",
     "pooling.runs",
-    "pooling.baselines",
+    "assay_extensions.baselines.site",
     "participation.interaction",
     "publishing.published_runs",
     "publishing.documents",

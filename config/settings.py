@@ -36,6 +36,7 @@ OWN_APPS = [
 ]
 # Those with a site part
 EXTENSIONS = [
+    "baselines",
     "building",
     "machines",
     "papers",

@@ -19,6 +19,8 @@ from django.utils import timezone
 
 from assay.errors import Refused
 from assay.formats.declaration import Declaration
+from assay_extensions.baselines.site import services as baseline_services
+from assay_extensions.baselines.site.selectors import KIND, TEAM, download_name
 from assessment.batches import services as batch_services
 from assessment.models import Batch
 from assessment.planning import services as assignment_services
@@ -33,8 +35,6 @@ from jobs.files import storage
 from jobs.models import Job
 from participation.models import Team
 from participation.teams import services as team_services
-from pooling.baselines import services as baseline_services
-from pooling.baselines.selectors import KIND, TEAM, download_name
 from pooling.models import Pool, Run
 from pooling.pools import services as pool_services
 from pooling.runs import services as run_services

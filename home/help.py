@@ -58,7 +58,7 @@ EXPLAINED = {
     "howto/build-a-collection.html#on-the-site": (
         "building:start_build building:build building:change_build building:leaks"
     ),
-    "howto/baselines.html#on-the-site": "pooling:baselines",
+    "howto/baselines.html#on-the-site": "baselines:baselines",
     "howto/choose-topics.html": "tracks:candidates tracks:candidate",
     "howto/choose-topics.html#write-topics": "tracks:new_topic",
     "howto/choose-topics.html#derive-the-topics-of-a-formula-task": "tracks:derive_topics",

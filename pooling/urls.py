@@ -3,7 +3,6 @@
 from django.urls import path
 from django.utils.translation import gettext_noop
 
-from pooling.baselines import views as baselines
 from pooling.models import Pool, Run
 from pooling.pools import views as pools
 from pooling.runs import views as runs
@@ -25,8 +24,6 @@ urlpatterns = [
     path("runs/<int:run_id>/reinstate/", runs.reinstate, name="reinstate"),
     path("runs/<int:run_id>/compare/", runs.choose_other, name="choose_run"),
     path("runs/<int:run_id>/compare/<int:other_id>/", runs.compare, name="compare_runs"),
-    path("tracks/<slug:slug>/baselines/", baselines.baselines, name="baselines"),
-    path("runs/<int:run_id>/offer/", baselines.offer, name="offer_baseline"),
     path("tracks/<slug:slug>/pools/", pools.pools, name="pools"),
     path("tracks/<slug:slug>/pools/new/", pools.new_pool, name="new_pool"),
     path("tracks/<slug:slug>/pools/preview/", pools.preview, name="preview"),
@@ -65,13 +62,6 @@ register(
         tab=4,
         tab_label=gettext_noop("Your runs"),
         is_for=lambda visitor: visitor.user.is_authenticated and not visitor.judges,
-    ),
-    Page(
-        "Baselines",
-        "pooling:baselines",
-        Section.RUNS,
-        2,
-        is_in=lambda track: track.protocol.parsed.takes_runs,
     ),
     Page(
         "Pools",

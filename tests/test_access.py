@@ -237,7 +237,7 @@ participation:take_back_session               5555555555
 participation:end_session                     5555555555
 scoring:interaction                     4444444444
 scoring:interaction_tsv                 4444444444
-pooling:baselines                       L333330043
+baselines:baselines                     L333330043
 pooling:choose_run                      L4R444RR44
 pooling:compare_runs                    L404440044
 participation:clone_track                     L333330343
@@ -284,7 +284,7 @@ pooling:make_ids                        5555555555
 pooling:move                            5555555555
 pooling:remind                          5555555555
 pooling:new_pool                        L333330343
-pooling:offer_baseline                  5555555555
+baselines:offer_baseline                5555555555
 pooling:pool                            L333330043
 pooling:pool_contributions              L333330043
 pooling:pool_depths                     L333330043

@@ -50,8 +50,8 @@ pooling:move: POST move_run
 pooling:disqualify: POST disqualify_run
 pooling:reinstate: POST reinstate_run
 pooling:new_pool: POST pools
-pooling:baselines: POST baselines, POST fusions
-pooling:offer_baseline: POST offer_baseline
+baselines:baselines: POST baselines, POST fusions
+baselines:offer_baseline: POST offer_baseline
 participation:clone_track: POST clone_track
 participation:edit_team: PATCH team
 participation:invite_member: POST invitations

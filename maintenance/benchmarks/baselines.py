@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.baselines.formula_index import TreeBatch, write
-from assay.baselines.postings import Builder, TokenBatch
 from assay.ranking import best
+from assay_extensions.baselines.formula_index import TreeBatch, write
+from assay_extensions.baselines.postings import Builder, TokenBatch
 from maintenance.benchmarks.harness import ROOT, case, figure, peak_memory, timed
 
 DISTINCT = 100_000  # posts with texts of their own

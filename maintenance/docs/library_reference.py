@@ -98,7 +98,7 @@ def _pages() -> Iterator[tuple[str, str]]:
         parts = init.parent.relative_to(ROOT).parts
         package = ".".join(parts)
         is_left_out = any(package == name or package.startswith(f"{name}.") for name in LEFT_OUT)
-        if is_left_out or {"site", "tests"} & {*parts}:
+        if is_left_out or {"commands", "site", "tests"} & {*parts}:
             continue
         files = sorted(path for path in init.parent.glob("*.py") if not path.name.startswith("_"))
         if not files and not init.read_text().strip():

@@ -24,8 +24,6 @@ import pytest
 
 import assay
 import assay_extensions
-from assay.baselines.formula_trees import parse
-from assay.baselines.tokens import tokenize
 from assay.errors import AssayError
 from assay.formats.documents import forum as bolt
 from assay.formats.documents import jsonl, stackexchange, trec
@@ -43,6 +41,8 @@ from assay.html.sanitize import clean_body, clean_title
 from assay.nuggets.files import read_nuggets
 from assay.protocols.loader import load_protocol, parse_protocol
 from assay.protocols.measures import parse_measure
+from assay_extensions.baselines.formula_trees import parse
+from assay_extensions.baselines.tokens import tokenize
 from assay_extensions.label_studio.config import read_config
 from assay_extensions.label_studio.tasks import read_tasks
 from assay_extensions.turkle.moves import Table

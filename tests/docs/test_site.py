@@ -78,7 +78,7 @@ NO_PAGES = {
         "corpus:image",
     ),
     *("building:leaks_tsv", "building:accept_leaks"),
-    *("building:build_file", "pooling:offer_baseline", "tracks:make_topics"),
+    *("building:build_file", "baselines:offer_baseline", "tracks:make_topics"),
     *("tracks:name_people", "tracks:sample_file", "tracks:undo_decision"),
     *("tracks:download", "tracks:checksums", "tracks:export_collection", "tracks:fetches_csv"),
     *("scoring:cancel_release", "scoring:offer_qrels"),

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from assay.baselines.linked_posts import read_questions
 from assay.cli.main import main
 from assay.formats.topics.reader import read_topics
 from assay.samples import path
+from assay_extensions.baselines.linked_posts import read_questions
 
 CANDIDATES = str(path("candidates.jsonl"))
 ROWS = [json.loads(line) for line in path("candidates.jsonl").read_text().splitlines()]

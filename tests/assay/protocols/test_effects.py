@@ -246,7 +246,7 @@ EFFECTS = {
         "tests/scoring/leaderboards/test_classes.py::test_page_and_file_have_the_means_of_each_class"
     ),
     "agreement.binary_from": f"{PAGES}binary_from_divides_the_grades_into_two_classes",
-    "baselines.tokenizer": "tests/assay/cli/test_baselines.py::test_tokenizer_of_the_protocol_is_used",
+    "baselines.tokenizer": "assay_extensions/baselines/tests/test_commands.py::test_tokenizer_of_the_protocol_is_used",
     "interaction.seconds_per_topic": (
         f"{INTERACTION}the_site_ends_a_session_after_the_seconds_of_the_protocol"
     ),

@@ -13,9 +13,9 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.baselines.formula_trees import Kind, Tree
-from assay.baselines.postings import Postings
 from assay.ranking import top
+from assay_extensions.baselines.formula_trees import Kind, Tree
+from assay_extensions.baselines.postings import Postings
 
 WINDOW = 4  # edges
 LONGEST = 40  # bytes of a pair as a token; a longer one is a digest

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import NamedTuple
 
-from assay.baselines.formula_trees import Kind, Tree
+from assay_extensions.baselines.formula_trees import Kind, Tree
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _SIZE = re.compile(r"(\d{1,9})x(\d{1,9})\Z")

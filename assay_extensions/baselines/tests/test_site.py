@@ -54,7 +54,7 @@ def track(folder: Path, organizer: User) -> Track:
 
 
 def post(client: Client, track: Track, **data: Any) -> Any:
-    return client.post(reverse("pooling:baselines", args=[track.slug]), data)
+    return client.post(reverse("baselines:baselines", args=[track.slug]), data)
 
 
 def made(track: Track, tag: str) -> Run:
@@ -96,7 +96,7 @@ def test_baseline_of_the_page_is_that_of_the_command_to_the_byte(
     assert answer.status_code == 302
     assert bytes_of(run) == output.read_bytes()
     assert (run.kind, run.team.name, run.uses) == ("baseline", "Organizers", "both")
-    assert method in client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+    assert method in client.get(reverse("baselines:baselines", args=[track.slug])).content.decode()
 
 
 @pytest.mark.parametrize("seeds", ["no pool", "by page", "by program"])
@@ -136,7 +136,8 @@ def test_tangent_s_of_the_page_is_that_of_the_command_to_the_byte(
     assert (run.n_topics == 1) == (seeds != "no pool")
     assert run.uses == "math"
     assert (
-        f"{pool} of questions" in client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+        f"{pool} of questions"
+        in client.get(reverse("baselines:baselines", args=[track.slug])).content.decode()
     )
     new_pool = " ".join(client.get(reverse("pooling:new_pool", args=[track.slug])).content.decode().split())
     assert f"The formulas in {pool} of questions can be pooled too" in new_pool
@@ -159,7 +160,7 @@ def test_pool_of_another_collection_or_of_formulas_is_no_choice(
 ) -> None:
     pool = question_pool(track.collection, organizer)  # type: ignore[arg-type]  # the track has one
 
-    page = client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+    page = client.get(reverse("baselines:baselines", args=[track.slug])).content.decode()
     answer = call(api(organizer), "post", "baselines", track.slug, data={"method": "bm25", "pool": pool.pk})
 
     new_pool = client.get(reverse("pooling:new_pool", args=[track.slug])).content.decode()
@@ -201,7 +202,7 @@ def test_links_of_candidates_give_the_same_linked_posts(track: Track, client: Cl
     links = samples.path("links.tsv")
     file = SimpleUploadedFile("links.tsv", links.read_bytes() + b"1\tcaf\xe9\trelated\n")
     post(client, track, action="make", method="linked-posts", team="Organizers", tag="by-file", links=file)
-    page = client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+    page = client.get(reverse("baselines:baselines", args=[track.slug])).content.decode()
     assert "is not UTF-8 and is read as Windows-1252." in page
     by_file = bytes_of(made(track, "by-file"))
     rows = [line.split("\t") for line in links.read_text().splitlines()[1:]]
@@ -220,14 +221,14 @@ def test_page_says_for_how_many_topics_links_lead_to_answers(track: Track, clien
     links = [line.split("\t") for line in samples.path("links.tsv").read_text().splitlines()[1:]]
     answered = set(track.collection.documents.filter(kind="answer").values_list("thread", flat=True))  # type: ignore[union-attr]
     related = {question for question, linked, kind in links if kind == "related" and linked in answered}
-    before = client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+    before = client.get(reverse("baselines:baselines", args=[track.slug])).content.decode()
     for docno in related:
         fields = {"title": "", "body": "", "text": "", "tags": [], "duplicates": []}
         counts = dict.fromkeys(("score", "answers", "formulas", "reputation", "length"), 0)
         own = [linked for question, linked, kind in links if (question, kind) == (docno, "related")]
         Candidate.objects.create(track=track, docno=docno, related=own, **fields, **counts)
 
-    after = client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+    after = client.get(reverse("baselines:baselines", args=[track.slug])).content.decode()
     post(client, track, action="make", method="linked-posts", team="Organizers", related="on")
 
     n = track.topics.filter(thread__in=related).count()
@@ -316,7 +317,7 @@ def write(scene: Scene, n: int) -> Path:
 def test_track_that_accepts_no_runs_says_why(track: Track, client: Client) -> None:
     Track.objects.filter(pk=track.pk).update(status="closed")
 
-    page = client.get(reverse("pooling:baselines", args=[track.slug])).content.decode()
+    page = client.get(reverse("baselines:baselines", args=[track.slug])).content.decode()
     answer = post(client, track, action="make", method="bm25", team="Organizers")
 
     assert "No baseline can be submitted now" in page
@@ -340,7 +341,7 @@ def test_track_without_collection_or_links_is_refused(track: Track, client: Clie
 def test_offered_baseline_is_a_download_and_runs_of_teams_are_not(track: Track, client: Client) -> None:
     post(client, track, action="make", method="bm25", team="Organizers")
     run = made(track, "bm25")
-    address = reverse("pooling:offer_baseline", args=[run.pk])
+    address = reverse("baselines:offer_baseline", args=[run.pk])
 
     answer = client.post(address)
     again = client.post(address)
@@ -359,10 +360,10 @@ def test_many_runs_to_fuse_are_searched_and_a_checked_one_stays(
     scene: Scene, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = [scene.submit(write(scene, n), tag=tag) for n, tag in enumerate(("first", "second", "third"))]
-    for module in ("pooling.baselines.forms", "web.pages"):
+    for module in ("assay_extensions.baselines.site.forms", "web.pages"):
         monkeypatch.setattr(f"{module}.ROWS_ON_PAGE", 1)
     client.force_login(scene.organizer)
-    address = reverse("pooling:baselines", args=[scene.track.slug])
+    address = reverse("baselines:baselines", args=[scene.track.slug])
 
     def listed(page: Any) -> list[str]:
         boxes = re.findall(r'name="fusion-runs" value="(\d+)"', page.content.decode())

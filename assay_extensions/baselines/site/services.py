@@ -17,11 +17,6 @@ from typing import Any, BinaryIO, cast
 from django.db import transaction
 
 from accounts.models import User
-from assay.baselines.formula_index import FormulaSource, build, index_files
-from assay.baselines.linked_posts import linked_posts
-from assay.baselines.postings import Model
-from assay.baselines.tangent_s import query_of, tangent_s, within
-from assay.baselines.text import TextIndex, text
 from assay.errors import InputError, Refused
 from assay.formats.conversion import convert_index
 from assay.formats.declaration import Declaration
@@ -33,13 +28,10 @@ from assay.formats.topics.writer import TopicFields
 from assay.formulas.conversion import Cache, Converter
 from assay.fusion import Fusion, fuse
 from assay.ranking import Progress, Ranked, line_form, run_of
-from corpus.collections.exports import documents, formulas
-from corpus.models import Collection, FormulaMathML
-from jobs import services as jobs
-from jobs.models import Job
-from participation.models import Team
-from participation.teams import services as team_services
-from pooling.baselines.selectors import (
+from assay_extensions.baselines.formula_index import FormulaSource, build, index_files
+from assay_extensions.baselines.linked_posts import linked_posts
+from assay_extensions.baselines.postings import Model
+from assay_extensions.baselines.site.selectors import (
     FORMULAS,
     KIND,
     TEXT,
@@ -49,6 +41,14 @@ from pooling.baselines.selectors import (
     kind_of,
     methods_for,
 )
+from assay_extensions.baselines.tangent_s import query_of, tangent_s, within
+from assay_extensions.baselines.text import TextIndex, text
+from corpus.collections.exports import documents, formulas
+from corpus.models import Collection, FormulaMathML
+from jobs import services as jobs
+from jobs.models import Job
+from participation.models import Team
+from participation.teams import services as team_services
 from pooling.errors import SameBytes
 from pooling.models import Pool, PoolEntry, Run
 from pooling.runs.services import submit

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.baselines.formula_index import FormulaIndex, FormulaSource, build, index_files
-from assay.baselines.formula_trees import DEEPEST, KINDS, Kind, Tree, parse
-from assay.baselines.subtree_similarity import is_alignable, similarity
-from assay.baselines.symbol_pairs import LONGEST, candidates, pairs
-from assay.baselines.tangent_s import CONSTANT, Compared, Query, _ranked, query_of, tangent_s
 from assay.errors import BadFile, InputError
 from assay.formats.topics.reader import read_topics
+from assay_extensions.baselines.formula_index import FormulaIndex, FormulaSource, build, index_files
+from assay_extensions.baselines.formula_trees import DEEPEST, KINDS, Kind, Tree, parse
+from assay_extensions.baselines.subtree_similarity import is_alignable, similarity
+from assay_extensions.baselines.symbol_pairs import LONGEST, candidates, pairs
+from assay_extensions.baselines.tangent_s import CONSTANT, Compared, Query, _ranked, query_of, tangent_s
 
 MATH = '"<math xmlns=""http://www.w3.org/1998/Math/MathML"">{}</math>"'
 

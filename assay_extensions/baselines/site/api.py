@@ -10,10 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of
+from assay_extensions.baselines.site import services
+from assay_extensions.baselines.site.forms import METHODS, NORMS, BaselineForm, FusionForm
+from assay_extensions.baselines.site.selectors import FORMULAS, LINKED, TEAM, TEXT
 from jobs.api import JobSerializer
-from pooling.baselines import services
-from pooling.baselines.forms import METHODS, NORMS, BaselineForm, FusionForm
-from pooling.baselines.selectors import FORMULAS, LINKED, TEAM, TEXT
 from pooling.runs.selectors import runs_for
 from tracks.downloads.api import DownloadPartSerializer
 from tracks.tracks.api import track_of

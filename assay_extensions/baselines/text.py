@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from assay.baselines.postings import Builder, Model, Postings, TokenBatch, index_folder, states_of
-from assay.baselines.tokens import stemmer, tokenize
 from assay.errors import InputError
 from assay.formats.documents.reading import Document, document_files, map_documents
 from assay.formats.topics.reader import TopicRow
 from assay.protocols.schema import Protocol, Tokenizer
 from assay.ranking import Progress, Ranked, best, check_topics, no_progress
+from assay_extensions.baselines.postings import Builder, Model, Postings, TokenBatch, index_folder, states_of
+from assay_extensions.baselines.tokens import stemmer, tokenize
 
 K1, B = 1.2, 0.75  # of Terrier's TF_IDF, and the usual ones of BM25
 KINDS: dict[str, tuple[str, ...]] = {"answer": ("answer",), "document": (), "passage": ()}  # empty: all

@@ -8,10 +8,10 @@ import pytest
 from rank_bm25 import BM25Okapi
 
 from assay import samples
-from assay.baselines.postings import Builder, Postings, TokenBatch
-from assay.baselines.tokens import LONGEST, tokenize
 from assay.errors import BadFile, InputError
 from assay.formats.documents.reading import Document, document_files, map_documents
+from assay_extensions.baselines.postings import Builder, Postings, TokenBatch
+from assay_extensions.baselines.tokens import LONGEST, tokenize
 
 HAND = {"d1": "a a b", "d2": "b", "d3": "c c"}
 

@@ -25,16 +25,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.baselines.formula_index import FormulaIndex
-from assay.baselines.formula_trees import KINDS, Kind, parse
-from assay.baselines.subtree_similarity import similarity
-from assay.baselines.symbol_pairs import candidates
 from assay.errors import InputError
 from assay.formats.topics.reader import TopicRow, number_of
 from assay.processes import map_fresh, processors
 from assay.protocols.schema import Protocol, Unit
 from assay.random_draws import stream_starts
 from assay.ranking import Progress, Ranked, best, no_progress
+from assay_extensions.baselines.formula_index import FormulaIndex
+from assay_extensions.baselines.formula_trees import KINDS, Kind, parse
+from assay_extensions.baselines.subtree_similarity import similarity
+from assay_extensions.baselines.symbol_pairs import candidates
 
 CONSTANT = 0.2930
 WEIGHTS: Mapping[Kind, tuple[float, float, float]] = {  # of MSS, precision and recall

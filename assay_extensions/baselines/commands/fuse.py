@@ -8,7 +8,6 @@ import math
 from collections.abc import Sequence
 from typing import get_args
 
-from assay.cli.baselines import add_run_options, write_run_file
 from assay.cli.inputs import bar
 from assay.cli.main import add, check_stdin, positive
 from assay.errors import InputError
@@ -17,6 +16,7 @@ from assay.formats.topics.codes import read_topic_codes
 from assay.fusion import RRF_K, Fusion, Method, Norm, fuse
 from assay.protocols.loader import load_protocol
 from assay.ranking import depth_of, line_form
+from assay_extensions.baselines.commands.runs import add_run_options, write_run_file
 
 EXAMPLE = "assay fuse --protocol arqmath-2020-task1 --output fused.tsv runs/abacus.tsv runs/lemma.tsv"
 

@@ -8,13 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
-from assay.baselines.formula_index import FormulaSource, build, index_files
-from assay.baselines.formula_trees import KINDS as TREES
-from assay.baselines.linked_posts import KINDS, LINKS, linked_posts, read_links, read_questions
-from assay.baselines.postings import index_folder, states_of
-from assay.baselines.tangent_s import check_unit, query_of, tangent_s, within
-from assay.baselines.text import K1, B, TextIndex, text
-from assay.cli.baselines import add_run_options, progress_bars, read_topic_rows, write_run_file
 from assay.cli.formulas import note
 from assay.cli.main import Parser, add, add_seed, positive
 from assay.errors import InputError
@@ -22,6 +15,18 @@ from assay.pools.files import read_docnos
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Tokenizer
 from assay.ranking import depth_of, line_form
+from assay_extensions.baselines.commands.runs import (
+    add_run_options,
+    progress_bars,
+    read_topic_rows,
+    write_run_file,
+)
+from assay_extensions.baselines.formula_index import FormulaSource, build, index_files
+from assay_extensions.baselines.formula_trees import KINDS as TREES
+from assay_extensions.baselines.linked_posts import KINDS, LINKS, linked_posts, read_links, read_questions
+from assay_extensions.baselines.postings import index_folder, states_of
+from assay_extensions.baselines.tangent_s import check_unit, query_of, tangent_s, within
+from assay_extensions.baselines.text import K1, B, TextIndex, text
 
 EXAMPLE = "assay baseline bm25 --protocol arqmath-2020-task1 --topics topics.xml --collection documents.jsonl"
 LINKED_EXAMPLE = (

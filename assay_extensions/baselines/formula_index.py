@@ -24,9 +24,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.baselines.formula_trees import KINDS, Kind, parse
-from assay.baselines.postings import Arrays, Builder, Postings, TokenBatch
-from assay.baselines.symbol_pairs import pairs
 from assay.errors import BadFile, InputError
 from assay.formats.compression import UnpackedFile
 from assay.formats.documents import index_rows
@@ -38,6 +35,9 @@ from assay.formats.formulas import Row, rows_of_index
 from assay.formulas.opt import opt
 from assay.formulas.slt import slt
 from assay.ranking import Progress, no_progress
+from assay_extensions.baselines.formula_trees import KINDS, Kind, parse
+from assay_extensions.baselines.postings import Arrays, Builder, Postings, TokenBatch
+from assay_extensions.baselines.symbol_pairs import pairs
 
 CONVERTERS: Mapping[Kind, Callable[[str], str | None]] = {"slt": slt, "opt": opt}
 

@@ -8,13 +8,13 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 
 from accounts.models import User
-from assay.baselines.linked_posts import KINDS as LINK_KINDS
-from assay.baselines.linked_posts import parse_links
 from assay.errors import InputError
 from assay.formats.runs.rows import MAX_NAME
 from assay.formats.text import decoded
 from assay.fusion import RRF_K, Fusion
-from pooling.baselines.selectors import (
+from assay_extensions.baselines.linked_posts import KINDS as LINK_KINDS
+from assay_extensions.baselines.linked_posts import parse_links
+from assay_extensions.baselines.site.selectors import (
     TEAM,
     links_of_candidates,
     methods_for,

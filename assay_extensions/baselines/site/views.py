@@ -5,8 +5,8 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_required
-from pooling.baselines import selectors, services
-from pooling.baselines.forms import BaselineForm, FusionForm
+from assay_extensions.baselines.site import selectors, services
+from assay_extensions.baselines.site.forms import BaselineForm, FusionForm
 from pooling.runs.selectors import runs_for
 from tracks.tracks.selectors import track_or_404
 from web.forms import refusals_in
@@ -31,10 +31,10 @@ def baselines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         with refusals_in(sent):
             service = services.request_fusion if fuses else services.request
             service(track=track, by=request.user, **sent.arguments)
-            return redirect("pooling:baselines", track.slug)
+            return redirect("baselines:baselines", track.slug)
     page = context_of(selectors.baselines_page(track))
     context = page | {"form": form, "fusion": fusion}
-    return render(request, "pooling/baselines/baselines.html", context, status=422 if sent.errors else 200)
+    return render(request, "baselines/baselines.html", context, status=422 if sent.errors else 200)
 
 
 @organizer_action
