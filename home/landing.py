@@ -159,7 +159,11 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     words = words.strip() if is_filtered else ""
     listed = [row for row in everything if row.has_words(words)]
     rest = [row for row in listed if not row.has_role]
-    organized = [row for row in listed if row.role and not row.role.is_chair and not row.board][:MAX_STEPS]
+    organized = [
+        row
+        for row in listed
+        if row.role and not row.role.is_chair and not row.board and not row.track.protocol.missing
+    ][:MAX_STEPS]
     for row, step in zip(organized, next_steps([row.track for row in organized]), strict=True):
         row.step = step
     of_status = {

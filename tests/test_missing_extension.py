@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import resolve
 
 from jobs import services as jobs
 from tests.helpers.api import api
-from tests.scoring.conftest import Scene
+from tests.scoring.conftest import Scene, build_scene
 from tests.test_access import Visited, build_visited
 from tests.test_api_access import build_called, endpoints
 from tracks.models import StoredProtocol
@@ -68,6 +69,14 @@ def test_pages_of_the_track_name_the_extension() -> None:
         assert {"home", "all_tracks", "tracks:protocols"} <= names[200]
         page = client.get(scene.addresses["tracks:protocols"]).content
         assert b"Needs the extension reading" in page
+        assert b"Needs the extension reading" in client.get("/").content
+
+
+def test_commands_on_the_track_name_the_extension() -> None:
+    uninstall(build_scene())
+
+    with pytest.raises(CommandError, match=NEEDS.decode()):
+        call_command("export_judgments", "arq", "-")
 
 
 def test_endpoints_of_the_track_name_the_extension() -> None:

@@ -22,10 +22,12 @@ def add_by(parser: ArgumentParser) -> None:
 
 
 def track_of(slug: str) -> Track:
-    """The track of a slug; CommandError if there is none."""
+    """The track of a slug; CommandError if there is none, or its protocol needs an extension that is missing."""
     track = track_named(slug)
     if track is None:
         raise CommandError(f"There is no track {slug}.")
+    with refusals():
+        _ = track.protocol.parsed
     return track
 
 
