@@ -58,7 +58,7 @@ def request_import(
 
     Raises:
         CandidatesRefused: The track is not a draft, somebody has decided on its candidates, or there is no such file.
-        NotStored: The storage is full or does not answer.
+        Refused: The storage is full or does not answer.
     """
     if questions is not None:
         return _request(track, f"{QUESTIONS}{questions.pk}", f"{questions.slug}-candidates.jsonl", by)
