@@ -101,6 +101,15 @@ def test_empty_document_says_that_it_is_empty(scene: Scene) -> None:
     assert "The document is empty" not in page
 
 
+def test_finished_training_says_what_follows(scene: Scene) -> None:
+    training = make_batch(scene.pool, {scene.ada: [scene.first]}, kind="training")
+    judge_all(training, scene.ada)
+
+    page = as_user(scene.ada).get(reverse("assessment:done", args=[training.pk])).content.decode()
+
+    assert "This was the training. The main batch appears in your batches" in page
+
+
 def test_empty_desk_says_what_comes_and_leads_to_the_guidelines(scene: Scene) -> None:
     guidelines_services.publish(track=scene.track, text="Rules", revision=0, by=make_organizer())
     bob = make_assessor(scene.track)
