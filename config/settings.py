@@ -88,7 +88,6 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.middleware.RefusalMiddleware",
-    "config.chairs.ChairMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -118,6 +117,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "home.help.frame",
+                "config.chairs.permissions",
             ],
             "builtins": ["django.templatetags.i18n", "config.templatetags.texts"],
         },

@@ -68,6 +68,9 @@ def label_value_in_language(value: str, label: str) -> str:
     return words if words == value else ", ".join(map(gettext, words.split(", ")))
 
 
+register.filter("is_refused", is_refused)
+
+
 @register.filter
 def controls(user: AnyUser, job: Job) -> bool:
     """Return whether a user may retry and cancel a job."""
@@ -149,7 +152,8 @@ def home_of_track(context: template.Context, track: Track) -> dict[str, object]:
     """The home of a track for those who see everything of it."""
     user, page = context["request"].user, track_home(track, _checklist_of(context, track))
     organizes = isinstance(user, User) and user.organizes(track.pk)
-    return context_of(page) | {"csrf_token": context.get("csrf_token"), "organizes": organizes}
+    others = {"csrf_token": context.get("csrf_token"), "may_change": context["may_change"]}
+    return context_of(page) | others | {"organizes": organizes}
 
 
 @register.inclusion_tag("components/next_step.html", takes_context=True)
@@ -180,6 +184,8 @@ def main_style(context: template.Context, address: str) -> str:
 @register.simple_tag(takes_context=True)
 def main_link(context: template.Context, words: str, address: str) -> SafeString:
     """The main button of a page of a track that leads to another page, in the words of the step if that does too."""
+    if is_refused(address) and not context["may_change"]:
+        return SafeString()
     step = _step_of(context, context["track"])
     text = step.button if step and step.is_at(address) else words
     return format_html('<a class="btn {}" href="{}">{}</a>', main_style(context, address), address, text)
