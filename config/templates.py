@@ -9,7 +9,8 @@ from django.template.loaders import filesystem
 TAGS = "if|elif|else|endif|for|empty|endfor|with|endwith|load|comment|endcomment"
 SILENT = re.compile(rf"^((?:\{{% (?:{TAGS})\b(?:(?!%\}}).)*%\}})+)\n", re.MULTILINE)
 INDENTATION = re.compile(r"\n\s+")
-PREFORMATTED = re.compile(r"(<(?:pre|textarea)\b.*?</(?:pre|textarea)>)", re.DOTALL)
+PREFORMATTED = ("<pre", "<textarea")
+EDGES = re.compile(r"(?=<(?:pre|textarea)\b)|(?<=</pre>)|(?<=</textarea>)")
 
 
 class Loader(filesystem.Loader):
@@ -19,6 +20,9 @@ class Loader(filesystem.Loader):
         text: str = super().get_contents(origin)
         if not origin.name.endswith(".html"):
             return text
-        parts = PREFORMATTED.split(text)  # each second one is to be shown as it is
-        parts[::2] = (SILENT.sub(r"\1", INDENTATION.sub("\n", part)) for part in parts[::2])
-        return "".join(parts)
+        parts = EDGES.split(text)
+        return "".join(part if part.startswith(PREFORMATTED) else _shortened(part) for part in parts)
+
+
+def _shortened(text: str) -> str:
+    return SILENT.sub(r"\1", INDENTATION.sub("\n", text))
