@@ -5,11 +5,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from assay.cli import pooling
 from assay.cli.main import main
+from assay.processes import map_forked
 from assay.protocols.loader import load_protocol, shipped_slugs
 from assay.research import evaluation
 from server.paths import ROOT
@@ -104,9 +108,21 @@ def test_large_runs_are_read_by_several_processes(files: Path, monkeypatch: pyte
     main([*arguments, str(files / "alone.tsv")])
     monkeypatch.setattr(evaluation, "SMALL", 0)
     monkeypatch.setattr(evaluation, "processors", lambda: 2)
+    readers = files / "readers"
+    readers.mkdir()
+
+    def recorded(read: Callable[[Any], Any], *arguments: Any, **options: Any) -> Any:
+        def noted(run: Any) -> Any:
+            (readers / str(os.getpid())).touch()
+            return read(run)
+
+        return map_forked(noted, *arguments, **options)
+
+    monkeypatch.setattr(pooling, "map_forked", recorded)
 
     main([*arguments, str(files / "pool.tsv")])
 
+    assert {path.name for path in readers.iterdir()} - {str(os.getpid())}
     assert (files / "pool.tsv").read_bytes() == (files / "alone.tsv").read_bytes()
     assert (files / "pool.tsv.json").read_bytes() == (files / "alone.tsv.json").read_bytes()
 
