@@ -12,6 +12,7 @@ from assay.archive.files import BadArchive, SealedZip, refusing
 from assay.archive.records import (
     FORMULAS,
     INDEX,
+    MAX_JSON,
     NUGGETS,
     ROWS,
     TOPICS,
@@ -53,7 +54,7 @@ FORMULA_COLUMNS = ("formula_id", "post_id", "thread_id", "place", "visual_id")
 class Reader(SealedZip):
     """The file of an archive of a track, with its index. Anybody can have written it."""
 
-    max_whole = 1 << 26
+    max_whole = MAX_JSON
     max_ratio = Limits().max_ratio
 
     def __init__(self, file: BinaryIO, name: str) -> None:

@@ -22,6 +22,7 @@ from assay.archive.records import (
     FORMULAS,
     INDEX,
     JUDGMENTS,
+    MAX_JSON,
     METADATA,
     NUGGETS,
     README,
@@ -68,6 +69,7 @@ from pooling.runs.units import formula_lookup
 from publishing.archives import analyses, nuggets
 from publishing.archives.records import record_of, text_of
 from publishing.documents.selectors import public_documents
+from publishing.errors import ArchiveRefused
 from publishing.models import Archive, LoadedArchive
 from scoring.leaderboards.files import leaderboard_file
 from scoring.models import Leaderboard, PhaseBoard, PhaseScore, Qrels, Score
@@ -95,12 +97,18 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
     track = archive.track
     named = Assessor.objects.filter(track=track).values_list("user_id", "user__username")
     names = dict(named) if archive.has_names else code_names(track)
-    writer = Writer(file, f"{track.slug}-archive")
     with _snapshot():
         runs = list(
             Run.objects.filter(track=track).select_related("team").order_by("team__name", "tag", "id")
         )
         index = _index(archive, runs, names)
+        index_text = as_json(index).encode()
+        if len(index_text) > MAX_JSON:
+            sizes = f"{len(index_text) >> 20} MB, and at most {MAX_JSON >> 20} MB can be read again"
+            raise ArchiveRefused(
+                f"The index of the archive would have {sizes}. Leaderboards of many runs take most of it."
+            )
+        writer = Writer(file, f"{track.slug}-archive")
         _write_rows(writer, archive, index, names)
         for document_record, document in zip(index.team_documents, public_documents(track), strict=True):
             writer.add(document_record.file, _parts(document.file))
@@ -129,7 +137,7 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
         writer.add(FORMULAS, _in_pieces(formula_lines(formulas(every))))
     elif loaded := LoadedArchive.objects.filter(track=track).exclude(formulas="").first():
         writer.add(FORMULAS, _parts(loaded.formulas))
-    writer.add(INDEX, [as_json(index).encode()])
+    writer.add(INDEX, [index_text])
     described = dict(writer.sums)
     writer.add(METADATA, [metadata(index, described).encode()])
     writer.add(CITATION, [bibtex(index).encode()])

@@ -27,7 +27,7 @@ from assay.statistics.leaderboard import leaderboard_statistics
 from assessment.models import Judgment
 from jobs import services as jobs
 from pooling.models import Run
-from publishing.archives import services
+from publishing.archives import gathering, services
 from publishing.errors import ArchiveRefused
 from publishing.models import Archive, LoadedArchive
 from scoring.analyses.report_pages import reports_page
@@ -537,23 +537,40 @@ def test_a_small_archive_does_not_fill_the_memory(tmp_path: Path, capsys: pytest
         assert peak < 32 << 20
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "message"),
-    [
-        ("archive.json", b" " * (33 << 20), "more than 32 MB"),
-        ("archive.json", b" " * (65 << 20), "archive.json has more than 64 MB"),
-    ],
-)
-def test_an_index_that_is_too_long_is_refused(
-    name: str, data: bytes, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_index_that_is_too_long_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (tmp_path / "x.zip").open("wb") as file:
         writer = Writer(file, "t", level=0)
-        writer.add(name, [data])
+        writer.add("archive.json", [b" " * (65 << 20)])
         writer.close()
 
     assert main(["archive", "verify", "--quiet", str(tmp_path / "x.zip")]) == 2
-    assert message in capsys.readouterr().err
+    assert "archive.json has more than 64 MB" in capsys.readouterr().err
+
+
+@pytest.mark.django_db
+def test_archive_that_could_not_be_read_again_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = build_campaign().scene
+    monkeypatch.setattr(gathering, "MAX_JSON", 1000)
+
+    archive = services.request(track=scene.track, by=scene.organizer)
+    assert archive.job is not None
+    jobs.run(archive.job.pk)
+
+    archive.refresh_from_db()
+    archive.job.refresh_from_db()
+    assert archive.status == Archive.Status.FAILED
+    assert "and at most 0 MB can be read again" in archive.job.error
+
+
+@pytest.mark.django_db
+def test_a_list_of_numbers_is_one_line_of_the_index(archive_file: Path) -> None:
+    with zipfile.ZipFile(archive_file) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("/archive.json"))
+        lines = archive.read(name).decode().splitlines()
+
+    p_values = [line for line in lines if '"p":' in line]
+    assert p_values
+    assert all(re.search(r'"p": \[[\d.,]+\]', line) for line in p_values)
 
 
 @pytest.mark.django_db
