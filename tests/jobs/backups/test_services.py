@@ -269,13 +269,14 @@ def test_restore_waits_for_other_clients_and_then_refuses(
 
 
 def changed(archive: Path, **values: Any) -> Path:
-    """A copy of an archive with other values in its manifest."""
+    """A copy of an archive with other values in its manifest; one that is None is missing."""
     copy = archive.with_name("changed.zip")
     with zipfile.ZipFile(archive) as source, zipfile.ZipFile(copy, "w") as target:
         contents = {name: source.read(name) for name in source.namelist()}
         manifest = "assay-backup/manifest.json"
         before = contents[manifest]
-        contents[manifest] = json.dumps(json.loads(before) | values).encode()
+        given = {name: value for name, value in (json.loads(before) | values).items() if value is not None}
+        contents[manifest] = json.dumps(given).encode()
         sums = contents["assay-backup/SHA256SUMS"].decode()
         sums = sums.replace(sha256_of(before), sha256_of(contents[manifest]))
         for name, content in (contents | {"assay-backup/SHA256SUMS": sums.encode()}).items():
@@ -293,6 +294,7 @@ def test_archive_that_this_version_does_not_know_changes_nothing(archive: Path) 
             {"migrations_sha256": "0" * 64},
             r"its migrations have the names of those of this version, and other",
         ),
+        ({"migrations_sha256": None}, "its migrations have the names of those of this version"),
         ({"files": []}, "its files are not those of its manifest"),
         ({"tables": 3}, "its manifest cannot be read"),
         ({"tables": {"accounts_user": 77}}, r"accounts_user: expected 77 rows, got \d"),

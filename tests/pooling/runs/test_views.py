@@ -247,6 +247,17 @@ def test_run_beyond_the_disk_limit_of_its_team_is_refused_with_limit_and_use(
     assert (theirs.status_code, ours.status_code) == (302, 302)
 
 
+def test_unknown_topics_of_an_upload_are_named_with_those_of_the_track(scene: Scene, as_: Any) -> None:
+    topics = sorted(scene.track.topics.values_list("code", flat=True))
+    run = re.sub(rb"^\S+", b"Z.9", GOOD)
+
+    page = upload(as_(scene.member), scene, run).content.decode()
+
+    assert "unknown topic “Z.9”" in page
+    assert f"The topics of the track ({len(topics)}), such as {', '.join(topics[:3])}." in page
+    assert not Run.objects.exists()
+
+
 def test_htmx_gets_only_the_report(scene: Scene, as_: Any) -> None:
     page = upload(as_(scene.member), scene, b"no run", htmx=True).content.decode()
 
