@@ -3,7 +3,7 @@
 file,team,tag,kind,pooled_as,made,uses,description
 
 The last four are optional; pooled_as is for kinds that the protocol pools as another one. What the team states about
-a run (made, uses, description) does not change a pool; the site stores it when runs are imported.
+a run (made, uses, description) does not change a pool.
 """
 
 from collections.abc import Callable, Sequence
