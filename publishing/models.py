@@ -130,7 +130,11 @@ class LoadedArchive(models.Model):
     status = models.CharField("state", max_length=10, choices=Status, default=Status.LOADING)
     findings = JsonField(default=list, help_text="The parts of the archive, and what was checked of each.")
     formulas = models.FileField(
-        upload_to="archives/", max_length=255, blank=True, help_text="The formulas of the runs: formulas.tsv."
+        upload_to="archives/",
+        max_length=255,
+        blank=True,
+        db_default="",
+        help_text="The formulas of the runs: formulas.tsv.",
     )
     track = models.OneToOneField(Track, models.PROTECT, null=True, related_name="loaded_from")
     job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="loaded_archive")

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='loadedarchive',
             name='formulas',
-            field=models.FileField(blank=True, help_text='The formulas of the runs: formulas.tsv.', max_length=255, upload_to='archives/'),
+            field=models.FileField(blank=True, db_default='', help_text='The formulas of the runs: formulas.tsv.', max_length=255, upload_to='archives/'),
         ),
     ]

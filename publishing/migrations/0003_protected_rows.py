@@ -53,6 +53,8 @@ def triggers() -> Iterator[tuple[str, str, str]]:
 
 
 class Migration(migrations.Migration):
+    second_step = True  # 0.1.0 changes and deletes none of these rows
+
     dependencies = [
         ("assessment", "0003_indexes_of_judgments"),
         ("pooling", "0004_keys_of_contributions"),

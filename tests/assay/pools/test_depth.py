@@ -306,7 +306,7 @@ def test_strategy_of_an_extension_builds_the_pool_of_a_protocol(tmp_path: Path) 
         parse_protocol(text, name="lab.toml")
 
     with other_packages(tmp_path, short=SHORTEST):
-        protocol = parse_protocol(text, name="lab.toml")
+        protocol = parse_protocol(f'extensions = ["short"]\n{text}', name="lab.toml")
         pool = build_pool(inputs(), protocol=protocol, seed=5)
 
         assert pool.reach.max() == 1

@@ -17,7 +17,7 @@ from assay.protocols.loader import load_protocol, parse_protocol, shipped_text
 from assay.protocols.schema import Protocol
 
 ROOT = Path(__file__).parents[3]
-PACKAGES = ("assay", "corpus", "tracks", "pooling", "assessment", "scoring")
+PACKAGES = ("assay", "assay_extensions", "corpus", "tracks", "pooling", "assessment", "scoring")
 ONLY_READS = {"loader.py", "description.py"}  # of assay/protocols
 
 CLI, PAGES = (

@@ -57,7 +57,7 @@ def test_rows_become_answers_agreement_qrels_and_an_archive(tmp_path: Path) -> N
     assert agreement.context["pairs"][0].kappa.n == 3
     assert "order" not in new_pool.context["form"].fields, "no run names the rows"
     assert "The pool has every" in new_pool.content.decode()
-    assert "by the set <em>adequacy</em>" in freeze
+    assert "By the set <em>adequacy</em>" in freeze
     of_set = Qrels.objects.get(track=scene.track)  # and no version in which every row has the same grade
     assert (of_set.set_key, of_set.name, "part_of" in of_set.report) == ("adequacy", "adequacy", False)
     assert qrels_tsv(of_set).decode().replace("\t", " ").split("\n") == [

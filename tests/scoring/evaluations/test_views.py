@@ -148,8 +148,8 @@ def test_hardest_topic_is_first(scored: Scene, board: Leaderboard) -> None:
     easiest = topic_pages.topics_page(scored.organizer, board, sort="-mean").rows
 
     assert [row.mean for row in rows] == sorted(row.mean for row in rows)
-    assert [row.topic for row in easiest] == [row.topic for row in reversed(rows)]
-    assert {row.topic: (row.n_judged, row.n_relevant) for row in rows} == {
+    assert [row.label for row in easiest] == [row.label for row in reversed(rows)]
+    assert {row.label: (row.n_judged, row.n_relevant) for row in rows} == {
         "A.1": (2, 1),
         "A.10": (2, 1),
         "A.2": (2, 1),
