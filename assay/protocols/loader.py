@@ -45,10 +45,13 @@ def shipped_text(slug: str) -> str:
 def starter_guidelines(slug: str) -> str:
     """Guidelines for assessors to begin with, in Markdown; empty for a protocol that does not ship.
 
-    Protocols of several years of one task share them: `arqmath-2020-task1` has those of `arqmath-task1`.
+    Protocols of several years of one task share them: `arqmath-2020-task1` has those of `arqmath-task1`. A paragraph
+    or an item of a list is one line, as an editor wraps it.
     """
     path = STARTERS / f"{re.sub('-20[0-9]{2}(?=-|$)', '', slug)}.md"
-    return path.read_text(encoding="utf-8") if slug in shipped_slugs() and path.is_file() else ""
+    if slug not in shipped_slugs() or not path.is_file():
+        return ""
+    return re.sub(r"(?<=\S)\n *(?=[^\s#-])", " ", path.read_text(encoding="utf-8"))
 
 
 def load_protocol(name: str) -> Protocol:

@@ -213,6 +213,9 @@ def test_shipped_protocols_have_starter_guidelines_where_people_judge() -> None:
     assert without == {"ntcir-11-math"}  # the known item is the only relevant one
     assert loader.starter_guidelines("arqmath-2022-task1") == loader.starter_guidelines("arqmath-2020-task1")
     assert loader.starter_guidelines("lab") == ""
+    assert "the question on the left. Read the question completely first, with its formulas." in (
+        loader.starter_guidelines("arqmath-2020-task1")
+    ), "a paragraph is a line"
 
 
 def test_empty_source_is_refused() -> None:

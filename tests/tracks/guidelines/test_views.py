@@ -67,6 +67,7 @@ def test_first_draft_begins_with_the_starter_of_the_protocol(track: Track) -> No
     assert "The text is a starter for this protocol" in page
     assert "Our own." in later
     assert "Read the question completely first" not in later
+    assert 'name="summary"' not in later, "nothing changes in the first version"
     assert "starter" not in page_of(make_assessor(track), "guidelines", track.slug)
 
 
@@ -74,6 +75,7 @@ def test_publication_makes_a_version_that_assessors_read(track: Track) -> None:
     page = post(track, "publish", EXAMPLE, summary="First rules").content.decode()
 
     assert "Version 1 is in force." in page
+    assert 'name="summary"' in page_of(make_organizer(), "edit_guidelines", track.slug)
     read = page_of(make_assessor(track), "guidelines", track.slug)
     assert "<h2>Rules</h2>" in read
     assert "It is <b>this</b>." in read
