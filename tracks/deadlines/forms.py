@@ -46,7 +46,7 @@ class MilestoneFields(NamedTuple):
     last: forms.BoundField
 
 
-MORE = 3  # empty rows of milestones
+MORE = 1  # empty rows of milestones
 MAX_TITLE = Milestone._meta.get_field("title").max_length
 
 
@@ -69,7 +69,8 @@ class DatesForm(StyledForm):
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         self.stored = {deadline.kind: deadline for deadline in track.deadlines.all()}
-        self.kinds = {"": "All"} | {kind.key: kind.name for kind in track.protocol.parsed.runs.kinds}
+        rules = track.protocol.parsed.runs
+        self.kinds = {"": "All"} | {kind.key: kind.name for kind in rules.kinds}
         self.shown_zone = next((deadline.zone for deadline in self.stored.values()), times.AOE)
         super().__init__(*args, **kwargs)
         self.fields["zone"].initial = self.shown_zone
@@ -85,8 +86,9 @@ class DatesForm(StyledForm):
                 self.fields[f"{field}-{kind}"] = LocalTimeField(
                     initial=times.local_text(value, self.shown_zone), label=f"{name} runs: {field}"
                 )
+            of_all = kind and not row.closes_at and not rules.phase_of(kind).after_closing
             self.fields[f"grace-{kind}"] = forms.IntegerField(
-                initial=row.grace_minutes,
+                initial=None if of_all else row.grace_minutes,
                 required=False,
                 min_value=0,
                 max_value=MAX_GRACE_MINUTES,
@@ -152,11 +154,13 @@ class DatesForm(StyledForm):
 
     @property
     def windows(self) -> dict[str, Window]:
-        data = self.cleaned_data
-        return {
-            kind: Window(data[f"opens-{kind}"], data[f"closes-{kind}"], data.get(f"grace-{kind}") or 0)
-            for kind in self.kinds
-        }
+        data, windows = self.cleaned_data, dict[str, Window]()
+        for kind in self.kinds:
+            closes_at, grace = data[f"closes-{kind}"], data[f"grace-{kind}"]
+            if grace is None and closes_at:  # that of all runs, as the page says
+                grace = data["grace-"]
+            windows[kind] = Window(data[f"opens-{kind}"], closes_at, grace or 0)
+        return windows
 
     @property
     def milestones(self) -> list[NewMilestone]:

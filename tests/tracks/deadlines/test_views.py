@@ -72,6 +72,17 @@ def test_local_time_in_a_zone_is_stored_as_an_instant(organizer: Client) -> None
     assert 'data-until="2036-05-02T11:59:00+00:00"' in text
 
 
+def test_kind_without_a_grace_period_has_that_of_all_runs(organizer: Client) -> None:
+    track = make_track()
+
+    save(organizer, track, closes_="2036-05-01T23:59", grace_="30", closes_alternate="2036-05-02T12:00")
+    fields = shown(organizer, track)
+
+    assert (fields["grace-"], fields["grace-primary"], fields["grace-alternate"]) == ("30", "", "30")
+    save(organizer, track, grace_alternate="0")
+    assert shown(organizer, track)["grace-alternate"] == "0"
+
+
 def test_moved_deadline_is_in_the_log_with_its_old_value_and_can_be_announced(organizer: Client) -> None:
     track = make_track()
     save(organizer, track, zone="AoE", closes_="2036-05-01T23:59")
@@ -249,7 +260,7 @@ def test_reader_sees_their_own_time_and_saving_keeps_the_instants(
 
     page.goto(f"{live_server.url}/tracks/lab/deadlines/")
     expect(page.get_by_text("your time: 2036-05-02 17:29 Asia/")).to_be_visible()
-    page.click("text=Set dates")
+    page.get_by_role("button", name="Set dates").click()
     expect(page.get_by_text("Dates saved.")).to_be_visible()
     assert list(Deadline.objects.order_by("pk").values()) == before
 
