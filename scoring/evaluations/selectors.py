@@ -384,10 +384,10 @@ def _tukey(first: Evaluation, second: Evaluation, measure: str) -> float | None:
 
 
 class ScoredRun(NamedTuple):
-    """A run with its means, in the order of the leaderboard's measures."""
+    """A run with the names of the leaderboard's measures and its means."""
 
     evaluation: Evaluation
-    means: list[str]
+    means: list[tuple[str, str]]
 
 
 class BoardScores(NamedTuple):
@@ -415,6 +415,6 @@ def scores_of(user: AnyUser, runs: QuerySet[Run]) -> list[BoardScores]:
     for evaluation in ordered:
         board = evaluation.leaderboard
         of_board = boards.setdefault(board.pk, BoardScores(board, titled(board.measures), []))
-        row = [shown(means[evaluation.pk][measure]) for measure in board.measures]
+        row = [(measure, shown(means[evaluation.pk][measure])) for measure in board.measures]
         of_board.runs.append(ScoredRun(evaluation, row))
     return list(boards.values())

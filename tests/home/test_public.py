@@ -187,6 +187,9 @@ def test_participant_of_a_closed_track_sees_runs_and_scores(scored: Scene) -> No
     after = text_at(PAGE, scored.member)
 
     assert primary(before) == ["See your runs"]
+    assert primary(after) == ["See the leaderboard"]
+    assert "any number accepted" not in before
+    assert "Disk space left" not in before
     assert "Runs cannot be submitted now: the track is closed." in before
     assert "<h2>Scores</h2>" not in before
     assert "<h2>Scores</h2>" in after
