@@ -16,6 +16,8 @@ from django.utils.safestring import SafeString
 from assay.errors import Refused
 from web.names import check_line
 
+NO_LABEL = "---------"  # of Django, for the empty choice
+
 
 @contextmanager
 def refusals_in(form: forms.BaseForm, field: str | None = None) -> Iterator[None]:
@@ -33,6 +35,11 @@ def errors_in(form: forms.BaseForm) -> list[str]:
 
 class StyledField(forms.BoundField):
     """A control with its Bootstrap class, which points to its help and errors (`components/field.html`)."""
+
+    def __init__(self, form: forms.BaseForm, field: forms.Field, name: str) -> None:
+        super().__init__(form, field, name)
+        if isinstance(field, forms.ModelChoiceField) and field.empty_label == NO_LABEL:
+            field.empty_label = "Choose one" if field.required else "none"
 
     def build_widget_attrs(self, attrs: dict[str, Any], widget: forms.Widget | None = None) -> dict[str, Any]:
         widget = widget or self.field.widget
@@ -102,6 +109,10 @@ class _BoundShortName(StyledField):
         if "name" in self.form.fields:
             built.pop("required", None)
         return built
+
+    @property
+    def states_optional(self) -> bool:
+        return "name" in self.form.fields
 
 
 class ShortNameField(forms.SlugField):
