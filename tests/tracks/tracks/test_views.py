@@ -53,6 +53,16 @@ def test_open_track_shows_everyone_how_it_is_judged_and_scored(client: Client) -
     assert "50 of primary, 20 of alternate runs" in page
 
 
+def test_form_of_a_track_names_empty_choices_and_what_may_be_empty(client: Client) -> None:
+    client.force_login(make_organizer())
+
+    page = " ".join(client.get(reverse("tracks:new_track")).content.decode().split())
+
+    assert re.findall(r'<option value=""[^>]*>([^<]*)<', page) == ["Choose one", "none", "none"]
+    assert 'Short name <span class="optional">' in page
+    assert '> Name <span class="optional">' not in page
+
+
 def test_organizer_opens_and_closes_a_track(client: Client) -> None:
     track = make_track(status=Track.Status.DRAFT)
     make_topic(track, "A.1")
