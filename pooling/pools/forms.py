@@ -51,6 +51,7 @@ class PoolForm(StyledForm):
         super().__init__(*args, **kwargs)
         rules, of_runs = track.protocol.parsed.pool, track.protocol.parsed.runs
         self.kinds = list(of_runs.depths)
+        self.deepest = max(self.kinds, key=lambda kind: of_runs.depths[kind], default="")  # as in the preview
         if not self.is_bound:
             earlier = Pool.objects.filter(track=track, pk=self.initial.get("tops_up") or 0).first()
             rounds_on = earlier is not None and rules.pairs is not None

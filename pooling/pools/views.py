@@ -45,7 +45,8 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with refusals_in(form):
             return redirect(services.request(track=track, by=request.user, **form.arguments))
-    estimate = PreviewForm(request.GET, track=track, seconds=usual_seconds(track.protocol.parsed))
+    shown = {**request.GET.dict(), "depth": request.GET.get(f"depth_{form.deepest}", "")}
+    estimate = PreviewForm(shown, track=track, seconds=usual_seconds(track.protocol.parsed))
     arguments = estimate.arguments if estimate.is_valid() else None
     context = {
         "track": track,

@@ -28,6 +28,7 @@ from assay.formats.runs.rows import MAX_NAME
 from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
 from assay.protocols.questions import WrongAnswer
 from assay.protocols.run_answers import Stated, answers_of_run
+from assay.tables import natural
 from jobs.files import storage
 from participation.interaction.selectors import interacted_topics
 from participation.models import Team
@@ -199,7 +200,7 @@ def _check_files(
     checked = check(track=track, file=file, file_name=file_name, kind=declared.kind, team=team)
     if checked.columns is None:
         raise RunRefused(checked)
-    if missing := sorted(needed - set(checked.columns.topics.tolist())):
+    if missing := sorted(needed - set(checked.columns.topics.tolist()), key=natural):
         raise SubmissionRefused(
             f"The run omits {', '.join(missing)}: a run of the kind {declared.kind} has every topic on which "
             f"{team} had a session."

@@ -128,8 +128,9 @@ def leaderboard_page(
     rows.sort(key=keys[key], reverse=sort.startswith("-") == (key in WORD_COLUMNS))
     shared = shared_page(user, board, key)
     tier_column = board.measures.index(shared.charted)
-    scored = [kind for kind in board.track.protocol.parsed.runs.kinds if kind.scored and not kind.baseline]
-    of_kinds = {f"{OF_KIND}{kind.key}": f"{kind.name} runs" for kind in scored}
+    kinds = {row.run.kind for row in rows if not row.is_baseline}
+    submitted = [kind for kind in board.track.protocol.parsed.runs.kinds if kind.key in kinds]
+    of_kinds = {f"{OF_KIND}{kind.key}": f"{kind.name} runs" for kind in submitted}
     filters = FILTERS | (of_kinds if len(of_kinds) > 1 else {})
     show = show if show in filters else "all"
     chosen = chosen or ChosenAnswers(public_of(board))

@@ -39,7 +39,8 @@ def _name() -> forms.CharField:
 class FreezeForm(StyledForm):
     """The pool whose judgments become qrels, and the kinds of judgments that count.
 
-    A button of the preview gives `without`: a grade and the topics without it, which are left out for that reason.
+    A button of the preview gives `without`: a grade and the topics without it, which are left out for that reason;
+    or nothing, to update the preview.
     """
 
     pool = forms.ModelChoiceField(queryset=Pool.objects.none(), empty_label=None)
@@ -79,6 +80,7 @@ class FreezeForm(StyledForm):
         lines = [f"{topic} no unit of grade {level} or higher" for topic in topics]
         values["left_out"] = "\n".join(filter(None, [values.get("left_out", "").strip(), *lines]))
         super().__init__(values)
+        self.fields["left_out"].widget.attrs["rows"] = min(max(2, values["left_out"].count("\n") + 1), 12)
         cast(forms.ModelChoiceField[Pool], self.fields["pool"]).queryset = self.pools
         machines = Machine.objects.filter(assessor__track=track)
         cast(forms.ModelChoiceField[Machine], self.fields["machine"]).queryset = machines

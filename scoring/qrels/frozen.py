@@ -30,6 +30,7 @@ from assay.qrels.freezing import (
     known_items,
 )
 from assay.qrels.sets import freeze_set
+from assay.tables import natural
 from assessment.models import Batch, Judgment, TopicAssignment
 from assessment.nuggets.selectors import frozen_nuggets
 from pooling.models import Pool, PoolEntry, PoolMember
@@ -132,13 +133,13 @@ def freeze_pool(
 def _left_out(reasons: Mapping[str, str], pooled: Sequence[Unit]) -> dict[str, Any]:
     """The part of the report that names the topics that an organizer left out."""
     n_units = Counter(unit.topic for unit in pooled)
-    if unknown := sorted(set(reasons) - set(n_units)):
+    if unknown := sorted(set(reasons) - set(n_units), key=natural):
         raise QrelsRefused(f"The pool has no topic {', '.join(unknown)}, so it cannot be left out.")
-    if empty := sorted(topic for topic, reason in reasons.items() if not reason.strip()):
+    if empty := sorted((topic for topic, reason in reasons.items() if not reason.strip()), key=natural):
         raise QrelsRefused(f"Give a reason to leave out the topic {', '.join(empty)}.")
     rows = [
         {"topic": topic, "reason": reason.strip(), "units": n_units[topic]}
-        for topic, reason in sorted(reasons.items())
+        for topic, reason in sorted(reasons.items(), key=lambda item: natural(item[0]))
     ]
     return {"left_out_topics": rows} if rows else {}
 

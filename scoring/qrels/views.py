@@ -50,7 +50,7 @@ def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Show what the judgments of a pool become; then freeze them into a version. Organizers only."""
     track = track_or_404(request.user, slug)
     form = FreezeForm(request.POST or request.GET, track=track)
-    digest = request.POST.get("digest", "")
+    digest = "" if "without" in request.POST else request.POST.get("digest", "")
     with refusals_in(form):
         if digest and form.is_valid() and (request.POST.get("accepts_losses") or not _losses(track, form)):
             version = services.freeze_judgments(by=request.user, digest=digest, **form.chosen)

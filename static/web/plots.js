@@ -2,6 +2,7 @@
 // the same values.
 (() => {
   const CROWDED = 40; // labels from which they are turned and plots can be zoomed
+  const TURNED = 16; // pixels of a turned label
   const ROW = 22; // pixels of a row of intervals
 
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -23,7 +24,7 @@
   const values = (plot, name) => plot.series.find((series) => series.name === name)?.values;
 
   // What all kinds have in common.
-  const frame = (plot, look) => {
+  const frame = (plot, look, width) => {
     const text = { color: look.text, fontFamily: look.font };
     const axis = {
       nameTextStyle: text,
@@ -55,21 +56,36 @@
         axisLabel: {
           ...axis.axisLabel,
           rotate: isCrowded ? 90 : 0,
-          interval: isCrowded ? "auto" : undefined,
+          interval: isCrowded ? Math.ceil((plot.labels.length * TURNED) / width) - 1 : undefined,
         },
       },
       yAxis: { ...axis, type: "value", name: plot.up, nameGap: 44 },
-      dataZoom: isCrowded ? [{ type: "slider", bottom: 8, height: 16, brushSelect: false }] : [],
+      dataZoom: isCrowded
+        ? [
+            {
+              type: "slider",
+              bottom: 8,
+              height: 16,
+              brushSelect: false,
+              showDataShadow: false,
+              borderColor: look.line,
+              fillerColor: look.line,
+              handleStyle: { color: look.page, borderColor: look.muted },
+              moveHandleStyle: { color: look.muted },
+              emphasis: { handleStyle: { borderColor: look.main }, moveHandleStyle: { color: look.main } },
+            },
+          ]
+        : [],
     };
   };
 
   const rows = (title, pairs) => [title, ...pairs.map(([name, value]) => `${name}: ${value}`)].join("\n");
 
-  const bars = (plot, look) => {
+  const bars = (plot, look, width) => {
     const shown = format(plot);
     const [own, median, best] = ["value", "median", "best"].map((name) => values(plot, name));
     const mean = values(plot, "mean")?.[0];
-    const option = frame(plot, look);
+    const option = frame(plot, look, width);
     const line = {
       silent: true,
       symbol: "none",
@@ -130,7 +146,7 @@
 
   const lines = (plot, look, width) => {
     const shown = format(plot);
-    const option = frame(plot, look);
+    const option = frame(plot, look, width);
     const many = plot.series.length > 1;
     option.legend = many ? legend(plot, look, width) : undefined;
     option.grid.top = 16 + (many ? heightOfLegend(plot, width) : 0);
@@ -220,7 +236,7 @@
   const inRows = (plot, look, width) => {
     const longest = Math.max(...plot.labels.map((text) => text.length));
     const label = Math.min(24 + 7 * longest, 0.45 * width);
-    const option = frame(plot, look);
+    const option = frame(plot, look, width);
     [option.xAxis, option.yAxis] = [option.yAxis, option.xAxis];
     Object.assign(option.xAxis, { name: plot.across, nameGap: 30 });
     Object.assign(option.yAxis, { name: "", inverse: true });
@@ -279,12 +295,12 @@
     return option;
   };
 
-  const spreads = (plot, look) => {
+  const spreads = (plot, look, width) => {
     const shown = format(plot);
     const [lowest, median, mean, best] = ["lowest", "median", "mean", "best"].map((name) =>
       values(plot, name),
     );
-    const option = frame(plot, look);
+    const option = frame(plot, look, width);
     option.tooltip.formatter = ([{ dataIndex: n }]) =>
       rows(plot.labels[n], [
         ["best", shown(best[n])],
@@ -328,10 +344,10 @@
   };
 
   // One curve with two axes: hours are proportional to units.
-  const costs = (plot, look) => {
+  const costs = (plot, look, width) => {
     const [units, hours] = ["units", "hours"].map((name) => values(plot, name));
     const marks = plot.series.find((series) => series.name === "marks");
-    const option = frame(plot, look);
+    const option = frame(plot, look, width);
     const [mostUnits, mostHours] = [units, hours].map((numbers) => Math.max(...numbers, 0));
     const last = plot.labels.length;
     option.grid = { left: 72, right: 72, top: 44, bottom: 52 };

@@ -455,7 +455,7 @@ def warn_of_rows(
 def report_missing(topics: Collection[str], expected: Expected, tally: Tally) -> None:
     """Report topics that a run lacks."""
     known, is_error = expected.topics or (), expected.rules.missing_topics == "error"
-    missing = sorted(set(known) - set(topics))
+    missing = sorted(set(known) - set(topics), key=lambda code: (len(code), code))  # A.3 before A.12
     if missing:
         more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
         (tally.error if is_error else tally.warning)(

@@ -96,7 +96,7 @@ class _Seconds:
             self.tally.error(error.code, error.reason, error.accepted)
         if not self.first_of and not self.tally.has_errors:
             self.tally.error("empty", "The file has no line with seconds.", f"{TITLE}, one topic per line.")
-        missing = sorted((self.known or set()) - self.first_of.keys())
+        missing = sorted((self.known or set()) - self.first_of.keys(), key=lambda code: (len(code), code))
         if missing:
             more = f" and {len(missing) - 20} more" if len(missing) > 20 else ""
             named = ", ".join(missing[:20]) + more

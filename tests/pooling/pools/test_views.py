@@ -217,6 +217,9 @@ def test_form_of_a_pool_counts_its_units_when_it_arrives(scene: Scene, organizer
     assert 'hx-trigger="every 1s"' in waiting
     assert counted.get_element_by_id("estimate").findtext(".//th[@scope='row']") == "1"
     assert counted.get_element_by_id("id_max_runs_per_team") is not None
+    for query, depth in (({"depth_primary": "4", "depth_alternate": "2"}, "4"), ({}, "50")):
+        answered = lxml.html.document_fromstring(organizer.get(address, query, headers=script).content)
+        assert answered.findtext(".//tr[@aria-current]/th") == depth, "the row of the depth in the form"
 
 
 def test_stored_preview_is_the_computed_one(scene: Scene) -> None:

@@ -213,6 +213,11 @@ def test_runs_of_a_kind_are_shown_with_the_baselines(scene: Scene, board: Leader
 
     assert "second" in tags(scene, with_alternate, "all")
     assert tags(scene, with_alternate, "kind-primary") == ["again", "first", "third", "base"]
+    kinds = [
+        {*leaderboard_selectors.leaderboard_page(scene.organizer, each).filters} - {"all", "best"}
+        for each in (with_alternate, board)
+    ]
+    assert kinds == [{"kind-primary", "kind-alternate"}, set()], "kinds without runs are not offered"
 
 
 def test_the_page_shows_tiers_intervals_and_how_they_were_made(scene: Scene, board: Leaderboard) -> None:

@@ -164,7 +164,8 @@ def test_losses_are_said_first_and_confirmed(scored: Scene) -> None:
     assert page.index(lost) < page.index('name="digest"')
     assert "Nothing is frozen yet" in page
     assert "Freeze a version of 1 topic" in page
-    assert "formnovalidate>Update the preview" in page  # without consent to the losses
+    again = client.post(address, {**form, "without": ""}).content.decode()  # "Update the preview"
+    assert ('value="">Update the preview' in again, "Nothing is frozen yet" in again) == (True, False)
     assert not Qrels.objects.exists()
     assert client.post(address, form).status_code == 302
 

@@ -37,7 +37,8 @@ def test_topic_is_left_out_at_freezing_with_a_reason_that_page_and_files_keep(sc
     assert b"A.2\t" not in qrels_tsv(version)
     assert version.report["left_out_topics"] == [{"topic": "A.2", "reason": REASON, "units": 3}]
     assert "A.2" not in {each["topic"] for each in version.report["dropped"]}
-    assert REASON in client.get(address).content.decode()
+    page = client.get(address).content.decode()
+    assert (REASON in page, "1 left out\n" in page, "none dropped" in page) == (True, True, False)
     event = Event.objects.get(action="qrels.frozen")
     assert event.details["left out"] == {"A.2": REASON}
     scene.submit(scene.ours, "run-1", "10 9")
@@ -48,7 +49,7 @@ def test_topic_is_left_out_at_freezing_with_a_reason_that_page_and_files_keep(sc
 @pytest.mark.parametrize(
     ("left_out", "message"),
     [
-        ("A.2", "Give a reason to leave out the topic A.2."),
+        ("A.10\nA.2", "Give a reason to leave out the topic A.2, A.10."),
         ("X.9 no", "The pool has no topic X.9"),
         ("A.2 a\nA.2 b", "A topic is there twice."),
     ],

@@ -661,9 +661,11 @@ def test_topic_without_a_relevant_unit_is_named_before_qrels_are_frozen_and_scor
 
     page = client.get(step.address).content.decode()
     [without] = re.findall(r'name="without"\s+value="(2 [^"]*)">Leave these out<', page)
-    preview = client.get(step.address, {"without": without, "left_out": "A.1 unclear"}).content.decode()
     fields = dict(re.findall(r'type="hidden" name="(digest)" value="(\w+)"', page))
     data = {"pool": scene.pool.pk, "accepts_losses": "on", "score": "1", **fields}
+    preview = client.post(
+        step.address, {**data, "without": without, "left_out": "A.1 unclear"}
+    ).content.decode()
     response = client.post(step.address, data)
 
     assert step.text == "Freeze and score"
