@@ -8,9 +8,7 @@ from accounts.sessions import views as session_views
 from web.translation import translated
 
 urlpatterns = [
-    path(
-        "login/", translated(auth_views.LoginView.as_view(template_name="accounts/login.html")), name="login"
-    ),
+    path("login/", translated(views.LogIn.as_view()), name="login"),
     path("login/link/", views.request_link, name="request_link"),
     path("login/link/<int:user_id>/<str:token>/", views.use_link, name="login_link"),
     path("logout/", translated(auth_views.LogoutView.as_view()), name="logout"),

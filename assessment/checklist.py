@@ -53,7 +53,9 @@ def _numbers() -> dict[str, Any]:
 def batches_of(track: Any) -> QuerySet[Batch]:
     """The batches of people, newest first."""
     batches = Batch.objects.filter(pool__track=track).exclude(kind=Batch.Kind.MACHINE)
-    batches = batches.only("pool", "name", "kind", "status", "judges", "is_shared", "is_selective")
+    batches = batches.only(
+        "pool", "name", "kind", "status", "judges", "is_shared", "is_selective", "discussion"
+    )
     return batches.order_by("-pk")
 
 
@@ -156,6 +158,8 @@ def judging(campaign: Campaign) -> Iterator[Point]:
     for kind, label in KINDS.items():
         point = _batches(campaign, kind, [batch for batch in batches if batch.kind == kind])
         yield point._replace(label=label)
+        if kind == Batch.Kind.TRAINING:
+            yield from _discussion(campaign)
     is_judged_twice = _statuses(campaign, Batch.Kind.DUAL) == {Batch.Status.CLOSED}
     yield Point(
         "Agreement",
@@ -166,6 +170,25 @@ def judging(campaign: Campaign) -> Iterator[Point]:
         detail="it shows how well assessors agree, and which units an adjudication can settle.",
         is_optional=not (n and is_judged_twice),
         skip="agreement" if n and is_judged_twice else "",
+        dismiss="Mark as seen",
+    )
+
+
+def _discussion(campaign: Campaign) -> Iterator[Point]:
+    """The discussion of the newest training round that is closed. Sharing it with the assessors shows that it began."""
+    rounds = [batch for batch in campaign.rows(batches_of) if batch.kind == Batch.Kind.TRAINING]
+    batch = next((batch for batch in rounds if batch.status == Batch.Status.CLOSED), None)
+    if batch is None:
+        return
+    yield Point(
+        "Discussion",
+        batch.get_discussion_display(),
+        reverse("assessment:discussion", args=[batch.pk]),
+        batch.discussion != Batch.Discussion.HIDDEN,
+        action="Discuss the training round",
+        detail="assessors compare their grades, and agree on what a grade means. Share it with them on the page.",
+        is_optional=not _statuses(campaign, Batch.Kind.MAIN) <= {Batch.Status.DRAFT},
+        skip="discussion",
         dismiss="Mark as seen",
     )
 

@@ -47,7 +47,7 @@ class State(NamedTuple):
 
 
 def state_of(track: Track, *, has_results: bool, is_judging: bool, was_judging: bool) -> State:
-    """The state of a track, the same on all pages."""
+    """The state of a track, the same on all pages. It `was_judging` if a main batch is closed."""
     if track.status == Track.Status.OPEN:
         return State(track.get_status_display(), "good dot")
     if track.status == Track.Status.CLOSED and has_results:
@@ -72,6 +72,7 @@ class ListedTrack:
     teams: list[Team] = field(default_factory=list)
     board: Leaderboard | None = None
     step: Next | None = None  # for organizers
+    is_first: bool = False  # of the tracks whose step somebody takes
 
     @property
     def may_ask(self) -> bool:
@@ -147,6 +148,7 @@ class TracksPage:
     is_filtered: bool  # whether the list is long enough to be searched
     has_contact: bool  # for administrators: whether the page Contact says who runs the site
     needs_collection: bool  # nothing is set up yet, and a collection comes before the first track
+    is_waiting: bool  # a track waits for a step of the user
 
 
 def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
@@ -166,6 +168,9 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     ][:MAX_STEPS]
     for row, step in zip(organized, next_steps([row.track for row in organized]), strict=True):
         row.step = step
+    waiting = next((row for row in organized if row.step and row.step.address), None)
+    if waiting:
+        waiting.is_first = True
     of_status = {
         status: [row for row in rest if row.track.status == status] for status in Track.Status.values
     }
@@ -180,7 +185,12 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     creates = isinstance(user, User) and user.may_create and not everything
     needs_collection = creates and not Collection.objects.exists()
     return TracksPage(
-        [group for group in groups if group.tracks], words, is_filtered, has_contact, needs_collection
+        [group for group in groups if group.tracks],
+        words,
+        is_filtered,
+        has_contact,
+        needs_collection,
+        is_waiting=waiting is not None,
     )
 
 
@@ -240,7 +250,7 @@ def _counted(tracks: QuerySet[Track]) -> QuerySet[Track]:
         n_teams=_number_of(Team.objects.all()),
         n_runs=_number_of(submitted),
         is_judging=Exists(batches.filter(status=Batch.Status.OPEN)),
-        was_judging=Exists(batches.filter(status=Batch.Status.CLOSED)),
+        was_judging=Exists(batches.filter(kind=Batch.Kind.MAIN, status=Batch.Status.CLOSED)),
     )
 
 

@@ -1,11 +1,13 @@
 """Pages of jobs."""
 
+from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import AuthenticatedRequest, user_action, user_page
 from accounts.mail.letters import failed_letters
 from jobs import selectors, services
+from jobs.models import Job
 from web.translation import translated_for_assessors
 
 MOST_LETTERS = 20
@@ -28,7 +30,9 @@ def job_page(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     if not request.headers.get("HX-Request"):
         return render(request, "jobs/job.html", {"job": job})
     response = render(request, "jobs/_job.html", {"job": job})
-    if job.is_finished:
+    if job.is_finished:  # the page that waited loses the message of its first display
+        if job.state == Job.State.DONE:
+            messages.success(request, f"Done: {job.title}.")
         response["HX-Refresh"] = "true"
     return response
 

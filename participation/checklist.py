@@ -22,8 +22,10 @@ def _numbers() -> dict[str, Any]:
 
 @listed
 def teams_of(track: Any) -> QuerySet[Team]:
-    """The teams by name, each with its number of members."""
-    teams = Team.objects.filter(track=track).annotate(n_members=Count("members"))
+    """The teams by name, each with its numbers of members and of runs."""
+    teams = Team.objects.filter(track=track).annotate(
+        n_members=Count("members", distinct=True), n_runs=Count("runs", distinct=True)
+    )
     return teams.only("name").order_by("name")
 
 
@@ -39,9 +41,9 @@ def team_points(campaign: Campaign) -> Iterator[Point]:
             f"{counted(n_links, 'person has,people have')} not used their link. Send it if you have not yet."
         )
         problems.append(Problem(text, f"{people}#links"))
-    empty = [team for team in teams if not team.n_members]
+    empty = [team for team in teams if not team.n_members and not team.n_runs]
     if empty:
-        text = f"Without members: {named([team.name for team in empty])}."
+        text = f"Teams without members and runs: {named([team.name for team in empty])}."
         problems.append(Problem(text, empty[0].get_absolute_url() if len(empty) == 1 else people))
     yield Point(
         "Teams",

@@ -18,7 +18,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.views import LoginView
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.crypto import get_random_string
@@ -26,6 +25,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 from requests import RequestException
 
+import accounts.views
 from accounts.access import AuthenticatedRequest, public_page, user_action, user_page
 from accounts.models import User
 from accounts.selectors import orcids_of
@@ -52,10 +52,8 @@ def enter_by_link(request: HttpRequest, user: User) -> HttpResponse:
     return enter(request, user, method="link", is_by_link=True)
 
 
-class LogIn(LoginView):
+class LogIn(accounts.views.LogIn):
     """The login page, with the services through which people log in. Everyone."""
-
-    template_name = "accounts/login.html"
 
     def get_context_data(self, **more: Any) -> dict[str, Any]:
         return super().get_context_data(

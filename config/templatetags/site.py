@@ -107,12 +107,12 @@ def track_nav(context: template.Context, track: Track) -> dict[str, object]:
         if phase.n_required
     }
     has_results = any(board.release == Leaderboard.Release.PUBLIC for board in page.campaign.rows(boards_of))
-    batches = {batch.status for batch in page.campaign.rows(batches_of)}
+    batches = {(batch.kind, batch.status) for batch in page.campaign.rows(batches_of)}
     state = state_of(
         track,
         has_results=has_results,
-        is_judging=Batch.Status.OPEN in batches,
-        was_judging=Batch.Status.CLOSED in batches,
+        is_judging=any(status == Batch.Status.OPEN for _, status in batches),
+        was_judging=(Batch.Kind.MAIN, Batch.Status.CLOSED) in batches,
     )
     phases = tabs.track_nav(page.campaign, match, states)
     if is_chair(context["request"]):
@@ -161,8 +161,9 @@ def next_step(context: template.Context, track: Track) -> dict[str, object]:
     """The next step of a track as a line, for its organizers; without a link on the page where it leads."""
     step = _step_of(context, track)
     is_here = step is not None and step.leads_to(context["request"].resolver_match)
-    # Who skips a step on its own page has nothing left to do there
-    back = track.get_absolute_url() if is_here else context["request"].get_full_path()
+    # Who skips a step on its own page has nothing left to do there; what was looked at stays
+    is_left = is_here and step is not None and not any(point.is_seen for point in step.skips)
+    back = track.get_absolute_url() if is_left else context["request"].get_full_path()
     token = context.get("csrf_token")
     return {"step": step, "is_here": is_here, "track": track, "back": back, "csrf_token": token}
 
@@ -176,9 +177,14 @@ def _step_of(context: template.Context, track: Track) -> Next | None:
 
 @register.simple_tag(takes_context=True)
 def main_style(context: template.Context, address: str) -> str:
-    """The style of the main button of a page of a track: filled where the next step leads (ADR 75)."""
+    """The style of the main button of a page of a track: filled where the next step leads (ADR 75).
+
+    If it is the button of the step itself, it is marked, so that the line of the step has no second one.
+    """
     step, match = _step_of(context, context["track"]), context["request"].resolver_match
-    return "btn-primary" if step is None or step.leads_to(match) or step.is_at(address) else "btn-plain"
+    if step is None or step.leads_to(match):
+        return "btn-primary"
+    return "btn-primary is-next" if step.is_at(address) else "btn-plain"
 
 
 @register.simple_tag(takes_context=True)

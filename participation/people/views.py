@@ -110,7 +110,7 @@ def add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             then = (
                 "They get an e-mail with their link."
                 if is_mailing
-                else "Copy the links below, and send them."
+                else "Send them the links below, now or later: the next step does not wait for that."
             )
             text = f"{counted(len(done.steps), 'person,people')} added, {accounts}."
             messages.success(request, f"{text} {then if done.n_new_accounts else ''}")

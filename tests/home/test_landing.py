@@ -264,6 +264,8 @@ def test_card_names_the_next_step_to_organizers_in_one_query_for_all() -> None:
         counts.append(len(queries))
         address = reverse("tracks:import_topics", args=[f"lab-{number}"])
         assert re.search(rf'Next:\s+<a href="{address}">Import topics</a>', page)
+        assert page.count("btn-primary") == 1  # the first track that waits
+        assert re.search(r'btn-primary" href="/tracks/lab-\d/">\s*Open the track', page)
 
     assert counts[0] == counts[1]
 

@@ -622,6 +622,7 @@ def test_fragment_of_a_job_polls_until_the_job_is_finished(client: Client) -> No
     assert 'value="25"' in running.content.decode()
     assert "HX-Refresh" not in running.headers
     assert finished.headers["HX-Refresh"] == "true"
+    assert "Done: Work." in client.get(reverse("jobs:jobs")).content.decode()
     assert "hx-trigger" not in finished.content.decode()
 
 

@@ -85,6 +85,11 @@ class Point(NamedTuple):
     is_next: bool = False  # set by the checklist
     is_skipped: bool = False  # set by the checklist
 
+    @property
+    def is_seen(self) -> bool:
+        """Return whether it only has to be looked at: skipping it says that somebody has."""
+        return self.dismiss != "Skip"
+
 
 @lru_cache(maxsize=10_000)
 def address_in(view: str, slug: str) -> str:

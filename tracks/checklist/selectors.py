@@ -39,7 +39,11 @@ class Next(NamedTuple):
     @property
     def button(self) -> str:
         """Its words on a button. The ellipsis says that the page behind it asks before anything is done."""
-        return self.text if self.is_form or self.text.startswith(("See ", "Look ")) else f"{self.text}…"
+        return (
+            self.text
+            if self.is_form or self.text.startswith(("See ", "Look ", "Discuss "))
+            else f"{self.text}…"
+        )
 
     @property
     def skip_keys(self) -> str:
@@ -151,7 +155,7 @@ def next_of(track: Track) -> Next:
 def _asked_for(point: Point, phase: Phase, begun: Phase | None, track: Track) -> Point:
     """The point, optional if it was skipped, or if a campaign has gone on without it."""
     if not (point.is_done or point.is_pressing) and point.skip in track.skipped:
-        state = "skipped" if point.dismiss == "Skip" else "seen"
+        state = "seen" if point.is_seen else "skipped"
         return point._replace(is_optional=True, is_skipped=True, state=state, problems=(), look=tuple)
     needed_by = PHASES.index(point.needed_by) if point.needed_by else PHASES.index(phase) + 1
     if point.is_done or point.is_pressing or begun is None or PHASES.index(begun) < needed_by:

@@ -251,7 +251,7 @@ def opening(campaign: Campaign) -> Iterator[Point]:
     )
     yield Point(
         "Open for runs",
-        campaign.track.get_status_display(),
+        "opened" if campaign.track.status == Track.Status.CLOSED else campaign.track.get_status_display(),
         campaign.address("tracks:open_track" if is_draft else "tracks:deadlines"),
         not is_draft,
         action="Open for runs",

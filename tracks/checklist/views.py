@@ -15,7 +15,9 @@ def skip(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Skip recommended points, or ask for them again; then show the page of the button. Organizers only."""
     track = track_or_404(request.user, slug)
     is_skipped = request.POST.get("action") != "resume"
-    names = services.skip(track=track, keys=request.POST.get("points", "").split(), is_skipped=is_skipped)
-    text = f"Skipped: {', '.join(names)}. You can undo that on the home of the track."
-    messages.success(request, text if is_skipped else f"Not skipped any more: {', '.join(names)}.")
+    points = services.skip(track=track, keys=request.POST.get("points", "").split(), is_skipped=is_skipped)
+    names = ", ".join(point.label for point in points)
+    done = "Marked as seen" if all(point.is_seen for point in points) else "Skipped"
+    text = f"{done}: {names}. You can undo that on the home of the track."
+    messages.success(request, text if is_skipped else f"Asked for again: {names}.")
     return redirect(local_address(request, request.POST.get("next", "")) or track)

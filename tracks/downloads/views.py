@@ -1,10 +1,13 @@
 """The page of downloads of a track, its files, and the pages with which organizers attach and release them."""
 
+from datetime import datetime
+
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from accounts.access import (
@@ -19,6 +22,7 @@ from jobs.models import Job
 from tracks.agreements.selectors import has_accepted, track_or_404
 from tracks.downloads import jobs, selectors, services
 from tracks.downloads.forms import AttachForm, form_of
+from tracks.models import Download
 from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download
 from web.forms import refusals_in
@@ -85,12 +89,21 @@ def edit(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
     initial = {"shows_labels": track.shows_labels}
     form = form_of(row)(request.POST or None, download=row, initial=initial)
     if request.method == "POST" and form.is_valid():
+        before = row.released_at
         services.edit(download=row, **form.arguments)
-        is_hidden = form.terms.released_at is None
-        messages.success(request, f"{row} saved{', but not released' if is_hidden else ''}.")
+        messages.success(request, _edited(row, before, form.terms))
         return redirect("tracks:downloads", track.slug)
     context = {"track": track, "form": form, "row": row, "key": key}
     return render(request, "tracks/downloads/edit.html", context)
+
+
+def _edited(row: Download, before: datetime | None, terms: services.Release) -> str:
+    """The message about a part that was edited, or released."""
+    if terms.released_at is None:
+        return f"{row} saved, but not released."
+    if terms.released_at == before or terms.released_at > timezone.now():
+        return f"{row} saved."
+    return f"{row} is released to {Download.Audience(terms.audience).label}."
 
 
 @organizer_form

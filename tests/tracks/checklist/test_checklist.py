@@ -231,8 +231,12 @@ def test_training_and_second_judgments_that_the_protocol_states_are_steps(scene:
     looked = page_of(scene.organizer, agreement.address)
     client = Client()
     client.force_login(scene.organizer)
-    client.post(f"{track.get_absolute_url()}skip/", {"points": "agreement"})
+    shown = re.search(r'name="next" value="([^"]*)">\s*<button [^>]*btn-primary"\s+name="points"', looked)
+    stays = {"points": "agreement", "next": shown[1] if shown else ""}
+    seen = client.post(f"{track.get_absolute_url()}skip/", stays, follow=True)
 
+    assert seen.redirect_chain == [(agreement.address, 302)]
+    assert "Marked as seen: Agreement." in seen.content.decode()
     assert agreement[:2] == (Kind.DO, "Look at the agreement")
     assert re.search(r">You are here</span>\s*<strong>Look at the agreement<", looked)
     assert ">Mark as seen</button>" in looked
@@ -245,6 +249,45 @@ def test_training_and_second_judgments_that_the_protocol_states_are_steps(scene:
     assert re.search(r'btn-plain" name="open"[^>]*>Create and open the training round<', skipped)
     assert "No unit was judged twice" in freezing
     assert following(track).text == "Freeze and score"
+
+
+def test_training_round_is_discussed_before_the_main_judging(scene: Scene) -> None:
+    track, client = scene.track, Client()
+    Track.objects.update(skipped=["guidelines"])
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=track)
+    batch = scene.batch({scene.ada: ["A.1"]}, kind=Batch.Kind.TRAINING)
+    judging = page_of(scene.organizer, track.get_absolute_url())
+    batch_services.close(batch=batch)
+    client.force_login(scene.organizer)
+
+    step, home = following(track), page_of(scene.organizer, track.get_absolute_url())
+    public = client.get(track.get_absolute_url(), {"view": "public"}).content.decode()
+    client.post(reverse("assessment:share_discussion", args=[batch.pk]), {"discussion": "named"})
+
+    assert step[:2] == (Kind.DO, "Discuss the training round")
+    assert step.address == reverse("assessment:discussion", args=[batch.pk])
+    assert "<h1>Discussion" in page_of(scene.organizer, step.address)
+    assert '<span class="chip gold">judging</span>' in judging
+    for page in (home, public):  # training is no judging of the track
+        assert "closed for runs</span>" in page
+        assert ">judged<" not in page
+    assert "The main judging has not begun." in home
+    assert points(track)["Discussion"].is_done
+    assert following(track).text == "Create and open the batch"
+
+
+def test_button_of_the_step_is_marked_so_that_its_line_shows_no_second_one(scene: Scene) -> None:
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=scene.track)
+
+    batches = page_of(scene.organizer, reverse("assessment:judging", args=[scene.track.slug]))
+    dates = page_of(scene.organizer, reverse("tracks:deadlines", args=[scene.track.slug]))
+
+    assert re.search(r'class="btn btn-primary is-next" [^>]*>Create and open the batch…<', batches)
+    assert re.search(r'<strong class="named">Create and open the batch</strong>', batches)
+    assert 'class="btn btn-plain">Set dates<' in dates
+    assert "is-next" not in dates
 
 
 def test_track_that_closes_by_itself_can_be_closed_earlier_from_its_home(scene: Scene) -> None:

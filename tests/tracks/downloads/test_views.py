@@ -366,10 +366,11 @@ def test_part_that_is_not_released_has_a_button_that_releases_it(track: Track) -
 
     # As a browser does: the name of the button that is pressed comes after the fields
     fields = {field.html_name: field.value() or "" for field in response.context["form"]}
-    organizer.post(address, fields | {"release": [fields["release"], "now"]})
+    released = organizer.post(address, fields | {"release": [fields["release"], "now"]}, follow=True)
 
     assert re.search(r'btn-primary" name="release" value="now">\s*Release now<', response.content.decode())
     assert "saved, but not released." in hidden
+    assert "is released to everyone." in released.content.decode()
     assert "Read" in page(browser(), track)
 
 
@@ -552,12 +553,12 @@ def test_next_step_exports_the_collection_and_leads_to_the_page_that_releases_it
     organizer.post(release.address, fields | {"release": ["hidden", "now"]})
 
     assert (export.text, export.is_form) == ("Export the collection", True)
-    assert 'class="btn btn-primary">Export the collection<' in before
+    assert 'class="btn btn-primary is-next">Export the collection<' in before
     assert 'class="btn btn-plain" href="/tracks/lab/downloads/attach/">' in before
     assert 'id="jobs" hx-get=""' in during
     assert waits[:2] == (Kind.WAIT, "The collection is being exported.")
     assert "HX-Refresh" not in polled
     assert reloaded["HX-Refresh"] == "true"
-    assert f'class="btn btn-primary" href="{release.address}">Release the documents…<' in after
+    assert f'class="btn btn-primary is-next" href="{release.address}">Release the documents…<' in after
     assert re.search(r'btn-primary" name="release" value="now">\s*Release the documents<', edit)
     assert next_of(track).text not in {"Release the documents", "Export the collection"}
