@@ -10,14 +10,16 @@ Decision: ADR 91.
 """
 
 import os
+import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache, partial
+from pathlib import Path
 from pkgutil import resolve_name
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
 
-from assay.errors import InputError, Refused
+from assay.errors import AssayError, InputError, Refused
 
 GROUP = "assay.extensions"
 
@@ -30,6 +32,24 @@ class Point:
 
     name: str
     title: str
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            kind: Any = get_origin(field.type) or field.type
+            if kind is Literal:
+                accepted, is_accepted = repr(get_args(field.type))[1:-1], value in get_args(field.type)
+            else:
+                kinds = (int, float) if kind is float else (kind,)
+                accepted = getattr(kind, "__name__", str(kind))
+                is_accepted = isinstance(value, kinds) and (kind is bool or not isinstance(value, bool))
+            if not is_accepted:
+                raise ValueError(f"{self.noun} {self.name}: {field.name}: expected {accepted}, got {value!r}")
+
+    @property
+    def references(self) -> list[str]:
+        """Its functions, such as `assay.measures.kernels:ndcg`."""
+        return []
 
 
 P = TypeVar("P", bound=Point)
@@ -50,6 +70,12 @@ class Extension:
     title: str
     requires: tuple[str, ...] = ()
     adds: tuple[Point, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, kind, example in (("requires", str, '("utility",)'), ("adds", Point, "(MEASURE,)")):
+            value = getattr(self, name)
+            if not isinstance(value, tuple) or not all(isinstance(item, kind) for item in value):
+                raise ValueError(f"{name}: expected a tuple such as {example}, got {value!r}")
 
 
 class Installed(NamedTuple):
@@ -178,6 +204,38 @@ class Registry(Mapping[str, P], Generic[P]):
         self._points()
         return self._extensions.get(name, "")
 
+    def check(self, *names: str) -> None:
+        """Look for the functions of some objects of extensions, or of all; those of Assay have tests.
+
+        Raises:
+            ExtensionError: A function does not exist, or a name is used twice.
+        """
+        for name in names or self:
+            if self.extension_of(name):
+                for reference in self[name].references:
+                    self.function(name, reference)
+
+    def function(self, name: str, reference: str) -> Callable[..., Any]:
+        """A function of an object. What that of an extension raises is an error that names the extension.
+
+        Raises:
+            ExtensionError: It does not exist.
+        """
+        if not self.extension_of(name):
+            return resolve_name(reference)  # type: ignore[no-any-return]
+        try:
+            function = resolve_name(reference)
+        except Exception as error:  # whatever the code of others raises
+            raise self.error(
+                name, f"{reference} cannot be imported: {type(error).__name__}: {error}"
+            ) from error
+        if not callable(function):
+            raise self.error(name, f"{reference} is not a function")
+        return partial(_call, function, str(self.error(name, f"{reference} fails")))
+
+    def error(self, name: str, fault: str) -> ExtensionError:
+        return ExtensionError(f"the extension {self.extension_of(name)}: {self._kind.noun} {name}: {fault}")
+
     def _points(self) -> dict[str, P]:
         if self._read is not (now := installed()):
             points, extensions = dict(self._own), dict[str, str]()
@@ -187,11 +245,27 @@ class Registry(Mapping[str, P], Generic[P]):
                         continue
                     if point.name in points:
                         other = extensions.get(point.name)
+                        left_out = "one of them" if other else extension.name
                         raise ExtensionError(
                             f"the extension {extension.name} adds the {self._kind.noun} {point.name}, which "
                             f"{f'the extension {other}' if other else 'Assay'} has already; "
-                            f"leave one of them out with ASSAY_EXTENSIONS"
+                            f"leave {left_out} out with ASSAY_EXTENSIONS"
                         )
                     points[point.name], extensions[point.name] = point, extension.name
             self._all, self._extensions, self._read = points, extensions, now
         return self._all
+
+
+def _call(function: Callable[..., Any], failure: str, *arguments: Any) -> Any:
+    """Call a function of others, also in other processes."""
+    try:
+        return function(*arguments)
+    except AssayError:
+        raise
+    except Exception as error:
+        place = [
+            f" ({Path(at.filename).name}, line {at.lineno})"
+            for at in traceback.extract_tb(error.__traceback__)
+        ]
+        where = place[1] if len(place) > 1 else ""
+        raise ExtensionError(f"{failure}: {type(error).__name__}: {error}{where}") from error

@@ -7,10 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004
 
-from assay import extensions as known
-from assay.cli.main import COMMANDS
-from assay.protocols.measures import FAMILIES
-from assay.protocols.strategies import POOL_STRATEGIES
+from assay.cli.commands.extensions import checked
+from assay.extensions import ExtensionError
 
 SECRET_LENGTH = 32
 HEARTBEATS = 3
@@ -63,12 +61,10 @@ def content_security_policy(**_: Any) -> list[CheckMessage]:
 
 
 def extensions(**_: Any) -> list[CheckMessage]:
-    """Extensions that cannot be imported, or add what is there already, stop the start."""
+    """Extensions that cannot be used stop the start."""
     try:
-        known.installed()
-        for registry in (COMMANDS, FAMILIES, POOL_STRATEGIES):
-            len(registry)
-    except known.ExtensionError as error:
+        checked()
+    except ExtensionError as error:
         return [Error(str(error), id="assay.E005")]
     return []
 

@@ -36,6 +36,10 @@ class Command(Point):
 
     module: str = ""
 
+    @property
+    def references(self) -> list[str]:
+        return [f"{self.module}:{function}" for function in ("add_arguments", "run")]
+
 
 COMMANDS = Registry(
     Command,
@@ -155,8 +159,9 @@ def _run(words: Sequence[str]) -> int:
         overview.add_argument("--version", action=_Version, nargs=0, help="print the version")
         overview.parse_args(words[:1])  # exits
     name = words[0]
+    COMMANDS.check(name)
     command = command_of(name)
-    parser = Parser(f"assay {name}", description=command.__doc__, example=command.EXAMPLE)
+    parser = Parser(f"assay {name}", description=command.__doc__, example=getattr(command, "EXAMPLE", ""))
     command.add_arguments(parser)
     # Its fields may follow options; argparse cannot do so with actions, nor name all that is missing.
     parse = parser.parse_intermixed_args if name == "site" else parser.parse_args

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ from assay.measures.units import (
     read_formulas,
     with_duplicates,
 )
-from assay.protocols.measures import FAMILIES, Measure, Summary
+from assay.protocols.measures import FAMILIES, Measure, MeasureFamily, Summary
 from assay.tables import shown
 
 if TYPE_CHECKING:
@@ -192,15 +191,33 @@ def score_hits(hits: Hits, judged: JudgedDocuments, measures: Sequence[Measure])
     for column, measure in enumerate(measures):
         ranked = primed if measure.judged_only else hits
         family = FAMILIES[measure.family]
-        compute = resolve_name(family.compute)
+        compute = FAMILIES.function(family.name, family.compute)
         if family.counts:
-            counts = resolve_name(family.counts)(ranked, judged, measure)
-            pooled[column] = counts, compute
-            values[:, column] = compute(counts)
+            counts = FAMILIES.function(family.name, family.counts)(ranked, judged, measure)
+            pooled[column] = _of_topics(counts, judged, family, family.counts, "row of numbers"), compute
+            result = compute(counts)
         else:
-            values[:, column] = compute(ranked, judged, measure)
+            result = compute(ranked, judged, measure)
+        values[:, column] = _of_topics(result, judged, family, family.compute, "number")
     summaries = tuple(FAMILIES[measure.family].summary for measure in measures)
     return RunScores(values, hits.n_returned > 0, summaries, pooled)
+
+
+def _of_topics(
+    result: Any, judged: JudgedDocuments, family: MeasureFamily, reference: str, of_each: str
+) -> NDArray[np.float64]:
+    """Return the result of a kernel, which must have a number, or a row of numbers, for each topic.
+
+    Raises ExtensionError: the result is something else.
+    """
+    if isinstance(result, np.ndarray) and result.dtype.kind in "biuf":
+        if result.ndim == (1 if of_each == "number" else 2) and len(result) == judged.n_topics:
+            return result
+        got = f"shape {result.shape}"
+    else:
+        got = repr(result)
+    expected = f"an array with a {of_each} for each of the {judged.n_topics} topics of the qrels"
+    raise FAMILIES.error(family.name, f"{reference} must return {expected}, got {got}")
 
 
 def classes_of(topics: Sequence[str], labels: Mapping[str, Mapping[str, str]]) -> list[TopicClass]:

@@ -11,7 +11,6 @@ The default times per judgment are the published ones: 83.3 s for an answer, 39.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pkgutil import resolve_name
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,7 +189,10 @@ def _units_to_judge(
     runs: Sequence[RunColumns], depths: Sequence[int], material: Material, reference: str
 ) -> PooledUnits:
     """One unit of each group of near-duplicates, none of an earlier pool."""
-    units: PooledUnits = resolve_name(reference)(runs, depths, material)
+    strategy = material.protocol.pool.strategy
+    units = POOL_STRATEGIES.function(strategy, reference)(runs, depths, material)
+    if not isinstance(units, PooledUnits):
+        raise POOL_STRATEGIES.error(strategy, f"{reference} must return PooledUnits, got {units!r}")
     overlap = material.protocol.pool.near_duplicate_overlap
     is_old = are_among(units, units.topic_index, units.docno, material.already)
     if overlap is not None:

@@ -7,7 +7,6 @@ of each, and other input. They raise PoolError if the runs cannot be pooled.
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pkgutil import resolve_name
 
 import numpy as np
 from numpy.typing import NDArray
@@ -334,8 +333,13 @@ def build_pool(
     material = Material(
         protocol, seed, formulas, known or {}, already or {}, tied or {}, nuggets or {}, votes
     )
-    build = resolve_name(POOL_STRATEGIES[protocol.pool.strategy].build)
-    selected: BuiltPool = build([run.columns for run in inputs], depths, material)
+    strategy = POOL_STRATEGIES[protocol.pool.strategy]
+    build = POOL_STRATEGIES.function(strategy.name, strategy.build)
+    selected = build([run.columns for run in inputs], depths, material)
+    if not isinstance(selected, BuiltPool):
+        raise POOL_STRATEGIES.error(
+            strategy.name, f"{strategy.build} must return a BuiltPool, got {selected!r}"
+        )
     if protocol.pool.pairs is not None:
         selected = _pairs(selected, protocol.pool.pairs, material)
     selected, n_already = _only_new(selected, material)

@@ -72,7 +72,8 @@ class MeasureFamily(Point):
         compute: reference of the kernel `compute(hits, judged, measure)`, which returns a value for each topic of the
             qrels: `assay.measures.kernels:ndcg`. See `Hits` and `JudgedDocuments` in `assay.measures.matching`.
         has_level: whether it accepts `rel=`, the grade from which a document is relevant.
-        cutoff: whether it accepts `@k`; "share": it needs a share of the relevant documents, as in `@0.1`.
+        cutoff: whether it accepts `@k`: "never", "optional" or "required"; "share": it needs a share of the relevant
+            documents, as in `@0.1`.
         has_prime: whether it accepts a prime: unjudged documents are removed first.
         parameters: other arguments by their names.
         level: the grade from which a document is relevant by default; 0: the grades themselves count.
@@ -101,10 +102,25 @@ class MeasureFamily(Point):
     counts: str = ""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not re.fullmatch(FAMILY, self.name):
             raise ValueError(
                 f"{self.name!r} cannot be the name of a measure; use letters, digits and underscores"
             )
+        try:
+            self.title.format(k=1, recall=1)
+        except (LookupError, ValueError):
+            raise ValueError(
+                f"measure {self.name}: title: expected {{k}} and {{recall}} in braces only, got {self.title!r}"
+            ) from None
+        if not all(isinstance(parameter, Parameter) for parameter in self.parameters.values()):
+            raise ValueError(f"measure {self.name}: parameters: expected objects of Parameter by their names")
+        if bool(self.counts) != (self.summary == "ratio of sums"):
+            raise ValueError(f'measure {self.name}: counts: expected with the summary "ratio of sums" only')
+
+    @property
+    def references(self) -> list[str]:
+        return [self.compute, *filter(None, [self.counts])]
 
 
 _P = Parameter(0.8, 0.0, 0.999999)

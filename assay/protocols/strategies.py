@@ -35,6 +35,10 @@ class PoolStrategy(Point):
     needs_depth: bool = False
     stops_at_depth: bool = False
 
+    @property
+    def references(self) -> list[str]:
+        return [self.build, *filter(None, [self.sizes])]
+
 
 _BUILD, _SIZES = "assay.pools.strategies:", "assay.pools.preview:"
 POOL_STRATEGIES = Registry(

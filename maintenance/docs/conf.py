@@ -4,6 +4,7 @@ The site is built without Django, a database or the network. ADR 18 gives the re
 """
 
 import gc
+import os
 import sys
 from pathlib import Path
 from typing import cast
@@ -20,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 FONTS = ROOT / "node_modules" / "@fontsource-variable" / "inter" / "files"
 sys.path.insert(0, str(ROOT))
+os.environ["ASSAY_EXTENSIONS"] = "none"  # the pages describe Assay's own names, whatever is installed
 
 from assay.version import VERSION  # noqa: E402
 

@@ -111,6 +111,13 @@ def test_selection_that_is_not_possible_is_refused(
             {"pink": RED},
             'the extension pink of pink-package 1.2: pink:EXTENSION is not an Extension(name="pink", ...)',
         ),
+        (
+            {"red": 'EXTENSION = Extension(name="red", title="Red", adds=7)'},
+            (
+                "the extension red of red-package 1.2 cannot be imported: ValueError: "
+                "adds: expected a tuple such as (MEASURE,), got 7"
+            ),
+        ),
         ({"blue": BLUE}, "the extension blue needs the extension red; install it"),
         (
             {"red": RED, "red__2": RED},
@@ -129,16 +136,16 @@ PINK = RED.replace('"red"', '"pink"')
 
 
 @pytest.mark.parametrize(
-    ("own", "others", "other"),
-    [("crimson", {}, "Assay"), ("white", {"pink": PINK}, "the extension pink")],
+    ("own", "others", "other", "left_out"),
+    [("crimson", {}, "Assay", "red"), ("white", {"pink": PINK}, "the extension pink", "one of them")],
 )
 def test_name_that_is_used_twice_is_refused(
-    own: str, others: dict[str, str], other: str, tmp_path: Path
+    own: str, others: dict[str, str], other: str, left_out: str, tmp_path: Path
 ) -> None:
     registry = Registry(Point, [Point(own, "")])
     message = (
         f"the extension red adds the point crimson, which {other} has already; "
-        "leave one of them out with ASSAY_EXTENSIONS"
+        f"leave {left_out} out with ASSAY_EXTENSIONS"
     )
 
     with (

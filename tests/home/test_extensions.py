@@ -13,6 +13,7 @@ ORANGE = """
 from assay.cli.main import Command
 PEEL = Command("peel", "peel an orange", "orange")
 EXTENSION = Extension(name="orange", title="Oranges", adds=(PEEL,))
+add_arguments = run = print
 """
 
 
@@ -41,7 +42,14 @@ def test_administrators_see_what_is_installed(tmp_path: Path, client: Client) ->
             ORANGE.replace('"peel"', '"pool"'),
             (
                 "the extension orange adds the command pool, which Assay has already; "
-                "leave one of them out with ASSAY_EXTENSIONS"
+                "leave orange out with ASSAY_EXTENSIONS"
+            ),
+        ),
+        (
+            ORANGE.replace('"orange")', '"orange.skin")'),
+            (
+                "the extension orange: command peel: orange.skin:add_arguments cannot be imported: "
+                "ModuleNotFoundError: No module named 'orange.skin'; 'orange' is not a package"
             ),
         ),
     ],

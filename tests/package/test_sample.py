@@ -97,6 +97,18 @@ def test_command_lists_the_extension_and_computes_its_measure(
         assert "lab.toml: line 1: extensions[1]: the extension utility is not installed" in absent.stderr
 
 
+def test_documentation_describes_the_names_of_assay_alone(packages: Path) -> None:
+    code = "import runpy; runpy.run_path('maintenance/docs/conf.py')\n"
+    code += "from maintenance.docs.generated_tables import measures; print(*measures(''))"
+    environment = os.environ | {"PYTHONPATH": str(packages), "ASSAY_EXTENSIONS": "all"}
+    table = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+    assert "`nDCG`" in table
+    assert "Utility" not in table
+
+
 @pytest.mark.django_db
 def test_track_uses_the_measure_and_says_what_it_needs_once_it_is_uninstalled(
     packages: Path,

@@ -7,7 +7,10 @@ Exit status: 0 success, 2 an extension cannot be used.
 
 import argparse
 
-from assay.extensions import installed
+from assay.cli.main import COMMANDS
+from assay.extensions import Installed, installed
+from assay.protocols.measures import FAMILIES
+from assay.protocols.strategies import POOL_STRATEGIES
 
 EXAMPLE = "assay extensions"
 
@@ -19,8 +22,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(_: argparse.Namespace) -> int:
     rows = [
         (known.extension.name, known.version, known.package, known.source, ", ".join(known.adds))
-        for known in installed()
+        for known in checked()
     ]
     for row in [("name", "version", "package", "source", "adds"), *rows]:
         print(*row, sep="\t")  # noqa: T201
     return 0
+
+
+def checked() -> tuple[Installed, ...]:
+    """The selected extensions.
+
+    Raises:
+        ExtensionError: One cannot be imported, adds a name that exists already, or names a function that does not.
+    """
+    for registry in (COMMANDS, FAMILIES, POOL_STRATEGIES):
+        registry.check()
+    return installed()

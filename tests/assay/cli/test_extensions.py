@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from assay import samples
 from assay.cli.main import main
 from tests.helpers.extensions import other_packages
 
@@ -62,4 +63,104 @@ def test_extension_that_cannot_be_imported_is_named(
     assert (
         "the extension apple of apple-package 1.2 cannot be imported: ModuleNotFoundError: No module named 'worm'"
         in message
+    )
+
+
+WASTED = """
+from assay.protocols.measures import MeasureFamily
+FAMILY = dict(title="ranks wasted", compute="wasted:kernel", has_level=False, cutoff="optional", has_prime=True)
+FAMILY |= dict(name="Wasted")
+def kernel(hits, judged, measure):
+    return judged.n_graded(1) / (measure.k + 1)
+CHANGE
+EXTENSION = Extension(name="wasted", title="Wasted", adds=(MeasureFamily(**FAMILY),))
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            "FAMILY['name'] = 'AP'",
+            "the extension wasted adds the measure AP, which Assay has already; leave wasted out with ASSAY_EXTENSIONS",
+        ),
+        (
+            "FAMILY['compute'] = 'wasted:kernle'",
+            (
+                "the extension wasted: measure Wasted: wasted:kernle cannot be imported: "
+                "AttributeError: module 'wasted' has no attribute 'kernle'"
+            ),
+        ),
+        (
+            "FAMILY['compute'] = 'wasted:FAMILY'",
+            "the extension wasted: measure Wasted: wasted:FAMILY is not a function",
+        ),
+        *[
+            (
+                f"FAMILY['{key}'] = {value}",
+                (
+                    "the extension wasted of wasted-package 1.2 cannot be imported: ValueError: measure Wasted: "
+                    f"{key}: {expected}"
+                ),
+            )
+            for key, value, expected in [
+                ("cutoff", "True", "expected 'never', 'optional', 'required', 'share', got True"),
+                ("has_level", "1", "expected bool, got 1"),
+                ("level", "True", "expected int, got True"),
+                ("title", "'ranks {x}'", "expected {k} and {recall} in braces only, got 'ranks {x}'"),
+                ("parameters", "{'cost': 0.5}", "expected objects of Parameter by their names"),
+                ("counts", "'wasted:kernel'", 'expected with the summary "ratio of sums" only'),
+            ]
+        ],
+    ],
+)
+def test_list_names_what_is_wrong_with_an_extension(
+    change: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with other_packages(tmp_path, wasted=WASTED.replace("CHANGE", change)):
+        assert main(["extensions"]) == 2
+
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("measure", "change", "message"),
+    [
+        ("Wasted@3", "", ""),
+        (
+            "Wasted",
+            "",
+            (
+                "wasted:kernel fails: TypeError: unsupported operand type(s) for +: 'NoneType' and 'int' "
+                "(wasted.py, line 7)"
+            ),
+        ),
+        (
+            "Wasted@3",
+            "kernel = lambda *_: 7",
+            "wasted:kernel must return an array with a number for each of the 5 topics of the qrels, got 7",
+        ),
+        (
+            "Wasted@3",
+            "kernel = lambda hits, *_: hits.grade",
+            "wasted:kernel must return an array with a number for each of the 5 topics of the qrels, got shape (24,)",
+        ),
+        (
+            "Wasted@3",
+            "FAMILY |= dict(counts='wasted:kernel', summary='ratio of sums')",
+            "wasted:kernel must return an array with a row of numbers for each of the 5 topics of the qrels, got shape",
+        ),
+        ("Wasted@3", "FAMILY['compute'] = 'waste'", "waste cannot be imported: ModuleNotFoundError"),
+    ],
+)
+def test_kernel_that_cannot_be_used_is_named(
+    measure: str, change: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ["--qrels", str(samples.path("qrels.txt")), str(samples.path("runs/abacus.tsv"))]
+    with other_packages(tmp_path, wasted=WASTED.replace("CHANGE", change)):
+        assert main(["evaluate", "--measure", measure, *files]) == (2 if message else 0)
+
+    written = capsys.readouterr().err
+    assert (
+        f"the extension wasted: measure Wasted: {message}" in written if message else "wasted" not in written
     )

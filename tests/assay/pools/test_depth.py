@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.extensions import ExtensionError
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import check_run
 from assay.pools.depth import PooledUnits, top_k
@@ -313,3 +315,23 @@ def test_strategy_of_an_extension_builds_the_pool_of_a_protocol(tmp_path: Path) 
         assert dict(facts(protocol))["Pool"].startswith("Rank 1 of ")
         with pytest.raises(PoolError, match="first-rank has no preview"):
             preview_pool(inputs(), protocol=protocol)
+
+
+@pytest.mark.parametrize(
+    ("built", "message"),
+    [
+        ("7", "short:build must return a BuiltPool, got 7"),
+        ("1 / 0", "short:build fails: ZeroDivisionError: division by zero (short.py, line "),
+    ],
+)
+def test_strategy_of_an_extension_that_builds_no_pool_is_named(
+    built: str, message: str, tmp_path: Path
+) -> None:
+    text = shipped_text("arqmath-2020-task1").replace('strategy = "top-k"', 'strategy = "first-rank"')
+    code = re.sub("return .*", f"return {built}", SHORTEST)
+    with other_packages(tmp_path, short=code):
+        protocol = parse_protocol(f'extensions = ["short"]\n{text}', name="lab.toml")
+        with pytest.raises(
+            ExtensionError, match=re.escape(f"the extension short: pool strategy first-rank: {message}")
+        ):
+            build_pool(inputs(), protocol=protocol, seed=5)
