@@ -164,3 +164,11 @@ def test_kernel_that_cannot_be_used_is_named(
     assert (
         f"the extension wasted: measure Wasted: {message}" in written if message else "wasted" not in written
     )
+
+
+def test_command_without_its_functions_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with other_packages(tmp_path, apple=APPLE.replace("def run", "def start")):
+        assert main(["peel", "3"]) == 2
+
+    message = "the extension apple: command peel: apple:run cannot be imported: AttributeError"
+    assert message in capsys.readouterr().err
