@@ -92,8 +92,10 @@ class Installed(NamedTuple):
         return [f"{point.noun} {point.name}" for point in self.extension.adds]
 
 
-class ExtensionError(InputError):
+class ExtensionError(InputError, Refused):
     """An extension cannot be used. The message names it."""
+
+    title = "An extension cannot be used"
 
 
 class ExtensionMissing(InputError, Refused):
