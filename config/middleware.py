@@ -17,6 +17,7 @@ from accounts.access import GuestWorkEnded
 from accounts.audit.services import acting
 from accounts.backends import SessionStore
 from accounts.models import Event, User
+from assay.extensions import ExtensionMissing
 from home import errors
 from home.languages import is_translated, use_language
 from server.environment import Proxies, host_of
@@ -242,6 +243,10 @@ class RefusalMiddleware(Middleware):
             return None
         if request.accepts("text/html"):
             is_final = isinstance(refusal, GuestWorkEnded)
-            return errors.refusal(request, refusal.title, refusal.message, is_final=is_final)
+            # the page that follows a change can be what lacks the extension
+            is_unchanged = not isinstance(refusal, ExtensionMissing)
+            return errors.refusal(
+                request, refusal.title, refusal.message, is_final=is_final, tells_unchanged=is_unchanged
+            )
         problem = problem_of_refusal(refusal)
         return JsonResponse(problem, status=problem["status"], content_type=CONTENT_TYPE)

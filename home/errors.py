@@ -59,12 +59,22 @@ def too_many(request: HttpRequest) -> HttpResponse:
 
 
 def refusal(
-    request: HttpRequest, title: str, message: str, *, status: int = 409, is_final: bool = False
+    request: HttpRequest,
+    title: str,
+    message: str,
+    *,
+    status: int = 409,
+    is_final: bool = False,
+    tells_unchanged: bool = True,
 ) -> HttpResponse:
-    """A refusal of what somebody asked for. The page leads back to the one with the form, unless it `is_final`."""
+    """A refusal of what somebody asked for. The page leads back to the one with the form, unless it `is_final`.
+
+    It `tells_unchanged` that nothing was changed, except for an address that was only opened, perhaps after a change.
+    """
     referer = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(referer, {request.get_host()}, request.is_secure())
     context = {"title": title, "message": message, "back": referer if is_ours else "", "is_final": is_final}
+    context["tells_unchanged"] = tells_unchanged and request.method not in {"GET", "HEAD"}
     return render(request, "409.html", context, status=status)
 
 

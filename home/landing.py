@@ -206,9 +206,9 @@ class LandingPage:
 
 
 def landing_page(user: AnyUser) -> LandingPage:
-    """The first page of a visitor. Seven queries."""
+    """The first page of a visitor, without results that need a missing extension. Seven queries."""
     listed = listed_tracks(user, tracks_for(user))
-    published = [row.board for row in listed if row.board is not None]
+    published = [row.board for row in listed if row.board is not None and not row.track.protocol.missing]
     published.sort(key=lambda board: -board.pk)
     return LandingPage(
         open=[row for row in listed if row.is_open],

@@ -13,10 +13,11 @@ from django.shortcuts import get_object_or_404
 
 from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
-from assay.protocols.measures import parse_measure
+from assay.extensions import ExtensionMissing
+from assay.protocols.measures import Measure, MeasureError, parse_measure
 from assay.protocols.schema import InteractionRules
 from participation.models import Team
-from scoring.models import Leaderboard
+from scoring.models import Leaderboard, PhaseBoard
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 
@@ -67,7 +68,7 @@ def shared_page(user: AnyUser, board: Leaderboard, measure: str = "") -> Leaderb
     return LeaderboardPage(
         track=board.track,
         board=board,
-        measures=titled(board.measures),
+        measures=titled(board),
         charted=charted_measure(board, measure),
         is_organizer=oversees(user, board.track_id),
     )
@@ -95,9 +96,31 @@ def provenance(board: Leaderboard) -> dict[str, Any]:
     }
 
 
-def titled(measures: list[str]) -> list[tuple[str, str]]:
-    """Each measure with its title."""
-    return [(name, parse_measure(name).title) for name in measures]
+def stored_measure(board: Leaderboard | PhaseBoard, name: str) -> Measure:
+    """A measure of a leaderboard.
+
+    Raises:
+        ExtensionMissing: It needs an extension that is not installed.
+    """
+    try:
+        return parse_measure(name)
+    except MeasureError as error:
+        _ = board.track.protocol.parsed  # names the extension
+        raise ExtensionMissing(f"A measure of the leaderboard cannot be used: {error}") from error
+
+
+def stored_measures(board: Leaderboard | PhaseBoard) -> list[Measure]:
+    """The measures of a leaderboard.
+
+    Raises:
+        ExtensionMissing: One needs an extension that is not installed.
+    """
+    return [stored_measure(board, name) for name in board.measures]
+
+
+def titled(board: Leaderboard | PhaseBoard) -> list[tuple[str, str]]:
+    """Each measure of a leaderboard with its title."""
+    return [(name, stored_measure(board, name).title) for name in board.measures]
 
 
 def charted_measure(board: Leaderboard, measure: str) -> str:

@@ -1,19 +1,25 @@
 """A track whose protocol needs an extension that is not installed: its pages and endpoints say so, the others work."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
+from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import resolve
+from django.utils import timezone
 
+from assay.protocols.measures import FAMILIES
 from jobs import services as jobs
+from scoring.models import Analysis, Leaderboard
 from tests.helpers.api import api
-from tests.scoring.conftest import Scene, build_scene
+from tests.scoring.conftest import Scene, build_scene, build_scored
 from tests.test_access import Visited, build_visited
 from tests.test_api_access import build_called, endpoints
+from tracks.drafts import checks
 from tracks.models import StoredProtocol
 from web.addresses import belongs_to_track, names_job
 
@@ -28,12 +34,21 @@ def own_files(settings: LazySettings, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
 
 
-def uninstall(scene: Scene) -> None:
-    """Store the protocol of the track as if the extension of one of its measures had been uninstalled."""
-    stored = scene.track.protocol
-    text = 'extensions = ["reading"]\n' + stored.text.replace('"bpref(rel=2)"', '"FirstRank"')
-    assert "FirstRank" in text
-    StoredProtocol.objects.filter(pk=stored.pk).update(text=text)
+@pytest.fixture
+def uninstall(monkeypatch: pytest.MonkeyPatch) -> Callable[[Scene], None]:
+    """Let the measure nDCG be of an extension that is uninstalled after leaderboards were scored and released."""
+
+    def uninstalled(scene: Scene) -> None:
+        stored = scene.track.protocol
+        StoredProtocol.objects.filter(pk=stored.pk).update(text=f'extensions = ["reading"]\n{stored.text}')
+        Leaderboard.objects.update(release=Leaderboard.Release.PUBLIC, released_at=timezone.now())
+        others = {name: family for name, family in FAMILIES.items() if name != "nDCG"}
+        for name, value in (("_own", others), ("_all", {}), ("_read", None)):
+            monkeypatch.setattr(FAMILIES, name, value)
+        cache.clear()
+        checks.check.cache_clear()  # as a restart does
+
+    return uninstalled
 
 
 def opened(client: Client, scene: Visited) -> dict[int, set[str]]:
@@ -54,12 +69,13 @@ def outside(names: set[str], scene: Visited) -> set[str]:
     return {name for name, match in matches.items() if not belongs_to_track(match) and not names_job(match)}
 
 
-def test_pages_of_the_track_name_the_extension() -> None:
+def test_pages_of_the_track_name_the_extension(uninstall: Callable[[Scene], None]) -> None:
     scene = build_visited()
     uninstall(scene)
-    for user in (scene.organizer, scene.ada, scene.member):
+    for user in (scene.organizer, scene.ada, scene.member, None):
         client = Client()
-        client.force_login(user)
+        if user:
+            client.force_login(user)
 
         names = opened(client, scene)
 
@@ -69,17 +85,17 @@ def test_pages_of_the_track_name_the_extension() -> None:
         assert {"home", "all_tracks", "tracks:protocols"} <= names[200]
         page = client.get(scene.addresses["tracks:protocols"]).content
         assert b"Needs the extension reading" in page
-        assert b"Needs the extension reading" in client.get("/").content
+        assert b"Needs the extension reading" in client.get("/tracks/").content
 
 
-def test_commands_on_the_track_name_the_extension() -> None:
+def test_commands_on_the_track_name_the_extension(uninstall: Callable[[Scene], None]) -> None:
     uninstall(build_scene())
 
     with pytest.raises(CommandError, match=NEEDS.decode()):
         call_command("export_judgments", "arq", "-")
 
 
-def test_endpoints_of_the_track_name_the_extension() -> None:
+def test_endpoints_of_the_track_name_the_extension(uninstall: Callable[[Scene], None]) -> None:
     scene = build_called()
     uninstall(scene)
     read = {name for method, name in endpoints() if method == "GET"}
@@ -91,3 +107,45 @@ def test_endpoints_of_the_track_name_the_extension() -> None:
     assert outside(names[409], scene) == set()
     assert {"track", "leaderboard"} <= names[409]
     assert {"tracks", "me"} <= names[200]
+
+
+def test_front_page_leaves_out_the_results_of_the_track(uninstall: Callable[[Scene], None]) -> None:
+    scene = build_scored()
+    scene.leaderboard(release="public")
+    assert b'id="results"' in Client().get("/").content
+    uninstall(scene)
+
+    page = Client().get("/")
+
+    assert page.status_code == 200
+    assert b'id="results"' not in page.content
+    assert scene.track.name.encode() in page.content
+
+
+@pytest.mark.parametrize("kind", Analysis.Kind.values)
+def test_retried_analysis_names_the_extension(kind: str, uninstall: Callable[[Scene], None]) -> None:
+    scene = build_scored()
+    board = scene.leaderboard()
+    analysis = Analysis.objects.create(leaderboard=board, kind=kind, seed=1, created_by=scene.organizer)
+    jobs.request_for(
+        analysis, "analysis_id", kind="scoring.analyze", title="A", by=scene.organizer, subject=scene.track
+    )
+    job = analysis.job
+    uninstall(scene)
+
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert NEEDS.decode() in job.error
+
+
+def test_refusal_after_a_change_does_not_deny_the_change(uninstall: Callable[[Scene], None]) -> None:
+    scene = build_visited()
+    uninstall(scene)
+    client = Client()
+    client.force_login(scene.organizer)
+
+    page = client.get(scene.addresses["tracks:track"])
+
+    assert page.status_code == 409
+    assert b"Nothing was changed" not in page.content

@@ -77,9 +77,10 @@ class MeasureFamily(Point):
         has_prime: whether it accepts a prime: unjudged documents are removed first.
         parameters: other arguments by their names.
         level: the grade from which a document is relevant by default; 0: the grades themselves count.
-        summary: how the values are summarized over topics.
+        summary: how the values are summarized over topics: "mean", "geometric mean", "sum" or "ratio of sums".
         in_characters: whether it counts characters of citations, and not documents.
-        qrels: the kind of qrels that it needs.
+        qrels: the kind of qrels that it needs: "grades", "subtopics", "strata", "probabilities", "preferences" or
+            "nuggets".
         of_answers: whether it is about generated answers, and not documents.
         most: no value is larger.
         counts: for the summary "ratio of sums": reference of a function with the same parameters that returns counts

@@ -46,6 +46,7 @@ from scoring.evaluations.stored_runs import columns_of, judged_documents, rankin
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
 from scoring.qrels.frozen import instances_of
 from scoring.qrels.selectors import group_versions, qrels_columns
+from scoring.selectors import stored_measures
 from tracks.models import Track
 
 Result = dict[str, Any]
@@ -114,11 +115,13 @@ def compute(progress: jobs.Progress, *, analysis_id: int) -> dict[str, Any]:
     Raises:
         AnalysisRefused, LeaderboardRefused, PoolRefused: A run cannot be read, or the protocol needs a missing
             collection.
+        ExtensionMissing: A measure of the leaderboard needs an extension that is not installed.
         JobLost: Another worker has taken over the job.
     """
     analysis = Analysis.objects.select_related(
         "leaderboard__track__protocol", "leaderboard__qrels__track"
     ).get(pk=analysis_id)
+    stored_measures(analysis.leaderboard)
     result = ANALYSES[analysis.kind](analysis, progress)
     with progress.storing():
         analysis = Analysis.objects.select_for_update().get(pk=analysis_id)

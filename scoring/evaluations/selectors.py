@@ -414,7 +414,7 @@ def scores_of(user: AnyUser, runs: QuerySet[Run]) -> list[BoardScores]:
     boards: dict[int, BoardScores] = {}
     for evaluation in ordered:
         board = evaluation.leaderboard
-        of_board = boards.setdefault(board.pk, BoardScores(board, titled(board.measures), []))
+        of_board = boards.setdefault(board.pk, BoardScores(board, titled(board), []))
         row = [(measure, shown(means[evaluation.pk][measure])) for measure in board.measures]
         of_board.runs.append(ScoredRun(evaluation, row))
     return list(boards.values())

@@ -6,7 +6,6 @@ from django.db import transaction
 
 from accounts.audit import services as audit
 from accounts.models import User
-from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Average
 from participation.models import Team
 from participation.teams.selectors import may_submit_for
@@ -15,6 +14,7 @@ from pooling.runs.services import check, check_tag
 from scoring.errors import LaterRunRefused
 from scoring.evaluations.stored_runs import as_scored, check_can_be_scored, judged_documents, scored_alone
 from scoring.models import LaterRun, Leaderboard
+from scoring.selectors import stored_measures
 from tracks.models import Track
 
 MOST = 50  # runs of a team on a leaderboard
@@ -44,7 +44,7 @@ def score(
     scored = scored_alone(
         as_scored(checked.columns, track),
         judged_documents(leaderboard.qrels),
-        parse_measures(leaderboard.measures),
+        stored_measures(leaderboard),
         cast(Average, leaderboard.average),
     )
     stored = {**scored, "sha256": checked.report.sha256, "scored_by": by}

@@ -14,7 +14,7 @@ import numpy as np
 from accounts.access import AnyUser
 from assay.formats.spreadsheet import as_csv
 from assay.measures.scores import RunScores, TopicClass, classes_of
-from assay.protocols.measures import FAMILIES, parse_measure
+from assay.protocols.measures import FAMILIES
 from assay.protocols.schema import Average
 from assay.tables import one_word, shown
 from scoring.evaluations.selectors import topic_values
@@ -22,7 +22,7 @@ from scoring.leaderboards.marks import Shade, shade
 from scoring.leaderboards.rows import BoardRow
 from scoring.leaderboards.selectors import board_rows
 from scoring.models import Leaderboard
-from scoring.selectors import LeaderboardPage, shared_page
+from scoring.selectors import LeaderboardPage, shared_page, stored_measure
 from tracks.topics.selectors import hide_fields, topics_for
 
 HEADER = ["team", "run", "label", "value", "topics", "measure", "mean"]
@@ -102,7 +102,7 @@ def _values(board: Leaderboard, measure: str) -> _Values:
     runs = {pk for of_topic in by_topic.values() for pk in of_topic} | set(
         board.evaluations.values_list("pk", flat=True)
     )
-    summary = (FAMILIES[parse_measure(measure).family].summary,)
+    summary = (FAMILIES[stored_measure(board, measure).family].summary,)
     scores = {}
     for pk in runs:
         values = np.array([[of_topic.get(pk, 0.0)] for of_topic in by_topic.values()]).reshape(-1, 1)

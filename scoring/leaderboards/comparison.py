@@ -110,7 +110,7 @@ def comparison_page(user: AnyUser, left: Leaderboard, other_id: int) -> Comparis
         track=left.track,
         board=left,
         other=right,
-        measures=titled(measures),
+        measures=[pair for pair in titled(left) if pair[0] in measures],
         charted=measures[0],
         rows=rows,
         taus=[

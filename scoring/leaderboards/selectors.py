@@ -13,7 +13,7 @@ from django.db.models.functions import Concat, Lower
 from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay import plots
-from assay.protocols.measures import FAMILIES, parse_measure
+from assay.protocols.measures import FAMILIES, Measure
 from assay.protocols.run_answers import public_questions
 from assay.protocols.schema import RunQuestion
 from assay.statistics.leaderboard import NOT_COMPARABLE, STRONGEST, Baselines
@@ -27,7 +27,14 @@ from scoring.leaderboards.releases import missing_runs, qrels_known_since
 from scoring.leaderboards.rows import BoardRow, Cell, Gain, number_of, shown_or_empty
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels
 from scoring.qrels.selectors import correction_of
-from scoring.selectors import LeaderboardPage, interaction_rules, leaderboards_for, shared_page
+from scoring.selectors import (
+    LeaderboardPage,
+    interaction_rules,
+    leaderboards_for,
+    shared_page,
+    stored_measure,
+    titled,
+)
 from web.pages import ALL_ROWS, page_of
 
 FILTERS = {"all": "all runs", "best": "best of each team"}
@@ -169,7 +176,7 @@ def leaderboard_page(
         filters=filters,
         chosen=chosen,
         tier_column=tier_column,
-        summary=FAMILIES[parse_measure(shared.charted).family].summary,
+        summary=FAMILIES[stored_measure(board, shared.charted).family].summary,
         statistics=tested,
         gain=gain,
         others=comparable(user, board),
@@ -304,7 +311,7 @@ def _cells(board: Leaderboard, pks: tuple[int, ...]) -> dict[int, list[Cell]]:
     means, place = means_of(board), places_of(board)
     statistics = {stored.measure: stored for stored in board.by_measure.defer("pairs")}
     tells_method = "intervals" in board.statistics
-    best = [_highest(name, means) for name in board.measures]
+    best = [_highest(stored_measure(board, name), name, means) for name in board.measures]
     cells_of: dict[int, list[Cell]] = {}
     for evaluation in board.evaluations.only("leaderboard", "n_topics", "n_missing", "unjudged"):
         # as `assay tiers` says it; older leaderboards stay as they were
@@ -325,10 +332,10 @@ def _cells(board: Leaderboard, pks: tuple[int, ...]) -> dict[int, list[Cell]]:
     return cells_of
 
 
-def _highest(measure: str, means: Mapping[int, Mapping[str, float]]) -> str:
+def _highest(measure: Measure, name: str, means: Mapping[int, Mapping[str, float]]) -> str:
     """The best value; empty for one run, and for the coverage by judgments, which runs do not compete in."""
-    is_result = parse_measure(measure).family not in ("judged", "RBPresid")
-    return shown(max(of_run[measure] for of_run in means.values())) if is_result and len(means) > 1 else ""
+    is_result = measure.family not in ("judged", "RBPresid")
+    return shown(max(of_run[name] for of_run in means.values())) if is_result and len(means) > 1 else ""
 
 
 def mean_seconds(board: Leaderboard) -> dict[int, float] | None:
@@ -386,7 +393,7 @@ def _columns(board: Leaderboard, key: str, sort: str) -> list[Column]:
             labels["judged"] = "judged@10"
         labels["unjudged"] = "Unjudged share"
     labels["missing"] = "Missing topics"
-    titles = {name: parse_measure(name).title for name in board.measures} | {
+    titles = dict(titled(board)) | {
         "kind": "the kind of run; in parentheses, the other kind that it is pooled as",
         "judged": "share of the top 10 ranks that is judged",
         "unjudged": "share of all documents returned for the topics of the qrels that is not judged",

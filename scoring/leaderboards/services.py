@@ -14,7 +14,7 @@ from accounts.models import User
 from assay.measures.answers import unassigned as units_without_grade
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_hits
-from assay.protocols.measures import Measure, parse_measures
+from assay.protocols.measures import Measure
 from assay.protocols.schema import Average
 from assay.statistics.leaderboard import LeaderboardStatistics, counted, leaderboard_statistics
 from assay.statistics.significance import packed_pairs
@@ -33,6 +33,7 @@ from scoring.leaderboards.releases import hindrances, is_wider
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels, Score
 from scoring.qrels import selectors as qrels_selectors
 from scoring.qrels.services import rescores
+from scoring.selectors import stored_measures
 from tracks.models import Track
 from tracks.tracks import services as track_services
 from web.pages import counted as counted_noun
@@ -147,7 +148,7 @@ def score(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
     """
     board = Leaderboard.objects.select_related("track__protocol", "qrels").get(pk=leaderboard_id)
     judged = judged_documents(board.qrels)
-    measures = parse_measures(board.measures)
+    measures = stored_measures(board)
     average = cast(Average, board.average)
     unassigned: list[dict[str, Any]] = []
     scored = list(_score_runs(board, judged, measures, average, progress, unassigned))

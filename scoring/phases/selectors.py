@@ -112,6 +112,7 @@ class PhasePage:
 def phase_page(user: AnyUser, track: Track, phase: Phase) -> PhasePage:
     """The page of a phase. A fixed number of queries."""
     board, keys = boards_of(track).get(phase.key), track.protocol.parsed.runs.kinds_of(phase)
+    measures = titled(board) if board else []
     topics = track.topics.filter(split=phase.split) if phase.split else track.topics.all()
     may_choose = oversees(user, track.pk) and phase.has_board
     versions = Qrels.objects.filter(track=track, archived_at=None).defer("report").order_by("-version")
@@ -126,7 +127,7 @@ def phase_page(user: AnyUser, track: Track, phase: Phase) -> PhasePage:
         n_topics=topics.count(),
         kinds=[acceptance for acceptance in acceptances(track) if acceptance.kind in keys],
         board=board,
-        measures=titled(board.measures) if board else [],
+        measures=measures,
         rows=standings,
         axis=axis,
         interval_note=note if n_averaged else "",

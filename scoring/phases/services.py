@@ -9,7 +9,6 @@ from django.utils import timezone
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.formats.qrels.columns import QrelsColumns
-from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Average, Phase
 from jobs import services as jobs
 from pooling.models import Run
@@ -25,6 +24,7 @@ from scoring.evaluations.stored_runs import (
 from scoring.models import PhaseBoard, PhaseScore, Qrels
 from scoring.models.phases import WIDE_ENOUGH
 from scoring.qrels.selectors import qrels_columns
+from scoring.selectors import stored_measures
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
@@ -129,7 +129,7 @@ def score(progress: jobs.Progress, *, board_id: int, run_ids: Sequence[int]) -> 
     """
     board = PhaseBoard.objects.select_related("track__protocol", "qrels__track__protocol").get(pk=board_id)
     judged = judged_documents(board.qrels, _columns(board.track, board.rules, board.qrels))
-    measures, average = parse_measures(board.measures), cast(Average, board.average)
+    measures, average = stored_measures(board), cast(Average, board.average)
     scored = []
     runs = Run.objects.filter(pk__in=run_ids).select_related("team").defer("report").order_by("pk")
     for n, run in enumerate(runs):

@@ -37,7 +37,9 @@ def _actions(request: HttpRequest, stored: StoredProtocol) -> dict[str, bool]:
 def protocols(request: HttpRequest) -> HttpResponse:
     """All protocols. Everyone."""
     listed = selectors.listed_protocols()
-    names = list(dict.fromkeys(name for _, _, measures in listed for name in measures))
+    names = list(
+        dict.fromkeys(name for stored, _, measures in listed if not stored.missing for name in measures)
+    )
     return render(request, "tracks/protocols/protocols.html", {"protocols": listed, "names": names})
 
 
