@@ -60,7 +60,8 @@ class Extension:
     """A package's object that says what it adds.
 
     Attributes:
-        name: lower-case letters, digits and hyphens, as in `extensions = ["NAME"]` of protocols; the entry point has the same name.
+        name: lower-case letters, digits and hyphens, as in `extensions = ["NAME"]` of protocols. The entry point
+            has the same name.
         title: what people call it.
         requires: names of other extensions that it needs.
         adds: the objects that it adds.
