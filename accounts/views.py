@@ -13,7 +13,7 @@ from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.messages.views import SuccessMessageMixin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse, reverse_lazy
+from django.urls import reverse_lazy
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 
@@ -33,16 +33,9 @@ BY_LINK = "logged_in_by_link_at"
 
 
 class LogIn(auth_views.LoginView):
-    """The login page. Everyone; somebody who is logged in goes on to the page asked for."""
+    """The login page. Everyone."""
 
     template_name = "accounts/login.html"
-
-    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        user, page = request.user, self.get_success_url()
-        # The admin site sends people here who may not see it
-        if isinstance(user, User) and not user.guest_until and not page.startswith(reverse("admin:index")):
-            return redirect(page)
-        return super().get(request, *args, **kwargs)
 
 
 class PasswordChange(SuccessMessageMixin[PasswordChangeForm], auth_views.PasswordChangeView):

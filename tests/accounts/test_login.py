@@ -30,19 +30,13 @@ def test_right_password_logs_in_after_some_wrong_ones(client: Client) -> None:
     assert log_in(Client(), "ada", "guess") == 200, "the count starts again at zero"
 
 
-def test_login_page_keeps_the_page_asked_for_and_passes_by_who_is_logged_in(client: Client) -> None:
+def test_login_page_keeps_the_page_asked_for(client: Client) -> None:
     address, wanted = reverse("login"), "/account/tokens/"
 
     asked = client.get(f"{address}?next={wanted}").content.decode()
-    client.force_login(make_user("ada"))
-    to = [client.get(f"{address}?next={page}", follow=True).redirect_chain for page in (wanted, address)]
-    admin = client.get(f"{address}?next=/admin/")
 
     assert f"{address}?next" not in asked
     assert f'name="next" value="{wanted}"' in asked
-    assert to[0] == [(wanted, 302)]
-    assert to[1][-1][0] != address
-    assert admin.status_code == 200
 
 
 @pytest.mark.parametrize("url_name", ["login", "admin:login"])

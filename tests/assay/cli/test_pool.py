@@ -104,11 +104,13 @@ def test_run_with_errors_stops_the_pool(files: Path, capsys: pytest.CaptureFixtu
     assert not (files / "p.tsv").exists()
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # other tests left threads
 def test_large_runs_are_read_by_several_processes(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ["pool", *P, "--runs", str(files / "m.csv"), "--seed", "7", "--output"]
     main([*arguments, str(files / "alone.tsv")])
     monkeypatch.setattr(evaluation, "SMALL", 0)
     monkeypatch.setattr(evaluation, "processors", lambda: 2)
+    monkeypatch.setattr(evaluation.threading, "active_count", lambda: 1)
     readers = files / "readers"
     readers.mkdir()
 

@@ -105,7 +105,7 @@ def test_preview_on_a_phone_follows_the_text_and_is_hidden_while_it_is_empty(
 
     tops = [
         each.evaluate("it => it.getBoundingClientRect().top")
-        for each in (text, preview, page.locator("#id_summary"))
+        for each in (text, preview, page.get_by_role("button", name="Save draft"))
     ]
     assert sorted(tops) == tops
     assert_accessible(page)
