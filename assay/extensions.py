@@ -48,7 +48,7 @@ class Point:
 
     @property
     def references(self) -> list[str]:
-        """Its functions, such as `assay.measures.kernels:ndcg`."""
+        """The references of its functions, each with a module and a name."""
         return []
 
 
