@@ -5,23 +5,27 @@ group `assay.extensions`, under the name of the extension. What it adds are obje
 class there is one `Registry`, in which the objects of Assay itself come first. The variable `ASSAY_EXTENSIONS` selects
 extensions: `all` (the default), `none`, or names separated by commas. The others are not imported.
 
-Installed packages are searched only when a name is looked up that is not Assay's own, or when all names are listed.
-Decision: ADR 91.
+The extensions that come with Assay are the folders of the package `assay_extensions`. Decision: ADR 91.
 """
 
 import os
+import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
+from pkgutil import iter_modules, resolve_name
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from assay.errors import AssayError, InputError, Refused
+from assay.version import VERSION
 
 GROUP = "assay.extensions"
+OWN = "assay"  # the package of the extensions that come with Assay
+Reference = Annotated[str, ""]  # a function: `package.module:name`
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Point:
         for field in fields(self):
             value = getattr(self, field.name)
             kind: Any = get_origin(field.type) or field.type
+            kind = str if kind is Annotated else kind
             if kind is Literal:
                 accepted, is_accepted = repr(get_args(field.type))[1:-1], value in get_args(field.type)
             else:
@@ -48,8 +53,14 @@ class Point:
 
     @property
     def references(self) -> list[str]:
-        """The references of its functions, each with a module and a name."""
-        return []
+        """The references of its functions: attributes that are references, and names in those that are modules."""
+        names = ((field.name, getattr(field.type, "__metadata__", ())) for field in fields(self))
+        return [
+            f"{value}:{function}" if function else value
+            for name, functions in names
+            for function in functions
+            if (value := getattr(self, name))
+        ]
 
 
 P = TypeVar("P", bound=Point)
@@ -134,7 +145,7 @@ def installed() -> tuple[Installed, ...]:
         ExtensionError: Two have the same name, one cannot be imported, needs one that is not selected, or
             `ASSAY_EXTENSIONS` names one that does not exist.
     """
-    places = _of_packages()
+    places = sorted([*bundled(), *_of_packages()])
     names = [place.name for place in places]
     if several := [name for name, n in Counter(names).items() if n > 1]:
         packages = " and ".join(
@@ -163,15 +174,32 @@ def _selected(names: list[str]) -> set[str]:
     return selected
 
 
-def _of_packages() -> list[_Found]:
-    from importlib.metadata import entry_points  # noqa: PLC0415 -- takes 30 ms, and few commands need it
+def bundled() -> list[_Found]:
+    """The places of the extensions that come with Assay."""
+    package = find_spec("assay_extensions")
+    folders = iter_modules(package.submodule_search_locations) if package else ()
+    return [
+        _Found(name.replace("_", "-"), OWN, VERSION, f"assay_extensions.{name}:EXTENSION")
+        for _, name, _ in folders
+    ]
 
-    places = {
+
+def _of_packages() -> set[_Found]:
+    if not any(map(_declares_one, map(Path, sys.path))):
+        return set()
+    from importlib.metadata import entry_points  # noqa: PLC0415 -- takes 20 ms, and most sites need none
+
+    return {
         _Found(point.name, point.dist.name, point.dist.version, point.value)
         for point in entry_points(group=GROUP)
         if point.dist is not None
     }
-    return sorted(places)
+
+
+def _declares_one(folder: Path) -> bool:
+    """Return whether a package in a folder of `sys.path` may declare an extension; True for an archive."""
+    files = folder.glob("*-info/entry_points.txt")
+    return folder.is_file() or any(GROUP.encode() in file.read_bytes() for file in files)
 
 
 class Registry(Mapping[str, P], Generic[P]):
@@ -189,10 +217,10 @@ class Registry(Mapping[str, P], Generic[P]):
             raise ValueError(f"two objects of {kind.__name__} have the same name")
         self._read: tuple[Installed, ...] | None = None
         self._all: dict[str, P] = {}
-        self._extensions: dict[str, str] = {}
+        self._extensions: dict[str, Installed] = {}
 
     def __getitem__(self, name: str) -> P:
-        return self._own[name] if name in self._own else self._points()[name]
+        return self._points()[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._points())
@@ -202,19 +230,17 @@ class Registry(Mapping[str, P], Generic[P]):
 
     def extension_of(self, name: str) -> str:
         """The name of the extension that adds an object; empty for an object of Assay, or an unknown name."""
-        if name in self._own:
-            return ""
         self._points()
-        return self._extensions.get(name, "")
+        return self._extensions[name].extension.name if name in self._extensions else ""
 
     def check(self, *names: str) -> None:
-        """Look for the functions of some objects of extensions, or of all; those of Assay have tests.
+        """Look for the functions of some objects of extensions, or of all; those that come with Assay have tests.
 
         Raises:
             ExtensionError: A function does not exist, or a name is used twice.
         """
         for name in names or self:
-            if self.extension_of(name):
+            if self.extension_of(name) and self._extensions[name].package != OWN:
                 for reference in self[name].references:
                     self.function(name, reference)
 
@@ -241,8 +267,9 @@ class Registry(Mapping[str, P], Generic[P]):
 
     def _points(self) -> dict[str, P]:
         if self._read is not (now := installed()):
-            points, extensions = dict(self._own), dict[str, str]()
-            for extension, *_ in now:
+            points, extensions = dict(self._own), dict[str, Installed]()
+            for known in now:
+                extension = known.extension
                 for point in extension.adds:
                     if not isinstance(point, self._kind):
                         continue
@@ -251,10 +278,10 @@ class Registry(Mapping[str, P], Generic[P]):
                         left_out = "one of them" if other else extension.name
                         raise ExtensionError(
                             f"the extension {extension.name} adds the {self._kind.noun} {point.name}, which "
-                            f"{f'the extension {other}' if other else 'Assay'} has already; "
+                            f"{f'the extension {other.extension.name}' if other else 'Assay'} has already; "
                             f"leave {left_out} out with ASSAY_EXTENSIONS"
                         )
-                    points[point.name], extensions[point.name] = point, extension.name
+                    points[point.name], extensions[point.name] = point, known
             self._all, self._extensions, self._read = points, extensions, now
         return self._all
 

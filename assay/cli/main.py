@@ -14,13 +14,13 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Never
+from pkgutil import resolve_name
+from typing import Annotated, Any, Never
 
 from assay.errors import AssayError, InputError, InputWarning
-from assay.extensions import ExtensionError, Point, Registry
+from assay.extensions import ExtensionError, Point, Reference, Registry
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,14 @@ class Command(Point):
     Attributes:
         module: the module with `add_arguments(parser)`, `run(arguments)`, which returns the exit status, and `EXAMPLE`.
             Its docstring is the help. Without one: the module of that name in `assay.cli.commands`.
+        main: reference of `main(words)`, which returns the exit status. It takes the place of a module for a command
+            with options that `argparse` cannot read, such as `-l2`.
     """
 
     noun = "command"
 
-    module: str = ""
-
-    @property
-    def references(self) -> list[str]:
-        return [f"{self.module}:{function}" for function in ("add_arguments", "run")]
+    module: Annotated[str, "add_arguments", "run"] = ""
+    main: Reference = ""
 
 
 COMMANDS = Registry(
@@ -48,46 +47,17 @@ COMMANDS = Registry(
         Command("pool", "build the pool of the runs in a manifest"),
         Command("preview", "show the size of the pool and the hours of judging at every depth"),
         Command("evaluate", "score runs with qrels"),
-        Command("judge", "let a program judge the units of a pool", "assay_extensions.machines.command"),
         Command("qrels", "convert qrels, split them by topic, or remove names from judgments"),
         Command("agreement", "measure how far assessors agree"),
         Command("tiers", "rank runs, with confidence intervals and tiers"),
         Command("compare", "compare two runs topic by topic"),
         Command("reuse", "test whether qrels can score runs that were not pooled"),
         Command("curves", "print precision at levels of recall, and at cutoffs"),
-        Command("tables", "print the tables of an overview paper", "assay_extensions.papers.commands.tables"),
-        Command(
-            "collection",
-            "build a test collection from a dump or documents",
-            "assay_extensions.building.command",
-        ),
-        Command(
-            "collections",
-            "compare test collections side by side",
-            "assay_extensions.papers.commands.collections",
-        ),
-        Command(
-            "trec_eval",
-            "evaluate a run as trec_eval 10.0 does, with its options and output",
-            "assay_extensions.trec_eval.command",
-        ),
         Command("slt", "print the SLT string of each formula"),
         Command("cluster", "give formulas that look the same one visual id"),
         Command("candidates", "choose topics among questions: distributions, samples by quotas, topics"),
-        Command(
-            "baseline",
-            "make the run of a baseline: TF-IDF, BM25, Tangent-S or linked posts",
-            "assay_extensions.baselines.commands.baseline",
-        ),
-        Command("fuse", "fuse runs into one run", "assay_extensions.baselines.commands.fuse"),
         Command("preferences", "choose pairs of documents to judge, and value documents by the votes"),
         Command("nuggets", "check and convert the nuggets of generated answers, and make qrels of them"),
-        Command("turkle", "make a lab of a project of Turkle", "assay_extensions.turkle.command"),
-        Command(
-            "label-studio",
-            "make a lab of a project of Label Studio, or write one",
-            "assay_extensions.label_studio.command",
-        ),
         Command("archive", "check the archive of a track"),
         Command("login", "log in to a site"),
         Command("topics", "list the topics of a track of a site"),
@@ -140,9 +110,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    if words[:1] == ["trec_eval"]:  # it parses its own options, such as -l2
-        trec_eval_status: int = load(module_of("trec_eval")).main(words[1:])
-        return trec_eval_status
     if not words or words[0] not in COMMANDS:
         # The help, or an error. The subcommands are listed here, as a table that is not wrapped.
         width = max(map(len, COMMANDS))
@@ -159,8 +126,10 @@ def _run(words: Sequence[str]) -> int:
         overview.add_argument("--version", action=_Version, nargs=0, help="print the version")
         overview.parse_args(words[:1])  # exits
     name = words[0]
-    COMMANDS.check(name)
-    command = command_of(name)
+    if COMMANDS[name].main:
+        own_status: int = load(name)(words[1:])
+        return own_status
+    command = load(name)
     parser = Parser(f"assay {name}", description=command.__doc__, example=getattr(command, "EXAMPLE", ""))
     command.add_arguments(parser)
     # Its fields may follow options; argparse cannot do so with actions, nor name all that is missing.
@@ -178,18 +147,19 @@ def _run(words: Sequence[str]) -> int:
     return status
 
 
-def command_of(name: str) -> Any:
-    return load(module_of(name))
+def load(name: str) -> Any:
+    """The module of a command, or its `main`.
 
+    No garbage is collected meanwhile: imports make none, and looking for it takes 15 ms.
 
-def module_of(name: str) -> str:
-    return COMMANDS[name].module or f"assay.cli.commands.{name.replace('-', '_')}"
-
-
-def load(module: str) -> Any:
-    """Import a module. No garbage is collected meanwhile: imports make none, and looking for it takes 15 ms."""
+    Raises:
+        ExtensionError: It is of an extension, and cannot be imported.
+    """
     gc.disable()
-    loaded = import_module(module)
+    COMMANDS.check(name)
+    command = COMMANDS[name]
+    module = command.module or f"assay.cli.commands.{name.replace('-', '_')}"
+    loaded = resolve_name(command.main or module)
     gc.freeze()
     gc.enable()
     gc.set_threshold(20_000, 10, 50)  # the rows of a file are many objects and no garbage

@@ -15,7 +15,7 @@ from math import inf
 from typing import Any, Literal, NamedTuple
 
 from assay.errors import InputError, plural
-from assay.extensions import Point, Registry
+from assay.extensions import Point, Reference, Registry
 
 Use = Literal["never", "optional", "required", "share"]
 Summary = Literal["mean", "geometric mean", "sum", "ratio of sums"]
@@ -89,7 +89,7 @@ class MeasureFamily(Point):
 
     noun = "measure"
 
-    compute: str
+    compute: Reference
     has_level: bool
     cutoff: Use
     has_prime: bool
@@ -100,7 +100,7 @@ class MeasureFamily(Point):
     qrels: QrelsKind = "grades"
     of_answers: bool = False
     most: float = 1.0
-    counts: str = ""
+    counts: Reference = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -118,10 +118,6 @@ class MeasureFamily(Point):
             raise ValueError(f"measure {self.name}: parameters: expected objects of Parameter by their names")
         if bool(self.counts) != (self.summary == "ratio of sums"):
             raise ValueError(f'measure {self.name}: counts: expected with the summary "ratio of sums" only')
-
-    @property
-    def references(self) -> list[str]:
-        return [self.compute, *filter(None, [self.counts])]
 
 
 _P = Parameter(0.8, 0.0, 0.999999)

@@ -6,7 +6,7 @@ that a protocol can be read without importing them.
 
 from dataclasses import dataclass
 
-from assay.extensions import Point, Registry
+from assay.extensions import Point, Reference, Registry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,14 +30,10 @@ class PoolStrategy(Point):
 
     cell: str
     sentence: str
-    build: str
-    sizes: str = ""
+    build: Reference
+    sizes: Reference = ""
     needs_depth: bool = False
     stops_at_depth: bool = False
-
-    @property
-    def references(self) -> list[str]:
-        return [self.build, *filter(None, [self.sizes])]
 
 
 _BUILD, _SIZES = "assay.pools.strategies:", "assay.pools.preview:"

@@ -1,1 +1,10 @@
 """Programs that judge: `assay judge`, and the pages and addresses for machines of a track."""
+
+from assay.cli.main import Command
+from assay.extensions import Extension
+
+EXTENSION = Extension(
+    name="machines",
+    title="Programs that judge",
+    adds=(Command("judge", "let a program judge the units of a pool", "assay_extensions.machines.command"),),
+)

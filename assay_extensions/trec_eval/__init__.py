@@ -3,3 +3,18 @@
 Where 10.0 reads memory that it never wrote, or crashes, this package computes what the manual of trec_eval says;
 docs/reference/measures.md lists these cases.
 """
+
+from assay.cli.main import Command
+from assay.extensions import Extension
+
+EXTENSION = Extension(
+    name="trec-eval",
+    title="Evaluation as trec_eval does it",
+    adds=(
+        Command(
+            "trec_eval",
+            "evaluate a run as trec_eval 10.0 does, with its options and output",
+            main="assay_extensions.trec_eval.command:main",
+        ),
+    ),
+)

@@ -21,9 +21,12 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 FONTS = ROOT / "node_modules" / "@fontsource-variable" / "inter" / "files"
 sys.path.insert(0, str(ROOT))
-os.environ["ASSAY_EXTENSIONS"] = "none"  # the pages describe Assay's own names, whatever is installed
 
+from assay.extensions import bundled  # noqa: E402
 from assay.version import VERSION  # noqa: E402
+
+# the pages describe the names that come with Assay, whatever is installed
+os.environ["ASSAY_EXTENSIONS"] = ",".join(place.name for place in bundled())
 
 gc.set_threshold(100_000, 20, 20)  # a build keeps nearly all that it makes
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from assay.extensions import installed
 from config.checks import extensions
 from tests.helpers.extensions import other_packages
 from tests.helpers.factories import make_user
@@ -18,13 +19,21 @@ add_arguments = run = print
 
 
 @pytest.mark.django_db
-def test_administrators_see_what_is_installed(tmp_path: Path, client: Client) -> None:
+def test_administrators_see_what_is_installed(
+    tmp_path: Path, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client.force_login(make_user("administrator", is_staff=True))
-    assert b"No extensions are installed." in client.get("/extensions/").content
+    page = client.get("/extensions/").content.decode()
+    assert "assay_extensions.turkle:EXTENSION" in page
 
     with other_packages(tmp_path, orange=ORANGE):
+        monkeypatch.setenv("ASSAY_EXTENSIONS", "none")
+        assert b"No extensions are selected." in client.get("/extensions/").content
+        monkeypatch.setenv("ASSAY_EXTENSIONS", "orange")
+        installed.cache_clear()
         page = client.get("/extensions/").content.decode()
 
+    assert "turkle" not in page
     assert "Oranges" in page
     assert "orange-package 1.2" in page
     assert "command peel" in page

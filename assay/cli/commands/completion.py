@@ -7,7 +7,7 @@ fish: `assay completion fish > ~/.config/fish/completions/assay.fish`.
 import argparse
 from collections.abc import Iterator
 
-from assay.cli.main import COMMANDS, command_of
+from assay.cli.main import COMMANDS, load
 
 EXAMPLE = "assay completion bash"
 
@@ -40,10 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     words: dict[str, list[str]] = {}
-    for name in COMMANDS:
+    for name, command in COMMANDS.items():
         parser = argparse.ArgumentParser()
-        if name != "trec_eval":  # its options have one letter
-            command_of(name).add_arguments(parser)
+        if not command.main:  # the options of others are not known
+            load(name).add_arguments(parser)
         words[name] = sorted(set(_words_of(parser)))
     if arguments.shell == "fish":
         for name, command in COMMANDS.items():

@@ -6,6 +6,7 @@ import pytest
 
 from assay import samples
 from assay.cli.main import main
+from assay.version import VERSION
 from tests.helpers.extensions import other_packages
 
 APPLE = '''
@@ -25,15 +26,16 @@ def run(arguments):
 
 
 def test_list_has_package_version_and_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    header = "name\tversion\tpackage\tsource\tadds"
     assert main(["extensions"]) == 0
-    assert capsys.readouterr().out.splitlines() == [header]
+    before = capsys.readouterr().out.splitlines()
+    assert before[0] == "name\tversion\tpackage\tsource\tadds"
+    assert f"turkle\t{VERSION}\tassay\tassay_extensions.turkle:EXTENSION\tcommand turkle" in before
 
     with other_packages(tmp_path, apple=APPLE):
         assert main(["extensions"]) == 0
 
     row = "apple\t1.2\tapple-package\tapple:EXTENSION\tcommand peel"
-    assert capsys.readouterr().out.splitlines() == [header, row]
+    assert capsys.readouterr().out.splitlines() == [before[0], row, *before[1:]]
 
 
 def test_command_of_an_extension_runs_and_is_in_the_help(
@@ -121,6 +123,16 @@ def test_list_names_what_is_wrong_with_an_extension(
         assert main(["extensions"]) == 2
 
     assert message in capsys.readouterr().err
+
+
+def test_measure_that_assay_has_already_is_refused_where_it_is_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ["--qrels", str(samples.path("qrels.txt")), str(samples.path("runs/abacus.tsv"))]
+    with other_packages(tmp_path, wasted=WASTED.replace("CHANGE", "FAMILY['name'] = 'AP'")):
+        assert main(["evaluate", "--measure", "AP", *files]) == 2
+
+    assert "the extension wasted adds the measure AP, which Assay has already" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
