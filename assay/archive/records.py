@@ -28,6 +28,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from assay.archive.files import BadArchive, refusing
+from assay.formats.declaration import RunFacts
 from assay.nuggets.lists import GoldAnswer, Joined, Nugget
 from assay.protocols.schema import Average, JudgingOrder
 from assay.structure import WrongStructure, structured
@@ -137,33 +138,13 @@ class BatchRecord:
 
 
 @dataclass(frozen=True)
-class RunRecord:
-    """A run. `report` is that of its check at submission, and `sha256` that of the submitted bytes.
-
-    `priority` is its place among the runs of its team. `reason` says why it was disqualified or withdrawn.
-    """
+class RunRecord(RunFacts):
+    """A run. `report` is that of its check at submission; `reason` says why it was disqualified or withdrawn."""
 
     number: int
-    team: str
-    tag: str
-    kind: str
-    pooled_as: str
-    is_manual: bool
-    uses: str
-    description: str
-    status: str
-    file_name: str
     file: str
-    sha256: str
-    n_lines: int
-    n_topics: int
     report: dict[str, Any]
-    submitted_at: str
-    withdrawn_at: str = ""
-    priority: int = 0
-    is_late: bool = False
     reason: str = ""
-    answers: dict[str, Any] = field(default_factory=dict)  # to the questions of the protocol about runs
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The statements of a submitter about a run: declared once, and read by pages, the API, commands and manifests."""
+"""The facts of a run: declared once, and read by pages, the API, commands, manifests and archives."""
 
 import argparse
 import json
@@ -117,8 +117,43 @@ STATEMENTS: Mapping[str, Statement] = MappingProxyType(
 COLUMNS = tuple(statement.column or name for name, statement in STATEMENTS.items())  # of a manifest
 
 
-ADDED: Mapping[str, str] = MappingProxyType({"is_late": "late", "n_lines": "lines", "n_topics": "topics"})
-"""The columns of facts that the site adds to the statements about a run."""
+def _added(column: str) -> Any:
+    return field(metadata={"column": column})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFacts:
+    """A submitted run, as archives and the site state it: what its team states, and what the site adds.
+
+    `sha256` is that of the submitted bytes, and `priority` its place among the runs of its team. A fact with a column
+    is in the list of `assay runs`.
+    """
+
+    team: str = _added("team")
+    tag: str = _added("tag")
+    kind: str = _added("kind")
+    status: str = _added("status")
+    priority: int = 0
+    is_manual: bool
+    uses: str
+    pooled_as: str
+    description: str
+    answers: dict[str, Any] = field(default_factory=dict)  # to the questions of the protocol about runs
+    is_late: bool = field(default=False, metadata={"column": "late"})
+    n_lines: int = _added("lines")
+    n_topics: int = _added("topics")
+    submitted_at: str = _added("submitted (UTC)")
+    file_name: str = _added("file")
+    sha256: str
+    withdrawn_at: str = ""
+
+
+LISTED: Mapping[str, str] = MappingProxyType(
+    {fact.name: fact.metadata["column"] for fact in fields(RunFacts) if fact.metadata}
+)
+ADDED = {
+    name: LISTED[name] for name in ("is_late", "n_lines", "n_topics")
+}  # to the statements, of published runs
 
 
 def add_statements(parser: argparse.ArgumentParser, *, required: str = "") -> None:

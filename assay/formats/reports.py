@@ -94,6 +94,10 @@ class Report:
         return max(self.seconds, key=self.seconds.__getitem__, default="")
 
     @property
+    def size(self) -> str:
+        return f"{plural(self.n_lines, 'line')}, {plural(self.n_topics, 'topic')}"
+
+    @property
     def time(self) -> str:
         """The time of the topics, in words."""
         if not self.seconds:
@@ -220,8 +224,7 @@ def print_report(report: Report, path: str, file: TextIO | None = None) -> None:
     counts = f"{plural(len(report.errors), 'error')}, {plural(len(report.warnings), 'warning')}"
     words = (report.format, report.tag and f"tag {report.tag}", report.kind and f"{report.kind} run")
     form_and_tag = "".join(f"{word}, " for word in words if word)
-    size = f"{plural(report.n_lines, 'line')}, {plural(report.n_topics, 'topic')}"
-    lines = [f"{path}: {verdict}, {counts} ({form_and_tag}{size})"]
+    lines = [f"{path}: {verdict}, {counts} ({form_and_tag}{report.size})"]
     lines += [f"  {key}: {value}" for key, value in report.metadata.items()]
     for complaint in (*report.errors, *report.warnings):
         lines += [f"  {complaint.severity}: {complaint}", f"      accepted: {complaint.accepted}"]

@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of
-from assay.formats.declaration import STATEMENTS, Declaration
+from assay.formats.declaration import STATEMENTS, Declaration, RunFacts
 from assay.formats.reports import Complaint, Line, Report
 from assay.protocols.schema import RunQuestion
 from participation.models import Team
@@ -63,11 +63,9 @@ def checked_answers(questions: Sequence[RunQuestion], request: Request) -> Chose
     return chosen_answers(questions, request._request.GET)
 
 
-RUN = (
-    "id url track=track.slug team=team.name tag kind phase=phase.key status priority is_manual uses=stated_use "
-    "pooled_as description answers is_late file_name sha256 n_lines n_topics submitted_at "
-    "submitted_by=submitted_by.username withdrawn_at"
-)
+SOURCES = {"team": "team.name", "uses": "stated_use"}  # of the facts that a run has elsewhere
+FACTS = " ".join(f"{fact.name}={SOURCES.get(fact.name, fact.name)}" for fact in fields(RunFacts))
+RUN = f"id url track=track.slug {FACTS} phase=phase.key submitted_by=submitted_by.username"
 MEANINGS = {
     "url": Address("api:run", help_text="The address of this run in the API."),
     "phase": "The phase of its kind; empty if the protocol has none.",

@@ -4,15 +4,10 @@ import argparse
 
 from assay.cli.main import add
 from assay.cli.site import print_json, print_table, rows_of_track
-from assay.formats.declaration import ADDED
+from assay.formats.declaration import LISTED
 
 EXAMPLE = "assay runs arqmath-2020"
-COLUMNS = {
-    **{name: name for name in ("id", "team", "tag", "kind", "status")},
-    **ADDED,
-    "submitted_at": "submitted (UTC)",
-    "file_name": "file",
-}
+COLUMNS = {"id": "id", **LISTED}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,11 +10,11 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.selectors import user_named
 from assay.errors import Refused
 from assay.formats.declaration import STATEMENTS, Declaration, add_statements
+from assay.formats.reports import Report
 from participation.teams.selectors import team_named
 from pooling.errors import RunRefused
 from pooling.runs import services as run_services
 from tracks.console import add_track, track_of
-from web.pages import counted
 
 
 class Command(BaseCommand):
@@ -58,7 +58,7 @@ class Command(BaseCommand):
                 raise CommandError("\n".join(refusal.lines)) from refusal
             except Refused as refusal:
                 raise CommandError(refusal.message) from refusal
-        for warning in run.report["warnings"]:
-            self.stderr.write(f"warning: {warning['message']} ({warning['n']:,})")
-        size = f"{counted(run.n_lines, 'line')}, {counted(run.n_topics, 'topic')}"
-        self.stdout.write(f"{run.tag} is submitted for {team}: {size}.")
+        report = Report.from_json(run.report)
+        for warning in report.warnings:
+            self.stderr.write(f"warning: {warning.message} ({warning.n:,})")
+        self.stdout.write(f"{run.tag} is submitted for {team}: {report.size}.")
