@@ -75,6 +75,10 @@ class Refused(AssayError):
         self.errors = errors
 
 
+class NotMeasurable(InputError, Refused):
+    """A measure cannot be computed from this run and these qrels."""
+
+
 class BadFile(Refused):
     """A file cannot be imported as it is."""
 

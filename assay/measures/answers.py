@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.answers import ANSWER, LISTED, NuggetUnit, unit_of
-from assay.errors import InputError, Refused
+from assay.errors import InputError, NotMeasurable
 from assay.formats.runs.columns import Ranked
 from assay.measures.kernels import Values, share
 from assay.measures.matching import Hits, JudgedDocuments, Lines, remembered
@@ -30,24 +30,14 @@ from assay.protocols.measures import Measure
 SHOWN = 3  # units that a message names
 
 
-class Unassigned(InputError, Refused):
-    """A run has units without a grade."""
-
-    title = "Some nuggets or citations have no grade"
-
-    def __init__(self, units: list[tuple[str, str]]) -> None:
-        named = "; ".join(f"{unit} of topic {topic}" for topic, unit in units[:SHOWN])
-        more = f" and {len(units) - SHOWN:,} more" if len(units) > SHOWN else ""
-        super().__init__(
-            f"units of the run without a grade: {named}{more}. Judge them, or score only runs that were pooled"
+def _check_assigned(lacking: list[tuple[str, str]]) -> None:
+    if lacking:
+        named = "; ".join(f"{unit} of topic {topic}" for topic, unit in lacking[:SHOWN])
+        more = f" and {len(lacking) - SHOWN:,} more" if len(lacking) > SHOWN else ""
+        raise NotMeasurable(
+            f"units of the run without a grade: {named}{more}. Judge them, or score only runs that were pooled",
+            title="Some nuggets or citations have no grade",
         )
-        self.units = units
-
-
-class NotAnAnswer(InputError, Refused):
-    """A run has documents in place of generated answers."""
-
-    title = "These measures need generated answers"
 
 
 class Nuggets(NamedTuple):
@@ -87,8 +77,9 @@ def _answers(lines: Lines) -> Iterator[tuple[int, str]]:
     firsts = lines.run.docno[lines.run.offsets[:-1]].tolist()
     for topic, docno in zip(lines.place.tolist(), firsts, strict=True):
         if not docno.startswith(ANSWER.encode()):
-            raise NotAnAnswer(
-                "the run ranks documents; these measures need generated answers, such as those of TREC RAG"
+            raise NotMeasurable(
+                "the run ranks documents; these measures need generated answers, such as those of TREC RAG",
+                title="These measures need generated answers",
             )
         if topic >= 0:
             yield topic, docno.decode().removeprefix(ANSWER)
@@ -107,8 +98,7 @@ def _lacking_nuggets(lines: Lines, judged: JudgedDocuments) -> list[tuple[str, s
 def nugget_score(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """The share of the nuggets of a topic that its answer contains: the vital ones, all, or weighted."""
     assert hits.lines is not None  # these measures have no prime
-    if lacking := _lacking_nuggets(hits.lines, judged):
-        raise Unassigned(lacking)
+    _check_assigned(_lacking_nuggets(hits.lines, judged))
     nuggets, values = nuggets_of(judged), np.zeros(judged.n_topics)
     weight_of = WEIGHTS[measure.family.removesuffix("_strict")]
     is_strict, most = measure.family.endswith("_strict"), measure.number("max_rel") or 1.0
@@ -174,8 +164,7 @@ def _lacking_citations(lines: Lines, judged: JudgedDocuments, most: int) -> list
 def _support(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Support:
     lines, most = hits.lines, int(measure.number("citations") or 1)
     assert lines is not None  # these measures have no prime
-    if lacking := _lacking_citations(lines, judged, most):
-        raise Unassigned(lacking)
+    _check_assigned(_lacking_citations(lines, judged, most))
     sentences = _sentences(lines, most)
     gain = np.minimum(_grades(lines, judged)[sentences.row] / (measure.number("max_rel") or 1.0), 1.0)
     n = len(sentences.topic)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, Refused
+from assay.errors import NotMeasurable
 from assay.measures.kernels import Values, recall_points, share
 from assay.measures.matching import Hits, JudgedDocuments, Lines
 from assay.protocols.measures import Measure
@@ -30,12 +30,6 @@ STRIDE = 1 << 32  # between posts on the one axis of all characters; more than a
 ACCEPTED = "measures in characters need ids like thread:post:offset:length"
 
 Numbers = NDArray[np.int64]
-
-
-class NotACitation(InputError, Refused):
-    """A document has no place in a post."""
-
-    title = "These measures need citations"
 
 
 class Spans(NamedTuple):
@@ -86,13 +80,16 @@ class Cited(NamedTuple):
 def spans_of(docnos: NDArray[Any]) -> Spans:
     """The spans of citations.
 
-    Raises NotACitation: a docno is not `thread:post:offset:length`.
+    Raises NotMeasurable: a docno is not `thread:post:offset:length`.
     """
     names = docnos.tolist()
     parts = CITATION.findall(b"\n".join(names))  # all at once, which takes half the time
     if len(parts) < len(names):
         other = next(name for name in names if not CITATION.fullmatch(name))
-        raise NotACitation(f"{other.decode(errors='replace')} is not a citation; {ACCEPTED}")
+        raise NotMeasurable(
+            f"{other.decode(errors='replace')} is not a citation; {ACCEPTED}",
+            title="These measures need citations",
+        )
     post, start, length = zip(*parts, strict=True) if parts else ((), (), ())
     return Spans(list(post), *(np.array(numbers, dtype="S9").astype(np.int64) for numbers in (start, length)))
 
@@ -198,7 +195,7 @@ def cited_characters(hits: Hits, judged: JudgedDocuments, level: int) -> Cited:
     """The citations of the run that hits come from.
 
     Raises:
-        NotACitation: A docno of the run or of the qrels is not `thread:post:offset:length`.
+        NotMeasurable: A docno of the run or of the qrels is not `thread:post:offset:length`.
         ValueError: The hits do not come from a run.
     """
     if hits.lines is None:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.formats.qrels.columns import MissingParts, QrelsColumns
+from assay.errors import NotMeasurable
+from assay.formats.qrels.columns import LAYOUTS, QrelsColumns
 from assay.formats.runs.columns import Ranked, byte_keys, order_in_topics
 from assay.protocols.measures import QrelsKind
 
@@ -194,10 +195,13 @@ class JudgedDocuments:
         """(rows,) the words of each row of qrels of a kind, as `assay.formats.qrels.columns` describes them.
 
         Raises:
-            MissingParts: The qrels are of another kind.
+            NotMeasurable: The qrels are of another kind.
         """
         if self.parts is None or self.kind != kind:
-            raise MissingParts(kind)
+            raise NotMeasurable(
+                f"the qrels have no {kind}; import a file with lines of {LAYOUTS[kind].title}",
+                title="These measures need other qrels",
+            )
         parts: list[bytes] = self.parts.tolist()
         return parts
 

@@ -10,18 +10,12 @@ The scorer of SemEval-2016 Task 3 (Nakov et al., 2016): AvgRec, and accuracy, pr
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, Refused
+from assay.errors import NotMeasurable
 from assay.measures.kernels import Values, counts, relevant, share
 from assay.measures.matching import Hits, JudgedDocuments
 from assay.protocols.measures import Measure
 
 Counts = NDArray[np.float64]  # (topics, counts)
-
-
-class NoLabels(InputError, Refused):
-    """The lines of a run have no label."""
-
-    title = "These measures need labels"
 
 
 def recall_counts(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Counts:
@@ -48,8 +42,9 @@ def label_counts(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Count
     lines, is_relevant = hits.lines, hits.grade >= measure.level
     label = None if lines is None else lines.run.label
     if lines is None or label is None:
-        raise NoLabels(
-            "the lines of the run have no label; measures of labels need a format with a column label"
+        raise NotMeasurable(
+            "the lines of the run have no label; measures of labels need a format with a column label",
+            title="These measures need labels",
         )
     topic_of_run = np.full(len(hits.n_returned), -1)
     topic_of_run[lines.place[lines.place >= 0]] = np.flatnonzero(lines.place >= 0)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError
+from assay.errors import InputError, NotMeasurable
 from assay.formats.qrels.columns import QrelsColumns, columns_from
 from assay.formats.runs.columns import RunColumns
 from assay.formats.text import decoded
@@ -29,17 +29,13 @@ if TYPE_CHECKING:
     from assay.protocols.schema import Protocol  # importing it takes 10 ms
 
 
-class NotComputed(InputError):
-    """The scores of a protocol cannot be computed from this input: slug, key, and what is needed."""
-
-
 def check_units(protocol: "Protocol", *, has_formulas: bool, how: str) -> None:
     """Refuse to score instances if the protocol scores distinct formulas; `how` is the instruction in the message.
 
-    Raises NotComputed: the protocol has `collapse_instances`, and there are no formulas.
+    Raises NotMeasurable: the protocol has `collapse_instances`, and there are no formulas.
     """
     if protocol.scoring.collapse_instances and not has_formulas:
-        raise NotComputed(
+        raise NotMeasurable(
             f"{protocol.slug}: scoring.collapse_instances: each instance counts as its visually distinct formula; {how}"
         )
 

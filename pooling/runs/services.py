@@ -25,7 +25,7 @@ from assay.formats.runs import columns
 from assay.formats.runs.answers import characters_of
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.rows import MAX_NAME
-from assay.formats.runs.timing import NoSeconds, check_seconds, with_seconds
+from assay.formats.runs.timing import check_seconds, with_seconds
 from assay.protocols.questions import WrongAnswer
 from assay.protocols.run_answers import Stated, answers_of_run
 from assay.tables import natural
@@ -206,13 +206,12 @@ def _check_files(
             f"{team} had a session."
         )
     if seconds is not None:
-        topics = list(track.topics.filter(**_in_split(track, declared.kind)).values_list("code", flat=True))
-        try:
-            times_taken = check_seconds(seconds, protocol=protocol, topics=topics, name="file of seconds")
-        except NoSeconds as error:
+        if protocol.runs.max_seconds_per_topic is None:
             raise SubmissionRefused(
                 f"{track} does not limit the time per topic, so it accepts no file of seconds."
-            ) from error
+            )
+        topics = list(track.topics.filter(**_in_split(track, declared.kind)).values_list("code", flat=True))
+        times_taken = check_seconds(seconds, protocol=protocol, topics=topics, name="file of seconds")
         if times_taken.errors:
             raise RunRefused(CheckedRun(times_taken, None, None))
     return replace(checked, report=with_seconds(checked.report, times_taken, protocol=protocol))

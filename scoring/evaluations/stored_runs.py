@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
+from assay.errors import NotMeasurable
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.columns import Ranked, RunColumns, load, load_ranking
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_hits
 from assay.measures.units import (
     DuplicatesError,
-    NotComputed,
     check_units,
     collapse_instances,
     with_duplicates,
@@ -39,7 +39,7 @@ def check_can_be_scored(track: Track) -> None:
     has_formulas = track.collection is not None and track.collection.status == Collection.Status.READY
     try:
         check_units(track.protocol.parsed, has_formulas=has_formulas, how=how)
-    except NotComputed as error:
+    except NotMeasurable as error:
         raise LeaderboardRefused(f"{error}.") from None
 
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.digests import sha256_of
-from assay.errors import plural
+from assay.errors import NotMeasurable, plural
 from assay.formats.qrels.reader import GradeScale, QrelsColumns, format_qrels
 from assay.formats.runs.rules import ABSENT
 from assay.formats.text import listed
-from assay.measures.characters import NotACitation, spans_of
+from assay.measures.characters import spans_of
 from assay.measures.scores import ALL
 from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Protocol
@@ -138,7 +138,7 @@ def import_file(
     if any(measure.in_characters for measure in parse_measures(protocol.scoring.measures)):
         try:
             spans_of(columns.docno)
-        except NotACitation as error:
+        except NotMeasurable as error:
             raise QrelsRefused(f"{error}.") from None
     codes = set(Topic.objects.filter(track=track).values_list("code", flat=True))
     if unknown := [code for code in columns.topics.tolist() if code not in codes]:

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.answers import NUGGET
-from assay.errors import InputError, Refused
 from assay.protocols.measures import QrelsKind
 
 Row = tuple[bytes, bytes, int]  # topic, docno, grade
@@ -97,15 +96,6 @@ def columns_from(rows: Iterable[Row]) -> QrelsColumns:
 
 IMPORTANCE = (b"vital", b"okay")  # of a nugget
 REPEATS = frozenset({"subtopics", "preferences"})  # kinds with several lines of a document
-
-
-class MissingParts(InputError, Refused):
-    """A measure needs more than the grades of qrels."""
-
-    title = "These measures need other qrels"
-
-    def __init__(self, kind: QrelsKind) -> None:
-        super().__init__(f"the qrels have no {kind}; import a file with lines of {LAYOUTS[kind].title}")
 
 
 class Layout(NamedTuple):

@@ -26,20 +26,16 @@ TITLE = "topic seconds"
 LIMITS = Limits(max_file=4 << 20, max_text=16 << 20, max_lines=100_000)
 
 
-class NoSeconds(InputError):
-    """A protocol does not limit the time, so it has no file of seconds."""
-
-
 def check_seconds(
     source: BinaryIO | Path, *, protocol: Protocol, name: str, topics: Collection[str] | None = None
 ) -> Report:
     """Read a file of seconds and report everything that is wrong with it.
 
-    Raises `NoSeconds` if the protocol does not limit the time per topic; `OSError` if the source cannot be read.
+    Raises `InputError` if the protocol does not limit the time per topic; `OSError` if the source cannot be read.
     """
     most = protocol.runs.max_seconds_per_topic
     if most is None:
-        raise NoSeconds(
+        raise InputError(
             f"{protocol.slug}: runs.max_seconds_per_topic is missing, so there is no file of seconds"
         )
     return read_seconds(source, most=most, name=name, topics=topics)

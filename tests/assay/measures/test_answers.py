@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import InputError
+from assay.errors import InputError, NotMeasurable
 from assay.formats.qrels.reader import QrelsError, QrelsForm, format_qrels, parse_qrels
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import check_run
-from assay.measures.answers import NotAnAnswer, Unassigned, unassigned
+from assay.measures.answers import unassigned
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
 from assay.protocols.loader import load_protocol
@@ -106,7 +106,7 @@ def test_mean_is_over_all_topics_with_nuggets() -> None:
     ids=["not assigned", "failed", "citation"],
 )
 def test_unit_without_a_grade_stops_the_scoring(qrels: str, name: str, unit: str) -> None:
-    with pytest.raises(Unassigned, match=f"{unit} of topic T1"):
+    with pytest.raises(NotMeasurable, match=f"{unit} of topic T1"):
         scores(qrels, [name])
     assert ("T1", unit) in unassigned(columns_of(), judged(qrels))
 
@@ -115,7 +115,7 @@ def test_unit_without_a_grade_stops_the_scoring(qrels: str, name: str, unit: str
 def test_run_of_documents_is_refused(name: str) -> None:
     run = make_run([("T1", "d1", 1.0)])
 
-    with pytest.raises(NotAnAnswer, match="these measures need generated answers"):
+    with pytest.raises(NotMeasurable, match="these measures need generated answers"):
         score_run(run, judged(ASSIGNED), parse_measures([name]))
 
 

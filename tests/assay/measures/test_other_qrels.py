@@ -12,7 +12,7 @@ import pyndeval
 import pytest
 
 from assay.cli.main import main
-from assay.formats.qrels.columns import MissingParts
+from assay.errors import NotMeasurable
 from assay.formats.qrels.reader import QrelsError, QrelsForm, format_qrels, parse_qrels
 from assay.formats.runs.columns import RunColumns
 from assay.measures.matching import JudgedDocuments
@@ -236,7 +236,7 @@ def test_measures_of_one_kind_of_qrels_and_of_grades_go_together() -> None:
 
 def test_measure_refuses_qrels_without_its_parts() -> None:
     with pytest.raises(
-        MissingParts, match=r"the qrels have no strata; import a file with lines of topic, 0, docno"
+        NotMeasurable, match=r"the qrels have no strata; import a file with lines of topic, 0, docno"
     ):
         score_run(one_topic("a"), read(SUBTOPICS, "subtopics"), parse_measures(["infNDCG"]))
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import pytrec_eval
 
+from assay.errors import NotMeasurable
 from assay.formats.qrels.reader import parse_qrels
 from assay.formats.runs import columns
 from assay.formats.runs.columns import RunColumns, load, save
 from assay.measures.curves import CUTOFFS, RECALLS, precision_at, recall_precision
 from assay.measures.matching import JudgedDocuments
-from assay.measures.pooled import NoLabels
 from assay.measures.scores import classes_of, score_run
 from assay.protocols.measures import parse_measure
 from tests.helpers.real_files import make_judged, make_run, real_judged, real_qrels, real_run
@@ -82,7 +82,7 @@ def test_labels_are_stored_with_the_run() -> None:
 
 
 def test_run_without_labels_is_refused() -> None:
-    with pytest.raises(NoLabels, match="need a format with a column label"):
+    with pytest.raises(NotMeasurable, match="need a format with a column label"):
         score_run(run_of(None), JudgedDocuments(QRELS), [parse_measure("labelF")])
 
 

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.cli.main import main
+from assay.errors import InputError
 from assay.formats.reports import Report, print_report
 from assay.formats.runs.columns import RunColumns, load_ranking, save, trec_order
 from assay.formats.runs.metadata import header
 from assay.formats.runs.reader import CheckedRun, check_run
-from assay.formats.runs.timing import NoSeconds, check_seconds
+from assay.formats.runs.timing import check_seconds
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Ties
 from tests.helpers.form_runs import bolt_run
@@ -261,7 +262,7 @@ def test_topic_without_seconds_gives_a_warning() -> None:
 
 
 def test_protocol_without_a_time_limit_has_no_file_of_seconds() -> None:
-    with pytest.raises(NoSeconds, match="trec-adhoc"):
+    with pytest.raises(InputError, match="trec-adhoc"):
         check_seconds(io.BytesIO(GOOD), protocol=load_protocol("trec-adhoc"), name="seconds.txt")
 
 
