@@ -114,8 +114,8 @@ def preview_pool(
         missing.
     """
     rules = protocol.pool
-    if rules.strategy == "known-item":
-        raise PoolError(f"{protocol.slug}: nothing is judged; the pool is the known item of each topic")
+    if refusal := why_no_preview(protocol):
+        raise PoolError(refusal)
     if protocol.is_of_answers and nuggets is None:
         raise PoolError(
             f"{protocol.slug}: whole answers are pooled, to no depth; the pool itself shows its size"
@@ -129,15 +129,13 @@ def preview_pool(
         raise PoolError("there is no run of a kind that is pooled to a depth above 0")
     if nuggets is not None and protocol.is_of_answers:
         return _answers_preview(inputs, shares, protocol, already or {}, nuggets)
-    if not (reference := POOL_STRATEGIES[rules.strategy].sizes):
-        raise PoolError(f"{protocol.slug}: {rules.strategy} has no preview; the pool itself shows its size")
     last = deepest or min(max(DEFAULT_DEPTH, most), protocol.runs.max_ranks, MAX_DEPTH)
     runs = [run.columns for run in inputs]
     depths = [-(-last * share // most) for share in shares]
     if rules.near_duplicate_overlap is not None:
         check_passages(runs, depths)
     material = Material(protocol, 0, formulas, already=already or {})
-    units = _units_to_judge(runs, depths, material, reference)
+    units = _units_to_judge(runs, depths, material, POOL_STRATEGIES[rules.strategy].sizes)
     # The unit at rank p of a run of depth k is pooled from the smallest depth d with ceil(d * k / most) >= p.
     share = np.array(shares, dtype=np.int64)[units.run]
     least = np.full(len(units), last, dtype=np.int64)
@@ -147,6 +145,16 @@ def preview_pool(
     size = np.bincount(cell, minlength=last * n_topics).reshape(last, n_topics)
     sizes = n_pairs(np.cumsum(size, axis=0), rules.pairs) if rules.pairs else np.cumsum(size, axis=0)
     return Preview(units.topics, sizes, of_kinds, judgments_per_unit(protocol))
+
+
+def why_no_preview(protocol: Protocol) -> str:
+    """Return why no pool of a protocol has a preview; empty if it has one."""
+    strategy = protocol.pool.strategy
+    if strategy == "known-item":
+        return f"{protocol.slug}: nothing is judged; the pool is the known item of each topic"
+    if protocol.is_of_answers or POOL_STRATEGIES[strategy].sizes:
+        return ""
+    return f"{protocol.slug}: {strategy} has no preview; the pool itself shows its size"
 
 
 def n_pairs(n: NDArray[np.int64], rules: PairRules) -> NDArray[np.int64]:

@@ -321,14 +321,22 @@ def _qrels_column_complaints(protocol: Protocol) -> Iterator[str]:
             yield f"qrels.columns.words.{word}: {value} is not the value of a grade; use {accepted}"
 
 
+def _depth_complaints(strategy: str, runs: schema.RunRules) -> Iterator[str]:
+    depth = POOL_STRATEGIES[strategy].depth
+    if depth == "required" and not any(runs.depths.values()):
+        yield f"runs.kind: the strategy {strategy} needs a depth above 0 for some kind of run"
+    for n, kind in enumerate(runs.kinds, 1):
+        if depth == "never" and kind.depth is not None:
+            yield f"runs.kind[{n}].depth: the strategy {strategy} takes no depth; leave it out"
+
+
 def _pool_and_layout_complaints(protocol: Protocol) -> Iterator[str]:
     """Complaints about the pool, and about the page that shows its units."""
     pool, instances, layout, unit = protocol.pool, protocol.instances, protocol.judging.layout, protocol.unit
     strategy, overlap = pool.strategy, pool.near_duplicate_overlap
     for problem in _unlisted(POOL_STRATEGIES, strategy, protocol):
         yield f"pool.strategy: {problem}"
-    if POOL_STRATEGIES[strategy].needs_depth and not any(protocol.runs.depths.values()):
-        yield f"runs.kind: the strategy {strategy} needs a depth above 0 for some kind of run"
+    yield from _depth_complaints(strategy, protocol.runs)
     if strategy == "round-robin-until" and (pool.target or 0) <= 0:
         yield "pool.target: the strategy round-robin-until needs a number of units above 0"
     if overlap is not None and not 0 < overlap <= 1:

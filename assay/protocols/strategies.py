@@ -5,6 +5,7 @@ that a protocol can be read without importing them.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from assay.extensions import Point, Reference, Registry
 
@@ -22,7 +23,8 @@ class PoolStrategy(Point):
             `depths` is the depth of each, and `material` is the protocol, the seed and other input.
         sizes: reference of `sizes(runs, depths, material) -> PooledUnits`, the units for the preview. In the place of
             ranks, they have what the depth counts. Without it, such a pool has no preview.
-        needs_depth: whether a protocol must have a depth above 0 for some kind of run.
+        depth: whether kinds of runs have depths: "never": a protocol with depths is refused, "optional", or
+            "required": some kind has a depth above 0.
         stops_at_depth: whether it reads no rank below the depth of a run, so that fewer ranks are kept in memory.
     """
 
@@ -32,7 +34,7 @@ class PoolStrategy(Point):
     sentence: str
     build: Reference
     sizes: Reference = ""
-    needs_depth: bool = False
+    depth: Literal["never", "optional", "required"] = "optional"
     stops_at_depth: bool = False
 
 
@@ -47,7 +49,7 @@ POOL_STRATEGIES = Registry(
             sentence="The first ranks of the runs are pooled: {depths}.",
             build=f"{_BUILD}first_ranks",
             sizes=f"{_SIZES}by_rank",
-            needs_depth=True,
+            depth="required",
             stops_at_depth=True,
         ),
         PoolStrategy(
@@ -57,7 +59,7 @@ POOL_STRATEGIES = Registry(
             sentence="Each run is pooled down to the first instance of its k-th distinct formula; k is {k}.",
             build=f"{_BUILD}distinct_units",
             sizes=f"{_SIZES}by_distinct_unit",
-            needs_depth=True,
+            depth="required",
         ),
         PoolStrategy(
             "round-robin-until",
@@ -75,7 +77,7 @@ POOL_STRATEGIES = Registry(
             sentence="The units with the highest scores are pooled: {depths}.",
             build=f"{_BUILD}highest_scores",
             sizes=f"{_SIZES}by_rank",
-            needs_depth=True,
+            depth="required",
             stops_at_depth=True,
         ),
         PoolStrategy(

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from assay import plots
 from assay.digests import sha256_of
-from assay.pools.preview import Preview, preview_pool
+from assay.pools.preview import Preview, preview_pool, why_no_preview
 from assay.pools.strategies import PoolError, check_strategies
 from corpus.clusterings.selectors import latest_clustering
 from jobs.models import Job
@@ -140,7 +140,8 @@ class PreviewTables:
 class PreviewPage:
     """The preview of a pool: its tables if `job` has computed them. `query` repeats the form in links, without depth.
 
-    `needs_ids`: formulas of the runs may lack visual ids, which the organizer can have made.
+    `refusal` is the reason why there is none. `needs_ids`: formulas of the runs may lack visual ids, which the
+    organizer can have made.
     """
 
     track: Track
@@ -149,13 +150,15 @@ class PreviewPage:
     tops_up: Pool | None = None
     job: Job | None = None
     tables: PreviewTables | None = None
+    refusal: str = ""
     needs_ids: bool = False
     tab: str = "pools"
 
 
 def preview_page(track: Track, *, query: str, arguments: Mapping[str, Any] | None) -> PreviewPage:
     """The page for the arguments of `preview_tables`; without tables if they are None, or not computed yet."""
-    page = PreviewPage(track=track, n_runs=runs_to_pool(track).count(), query=query)
+    refusal = why_no_preview(track.protocol.parsed)
+    page = PreviewPage(track=track, n_runs=runs_to_pool(track).count(), query=query, refusal=refusal)
     if arguments is None or not page.n_runs:
         return page
     job = job_of(track, arguments["tops_up"], arguments["most"])

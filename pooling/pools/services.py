@@ -14,6 +14,7 @@ from accounts.models import User
 from assay.pools.files import members_digest, pool_digest
 from assay.pools.order import MAX_SEED, ORDERS
 from assay.pools.pairs import votes_in
+from assay.pools.preview import why_no_preview
 from assay.pools.statistics import statistics
 from assay.pools.strategies import BuiltPool, PoolError, check_strategies, with_depth
 from assay.pools.strategies import build_pool as build_units
@@ -257,8 +258,13 @@ def request_preview(*, track: Track, tops_up: Pool | None, most: int | None = No
     """Queue the job that previews a pool of the runs submitted so far, of at most `most` runs per team.
 
     A job that already previews these runs, or has done so, is returned instead.
+
+    Raises:
+        PoolRefused: The pool strategy has no preview.
     """
     track = track_services.lock(track.pk)
+    if refusal := why_no_preview(track.protocol.parsed):
+        raise PoolRefused(f"{refusal}.")
     job = previews.job_of(track, tops_up, most)
     if job is not None and job.state != Job.State.FAILED:
         return job

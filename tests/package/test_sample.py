@@ -96,6 +96,11 @@ def test_command_lists_the_extension_and_computes_its_measure(
         assert "lab.toml: line 1: extensions[1]: the extension utility is not installed" in absent.stderr
 
 
+@pytest.mark.parametrize("name", ["pyproject.toml", "assay_utility.py"])
+def test_page_has_the_files_of_the_sample(name: str) -> None:
+    assert f"\n{(SAMPLE / name).read_text()}```\n" in (ROOT / "docs" / "extending.md").read_text()
+
+
 def test_documentation_describes_the_names_of_assay_alone(packages: Path) -> None:
     code = "import runpy; runpy.run_path('maintenance/docs/conf.py')\n"
     code += "from maintenance.docs.generated_tables import measures; print(*measures(''))"

@@ -317,6 +317,43 @@ def test_strategy_of_an_extension_builds_the_pool_of_a_protocol(tmp_path: Path) 
             preview_pool(inputs(), protocol=protocol)
 
 
+def test_strategy_of_an_extension_without_depths_takes_none(tmp_path: Path) -> None:
+    text = shipped_text("arqmath-2020-task1").replace('strategy = "top-k"', 'strategy = "first-rank"')
+    text = f'extensions = ["short"]\n{text}'
+    with other_packages(tmp_path, short=SHORTEST.replace('build="', 'depth="never", build="')):
+        with pytest.raises(
+            ProtocolError, match=r"kind\[1\].depth: the strategy first-rank takes no depth; leave"
+        ):
+            parse_protocol(text, name="lab.toml")
+        plain = re.sub(r"(?m)^(depth|pooled_as) = .*\n", "", text)
+        protocol = parse_protocol(plain, name="lab.toml")
+
+        assert build_pool(inputs(), protocol=protocol, seed=5).reach.max() == 1
+        with pytest.raises(PoolError, match="this protocol has no depths"):
+            build_pool(inputs(), protocol=protocol, seed=5, depth={"primary": 1})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ("len(runs)", "short:sizes must return PooledUnits, got 3"),
+        ("runs[9]", "short:sizes fails: IndexError: list index out of range (short.py, line "),
+    ],
+)
+def test_strategy_of_an_extension_without_sizes_of_a_pool_is_named(
+    sizes: str, message: str, tmp_path: Path
+) -> None:
+    text = shipped_text("arqmath-2020-task1").replace('strategy = "top-k"', 'strategy = "first-rank"')
+    code = SHORTEST.replace('build="', 'sizes="short:sizes", build="')
+    code += f"def sizes(runs, depths, material):\n    return {sizes}\n"
+    with other_packages(tmp_path, short=code):
+        protocol = parse_protocol(f'extensions = ["short"]\n{text}', name="lab.toml")
+        with pytest.raises(
+            ExtensionError, match=re.escape(f"the extension short: pool strategy first-rank: {message}")
+        ):
+            preview_pool(inputs(), protocol=protocol)
+
+
 @pytest.mark.parametrize(
     ("built", "message"),
     [

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import lxml.html
@@ -18,11 +19,14 @@ from jobs.models import Job
 from pooling.models import Pool
 from pooling.pools import previews
 from pooling.pools import services as pool_services
+from tests.assay.pools.test_depth import SHORTEST
+from tests.helpers.extensions import other_packages
 from tests.helpers.factories import make_organizer
 from tests.helpers.formula_scene import FormulaScene, build_formula_scene
 from tests.helpers.judging import make_pool
 from tests.pooling.conftest import Scene
 from tests.pooling.pools.test_services import build, submit_run
+from tracks.models import StoredProtocol
 
 pytestmark = pytest.mark.django_db
 
@@ -82,6 +86,24 @@ def test_failed_pool_is_retried_from_its_page(scene: Scene, organizer: Client) -
 
 
 # ---- the preview
+
+
+def test_no_preview_is_offered_for_a_strategy_without_one(
+    scene: Scene, organizer: Client, tmp_path: Path
+) -> None:
+    slug = scene.track.slug
+    submit_run(scene, "one")
+    text = scene.track.protocol.text.replace('strategy = "top-k"', 'strategy = "first-rank"')
+    StoredProtocol.objects.update(text=f'extensions = ["short"]\n{text}')
+    with other_packages(tmp_path, short=SHORTEST):
+        assert "first-rank has no preview; the pool itself shows its size." in page(
+            organizer, "preview", slug
+        )
+        assert "Preview size and cost" not in page(organizer, "new_pool", slug)
+        refused = organizer.post(reverse("pooling:compute_preview", args=[slug]), {"rate": 10})
+
+    assert refused.status_code == 409
+    assert not Job.objects.filter(kind=previews.KIND).exists()
 
 
 def preview_page(client: Client, slug: str, **query: object) -> str:
