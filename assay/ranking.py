@@ -15,7 +15,7 @@ from assay.errors import InputError
 from assay.formats.runs.columns import RunColumns, trec_order
 from assay.formats.runs.reader import check_run, write_run
 from assay.formats.runs.rules import LineForm, forms_of
-from assay.formats.topics.reader import TopicRow
+from assay.formats.topics.facts import TopicFacts
 from assay.protocols.schema import Protocol
 
 # Called with the name of a step, what is done of it, and its size
@@ -125,7 +125,7 @@ def run_of(ranked: Iterable[Ranked], *, protocol: Protocol, tag: str, topics: Se
     return content
 
 
-def check_topics(topics: Sequence[TopicRow]) -> None:
+def check_topics(topics: Sequence[TopicFacts]) -> None:
     """Refuse topics without any text.
 
     Raises:

@@ -24,7 +24,6 @@ from assay.archive.records import (
     QrelsRecord,
     RowRecord,
     RunRecord,
-    TopicRecord,
     parsed,
 )
 from assay.errors import InputError
@@ -35,6 +34,7 @@ from assay.formats.qrels.reader import QrelsColumns, QrelsError, QrelsForm, pars
 from assay.formats.runs.columns import Ranked, RunColumns
 from assay.formats.runs.formulas import with_unknown
 from assay.formats.runs.reader import CheckedRun, check_run
+from assay.formats.topics.facts import TopicFacts
 from assay.formulas import PLACES
 from assay.formulas.columns import Formulas
 from assay.measures.matching import JudgedDocuments
@@ -95,9 +95,9 @@ class Contents:
         return self.protocols[slug]
 
     @cached_property
-    def topics(self) -> list[TopicRecord]:
+    def topics(self) -> list[TopicFacts]:
         lines = self.reader.lines(TOPICS)
-        return [parsed(TopicRecord, line, f"{TOPICS}, line {number}") for number, line in enumerate(lines, 1)]
+        return [parsed(TopicFacts, line, f"{TOPICS}, line {number}") for number, line in enumerate(lines, 1)]
 
     @cached_property
     def table(self) -> list[RowRecord]:

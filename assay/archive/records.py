@@ -43,27 +43,6 @@ NUGGETS = "nuggets.jsonl"
 
 
 @dataclass(frozen=True)
-class TopicRecord:
-    """A line of `topics.jsonl`; texts are sanitized HTML, except for scenario and criteria, which are plain."""
-
-    code: str
-    title: str = ""
-    body: str = ""
-    narrative: str = ""
-    tags: list[str] = field(default_factory=list)
-    labels: dict[str, Any] = field(default_factory=dict)
-    subtopics: list[dict[str, str]] = field(default_factory=list)
-    formula_id: str = ""
-    latex: str = ""
-    thread: str = ""
-    source: str = ""
-    scenario: str = ""
-    criteria: str = ""
-    known_item: str = ""
-    split: str = ""
-
-
-@dataclass(frozen=True)
 class RowRecord:
     """A line of `rows.jsonl`; the fields are texts."""
 

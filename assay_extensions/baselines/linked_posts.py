@@ -17,7 +17,7 @@ import numpy as np
 from assay.errors import InputError, plural
 from assay.formats.documents.reading import Document, document_files, map_documents
 from assay.formats.text import lines_of, read_text
-from assay.formats.topics.reader import TopicRow
+from assay.formats.topics.facts import TopicFacts
 from assay.ranking import Progress, Ranked, best, no_progress
 
 KINDS = ("duplicate", "related")
@@ -68,7 +68,7 @@ def read_questions(path: Path) -> dict[str, str]:
 
 
 def linked_posts(
-    topics: Sequence[TopicRow],
+    topics: Sequence[TopicFacts],
     collection: Path,
     *,
     depth: int,

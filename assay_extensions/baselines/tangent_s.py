@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.formats.topics.reader import TopicRow, number_of
+from assay.formats.topics.facts import TopicFacts
+from assay.formats.topics.reader import number_of
 from assay.processes import map_fresh, processors
 from assay.protocols.schema import Protocol, Unit
 from assay.random_draws import stream_starts
@@ -78,7 +79,7 @@ def check_unit(protocol: Protocol) -> None:
         raise InputError(f"tangent-s ranks posts or formulas, but {protocol.slug} retrieves passages")
 
 
-def query_of(topic: TopicRow, strings: Strings, seed: int) -> Query:
+def query_of(topic: TopicFacts, strings: Strings, seed: int) -> Query:
     """The formula that represents a topic: its own, or one of its title, or of its text."""
     usual: Kind = next((kind for kind in KINDS if strings.get(kind)), "slt")
     chosen = topic.formula_id

@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.errors import InputError
 from assay.formats.documents.reading import Document, document_files, map_documents
-from assay.formats.topics.reader import TopicRow
+from assay.formats.topics.facts import TopicFacts
 from assay.protocols.schema import Protocol, Tokenizer
 from assay.ranking import Progress, Ranked, best, check_topics, no_progress
 from assay_extensions.baselines.postings import Builder, Model, Postings, TokenBatch, index_folder, states_of
@@ -92,7 +92,7 @@ def tokenized(documents: Sequence[Document], *, tokenizer: Tokenizer, kinds: Seq
 
 
 def text(
-    topics: Sequence[TopicRow],
+    topics: Sequence[TopicFacts],
     index: TextIndex,
     *,
     model: Model,

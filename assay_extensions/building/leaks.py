@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from assay.formats.spreadsheet import tsv_lines
 from assay.formats.text import lines_of
-from assay.formats.topics.reader import TopicRow
+from assay.formats.topics.facts import TopicFacts
 from assay.html import links
 from assay.html.images import without_placeholders
 from assay.html.sanitize import clean_title, plain
@@ -71,7 +71,7 @@ class Report(NamedTuple):
 
 def check(
     store: Store,
-    topics: Sequence[TopicRow],
+    topics: Sequence[TopicFacts],
     progress: Callable[[int, int], None],
     *,
     overlap: float = OVERLAP,
@@ -104,7 +104,7 @@ def check(
     return Report(leaks, unknown)
 
 
-def _own_questions(store: Store, topics: Sequence[TopicRow]) -> tuple[dict[str, str], list[str]]:
+def _own_questions(store: Store, topics: Sequence[TopicFacts]) -> tuple[dict[str, str], list[str]]:
     """The own question of each topic, and the topics for which nothing says it."""
     own = {topic.code: topic.thread for topic in topics if topic.thread}
     wanted = {text_print(topic.title, topic.body): topic.code for topic in topics if not topic.thread}
@@ -169,7 +169,7 @@ def _mentions(store: Store, posts: Mapping[str, str]) -> Iterator[Leak]:
 
 def _similar(
     store: Store,
-    topics: Sequence[TopicRow],
+    topics: Sequence[TopicFacts],
     own: Mapping[str, str],
     overlap: float,
     progress: Callable[[int, int], None],

@@ -155,7 +155,7 @@ def _read(
     """The units, their topics and their documents; rows of a table have neither topics nor documents of their own."""
     if rules.form:
         units = read_table(arguments.documents, rules.form)
-        return units, {unit.topic: TopicRow(unit.line, unit.topic) for unit in units}, {}
+        return units, {unit.topic: TopicRow(unit.topic, line=unit.line) for unit in units}, {}
     units = read_units(arguments.units)
     is_formula = rules.layout in {"formula", "formula-instances"}
     topics = read_topics_of(str(arguments.topics), units, is_formula=is_formula)

@@ -449,7 +449,7 @@ def _topics(files: TrackFiles, qrels: QrelsColumns | None) -> dict[str, TopicFac
                 labels.setdefault(code, {}).update(of_topic)
     topics = {}
     for code, own in sorted(labels.items()):
-        row = rows.get(code, TopicRow(0, code))
+        row = rows.get(code, TopicRow(code))
         column = next((name for name in own if name.strip().lower() == SPLIT), "")
         split = split_of(own.pop(column)) if column else row.split
         topics[code] = TopicFacts(own, counts.get(code), split, text_of(row.title, row.latex), row.latex)

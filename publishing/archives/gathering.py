@@ -46,7 +46,6 @@ from assay.archive.records import (
     RunRecord,
     SessionDataRecord,
     SessionRecord,
-    TopicRecord,
     TrackRecord,
     UnassignedRun,
     as_json,
@@ -56,6 +55,7 @@ from assay.archive.verify import SCORES_HEADER, score_line
 from assay.formats.qrels.reader import QrelsForm
 from assay.formats.runs.reader import check_run
 from assay.formats.text import lines_of as lines_in
+from assay.formats.topics.facts import TopicFacts
 from assay.qrels.derived import renumbered
 from assay.statistics.significance import above_diagonal, unpacked_pairs
 from assay.version import VERSION
@@ -384,9 +384,8 @@ def _write_rows(writer: Writer, archive: Archive, index: Index, names: Mapping[i
     track = archive.track
     for stored in StoredProtocol.objects.filter(slug__in=[protocol.slug for protocol in index.protocols]):
         writer.add(f"protocols/{stored.slug}.toml", [stored.text.encode()])
-    fields = TopicRecord.__dataclass_fields__
-    topics = track.topics.order_by("code").values(*fields).iterator(chunk_size=CHUNK)
-    writer.add(TOPICS, _in_pieces(as_line(TopicRecord(**topic)).encode() for topic in topics))
+    topics = track.topics.order_by("code").values(*TopicFacts.__dataclass_fields__).iterator(chunk_size=CHUNK)
+    writer.add(TOPICS, _in_pieces(as_line(TopicFacts(**topic)).encode() for topic in topics))
     if track.protocol.parsed.judging.form is not None:
         rows = rows_of(track).values_list("topic__code", "docno", "fields").iterator(chunk_size=CHUNK)
         writer.add(ROWS, _in_pieces(as_line(RowRecord(*row)).encode() for row in rows))

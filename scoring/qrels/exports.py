@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import cast
 
 from django.db.models import Q, QuerySet
 
@@ -13,7 +12,6 @@ from assay.formats.qrels.columns import Cited, QrelsColumns
 from assay.formats.qrels.exports import CITES, Part, forms_of, package, sealed, split_at_random, zipped
 from assay.formats.spreadsheet import as_csv
 from assay.formats.topics import writer
-from assay.formats.topics.writer import TopicFields
 from assessment.judgments.services import note_export
 from assessment.models import Batch, Judgment
 from scoring.models import Qrels
@@ -88,7 +86,7 @@ def _place(kind: str) -> int:
 
 def complete_topics(track: Track) -> Iterator[tuple[str, bytes]]:
     """Names and contents of the topics with the parts that participants did not see: BOLT's XML, and JSON lines."""
-    topics = cast("list[TopicFields]", list(track.topics.order_by("code")))
+    topics = [topic.facts for topic in track.topics.order_by("code")]
     if xml := writer.as_bolt(topics):
         yield f"{track.slug}-topics.xml", xml
     yield f"{track.slug}-topics.jsonl", writer.as_jsonl(topics)

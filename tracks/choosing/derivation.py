@@ -6,7 +6,7 @@ The tracks then know each other, and a topic keeps the number, the texts, the ta
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from django.db.models import Count, QuerySet
 
@@ -82,7 +82,7 @@ def derive_page(user: AnyUser, track: Track, source: Track | None, *, prefix: st
 def _row(
     topic: Topic, derived: Mapping[str, Topic], words: Mapping[str, Sequence[str]], prefix: str
 ) -> SourceTopic:
-    own_formulas = [(code, place, latex) for code, _, _, place, latex in formulas_of(cast(Any, topic))]
+    own_formulas = [(code, place, latex) for code, _, _, place, latex in formulas_of(topic.facts)]
     earlier = derived.get(code_of(topic, prefix))
     chosen = earlier.formula_id if earlier else proposed_formula(own_formulas)
     formulas = [Formula(code, place, latex, code == chosen) for code, place, latex in own_formulas]
@@ -154,11 +154,10 @@ def derive(
 def _derived(
     topic: Topic | None, code: str, formula_id: str, labels: Mapping[str, str], prefix: str
 ) -> TopicRow:
-    latex = {row[0]: row[-1] for row in formulas_of(cast(Any, topic))} if topic else {}
+    latex = {row[0]: row[-1] for row in formulas_of(topic.facts)} if topic else {}
     if topic is None or formula_id not in latex:
         raise DecisionRefused(f"Topic {code} has no formula {formula_id}.")
     return TopicRow(
-        line=0,
         code=code_of(topic, prefix),
         title=topic.title,
         body=topic.body,

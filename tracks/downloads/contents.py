@@ -5,13 +5,11 @@ They are what participants see of the track, for everyone alike, so that everyon
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import cast
 
 from django.utils.translation import gettext, gettext_noop
 
 from assay.digests import sha256_of
 from assay.formats.topics import writer
-from assay.formats.topics.writer import TopicFields
 from corpus.models import FormulaMathML
 from tracks.models import Download, Topic, TopicImport, Track
 from tracks.topics.selectors import participants_view
@@ -70,7 +68,7 @@ def topic_files(track: Track) -> Iterator[Item]:
     topics = participants_view(track, track.topics.order_by("code"))
     if not topics:
         return
-    rows = cast("list[TopicFields]", topics)
+    rows = [topic.facts for topic in topics]
     for ending, write in writer.FORMS.items():
         content = write(rows)
         is_empty = not content or (ending == "topic-formulas.tsv" and content.count(b"\n") == 1)
@@ -86,7 +84,7 @@ def topic_files(track: Track) -> Iterator[Item]:
 
 def mathml_indexes(track: Track, topics: list[Topic]) -> Iterator[Item]:
     """The formulas of the topics as MathML, in each form in which an index of the topics was imported. One query."""
-    collection, rows = track.topic_collection or track.collection, cast("list[TopicFields]", topics)
+    collection, rows = track.topic_collection or track.collection, [topic.facts for topic in topics]
     by_form: dict[str, dict[str, str]] = {}
     if collection is not None and (ids := writer.formula_ids(rows)):
         stored = collection.mathml.filter(code__in=ids).order_by("form", "pk")

@@ -6,6 +6,7 @@ from django.db.models import Q
 
 from accounts.models import User
 from assay.formats.runs.rows import MAX_TOPIC
+from assay.formats.topics.facts import TopicFacts
 from jobs.models import Job
 from tracks.models.tracks import Track
 from web.models import JsonField
@@ -78,6 +79,11 @@ class Topic(models.Model):
 
     def __str__(self) -> str:
         return self.code
+
+    @property
+    def facts(self) -> TopicFacts:
+        """The topic as files have it."""
+        return TopicFacts(**{name: getattr(self, name) for name in TopicFacts.__dataclass_fields__})
 
 
 class TopicCorrection(models.Model):

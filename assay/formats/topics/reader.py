@@ -19,7 +19,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Never
 
@@ -32,7 +32,8 @@ from assay.formats.runs.rows import MAX_TOPIC
 from assay.formats.sheets import read_sheet
 from assay.formats.text import decoded, lines_of, named, visible
 from assay.formats.topics import bolt, lines, objects, tables, trec, xml
-from assay.formats.topics.subtopics import Subtopics, subtopics_of
+from assay.formats.topics.facts import TopicFacts
+from assay.formats.topics.subtopics import subtopics_of
 from assay.html.latex import unescaped
 from assay.html.sanitize import clean_body, clean_text, clean_title, without_controls
 
@@ -60,25 +61,10 @@ _SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
-class TopicRow:
-    """A topic of a file, with sanitized texts."""
+class TopicRow(TopicFacts):
+    """A topic of a file."""
 
-    line: int
-    code: str
-    title: str = ""
-    body: str = ""
-    narrative: str = ""
-    scenario: str = ""  # plain text, as are the criteria
-    criteria: str = ""
-    tags: tuple[str, ...] = ()
-    thread: str = ""
-    formula_id: str = ""
-    latex: str = ""
-    known_item: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict)
-    subtopics: Subtopics = ()  # as `assay.formats.topics.subtopics` describes them
-    split: str = ""  # such as train or test
-    source: str = ""
+    line: int = 0
 
 
 class BadTopics(BadFile):

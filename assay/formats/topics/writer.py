@@ -9,14 +9,12 @@ label file.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
 
 from lxml import etree
 
 from assay.formats.spreadsheet import as_csv, tsv_lines
 from assay.formats.topics import bolt
-from assay.formats.topics.reader import TopicRow
-from assay.formats.topics.subtopics import Subtopics
+from assay.formats.topics.facts import TopicFacts
 from assay.html.latex import decode
 from assay.html.sanitize import plain, without_controls
 
@@ -28,25 +26,7 @@ _SHOWN = re.compile(
 _FORMULA = re.compile(r'<span class="math-container"(?: data-formula-id="([^"<>]*)")?[^<>]*>([^<]*)</span>')
 
 
-class TopicFields(Protocol):
-    """A topic. Title, body and narrative are sanitized HTML; scenario and criteria are plain text."""
-
-    code: str
-    title: str
-    body: str
-    narrative: str
-    scenario: str
-    criteria: str
-    tags: Sequence[str]
-    formula_id: str
-    latex: str
-    labels: Mapping[str, str]
-    subtopics: Subtopics
-    split: str
-    source: str
-
-
-def as_jsonl(topics: Iterable[TopicFields]) -> bytes:
+def as_jsonl(topics: Iterable[TopicFacts]) -> bytes:
     """One JSON object per line. Fields that a topic does not have are left out."""
     names = (
         *("code", "title", "body", "narrative", "scenario", "criteria", "tags"),
@@ -57,7 +37,7 @@ def as_jsonl(topics: Iterable[TopicFields]) -> bytes:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in filled).encode()
 
 
-def as_xml(topics: Iterable[TopicFields | TopicRow]) -> bytes:
+def as_xml(topics: Iterable[TopicFacts]) -> bytes:
     """The elements of ARQMath's topic files; HTML is escaped text in them, its formulas have dollars and ids."""
     root = etree.Element("Topics")
     for topic in topics:
@@ -93,13 +73,13 @@ def _published_formula(match: re.Match[str]) -> str:
     return f'<span class="math-container"{number}>{dollars}{match[3]}{dollars}</span>'
 
 
-def as_bolt(topics: Iterable[TopicFields]) -> bytes:
+def as_bolt(topics: Iterable[TopicFacts]) -> bytes:
     """The topics that were imported from BOLT's XML, in that form; empty if there are none."""
     sources = [topic.source for topic in topics if topic.source]
     return bolt.as_xml(sources) if sources else b""
 
 
-def as_table(topics: Iterable[TopicFields]) -> bytes:
+def as_table(topics: Iterable[TopicFacts]) -> bytes:
     """Tab-separated plain text with a header; formulas between dollars, tags separated by commas.
 
     If there are subtopics, a last column has the number and the words of each, with bars between them.
@@ -123,23 +103,23 @@ def as_table(topics: Iterable[TopicFields]) -> bytes:
     return _tsv((*TABLE, *["subtopics"] * has_subtopics), rows)
 
 
-def formulas(topics: Iterable[TopicFields | TopicRow]) -> bytes:
+def formulas(topics: Iterable[TopicFacts]) -> bytes:
     """The formulas of the topics in LaTeX. One without an id gets the code of its topic and a number."""
     return _tsv(FORMULAS, (row for topic in topics for row in formulas_of(topic)))
 
 
-def formula_ids(topics: Iterable[TopicFields]) -> list[str]:
+def formula_ids(topics: Iterable[TopicFacts]) -> list[str]:
     """The ids of the formulas that `formulas` writes."""
     return [row[0] for topic in topics for row in formulas_of(topic)]
 
 
-def formulas_as_mathml(topics: Iterable[TopicFields], form: str, mathml: Mapping[str, str]) -> bytes:
+def formulas_as_mathml(topics: Iterable[TopicFacts], form: str, mathml: Mapping[str, str]) -> bytes:
     """The formulas of the topics that have MathML of a form, `slt` or `opt`. `mathml`: by the id of the formula."""
     rows = (row for topic in topics for row in formulas_of(topic))
     return _tsv((*FORMULAS[:-1], form), ((*row[:-1], mathml[row[0]]) for row in rows if row[0] in mathml))
 
 
-def formulas_of(topic: TopicFields | TopicRow) -> Iterator[tuple[str, ...]]:
+def formulas_of(topic: TopicFacts) -> Iterator[tuple[str, ...]]:
     """The formulas of a topic as rows of an index: id, topic, topic, place and LaTeX; title before body."""
     n = 0
     for place, text in (("title", topic.title), ("question", topic.body), ("question", topic.narrative)):
@@ -150,7 +130,7 @@ def formulas_of(topic: TopicFields | TopicRow) -> Iterator[tuple[str, ...]]:
         yield topic.formula_id or topic.code, topic.code, topic.code, "question", topic.latex
 
 
-def labels(topics: Sequence[TopicFields]) -> bytes:
+def labels(topics: Sequence[TopicFacts]) -> bytes:
     """A label file: CSV with a column for each label of any topic, and for the split if a topic has one."""
     labels_of_topics = {
         topic.code: {**topic.labels, **({"split": topic.split} if topic.split else {})} for topic in topics
@@ -166,7 +146,7 @@ def _tsv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     return "".join(tsv_lines(lines)).encode()
 
 
-FORMS: Mapping[str, Callable[[list[TopicFields]], bytes]] = {
+FORMS: Mapping[str, Callable[[list[TopicFacts]], bytes]] = {
     "topics.jsonl": as_jsonl,
     "topics.xml": as_xml,
     "bolt-topics.xml": as_bolt,

@@ -23,8 +23,7 @@ from assay.formats.declaration import Declaration
 from assay.formats.documents.indexes import Representation
 from assay.formats.runs import columns
 from assay.formats.topics import writer
-from assay.formats.topics.reader import TopicRow
-from assay.formats.topics.writer import TopicFields
+from assay.formats.topics.facts import TopicFacts
 from assay.formulas.conversion import Cache, Converter
 from assay.fusion import Fusion, fuse
 from assay.ranking import Progress, Ranked, line_form, run_of
@@ -197,18 +196,7 @@ def make(
         progress.update(done, size, step)
 
     with _refusing():
-        topics = [
-            TopicRow(
-                line=0,
-                code=topic.code,
-                title=topic.title,
-                body=topic.body,
-                thread=topic.thread,
-                formula_id=topic.formula_id,
-                latex=topic.latex,
-            )
-            for topic in track.topics.order_by("code")
-        ]
+        topics = [topic.facts for topic in track.topics.order_by("code")]
         ranked = list(_lists(track, topics, depth=depth, progress=report, **given))
         content = run_of(ranked, protocol=protocol, tag=tag, topics=[topic.code for topic in topics])
     team, by = Team.objects.get(pk=team_id), User.objects.get(pk=by_id)
@@ -220,7 +208,7 @@ def make(
 
 def _lists(
     track: Track,
-    topics: Sequence[TopicRow],
+    topics: Sequence[TopicFacts],
     *,
     depth: int,
     progress: Progress,
@@ -258,7 +246,7 @@ def _lists(
 
 def _by_formulas(
     track: Track,
-    topics: Sequence[TopicRow],
+    topics: Sequence[TopicFacts],
     folder: Path,
     depth: int,
     progress: Progress,
@@ -297,7 +285,7 @@ def _write_topic_formulas(track: Track, topics: list[Topic], folder: Path, progr
     converter = Converter.named(name)
     with TemporaryDirectory(prefix="assay-topics-") as work:
         index = Path(work, "topics.tsv")
-        index.write_bytes(writer.formulas(cast("list[TopicFields]", topics)))
+        index.write_bytes(writer.formulas(topic.facts for topic in topics))
         cache = Cache(Path(work, "cache.sqlite"), converter)
         progress(f"converting the formulas of the topics with {converter.full_name}", 0, 1)
         convert_index(index, Path(work), cache=cache)

@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "built"
 
 
-TOPIC = TopicRow(1, "A.1", title="Why bounded?", body=TEXT)
+TOPIC = TopicRow("A.1", title="Why bounded?", body=TEXT)
 
 
 def leaks_of(folder: Path, *topics: TopicRow, overlap: float = 0.6) -> Report:
@@ -86,7 +86,7 @@ def test_own_thread_and_links_to_it_are_leaks(folder: Path, tmp_path: Path) -> N
     )
     build(source, tmp_path / "built2", SETTINGS, processes=0)
 
-    report = leaks_of(tmp_path / "built2", TopicRow(1, "A.1", title="T", body="", thread="1"))
+    report = leaks_of(tmp_path / "built2", TopicRow("A.1", title="T", body="", thread="1"))
 
     assert [(leak.kind, leak.docno) for leak in report.leaks] == [
         ("own thread", "1"),
@@ -107,7 +107,7 @@ def test_question_of_a_topic_with_an_image_is_known(tmp_path: Path) -> None:
     build(write(tmp_path, "Posts.xml", dump("posts", *posts)), tmp_path / "built", SETTINGS, processes=0)
     body = clean_body(TEXT + image)
 
-    report = leaks_of(tmp_path / "built", TopicRow(1, "A.1", title="Bounded", body=body))
+    report = leaks_of(tmp_path / "built", TopicRow("A.1", title="Bounded", body=body))
 
     assert "[Image: a graph" in body
     assert report.unknown == []
@@ -115,7 +115,7 @@ def test_question_of_a_topic_with_an_image_is_known(tmp_path: Path) -> None:
 
 
 def test_topic_without_a_known_question_is_named(folder: Path) -> None:
-    report = leaks_of(folder, TopicRow(1, "A.7", title="Unseen words", body="Of no candidate"))
+    report = leaks_of(folder, TopicRow("A.7", title="Unseen words", body="Of no candidate"))
 
     assert (report.leaks, report.unknown) == ([], ["A.7"])
 

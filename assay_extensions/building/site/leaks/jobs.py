@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from assay.formats.topics.reader import TopicRow
+from assay.formats.topics.facts import TopicFacts
 from assay_extensions.building import leaks
 from assay_extensions.building.site.leaks.selectors import checked_digest
 from assay_extensions.building.store import Store, refusals
@@ -60,7 +60,7 @@ def check_leaks(progress: jobs.Progress) -> dict[str, Any]:
             own = _fill(store, track, progress, prints)
             _fill_threads(store, track, {row.thread or own.get(row.code, "") for row in rows})
             topics = [
-                TopicRow(0, row.code, row.title, row.body, thread=row.thread or own.get(row.code, ""))
+                TopicFacts(row.code, row.title, row.body, thread=row.thread or own.get(row.code, ""))
                 for row in rows
             ]
             result = leaks.check(store, topics, report, overlap=check.overlap)

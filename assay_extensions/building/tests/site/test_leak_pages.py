@@ -211,7 +211,7 @@ def test_mentions_in_imported_posts_are_those_of_the_command(
     periods = Settings(collection=Period("", "2019-01-01"), topics=Period("2019-01-01"))
     build(tmp_path / "dump", tmp_path / "built", periods, processes=0)
     with opened(tmp_path / "built") as store:
-        topic = TopicRow(1, "A.1", title="Why bounded?", body=TEXT)
+        topic = TopicRow("A.1", title="Why bounded?", body=TEXT)
         by_command = check_files(store, [topic], lambda _done, _total: None).leaks
 
     assert leaks_of(client) == [("mention", docno) for docno in ("1", "2", "3", "4", "5", "6", "8")]
