@@ -298,12 +298,14 @@ def test_archive_with_a_changed_nugget_is_not_right(lab: AnswersLab, tmp_path: P
     pool_answers(lab)
     path = written(archive_of(lab.track, lab.organizer), tmp_path)
 
-    def change(name: str, data: bytes) -> bytes:
-        return data.replace(b"A bee dances", b"A bee sings") if name == "nuggets.jsonl" else data
+    def wrong(before: bytes, after: bytes) -> list[str]:
+        def change(name: str, data: bytes) -> bytes:
+            return data.replace(before, after) if name == "nuggets.jsonl" else data
 
-    wrong = [finding.part for finding in findings_of(rewritten(path, change)) if not finding.is_right]
+        return [finding.part for finding in findings_of(rewritten(path, change)) if not finding.is_right]
 
-    assert wrong == ["pool “Pool”"]
+    assert wrong(b"A bee dances", b"A bee sings") == ["pool “Pool”"]
+    assert wrong(b'"importance": "vital"', b'"importance": ""') == ["nuggets"]
 
 
 def values_of(board: Leaderboard) -> dict[tuple[str, str, str], float]:

@@ -154,10 +154,7 @@ class Contents:
             raise BadArchive(
                 f"{NUGGETS}: the nuggets of topic {missing[0][:80]} of the pool “{pool.name}” are missing."
             )
-        return {
-            code: [listed.nugget for listed in self.nugget_lists[code, version].nuggets]
-            for code, version in pool.nuggets.items()
-        }
+        return {code: self.nugget_lists[code, version].nuggets for code, version in pool.nuggets.items()}
 
     def checked(self, run: RunRecord) -> CheckedRun:
         """The check of a run, as at its submission."""

@@ -25,11 +25,11 @@ Times are in ISO 8601. Runs, pools and leaderboards are numbered from 1.
 import json
 import re
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from assay.archive.files import BadArchive, refusing
 from assay.formats.declaration import RunFacts
-from assay.nuggets.lists import GoldAnswer, Joined, Nugget
+from assay.nuggets.lists import Nugget
 from assay.protocols.schema import Average, JudgingOrder
 from assay.structure import WrongStructure, structured
 
@@ -173,41 +173,13 @@ class PooledRun:
 
 
 @dataclass(frozen=True)
-class GoldAnswerRecord:
-    """An answer to the question of a nugget."""
-
-    text: str
-    sources: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class NuggetRecord:
-    """A nugget. Its key is a digest of its text and answers; `merged` has the keys of those that it replaces."""
-
-    text: str
-    importance: Literal["vital", "okay"]
-    sources: list[str]
-    creator: str
-    answers: list[GoldAnswerRecord] = field(default_factory=list)
-    joined: Joined = "OR"
-    merged: list[str] = field(default_factory=list)
-
-    @property
-    def nugget(self) -> Nugget:
-        """The nugget as the measures have it."""
-        answers = tuple(GoldAnswer(answer.text, tuple(answer.sources)) for answer in self.answers)
-        lists = tuple(self.sources), tuple(self.merged)
-        return Nugget(self.text, self.importance, lists[0], self.creator, answers, self.joined, lists[1])
-
-
-@dataclass(frozen=True)
 class NuggetListRecord:
     """A frozen version of the nuggets of a topic."""
 
     topic: str
     version: int
     frozen_at: str
-    nuggets: list[NuggetRecord]
+    nuggets: list[Nugget]
 
 
 @dataclass(frozen=True)

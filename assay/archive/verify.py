@@ -198,8 +198,12 @@ def _nuggets(contents: Contents) -> Finding:
     for (code, version), record in lists.items():
         if code not in codes:
             problems.append(f"no topic {code[:80]}")
-        if len({listed.nugget.key for listed in record.nuggets}) < len(record.nuggets):
+        if len({nugget.key for nugget in record.nuggets}) < len(record.nuggets):
             problems.append(f"version {version} of topic {code[:80]} has a nugget twice")
+        if not all(nugget.importance for nugget in record.nuggets):
+            problems.append(
+                f"version {version} of topic {code[:80]} has a nugget that is neither vital nor okay"
+            )
     n_nuggets = sum(len(record.nuggets) for record in lists.values())
     return Finding("nuggets", f"{n_nuggets:,} in {plural(len(lists), 'frozen list')}", _few(problems))
 

@@ -25,7 +25,8 @@ Joined = Literal["AND", "OR"]
 DIGITS = 12  # of a key
 
 
-class GoldAnswer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class GoldAnswer:
     """An answer to the question of a nugget, and the documents that it was found in."""
 
     text: str

@@ -3,7 +3,7 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -91,7 +91,7 @@ def latest_version(topic: Topic) -> NuggetVersion | None:
 
 def fields_of(nugget: lists.Nugget) -> dict[str, Any]:
     """A nugget of the library as the fields of a row, and as a frozen list has it."""
-    question = {"answers": [answer._asdict() for answer in nugget.answers], "joined": nugget.joined}
+    question = {"answers": [asdict(answer) for answer in nugget.answers], "joined": nugget.joined}
     return {
         "key": nugget.key,
         "text": nugget.text,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from accounts.models import User
 from assay.archive.contents import Contents
-from assay.archive.records import GoldAnswerRecord, NuggetListRecord, NuggetRecord
+from assay.archive.records import NuggetListRecord
 from assay.nuggets.lists import NuggetList
 from assessment.nuggets.selectors import data_of, digest_of, fields_of, frozen_list, versions_of
 from pooling.models import Nugget, NuggetVersion
@@ -19,26 +19,13 @@ def archived_lists(track: Track, names: Mapping[int, str], *, has_names: bool) -
     """The frozen lists of a track, oldest first. Programs keep their names, and people those of the archive."""
     people = dict(User.objects.filter(is_machine=False).values_list("username", "pk"))
     for version in reversed(versions_of(track)):
-        records = (
-            NuggetRecord(
-                text=nugget.text,
-                importance="vital" if nugget.importance == "vital" else "okay",  # a frozen list decides it
-                sources=list(nugget.sources),
-                creator=nugget.creator,
-                answers=[GoldAnswerRecord(answer.text, list(answer.sources)) for answer in nugget.answers],
-                joined=nugget.joined,
-                merged=list(nugget.merged),
-            )
+        nuggets = [
+            replace(nugget, creator=names.get(people[nugget.creator], SOMEBODY))
+            if nugget.creator in people and not has_names
+            else nugget
             for nugget in frozen_list(version).nuggets
-        )
-        if not has_names:
-            records = (
-                replace(nugget, creator=names.get(people[nugget.creator], SOMEBODY))
-                if nugget.creator in people
-                else nugget
-                for nugget in records
-            )
-        yield NuggetListRecord(version.topic.code, version.version, text_of(version.frozen_at), list(records))
+        ]
+        yield NuggetListRecord(version.topic.code, version.version, text_of(version.frozen_at), nuggets)
 
 
 def store_lists(contents: Contents, track: Track, *, by: User) -> None:
@@ -46,7 +33,7 @@ def store_lists(contents: Contents, track: Track, *, by: User) -> None:
     topics = {topic.code: topic for topic in track.topics.all()}
     latest: dict[str, NuggetList] = {}
     for (code, version), record in sorted(contents.nugget_lists.items()):
-        latest[code] = NuggetList(code, nuggets=tuple(row.nugget for row in record.nuggets))
+        latest[code] = NuggetList(code, nuggets=tuple(record.nuggets))
         data = data_of(latest[code])
         NuggetVersion.objects.create(
             topic=topics[code],
