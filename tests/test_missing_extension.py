@@ -9,18 +9,27 @@ from django.conf import LazySettings
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.test import Client
-from django.urls import resolve
+from django.urls import resolve, reverse
 from django.utils import timezone
 
 from assay.protocols.measures import FAMILIES
+from assessment.models import Task
 from jobs import services as jobs
-from scoring.models import Analysis, Leaderboard
+from jobs.models import Job
+from participation.teams import services as team_services
+from scoring.models import Analysis, LaterRun, Leaderboard
+from tests.assay.cli.test_extensions import WASTED
 from tests.helpers.api import api
+from tests.helpers.extensions import other_packages
+from tests.helpers.factories import make_track
 from tests.scoring.conftest import Scene, build_scene, build_scored
+from tests.scoring.later.test_views import run_file
+from tests.scoring.phases.test_phases import protocol as phases
 from tests.test_access import Visited, build_visited
 from tests.test_api_access import build_called, endpoints
 from tracks.drafts import checks
 from tracks.models import StoredProtocol
+from tracks.tracks import services as track_services
 from web.addresses import belongs_to_track, names_job
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
@@ -137,6 +146,72 @@ def test_retried_analysis_names_the_extension(kind: str, uninstall: Callable[[Sc
 
     job.refresh_from_db()
     assert NEEDS.decode() in job.error
+
+    client = Client()
+    client.force_login(scene.organizer)
+    client.post(reverse("jobs:retry", args=[job.pk]))
+    job.refresh_from_db()
+    assert (job.state, job.error) == (Job.State.QUEUED, "")
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert NEEDS.decode() in job.error
+
+
+def test_kernel_that_fails_in_a_job_is_named(tmp_path: Path) -> None:
+    scene = build_scored()
+    stored = scene.track.protocol
+    measure = """measures = ["nDCG'", """
+    assert measure in stored.text
+    text = stored.text.replace(measure, """measures = ["Wasted", """)
+    StoredProtocol.objects.filter(pk=stored.pk).update(text=f'extensions = ["wasted"]\n{text}')
+    scene.track.protocol.refresh_from_db()
+
+    with other_packages(tmp_path, wasted=WASTED.replace("CHANGE", "def kernel(*_):\n    return 1 / 0")):
+        board = scene.leaderboard()
+
+    assert board.job is not None
+    error = board.job.error
+    assert (
+        "the extension wasted: measure Wasted: wasted:kernel fails: ZeroDivisionError: division by zero"
+        in error
+    )
+
+
+def test_phases_and_later_runs_name_the_extension(uninstall: Callable[[Scene], None]) -> None:
+    scene = build_scored()
+    board = scene.leaderboard(release="public")
+    track_services.close(track=scene.track)
+    team = team_services.create(track=make_track("arq-2"), name="Ours", members=[scene.stranger])
+    StoredProtocol.objects.filter(pk=scene.track.protocol_id).update(text=phases())
+    scene.track.protocol.refresh_from_db()
+    uninstall(scene)
+    client = Client()
+    client.force_login(scene.stranger)
+
+    answers = [
+        client.get(reverse("scoring:phase", args=["arq", "later"])),
+        client.get(reverse("scoring:phase_file", args=["arq", "later", "tsv"])),
+        client.get(reverse("scoring:later_runs", args=[board.pk])),
+        client.post(reverse("scoring:later_runs", args=[board.pk]), {"team": team.pk, "file": run_file()}),
+    ]
+
+    assert [answer.status_code for answer in answers] == [409] * 4
+    assert all(NEEDS in answer.content for answer in answers)
+    assert not LaterRun.objects.exists()
+
+
+def test_no_task_begins_that_no_page_can_show(uninstall: Callable[[Scene], None]) -> None:
+    scene = build_scene()
+    batch = scene.judged("high")
+    uninstall(scene)
+    client = Client()
+    client.force_login(scene.ada)
+    before = list(Task.objects.order_by("pk").values_list("pk", "accepted_at"))
+
+    refused = client.post(reverse("assessment:next", args=[batch.pk]))
+
+    assert refused.status_code == 409
+    assert list(Task.objects.order_by("pk").values_list("pk", "accepted_at")) == before
 
 
 def test_refusal_after_a_change_does_not_deny_the_change(uninstall: Callable[[Scene], None]) -> None:

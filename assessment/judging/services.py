@@ -47,7 +47,12 @@ class Taken(NamedTuple):
 
 
 def accept_next(*, batch: Batch, assessor: User) -> Task | None:
-    """The task of `take_next`."""
+    """The task of `take_next`. None is created if no page can show it.
+
+    Raises:
+        ExtensionMissing: The protocol needs an extension that is not installed.
+    """
+    batch.pool.protocol.check_extensions()
     taken = take_next(batch=batch, assessor=assessor)
     return taken and taken.task
 

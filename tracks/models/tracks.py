@@ -41,12 +41,20 @@ class StoredProtocol(models.Model):
         Raises:
             ExtensionMissing: It needs an extension that is not installed.
         """
+        self.check_extensions()
+        return self.as_written
+
+    def check_extensions(self) -> None:
+        """Refuse work with a protocol that needs an extension that is not installed.
+
+        Raises:
+            ExtensionMissing: It does.
+        """
         if self.missing:
             raise ExtensionMissing(
                 f"The protocol {self.slug} needs the extension {', '.join(self.missing)}, which this site does "
                 "not have. Ask its operator to install it."
             )
-        return self.as_written
 
     @property
     def as_written(self) -> Protocol:

@@ -184,3 +184,16 @@ def test_command_without_its_functions_is_named(tmp_path: Path, capsys: pytest.C
 
     message = "the extension apple: command peel: apple:run cannot be imported: AttributeError"
     assert message in capsys.readouterr().err
+
+
+def test_command_without_an_example_is_run_and_has_help(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with other_packages(tmp_path, apple=APPLE.replace('EXAMPLE = "assay peel 3"', "")):
+        assert main(["peel", "3"]) == 0
+        with pytest.raises(SystemExit):
+            main(["peel", "--help"])
+
+    text = capsys.readouterr().out
+    assert "number of apples" in text
+    assert "example" not in text
