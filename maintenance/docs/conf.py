@@ -60,6 +60,10 @@ html_title = "Assay"
 html_favicon = html_logo = str(ROOT / "static" / "config" / "icon.svg")
 html_static_path = [str(DOCS / "_static"), *map(str, FONTS.glob("inter-latin-wght-normal.woff2"))]
 html_css_files = ["assay.css"]
+# without Furo's brand: the header of the site has the name
+html_sidebars = {
+    "**": [f"sidebar/{part}.html" for part in ("search", "scroll-start", "navigation", "scroll-end")]
+}
 html_js_files = [("search.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sphinx = False

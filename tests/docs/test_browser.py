@@ -33,7 +33,7 @@ def test_search_leads_to_a_page_and_back(new_page: Open, live_server: LiveServer
 
     expect(page.get_by_role("heading", level=1)).to_contain_text("What the numbers mean")
 
-    page.get_by_role("link", name="To the site").click()
+    page.get_by_role("navigation", name="Site").get_by_role("link", name="Assay").click()
 
     expect(page).to_have_url(f"{live_server.url}/")
 
