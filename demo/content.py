@@ -29,6 +29,7 @@ Change what you like: the next installation has the same campaign again.
 # title, and its first and last day counted from the day on which the demo is made
 MILESTONES = (
     ("Topics and data", -60, None),
+    ("Runs for the pool", -6, None),
     ("Judging", -5, 10),
     ("Results", 20, None),
     ("Workshop", 75, None),
