@@ -46,8 +46,15 @@ class State(NamedTuple):
     style: str
 
 
-def state_of(track: Track, *, has_results: bool, is_judging: bool, was_judging: bool) -> State:
-    """The state of a track, the same on all pages. It `was_judging` if a main batch is closed."""
+def state_of(
+    track: Track, *, has_results: bool, is_judging: bool, is_judging_main: bool, was_judging: bool
+) -> State:
+    """The state of a track, the same on all pages. It `was_judging` if a main batch is closed.
+
+    A track that still accepts runs is in the judging from its first main batch on: a training changes nothing.
+    """
+    if track.status == Track.Status.OPEN and is_judging_main:
+        return State(gettext_noop("judging"), "gold")
     if track.status == Track.Status.OPEN:
         return State(track.get_status_display(), "good dot")
     if track.status == Track.Status.CLOSED and has_results:
@@ -63,7 +70,7 @@ def state_of(track: Track, *, has_results: bool, is_judging: bool, was_judging: 
 class ListedTrack:
     """A track with the user's place in it, and its latest published leaderboard.
 
-    The track has `n_topics`, `n_teams`, `n_runs`, `is_judging` and `was_judging` of `_counted`.
+    The track has the numbers and states of `_counted`.
     """
 
     track: Track
@@ -85,8 +92,20 @@ class ListedTrack:
 
     @property
     def state(self) -> State:
-        judging = {name: getattr(self.track, name) for name in ("is_judging", "was_judging")}
+        names = ("is_judging", "is_judging_main", "was_judging")
+        judging = {name: getattr(self.track, name) for name in names}
         return state_of(self.track, has_results=self.board is not None, **judging)
+
+    @property
+    def coming(self) -> str:
+        """The sentence about what comes next while a track without results is judged or closed; empty otherwise."""
+        if self.is_open and self.track.is_judging_main:  # type: ignore[attr-defined]
+            return gettext_noop("Assessors judge now. Runs are still accepted.")
+        if self.track.status != Track.Status.CLOSED:
+            return ""
+        if self.track.is_judging:  # type: ignore[attr-defined]
+            return gettext_noop("Assessors judge now. The results follow when the organizers release them.")
+        return gettext_noop("No more runs are accepted. The results follow when the organizers release them.")
 
     @cached_property
     def closing(self) -> Deadline | None:
@@ -204,6 +223,11 @@ class LandingPage:
     contact: PageText
     n_protocols: int
 
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there is no campaign to show."""
+        return not (self.open or self.results or self.others)
+
 
 def landing_page(user: AnyUser) -> LandingPage:
     """The first page of a visitor, without results that need a missing extension. Seven queries."""
@@ -245,12 +269,14 @@ def _counted(tracks: QuerySet[Track]) -> QuerySet[Track]:
     """Tracks with what their cards count, in the same query."""
     submitted = Run.objects.filter(status=Run.Status.SUBMITTED)
     batches = Batch.objects.filter(pool__track=OuterRef("pk")).exclude(kind=Batch.Kind.MACHINE)
+    main = batches.filter(kind=Batch.Kind.MAIN)
     return tracks.annotate(
         n_topics=_number_of(Topic.objects.all()),
         n_teams=_number_of(Team.objects.all()),
         n_runs=_number_of(submitted),
         is_judging=Exists(batches.filter(status=Batch.Status.OPEN)),
-        was_judging=Exists(batches.filter(kind=Batch.Kind.MAIN, status=Batch.Status.CLOSED)),
+        is_judging_main=Exists(main.filter(status=Batch.Status.OPEN)),
+        was_judging=Exists(main.filter(status=Batch.Status.CLOSED)),
     )
 
 

@@ -24,7 +24,7 @@ from participation.announcements.selectors import Listed, latest
 from participation.requests.selectors import takes_requests
 from participation.teams.selectors import own_teams
 from pooling.runs.selectors import TeamRunsPage, team_runs_pages
-from scoring.leaderboards.summaries import Summary, summaries_of
+from scoring.leaderboards.summaries import BestRun, Summary, summaries_of
 from scoring.models import Leaderboard
 from scoring.selectors import leaderboards_for
 from tracks.agreements.selectors import has_accepted
@@ -68,16 +68,30 @@ class PublicPage:
         return any(team.is_accepting_runs and team.may_submit for team in self.teams)
 
     @property
-    def counts(self) -> list[tuple[str, int]]:
-        """Labels with numbers of what there is: teams and runs only if the track takes runs."""
+    def own_teams(self) -> list[tuple[TeamRunsPage, BestRun | None]]:
+        """The reader's teams with their places in the result."""
+        best_runs = self.result.best_runs if self.result else {}
+        return [(page, best_runs.get(page.team.name)) for page in self.teams]
+
+    @property
+    def counts(self) -> list[tuple[str, int, int | None]]:
+        """Labels with numbers of what there is: teams and runs only if the track takes runs.
+
+        The third is the number of topics in the result, if topics were left out.
+        """
         track: Any = self.listed.track
-        counts = [(gettext_noop("Topics"), track.n_topics)]
+        n_scored = self.result.board.qrels.n_topics if self.result is not None else track.n_topics
+        topics = (gettext_noop("Topics"), track.n_topics, n_scored if n_scored < track.n_topics else None)
+        counts: list[tuple[str, int, int | None]] = [topics]
         if self.protocol.takes_runs:
-            counts += [(gettext_noop("Teams"), track.n_teams), (gettext_noop("Runs"), track.n_runs)]
+            counts += [
+                (gettext_noop("Teams"), track.n_teams, None),
+                (gettext_noop("Runs"), track.n_runs, None),
+            ]
         if self.result is not None:
-            counts.append((gettext_noop("Judged units"), self.result.board.qrels.n_judged))
+            counts.append((gettext_noop("Judged units"), self.result.board.qrels.n_judged, None))
         if track.collection is not None and (n_documents := documents_in(track.collection)):
-            counts.append((gettext_noop("Documents"), n_documents))
+            counts.append((gettext_noop("Documents"), n_documents, None))
         return counts[:4]
 
     @property
@@ -88,12 +102,7 @@ class PublicPage:
 
     @property
     def coming(self) -> str:
-        """The sentence about what comes next while the track is closed and has no results; empty otherwise."""
-        if self.track.status != Track.Status.CLOSED or self.result is not None:
-            return ""
-        if self.listed.track.is_judging:  # type: ignore[attr-defined]
-            return gettext_noop("Assessors judge now. The results follow when the organizers release them.")
-        return gettext_noop("No more runs are accepted. The results follow when the organizers release them.")
+        return "" if self.result is not None else self.listed.coming
 
     @property
     def is_visitor(self) -> bool:

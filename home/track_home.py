@@ -27,7 +27,7 @@ from web import times
 PROBLEMS = 5  # shown at first
 TOPICS = 10
 DAYS = 10
-EVENTS = 5
+EVENTS = 4
 STEP, HIGHEST, BASE = 30, 100, 128  # of the bars of days, in units of their picture
 
 
@@ -54,8 +54,12 @@ class DayBar(NamedTuple):
 
 @dataclass(frozen=True)
 class Judged:
-    """The main judging: units judged of all, hours left and seconds per unit where they are known."""
+    """The main judging: units judged of all, hours left and seconds per unit where they are known.
 
+    `label` names it; before the main judging it is the training.
+    """
+
+    label: str
     judged: int
     total: int
     hours: float | None
@@ -114,9 +118,12 @@ def track_home(track: Track, page: Checklist) -> Home:
 
 
 def _judging(batches: Sequence[BatchProgress]) -> Judged | None:
-    """The main batches that are not drafts, together; None without one."""
-    main = [row for row in batches if row.batch.kind == Batch.Kind.MAIN]
-    main = [row for row in main if row.batch.status != Batch.Status.DRAFT]
+    """The main batches that are not drafts, together, or else the open ones of the training; None without one."""
+    begun = [row for row in batches if row.batch.status != Batch.Status.DRAFT]
+    main = [row for row in begun if row.batch.kind == Batch.Kind.MAIN]
+    label = "Judged" if main else "Judged in training"
+    training = (Batch.Kind.TRAINING, Batch.Status.OPEN)
+    main = main or [row for row in begun if (row.batch.kind, row.batch.status) == training]
     if not main:
         return None
     opened = [row for row in main if row.batch.status == Batch.Status.OPEN]
@@ -126,6 +133,7 @@ def _judging(batches: Sequence[BatchProgress]) -> Judged | None:
     unfinished = [topic for topic in topics if topic.judged < topic.total]
     shown = topics if len(topics) <= TOPICS else (unfinished or topics)[:TOPICS]
     return Judged(
+        label=label,
         judged=sum(row.judged for row in main),
         total=sum(row.total for row in main),
         hours=sum(hours) if hours else None,

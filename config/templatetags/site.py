@@ -112,6 +112,7 @@ def track_nav(context: template.Context, track: Track) -> dict[str, object]:
         track,
         has_results=has_results,
         is_judging=any(status == Batch.Status.OPEN for _, status in batches),
+        is_judging_main=(Batch.Kind.MAIN, Batch.Status.OPEN) in batches,
         was_judging=(Batch.Kind.MAIN, Batch.Status.CLOSED) in batches,
     )
     phases = tabs.track_nav(page.campaign, match, states)

@@ -25,11 +25,20 @@ class Bar(NamedTuple):
     style: str
 
 
+class BestRun(NamedTuple):
+    """The place of a team among the teams by the first measure, with the tag and the mean of its best run."""
+
+    place: int
+    tag: str
+    value: float
+    text: str
+
+
 @dataclass(frozen=True)
 class Summary:
     """The best run of each team by the first measure. A full bar is `most`: 1, or more if a mean is larger.
 
-    `n_bars` would be the number of bars if all were shown.
+    `n_bars` would be the number of bars if all were shown. `best_runs` are those of all teams by name.
     """
 
     board: Leaderboard
@@ -37,6 +46,7 @@ class Summary:
     bars: list[Bar]
     most: float
     n_bars: int
+    best_runs: dict[str, BestRun]
 
 
 def summaries_of(boards: Collection[Leaderboard]) -> list[Summary]:
@@ -57,9 +67,15 @@ def summaries_of(boards: Collection[Leaderboard]) -> list[Summary]:
 
 
 def _summary(board: Leaderboard, rows: list[tuple[str, str, str, float]]) -> Summary:
-    bars, n_bars = _bars(board.track.protocol.parsed.runs, rows)
+    rules = board.track.protocol.parsed.runs
+    bars, n_bars = _bars(rules, rows)
     most = max([1.0, *(bar.value for bar in bars)])
-    return Summary(board, next(iter(board.measures), ""), bars, most, n_bars)
+    best_runs: dict[str, BestRun] = {}
+    for team, tag, kind, value in rows:
+        if not rules.kind(kind).baseline:
+            place = 1 + sum(run.value > value for run in best_runs.values())
+            best_runs.setdefault(team, BestRun(place, tag, value, shown(value)))
+    return Summary(board, next(iter(board.measures), ""), bars, most, n_bars, best_runs)
 
 
 def _bars(rules: RunRules, rows: list[tuple[str, str, str, float]]) -> tuple[list[Bar], int]:

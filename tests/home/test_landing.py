@@ -78,6 +78,7 @@ def test_empty_site_says_what_will_appear(client: Client) -> None:
 
     assert "No campaign is open for runs now." in page
     assert "Log in and set up its first campaign" in page
+    assert "What a campaign looks like" in page
     assert 'id="results"' not in page
 
 
@@ -166,6 +167,7 @@ def test_visitor_sees_the_best_of_published_results_only(scored: Scene) -> None:
     page = text_at("/")
 
     assert 'id="results"' not in hidden
+    assert "What a campaign looks like" not in hidden
     assert '<progress class="bar first" max="1.0"' in page
     assert re.search(r"<bdi>Ours</bdi></span> <progress [^>]*></progress> <b>0\.\d{4}</b>", page)
     assert re.search(r'<bdi>poor</bdi></span> <progress class="bar base"', page), (

@@ -12,7 +12,7 @@ from accounts.models import User
 from assessment.batches import services as batch_services
 from participation.models import Announcement
 from scoring.leaderboards import services as leaderboard_services
-from tests.helpers.factories import make_collection, make_deadline, make_role, make_track
+from tests.helpers.factories import make_collection, make_deadline, make_role, make_topic, make_track
 from tests.scoring.conftest import Scene, _alone, scene, scored
 from tracks.agreements import services as agreements
 from tracks.models import Download, Milestone, Track
@@ -146,6 +146,9 @@ def test_visitor_sees_results_only_when_they_are_public(scored: Scene) -> None:
     assert ">Results</h2>" not in pages["visitor"]
     assert "bar first" in pages["member"]
     assert "Judged units" in public
+    assert "in the results" not in public
+    make_topic(scored.track, "A.999")
+    assert re.search(r"<dd>4 <span [^>]*>3 in the results</span>", text_at(PAGE))
     assert f'<a href="{qrels.get_absolute_url()}"' in public.partition(">Data</h2>")[2]
     assert qrels.get_absolute_url() not in pages["visitor"]
     assert re.search(r"<bdi>Ours</bdi></span> <progress ", public)
@@ -193,6 +196,19 @@ def test_participant_of_a_closed_track_sees_runs_and_scores(scored: Scene) -> No
     assert "Runs cannot be submitted now: the track is closed." in before
     assert "<h2>Scores</h2>" not in before
     assert "<h2>Scores</h2>" in after
+    assert re.search(r'Place</span><span class="big">1</span> <span class="muted">of 1 team', after)
+    assert "Runs cannot be submitted now" not in after
+
+
+def test_open_track_in_the_main_judging_says_so_and_still_takes_runs(scored: Scene) -> None:
+    scored.judged(*["high"] * 9)
+
+    page, cards = text_at(PAGE), text_at("/")
+
+    for text in (page, cards):
+        assert '<span class="chip gold">judging</span>' in text
+        assert "Assessors judge now. Runs are still accepted." in text
+    assert primary(page) == ["Take part"]
 
 
 def test_member_of_two_teams_sees_the_runs_of_each_and_all_scores_once(scored: Scene) -> None:
