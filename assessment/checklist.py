@@ -289,6 +289,7 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
     own = [progress_by_batch[batch.pk] for batch in opened]
     judged, total = sum(progress.judged for progress in own), sum(progress.total for progress in own)
     state = f"{judged:,} of {counted(total, 'unit')}"
+    point = point._replace(share=judged / total if total else 0)
     under_way = [
         progress for progress in progress_by_batch.values() if progress.batch.status == Batch.Status.OPEN
     ]

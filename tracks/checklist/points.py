@@ -58,6 +58,7 @@ class Point(NamedTuple):
         needed_by: the phase after whose beginning the point is no longer asked for; by default the one after its own.
         is_pressing: whether it is asked for although a later phase has begun.
         has_begun: whether its phase has begun, although it is not done.
+        share: how much of it is done, from 0 to 1, for the bar of its phase.
         skip: a key. The point is recommended: organizers can skip it, and the track stores the key.
         dismiss: the words of the button that does so.
         is_early: its action can be taken although the point waits.
@@ -78,6 +79,7 @@ class Point(NamedTuple):
     needed_by: Phase | None = None
     is_pressing: bool = False
     has_begun: bool = False
+    share: float = 0
     look: Callable[[], Iterable[Problem]] = tuple
     skip: str = ""
     dismiss: str = "Skip"

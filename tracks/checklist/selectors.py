@@ -86,6 +86,12 @@ class PhasePoints:
     def is_done(self) -> bool:
         return not self.n_left
 
+    @property
+    def progress(self) -> float:
+        """The number of required points that are done, with the shares of those that are under way."""
+        required = (point for point in self.points if not point.is_optional)
+        return sum(1 if point.is_done else point.share for point in required)
+
     @cached_property
     def waiting(self) -> Point | None:
         """The first required point that is not done."""

@@ -272,6 +272,7 @@ def test_training_round_is_discussed_before_the_main_judging(scene: Scene) -> No
     for page in (home, public):  # training is no judging of the track
         assert "closed for runs</span>" in page
         assert ">judged<" not in page
+    assert "Judged in training</span>" in judging
     assert "The main judging has not begun." in home
     assert points(track)["Discussion"].is_done
     assert following(track).text == "Create and open the batch"
