@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, QuerySet
 
 from participation.invitations.selectors import open_invitations
@@ -27,6 +28,23 @@ def teams_of(track: Any) -> QuerySet[Team]:
         n_members=Count("members", distinct=True), n_runs=Count("runs", distinct=True)
     )
     return teams.only("name").order_by("name")
+
+
+@points(Phase.SET_UP, 65)
+def links(campaign: Campaign) -> Iterator[Point]:
+    """The links of people without a password, which organizers send themselves if the site has no mail server."""
+    if settings.SENDS_MAIL or not (n_links := campaign.numbers["n_links"]):
+        return
+    yield Point(
+        "Links",
+        f"{counted(n_links, 'person has,people have')} not used theirs",
+        f"{campaign.address('participation:people')}#links",
+        is_done=False,
+        action="Send the links",
+        detail="with them, people choose a password and log in.",
+        skip="links",
+        dismiss="Mark as sent",
+    )
 
 
 @points(Phase.SET_UP, 70)

@@ -1,6 +1,7 @@
 """Read the audit log. Only organizers may."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -12,6 +13,7 @@ from accounts.models import Event, User, action_in_words
 from assay.formats.spreadsheet import csv_lines
 
 NOBODY = "nobody"  # commands and workers, in the filter of people
+TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):[\d.]+\+00:00")
 COLUMNS = ["time", "person", "via", "action", "subject", "track", "details"]
 
 
@@ -71,8 +73,12 @@ def _midnight(day: date) -> datetime:
 
 
 def details_of(event: Event) -> list[tuple[str, str]]:
-    """The details of an event in words: pairs of a name and a text."""
-    return [(name, _text(value)) for name, value in event.details.items() if value not in ("", [], {}, None)]
+    """The details of an event in words: pairs of a name and a text, in which times are to the minute."""
+    return [
+        ("SHA-256" if name == "sha256" else name.replace("_", " "), TIME.sub(r"\1 \2 UTC", _text(value)))
+        for name, value in event.details.items()
+        if value not in ("", [], {}, None)
+    ]
 
 
 def _text(value: object) -> str:

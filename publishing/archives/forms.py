@@ -24,6 +24,7 @@ class ArchiveForm(StyledForm, forms.ModelForm[Archive]):
     class Meta:
         model = Archive
         fields = ["form", "authors", "license", "url", "doi", "has_names", "has_comments"]
+        labels = {"form": "Format"}
         widgets = {"authors": forms.Textarea(attrs={"rows": 3})}
 
 

@@ -76,6 +76,19 @@ def test_details_are_shown_in_words_and_are_json_in_the_file(client: Client, org
     assert '""anew"": true' in file
 
 
+def test_digest_is_shortened_and_a_time_is_to_the_minute_on_the_page_only(
+    client: Client, organizer: User
+) -> None:
+    make_event(details={"sha256": "ab" * 32, "released_at": "2026-11-30T01:57:08.914541+00:00"})
+
+    page = client.get(reverse("tracks:site_history")).content.decode()
+    file = b"".join(client.get(reverse("tracks:site_history_csv"))).decode()
+
+    assert f'<code class="digest" title="{"ab" * 32}"' in page
+    assert '<span class="muted">released at:</span> 2026-11-30 01:57 UTC' in page
+    assert "01:57:08.914541" in file
+
+
 def test_filter_with_values_that_the_log_does_not_contain_shows_all_events_and_says_so(
     client: Client, organizer: User
 ) -> None:

@@ -89,7 +89,7 @@ class Point(NamedTuple):
 
     @property
     def is_seen(self) -> bool:
-        """Return whether it only has to be looked at: skipping it says that somebody has."""
+        """Return whether skipping it says that somebody has done it, such as looked at it."""
         return self.dismiss != "Skip"
 
 

@@ -161,7 +161,7 @@ def next_of(track: Track) -> Next:
 def _asked_for(point: Point, phase: Phase, begun: Phase | None, track: Track) -> Point:
     """The point, optional if it was skipped, or if a campaign has gone on without it."""
     if not (point.is_done or point.is_pressing) and point.skip in track.skipped:
-        state = "seen" if point.is_seen else "skipped"
+        state = point.dismiss.removeprefix("Mark as ") if point.is_seen else "skipped"
         return point._replace(is_optional=True, is_skipped=True, state=state, problems=(), look=tuple)
     needed_by = PHASES.index(point.needed_by) if point.needed_by else PHASES.index(phase) + 1
     if point.is_done or point.is_pressing or begun is None or PHASES.index(begun) < needed_by:

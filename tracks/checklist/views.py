@@ -17,7 +17,8 @@ def skip(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     is_skipped = request.POST.get("action") != "resume"
     points = services.skip(track=track, keys=request.POST.get("points", "").split(), is_skipped=is_skipped)
     names = ", ".join(point.label for point in points)
-    done = "Marked as seen" if all(point.is_seen for point in points) else "Skipped"
+    words = {point.dismiss for point in points}
+    done = "Skipped" if "Skip" in words else " ".join(words).replace("Mark", "Marked")
     text = f"{done}: {names}. You can undo that on the home of the track."
     messages.success(request, text if is_skipped else f"Asked for again: {names}.")
     return redirect(local_address(request, request.POST.get("next", "")) or track)

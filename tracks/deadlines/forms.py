@@ -120,11 +120,19 @@ class DatesForm(StyledForm):
         for n in range(self.n_milestones):
             yield MilestoneFields(*(self[f"{name}-{n}"] for name in ("title", "first", "last")))
 
-    def rows(self) -> Iterator[KindFields]:
-        """The fields, row by row."""
-        for kind in self.kinds:
-            fields = (self[f"{name}-{kind}"] for name in ("opens", "closes", "grace"))
-            yield KindFields(self.kinds[kind] if kind else "All runs", *fields)
+    def rows(self) -> list[KindFields]:
+        """The fields, row by row; the first is that of all runs."""
+        return [
+            KindFields(
+                self.kinds[kind] if kind else "All runs",
+                *(self[f"{name}-{kind}"] for name in ("opens", "closes", "grace")),
+            )
+            for kind in self.kinds
+        ]
+
+    def differs_by_kind(self) -> bool:
+        """Return whether a field of a kind of run is filled in or wrong."""
+        return any(field.value() or field.errors for row in self.rows()[1:] for field in row[1:])
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}

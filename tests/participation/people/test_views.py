@@ -6,6 +6,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.core import mail
 from django.test import Client
 
@@ -22,7 +23,7 @@ from tests.helpers.factories import make_track, make_user
 from tests.helpers.letters import deliver_at_once
 from tests.pooling.conftest import Scene
 from tracks.agreements import services as agreement_services
-from tracks.models import Assessor
+from tracks.models import Assessor, Track
 
 LIST = """\
 name,e-mail,role,team
@@ -67,6 +68,25 @@ def test_list_is_previewed_then_done(scene: Scene) -> None:
     assert list(scene.stranger.teams.all()) == [scene.ours], "the account that exists"
     assert Invitation.objects.count() == 3
     assert all(link_of(each, "http://testserver") in page for each in Invitation.objects.all())
+
+
+@pytest.mark.parametrize("sends_mail", [True, False])
+def test_links_that_the_site_does_not_send_are_the_next_step(
+    scene: Scene, settings: LazySettings, sends_mail: bool
+) -> None:
+    settings.SENDS_MAIL = sends_mail
+    Track.objects.update(status=Track.Status.DRAFT)
+    scene.track.runs.all().delete()
+    paste(scene, LIST, "add")
+    page = as_user(scene.organizer).get("/tracks/arq/people/").content.decode()
+
+    sent = as_user(scene.organizer).post(
+        "/tracks/arq/skip/", {"points": "links", "next": "/tracks/arq/people/"}, follow=True
+    )
+
+    assert ("<strong>Send the links</strong>" in page) is not sends_mail
+    assert ("Marked as sent: Links." in sent.content.decode()) is not sends_mail
+    assert ">Mark as sent</button>" not in sent.content.decode()
 
 
 def test_repeating_a_list_changes_nothing(scene: Scene) -> None:

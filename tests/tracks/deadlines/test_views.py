@@ -83,6 +83,19 @@ def test_kind_without_a_grace_period_has_that_of_all_runs(organizer: Client) -> 
     assert shown(organizer, track)["grace-alternate"] == "0"
 
 
+def test_deadlines_of_single_kinds_are_folded_until_one_is_set(organizer: Client) -> None:
+    track = make_track()
+    open_fold = re.compile(r"<details[^>]* open>\s*<summary>Other deadlines for a kind of run")
+
+    before = organizer.get(page_of(track)).content.decode()
+    save(organizer, track, closes_primary="2036-05-01T23:59")
+    after = organizer.get(page_of(track)).content.decode()
+
+    assert "Other deadlines for a kind of run" in before
+    assert not open_fold.search(before)
+    assert open_fold.search(after)
+
+
 def test_moved_deadline_is_in_the_log_with_its_old_value_and_can_be_announced(organizer: Client) -> None:
     track = make_track()
     save(organizer, track, zone="AoE", closes_="2036-05-01T23:59")

@@ -131,6 +131,10 @@ def test_topic_of_an_opened_track_keeps_its_text(organizer: Client, track: Track
     labeled = call(client, "PATCH", "topic", "lab", "A.1", data={"labels": {"category": "proof"}})
 
     assert 'name="title"' not in form
+    assert (
+        "No topic can be added any more"
+        in organizer.get(reverse("tracks:new_topic", args=["lab"])).content.decode()
+    )
     assert "only the topics of a draft can change" in refused
     assert (deleted.status_code, changed.status_code, labeled.status_code) == (409, 409, 200)
     topic.refresh_from_db()
