@@ -234,8 +234,18 @@ class CorsMiddleware(Middleware):
 class RefusalMiddleware(Middleware):
     """Responds with 409 when a service raises `Refused`, whatever the view: a page, or problem+json for a program.
 
-    So it does when two requests store something under one name at the same time.
+    So it does when two requests store something under one name at the same time. Who opens the address of a button,
+    such as after a login, gets a page that says so.
     """
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        is_opened = request.method == "GET" and request.accepts("text/html") and not is_api(request)
+        if not (is_opened and isinstance(response, HttpResponseNotAllowed)):
+            return response
+        page = errors.only_sent(request)
+        page["Allow"] = response["Allow"]
+        return page
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         refusal = refusal_of(exception)

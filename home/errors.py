@@ -52,6 +52,21 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     return defaults.page_not_found(request, exception)
 
 
+def only_sent(request: HttpRequest) -> HttpResponse:
+    """The address of a button, which somebody opened."""
+    use_language(request)
+    message = gettext(
+        "This is the address of a button, and nothing was sent to it. If you had to log in first, go back and press "
+        "the button again."
+    )
+    return render(
+        request,
+        "409.html",
+        {"title": gettext_noop("There is no page at this address"), "message": message},
+        status=405,
+    )
+
+
 def too_many(request: HttpRequest) -> HttpResponse:
     """Too many wrong codes or passwords on a page that confirms a change; django-allauth looks for this handler."""
     message = gettext("There were too many attempts. Try again in a few minutes.")

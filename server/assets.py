@@ -46,7 +46,7 @@ ICONS = [
     "box-arrow-up-right", "calendar3", "caret-down-fill", "chat-left-text", "check-circle-fill", "check2",
     "check2-square", "chevron-down", "chevron-up", "circle", "clipboard", "clock-history", "collection",
     "cpu", "dash-circle", "diagram-3", "download", "envelope", "exclamation-circle", "exclamation-triangle-fill", "eye",
-    "file-earmark-text", "flag", "gear", "grip-vertical", "hourglass-split", "house", "info-circle",
+    "file-earmark-text", "flag", "gear", "grip-vertical", "hourglass-split", "house", "inbox", "info-circle",
     "link-45deg", "list-ol", "lock", "megaphone", "pencil", "people", "person-circle", "plus-lg",
     "question-circle", "quote", "rss", "search", "sliders", "star-fill", "stopwatch", "terminal",
     "three-dots", "trash", "upload", "x-circle-fill", "x-lg",

@@ -23,6 +23,8 @@ class DisagreementsForm(DifferenceForm):
         super().__init__(*args, **kwargs)
         if "steps" not in self.rules:
             self.fields["order"].widget = forms.HiddenInput()
+        for field in self.fields.values():
+            field.is_one_of_several = True  # type: ignore[attr-defined]  # no field is marked as optional
 
     @classmethod
     def from_query(cls, query: QueryDict, protocol: Protocol) -> Self:

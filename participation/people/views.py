@@ -107,11 +107,7 @@ def add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         with refusals_in(form):
             done = services.add(track=track, people=listed, sender=sender)
             accounts = counted(done.n_new_accounts, "new account")
-            then = (
-                "They get an e-mail with their link."
-                if is_mailing
-                else "Send them the links below, now or later: the next step does not wait for that."
-            )
+            then = "They get an e-mail with their link." if is_mailing else "Send them the links below."
             text = f"{counted(len(done.steps), 'person,people')} added, {accounts}."
             messages.success(request, f"{text} {then if done.n_new_accounts else ''}")
             return redirect("participation:people", track.slug)

@@ -46,7 +46,8 @@ def test_title_of_a_page_is_its_heading_without_tags() -> None:
 def test_empty_state_shows_what_it_encloses() -> None:
     text = rendered("{% empty_state %}<p>No runs yet.</p>{% endempty_state %}")
 
-    assert text.strip() == '<div class="panel empty"><p>No runs yet.</p></div>'
+    assert '<div class="panel empty">' in text
+    assert "<div><p>No runs yet.</p></div>" in text
 
 
 def test_component_is_rendered_by_its_values() -> None:

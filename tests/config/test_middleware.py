@@ -71,6 +71,17 @@ def test_method_that_no_page_knows_is_refused(client: Client, method: str) -> No
         assert (answer.status_code, b"".join(answer)) == (405, b"")
 
 
+def test_address_of_a_button_that_is_opened_after_a_login_is_a_page(client: Client) -> None:
+    client.force_login(make_organizer())
+    batch = "/judge/batches/1/open/"
+
+    opened, asked = client.get(batch), client.get(batch, headers={"Accept": "application/json"})
+
+    assert "There is no page at this address" in opened.content.decode()
+    assert [(each.status_code, each["Allow"]) for each in (opened, asked)] == [(405, "POST")] * 2
+    assert asked.content == b""
+
+
 def test_every_answer_denies_pages_the_devices_of_their_reader(client: Client) -> None:
     for address in ("/", "/login/", "/nothing/", "/api/v1/tracks/", "/account/"):
         policy = client.get(address)["Permissions-Policy"]

@@ -642,7 +642,7 @@ def test_empty_pages_explain_what_to_do(scene: Scene, as_: Any) -> None:
     runs = as_(scene.organizer).get(reverse("pooling:runs", args=[scene.track.slug])).content.decode()
     pools = as_(scene.organizer).get(reverse("pooling:pools", args=[scene.track.slug])).content.decode()
 
-    assert "No runs yet." in runs
+    assert "<h2>No runs yet</h2>" in runs
     assert "No pools yet" in pools
 
 
