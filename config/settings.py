@@ -8,6 +8,7 @@ import django_stubs_ext
 from csp.constants import NONE, SELF
 from kombu import Queue
 
+from assay.extensions import ExtensionError, installed
 from assay.version import VERSION
 from server import environment, paths
 
@@ -34,14 +35,12 @@ OWN_APPS = [
     *("accounts", "jobs", "corpus", "tracks", "participation", "pooling", "assessment", "scoring"),
     "publishing",
 ]
+try:
+    SELECTED = {known.extension.name for known in installed()}
+except ExtensionError:  # the system checks name it
+    SELECTED = set()
 # Those with a site part
-EXTENSIONS = [
-    "baselines",
-    "building",
-    "machines",
-    "papers",
-    "turkle",
-]
+EXTENSIONS = [name for name in ("baselines", "building", "machines", "papers", "turkle") if name in SELECTED]
 
 INSTALLED_APPS = [
     "django.contrib.admin",

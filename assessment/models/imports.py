@@ -10,6 +10,7 @@ from pooling.models import Pool
 from tracks.models import Track
 from web.models import JsonField
 from web.names import NameField
+from web.slots import address_if_known
 
 
 class CheckedUpload(models.Model):
@@ -83,7 +84,7 @@ class ProjectImport(CheckedUpload):
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
 
     def get_absolute_url(self) -> str:
-        return reverse("turkle:project_import", args=[self.pk])
+        return address_if_known("turkle:project_import", self.pk)
 
     @property
     def is_ready(self) -> bool:

@@ -10,7 +10,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import QuerySet
 from django.urls import reverse
-from django.utils.html import format_html, json_script
+from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 from django.utils.translation import get_language, gettext
@@ -45,6 +45,7 @@ from tracks.deadline_acceptance import Acceptance, next_closing, timetable
 from tracks.models import Topic, Track
 from tracks.topics.selectors import topics_by_code
 from web.pages import context_of, counted, hours, size
+from web.slots import templates_of
 from web.times import AOE, in_words, zone_of
 
 register = template.Library()
@@ -268,6 +269,15 @@ def measure_title(name: str) -> str:
 def as_depth(depth: int) -> str:
     """A depth; in words if the strategy of the pool needs none, and every rank counts."""
     return "all ranks" if depth == EVERY_RANK else intcomma(depth)
+
+
+@register.simple_tag(takes_context=True)
+def slot(context: template.Context, place: str) -> str:
+    """Show what extensions add at a place."""
+    engine = context.template.engine
+    return format_html_join(
+        "", "{}", ((engine.get_template(name).render(context),) for name in templates_of(place))
+    )
 
 
 @register.inclusion_tag("scoring/evaluations/_own_scores.html", takes_context=True)

@@ -1,11 +1,11 @@
 """Collections that the site builds from a dump or from documents."""
 
 from django.db import models
-from django.urls import reverse
 
 from corpus.models.documents import Collection
 from jobs.models import Job
 from web.models import JsonField
+from web.slots import address_if_known
 
 
 class Build(models.Model):
@@ -42,7 +42,7 @@ class Build(models.Model):
         return f"build of {self.collection}"
 
     def get_absolute_url(self) -> str:
-        return reverse("building:build", args=[self.collection.slug])
+        return address_if_known("building:build", self.collection.slug)
 
 
 class ConversionPart(models.Model):

@@ -4,11 +4,11 @@ from random import SystemRandom
 from typing import Any
 
 from django.db import models
-from django.urls import reverse
 
 from accounts.models import User
 from tracks.models.tracks import Track
 from web.names import NameField
+from web.slots import address_if_known
 
 
 class Organizer(models.Model):
@@ -93,4 +93,4 @@ class Machine(models.Model):
         return f"{self.name} {self.version}"
 
     def get_absolute_url(self) -> str:
-        return reverse("machines:machine", args=[self.pk])
+        return address_if_known("machines:machine", self.pk)

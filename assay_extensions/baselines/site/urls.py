@@ -2,6 +2,7 @@ from django.urls import path
 
 from assay_extensions.baselines.site import views
 from tracks.tabs import Page, Section, register
+from web.slots import fill
 
 app_name = "baselines"
 urlpatterns = [
@@ -18,3 +19,5 @@ register(
         is_in=lambda track: track.protocol.parsed.takes_runs,
     ),
 )
+
+fill("pool-notes", "baselines/_note.html")

@@ -3,6 +3,7 @@ from django.urls import path
 from assay_extensions.building.site.builds import views as builds
 from assay_extensions.building.site.leaks import views as leaks
 from corpus.urls import COLLECTION
+from web.slots import fill
 
 app_name = "building"
 urlpatterns = [
@@ -15,3 +16,6 @@ urlpatterns = [
     path("tracks/<slug:slug>/leaks/accept/", leaks.accept_leaks, name="accept_leaks"),
     path("tracks/<slug:slug>/leaks/leaks.tsv", leaks.leaks_tsv, name="leaks_tsv"),
 ]
+
+fill("topics-menu", "building/_leaks_link.html")
+fill("collections-actions", "building/_build_link.html")

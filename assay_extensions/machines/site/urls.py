@@ -2,6 +2,7 @@ from django.urls import path
 
 from assay_extensions.machines.site import views
 from tracks.tabs import Page, Section, register
+from web.slots import fill
 
 app_name = "machines"
 urlpatterns = [
@@ -26,3 +27,5 @@ register(
         "new_machine machine start_machine machine_token",
     ),
 )
+
+fill("judging-menu", "machines/_link.html")

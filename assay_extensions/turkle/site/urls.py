@@ -1,6 +1,7 @@
 from django.urls import path
 
 from assay_extensions.turkle.site import views
+from web.slots import fill
 
 app_name = "turkle"
 urlpatterns = [
@@ -9,3 +10,5 @@ urlpatterns = [
     path("projects/<int:upload_id>/run/", views.run, name="run_project_import"),
     path("projects/<int:upload_id>/discard/", views.discard, name="discard_project_import"),
 ]
+
+fill("home-menu", "turkle/_link.html")
