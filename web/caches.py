@@ -3,11 +3,12 @@
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache as cache_once
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
-from uuid import uuid4
 
+from django.conf import settings
 from django.core.cache import cache
 from django.core.cache.backends.redis import RedisCache
 from django.http import HttpRequest, HttpResponseBase
@@ -20,8 +21,8 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
-_START = uuid4().hex  # set before processes are forked
 KEPT_SECONDS = 600  # for which large values may fill the cache although nobody asks for them
+PARTS_SECONDS = 86_400  # for values of which a new one takes the place of the old one
 PAUSE_SECONDS = 5.0  # for which a thread does not ask again, so that a Redis that hangs costs a page one wait
 
 
@@ -86,13 +87,21 @@ class ForgivingRedisCache(RedisCache):
         return value
 
 
+@cache_once
+def _code() -> str:
+    """Changes with the code of the site: other code may compute other values. It takes 20 ms."""
+    packages = [path.parent for path in settings.BASE_DIR.glob("*/__init__.py")]
+    files = sorted(path for package in packages for path in package.rglob("*.py"))
+    return sha256_of(repr([(str(path), path.stat().st_mtime_ns) for path in files]).encode())
+
+
 def remembered(key: Sequence[object], stamp: Callable[[], str], compute: Callable[[], Any]) -> Any:
     """A JSON value that takes long to compute. It is kept while that on which it depends has the same stamp.
 
-    All processes of a start of gunicorn share it. Another start may be that of other code, with other values.
+    All processes with the same code share it.
     """
     before = stamp()
-    name = f"remembered:{sha256_of(json.dumps([*key, before, _START]).encode())}"
+    name = f"remembered:{sha256_of(json.dumps([*key, before, _code()]).encode())}"
     value = cache.get(name)
     if value is None:
         value = json.loads(json.dumps(compute()))
@@ -101,11 +110,33 @@ def remembered(key: Sequence[object], stamp: Callable[[], str], compute: Callabl
     return value
 
 
+def remembered_parts(
+    key: Sequence[object],
+    stamps_of: Callable[[Sequence[str] | None], Mapping[str, str]],
+    compute: Callable[[list[str]], Mapping[str, Any]],
+) -> dict[str, Any]:
+    """JSON values that take long to compute, by part. Each is kept while its part has the same stamp.
+
+    `stamps_of` reads the stamps of some parts, or of all. `compute` gets the parts whose values are not known.
+    """
+    before = stamps_of(None)
+    name = f"parts:{sha256_of(json.dumps([*key, _code()]).encode())}"
+    kept = {part: pair for part, pair in (cache.get(name) or {}).items() if before.get(part) == pair[0]}
+    if changed := [part for part in before if part not in kept]:
+        values = json.loads(json.dumps(compute(changed)))
+        after = stamps_of(changed)
+        new = {part: [before[part], values[part]] for part in changed}
+        same = {part: pair for part, pair in new.items() if after.get(part) == pair[0]}
+        cache.set(name, kept | same, PARTS_SECONDS)
+        kept |= new
+    return {part: kept[part][1] for part in before}
+
+
 def kept_for_a_minute(
     key: Sequence[object], compute: Callable[[], Any], is_worth_it: Callable[[Any], bool]
 ) -> Any:
     """A JSON value that readers may get a minute late. It is kept only if it is worth it, such as one of many rows."""
-    name = f"minute:{sha256_of(json.dumps([*key, _START]).encode())}"
+    name = f"minute:{sha256_of(json.dumps([*key, _code()]).encode())}"
     value = cache.get(name)
     if value is None:
         value = compute()

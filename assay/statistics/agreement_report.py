@@ -7,7 +7,7 @@ grade `level` on, and not relevant. A value that is undefined is nan, and `reaso
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,33 @@ class Graded:
         )
         scale = scale or tuple(np.unique(grade).tolist())
         return cls(list(assessors), list(topics), unit, topic, assessor, grade, scale)
+
+    def as_lists(self) -> tuple[list[Any], ...]:
+        """The assessors, topics and columns, for JSON; `joined` reads them."""
+        columns = (self.unit, self.topic, self.assessor, self.grade)
+        return (self.assessors, self.topics, *(column.tolist() for column in columns))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Sequence[list[Any]]], scale: tuple[int, ...] = ()) -> Self:
+        """Judgments of several topics, each from its lists. No topic is in two parts."""
+        assessors = sorted({name for part in parts for name in part[0]})
+        topics = sorted({code for part in parts for code in part[1]}, key=str.encode)
+        columns: tuple[list[Ints], ...] = ([], [], [], [])
+        n_units = 0
+        for names, codes, *of_part in parts:
+            unit, topic, assessor, grade = (np.array(column, dtype=np.int64) for column in of_part)
+            placed = (
+                unit + n_units,
+                np.array([topics.index(code) for code in codes], dtype=np.int64)[topic],
+                np.array([assessors.index(name) for name in names], dtype=np.int64)[assessor],
+                grade,
+            )
+            n_units += int(unit.max(initial=-1)) + 1
+            for column, numbers in zip(columns, placed, strict=True):
+                column.append(numbers)
+        empty = np.zeros(0, dtype=np.int64)
+        unit, topic, assessor, grade = (np.concatenate([empty, *column]) for column in columns)
+        return cls(assessors, topics, unit, topic, assessor, grade, scale or tuple(np.unique(grade).tolist()))
 
     def for_topic(self, number: int) -> Self:
         keep = self.topic == number

@@ -76,7 +76,7 @@ def _first(run: RunFacts, collection: CollectionFacts, lowest: int) -> Row:
     judged = {topic: docno for topic, (docno, grade) in run.first_hits.items() if grade < lowest}
     topics, formulas = collection.track.topics, collection.latex
     is_known = bool(formulas) and any(topic.latex for topic in topics.values())
-    n_alike = sum(
+    alike = (
         looks_like(topics[code].latex, formulas.get(docno, ""))
         for code, docno in judged.items()
         if code in topics
@@ -84,7 +84,7 @@ def _first(run: RunFacts, collection: CollectionFacts, lowest: int) -> Row:
     counts = (
         sum(run.first.values()),
         len(judged) if run.first_hits else None,
-        n_alike if run.first_hits and is_known else None,
+        sum(alike) if run.first_hits and is_known else None,
         wrong,
         run.first.get("-1", 0),
     )

@@ -1,10 +1,12 @@
 """The agreement of a track's assessors, and the units on which they disagree. For organizers only."""
 
 import math
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
-import numpy as np
 from django.core.paginator import Page, Paginator
 from django.db.models import Count
 
@@ -12,7 +14,7 @@ from assay import plots
 from assay.formats.topics.subtopics import labels_of
 from assay.protocols.scales import Scale, scales_of
 from assay.statistics import agreement_report as report
-from assay.statistics.agreement import Interval, Kappa
+from assay.statistics.agreement import Kappa
 from assay.tables import natural
 from assessment.agreement.machines import Comparison, comparisons
 from assessment.agreement.preferences import TopicPreferences, preferences_of
@@ -27,7 +29,7 @@ from assessment.judgments.disagreements import (
     scale_of,
     shared_judgments,
 )
-from assessment.judgments.stamps import while_unchanged
+from assessment.judgments.stamps import by_topic
 from assessment.models import Judgment
 from pooling.models import Pool, PoolEntry
 from pooling.pools.entries import ShownDocument, ShownEntry, shown_documents, shown_entries
@@ -39,29 +41,24 @@ PAGE = 25
 def graded(track: Track, of_round: Round, scale: Scale) -> report.Graded:
     """The judgments of shared units with a number on a scale, as arrays."""
     key = ["graded", of_round.batch_id, scale.key]
-    assessors, topics, columns, values = while_unchanged(track, key, lambda: _graded(track, of_round, scale))
-    unit, topic, assessor, grade = (np.array(column, dtype=np.int64) for column in columns)
-    return report.Graded(assessors, topics, unit, topic, assessor, grade, tuple(values))
+    parts = by_topic(track, key, partial(_graded, track, of_round, scale))
+    return report.Graded.joined(parts, scale.values(track.protocol.parsed.judging))
 
 
 def _graded(
-    track: Track, of_round: Round, scale: Scale
-) -> tuple[list[str], list[str], list[list[int]], list[int]]:
-    """The arguments of `Graded` as lists."""
+    track: Track, of_round: Round, scale: Scale, topics: Collection[int]
+) -> dict[int, tuple[list[Any], ...]]:
+    """The columns of `Graded` of each of some topics, as lists."""
     rules = track.protocol.parsed.judging
-    topics = track.topics.values_list("code", "subtopics") if scale.is_of_subtopics else ()
-    subtopics = {code: [*labels_of(of_topic)] for code, of_topic in topics}
-    rows = shared_judgments(track, of_round).values_list(
-        "topic__code", "docno", "assessor__username", "choice", "grade", answers_for(scale)
-    )
-    numbered = (
-        (of_topic, docno, assessor, number)
-        for topic, docno, assessor, *given in rows.iterator(chunk_size=5_000)
-        for of_topic, number in scale.numbered(rules, topic, subtopics.get(topic, ()), *given)
-    )
-    read = report.Graded.from_rows(numbered, scale.values(rules))
-    columns = [read.unit, read.topic, read.assessor, read.grade]
-    return read.assessors, read.topics, [column.tolist() for column in columns], list(read.scale)
+    of_subtopics = track.topics.values_list("code", "subtopics") if scale.is_of_subtopics else ()
+    subtopics = {code: [*labels_of(of_topic)] for code, of_topic in of_subtopics}
+    rows = shared_judgments(track, of_round).filter(topic__in=topics)
+    fields = ("topic", "topic__code", "docno", "assessor__username", "choice", "grade", answers_for(scale))
+    numbered: defaultdict[int, list[tuple[str, str, str, int]]] = defaultdict(list)
+    for topic, code, docno, assessor, *given in rows.values_list(*fields).iterator(chunk_size=5_000):
+        numbers = scale.numbered(rules, code, subtopics.get(code, ()), *given)
+        numbered[topic] += [(of_topic, docno, assessor, number) for of_topic, number in numbers]
+    return {topic: report.Graded.from_rows(of_topic).as_lists() for topic, of_topic in numbered.items()}
 
 
 class MatrixCell(NamedTuple):
@@ -130,10 +127,7 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
     """Every measure of agreement in a round; the number of queries is fixed."""
     level, columns = scale.level, graded(track, of_round, scale)
     pairs = report.pairs(columns, level)
-    key = ["agreement", of_round.batch_id, scale.key, level]
-    stored = while_unchanged(track, key, lambda: _slow_values(track, of_round, scale))
-    values = [report.Value(name, value, Interval(*ends), why) for name, value, ends, why in stored[0]]
-    topics = [report.TopicAgreement(*row) for row in stored[1]]
+    values, topics = report.alphas(columns, level), report.by_topic(columns, level)
     if scale.is_nominal:  # what needs an order is undefined
         undefined = Kappa(0, math.nan, math.nan, math.nan, math.nan)
         pairs = [replace(pair, linear=undefined, quadratic=undefined, two_way=undefined) for pair in pairs]
@@ -183,14 +177,6 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
         preferences=preferences_of(track, of_round),
         machines=[] if of_round.batch_id is not None or scale.key else comparisons(track),
     )
-
-
-def _slow_values(
-    track: Track, of_round: Round, scale: Scale
-) -> tuple[list[report.Value], list[report.TopicAgreement]]:
-    """Values that take long to compute. It reads the judgments itself, so that they are those of the stamp."""
-    columns = graded(track, of_round, scale)
-    return report.alphas(columns, scale.level), report.by_topic(columns, scale.level)
 
 
 def _defined(value: float) -> float | None:

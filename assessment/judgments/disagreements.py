@@ -1,6 +1,9 @@
 """Rounds of judgments that are compared, and the units on which assessors disagree."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from functools import partial
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from django.db.models import Case, Count, F, IntegerField, Max, Min, Q, QuerySet, Value, When, Window
@@ -12,7 +15,7 @@ from assay.protocols.scales import Scale, scale_named
 from assay.protocols.schema import Protocol
 from assay.tables import natural
 from assessment.judgments.selectors import current_judgments
-from assessment.judgments.stamps import while_unchanged
+from assessment.judgments.stamps import by_topic
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment
 from tracks.models import Track
 
@@ -142,14 +145,9 @@ def round_of(track: Track, key: str | None) -> Round:
     """
     rounds = rounds_of(track)
     if not key:
-        # The most judges of a unit in each round with judgments, by the batch of the round. One query
-        judgments = current_judgments(track, *MAIN_AND_DUAL, Batch.Kind.TRAINING).order_by()
-        place = Case(When(batch__kind=Batch.Kind.TRAINING, then=F("batch")), default=None)
-        units = judgments.values(place=place, unit=F("docno"), of=F("topic")).annotate(n=Count("pk"))
-        pairs = while_unchanged(
-            track, ["judges of units"], lambda: list(units.values_list("place", "n").distinct())
-        )
-        n_judges = dict(sorted(pairs, key=lambda pair: pair[1]))
+        # The most judges of a unit in each round with judgments, by the batch of the round
+        parts = by_topic(track, ["judges of units"], partial(_judges_of_units, track))
+        n_judges = dict(sorted(map(tuple, chain(*parts)), key=lambda pair: pair[1]))
         tried = [(candidate, n) for n in (2, 1) for candidate in rounds]
         return next(
             (candidate for candidate, n in tried if n_judges.get(candidate.batch_id, 0) >= n), rounds[0]
@@ -158,6 +156,17 @@ def round_of(track: Track, key: str | None) -> Round:
     if of_round is None:
         raise Http404(f"{track} has no round {key!r}")
     return of_round
+
+
+def _judges_of_units(track: Track, topics: Collection[int]) -> dict[int, list[tuple[int | None, int]]]:
+    """The numbers of judges that units of a topic have, each with the batch of the training round. One query."""
+    judgments = current_judgments(track, *MAIN_AND_DUAL, Batch.Kind.TRAINING).filter(topic__in=topics)
+    place = Case(When(batch__kind=Batch.Kind.TRAINING, then=F("batch")), default=None)
+    units = judgments.order_by().values(place=place, unit=F("docno"), of=F("topic")).annotate(n=Count("pk"))
+    numbers: defaultdict[int, list[tuple[int | None, int]]] = defaultdict(list)
+    for topic, *pair in units.values_list("of", "place", "n").distinct():
+        numbers[topic].append((pair[0], pair[1]))
+    return numbers
 
 
 def judgments_of(track: Track, of_round: Round) -> QuerySet[Judgment]:
@@ -196,33 +205,41 @@ def disagreements(
     track: Track, of_round: Round, difference: Difference, order: str = "topic"
 ) -> list[Disagreement]:
     """The units whose judgments differ as asked, by topic and docno, or ("steps") the largest difference first."""
-    key = ["disagreements", of_round.batch_id, *difference, order]
-    different = while_unchanged(track, key, lambda: _different(track, of_round, difference, order))
-    return [Disagreement(topic, docno, [Vote(*vote) for vote in votes]) for topic, docno, votes in different]
+    key = ["disagreements", of_round.batch_id, *difference]
+    parts = by_topic(track, key, partial(_different, track, of_round, difference))
+    different = [
+        Disagreement(topic, docno, [Vote(*vote) for vote in votes]) for topic, docno, votes in chain(*parts)
+    ]
+    different.sort(key=lambda unit: natural(unit.topic))
+    return sorted(different, key=lambda unit: -unit.steps) if order == "steps" else different
 
 
-def _different(track: Track, of_round: Round, difference: Difference, order: str) -> list[Disagreement]:
+def _different(
+    track: Track, of_round: Round, difference: Difference, topics: Collection[int]
+) -> dict[int, list[Disagreement]]:
+    """The disagreements of some topics, by docno."""
     rules, scale = track.protocol.parsed.judging, scale_of(track.protocol.parsed, difference.scale)
-    units: dict[tuple[str, str], list[Vote]] = {}
-    judgments, unit = shared_judgments(track, of_round), [F("topic"), F("docno")]
+    units: defaultdict[int, dict[tuple[str, str], list[Vote]]] = defaultdict(dict)
+    judgments, unit = shared_judgments(track, of_round).filter(topic__in=topics), [F("topic"), F("docno")]
     if difference.rule == "non-answer":
         n_without = Window(Count("pk", filter=Q(grade=None)), partition_by=unit)
-        judgments = judgments_of(track, of_round).annotate(n_without=n_without).filter(n_without__gt=0)
+        judgments = judgments_of(track, of_round).filter(topic__in=topics)
+        judgments = judgments.annotate(n_without=n_without).filter(n_without__gt=0)
     elif scale.question is None:  # most judgments are equal, and need not be read
         ends = {"first": Min("choice"), "last": Max("choice"), "low": Min("grade"), "high": Max("grade")}
         judgments = judgments.annotate(**{name: Window(end, partition_by=unit) for name, end in ends.items()})
         judgments = judgments.filter(Q(first__lt=F("last")) | Q(low__lt=F("high")))
     rows = judgments.values_list(
-        "topic__code", "docno", "pk", "assessor__username", "comment", "choice", "grade", answers_for(scale)
-    )
-    for topic, docno, pk, assessor, comment, *given in rows.iterator(chunk_size=5_000):
+        "topic", "topic__code", "docno", "pk", "assessor__username", "comment", "choice", "grade", answers_for(scale)
+    )  # fmt: skip
+    for topic, code, docno, pk, assessor, comment, *given in rows.iterator(chunk_size=5_000):
         if (read := scale.read(rules, docno, *given)) is not None:
-            units.setdefault((topic, docno), []).append(Vote(pk, assessor, *read, comment))
-    different = [
-        Disagreement(topic, docno, votes)
-        for (topic, docno), votes in sorted(
-            units.items(), key=lambda unit: (natural(unit[0][0]), natural(unit[0][1]))
-        )
-        if is_difference(votes, difference, scale.level)
-    ]
-    return sorted(different, key=lambda unit: -unit.steps) if order == "steps" else different
+            units[topic].setdefault((code, docno), []).append(Vote(pk, assessor, *read, comment))
+    return {
+        topic: [
+            Disagreement(code, docno, votes)
+            for (code, docno), votes in sorted(of_topic.items(), key=lambda unit: natural(unit[0][1]))
+            if is_difference(votes, difference, scale.level)
+        ]
+        for topic, of_topic in units.items()
+    }

@@ -67,13 +67,17 @@ class FrozenPool:
 
     @cached_property
     def digest(self) -> str:
-        """Changes with the grades, and with what is left out of them."""
-        parts = [self.sha256, *(sha256_of(format_qrels(columns)) for columns, _ in self.parts.values())]
-        return sha256_of(json.dumps([parts, self.report], sort_keys=True).encode())
+        files = [self.sha256, *(sha256_of(format_qrels(columns)) for columns, _ in self.parts.values())]
+        return digest_of(files, self.report)
 
     @property
     def n_judged(self) -> int:
         return int((self.columns.grade >= 0).sum())
+
+
+def digest_of(files: Sequence[str], report: Mapping[str, Any]) -> str:
+    """Changes with the grades, whose files have these SHA-256s, and with what is left out of them."""
+    return sha256_of(json.dumps([files, report], sort_keys=True).encode())
 
 
 def freeze_pool(
@@ -93,7 +97,7 @@ def freeze_pool(
     if pool.status != Pool.Status.READY:
         raise QrelsRefused(f"The pool “{pool}” is not ready. You can freeze qrels when it has been built.")
     protocol = pool.protocol.parsed
-    numbered = _judged(pool) if machine is None else _judged_by(machine, pool)
+    numbered = _numbered(pool, machine)
     if left_out:
         numbered = [(n, answered) for n, answered in numbered if answered.unit.topic not in left_out]
     if protocol.qrels.preferences:
@@ -101,8 +105,7 @@ def freeze_pool(
     judged: Iterable[Answered] = (answered for _, answered in numbered)
     is_read_again = protocol.qrels.export_groups or protocol.qrels.sets  # for each group and set
     judged = list(judged) if is_read_again else judged
-    entries = PoolEntry.objects.filter(pool__in=chain(pool)).values_list("topic__code", "docno").distinct()
-    pooled = list(map(Unit._make, entries.iterator(chunk_size=CHUNK)))
+    pooled = units_of(pool)
     units = [unit for unit in pooled if unit.topic not in left_out]
     members = _members(pool)
     try:
@@ -110,13 +113,13 @@ def freeze_pool(
         parts = _groups(pool, protocol, units, judged) if machine is None else {}
         parts |= _sets(pool, protocol, units, judged, also, members)
     except Undecided as undecided:
-        raise QrelsRefused(_conflict_message(undecided.conflicts)) from None
+        raise QrelsRefused(conflict_message(undecided.conflicts)) from None
     if not frozen.rows:
-        raise QrelsRefused(_empty_message(pool, protocol, frozen))
+        raise QrelsRefused(empty_message(pool, frozen.report))
     counted_judgments = (
         {"judgments": as_ranges({n for n, _ in numbered})} if protocol.qrels.preferences else {}
     )
-    made = {"also": list(also), "inputs": _inputs(pool)} | _left_out(left_out, pooled)
+    made = made_from(pool, also, left_out, Counter(unit.topic for unit in pooled))
     if not protocol.judging.has_grades:
         return _first_of(parts, pool, made)
     report = frozen.report | made | counted_judgments
@@ -130,9 +133,24 @@ def freeze_pool(
     )
 
 
-def _left_out(reasons: Mapping[str, str], pooled: Sequence[Unit]) -> dict[str, Any]:
-    """The part of the report that names the topics that an organizer left out."""
-    n_units = Counter(unit.topic for unit in pooled)
+def freeze_units(
+    pool: Pool, units: Sequence[Unit], also: Sequence[str], machine: Machine | None, topic: int
+) -> Frozen:
+    """The grades of the units of one topic by the rule of the protocol; the other arguments are those of `freeze_pool`.
+
+    Raises Undecided: judgments conflict.
+    """
+    judged = (answered for _, answered in _numbered(pool, machine, topic))
+    return _frozen(pool, pool.protocol.parsed, units, judged, also, _members(pool, topic))
+
+
+def made_from(
+    pool: Pool, also: Sequence[str], reasons: Mapping[str, str], n_units: Mapping[str, int]
+) -> dict[str, Any]:
+    """The part of the report on what was given, with the topics that an organizer left out.
+
+    `n_units` are those of each topic of the pools, and `reasons` those to leave out topics.
+    """
     if unknown := sorted(set(reasons) - set(n_units), key=natural):
         raise QrelsRefused(f"The pool has no topic {', '.join(unknown)}, so it cannot be left out.")
     if empty := sorted((topic for topic, reason in reasons.items() if not reason.strip()), key=natural):
@@ -141,7 +159,7 @@ def _left_out(reasons: Mapping[str, str], pooled: Sequence[Unit]) -> dict[str, A
         {"topic": topic, "reason": reason.strip(), "units": n_units[topic]}
         for topic, reason in sorted(reasons.items(), key=lambda item: natural(item[0]))
     ]
-    return {"left_out_topics": rows} if rows else {}
+    return {"also": list(also), "inputs": _inputs(pool)} | ({"left_out_topics": rows} if rows else {})
 
 
 def _first_of(parts: Parts, pool: Pool, made: dict[str, Any]) -> FrozenPool:
@@ -261,17 +279,18 @@ def _sets(
                 members=members,
             )
         except Undecided as undecided:
-            raise QrelsRefused(f"{rules.name}: {_conflict_message(undecided.conflicts)}") from None
+            raise QrelsRefused(f"{rules.name}: {conflict_message(undecided.conflicts)}") from None
         if frozen.rows:
             sets[rules.name] = (frozen.columns, frozen.report | {"set": rules.key})
     return sets
 
 
-def _empty_message(pool: Pool, protocol: Protocol, frozen: Frozen) -> str:
+def empty_message(pool: Pool, report: Mapping[str, Any]) -> str:
     """Return why no unit of a pool has a grade."""
-    rules, n_dropped = protocol.qrels, len(frozen.report.get("dropped", ()))
+    protocol = pool.protocol.parsed
+    rules, n_dropped = protocol.qrels, len(report.get("dropped", ()))
     reasons = []
-    if n_ungraded := frozen.report.get("unjudged", {}).get("n", 0):
+    if n_ungraded := report.get("unjudged", {}).get("n", 0):
         judges = protocol.judging.judges
         is_sum = rules.aggregate == "sum" and judges > 1
         reasons.append(
@@ -296,17 +315,28 @@ def instances_of(qrels: Qrels) -> QrelsColumns:
     if qrels.pool is None:
         raise QrelsRefused("The qrels are an imported file, which has no judgments of instances.")
     shown = [document for document, member in _members(qrels.pool).items() if member.is_shown]
-    judged = _judged(qrels.pool) if qrels.machine is None else _judged_by(qrels.machine, qrels.pool)
-    votes = ((unit, vote) for _, (unit, vote, _) in judged)
+    votes = ((unit, vote) for _, (unit, vote, _) in _numbered(qrels.pool, qrels.machine))
     try:
         return columns_from(freeze(shown, votes, rules=QrelsRules(), judges=1).rows)
     except Undecided as undecided:
-        raise QrelsRefused(_conflict_message(undecided.conflicts)) from None
+        raise QrelsRefused(conflict_message(undecided.conflicts)) from None
 
 
-def _members(pool: Pool) -> dict[Unit, Member]:
+def _of(topic: int | None, field: str = "topic") -> dict[str, int]:
+    """The argument that filters by a topic; none for all topics."""
+    return {} if topic is None else {field: topic}
+
+
+def units_of(pool: Pool, topic: int | None = None) -> list[Unit]:
+    """The units of the pool and of the pools that it tops up."""
+    entries = PoolEntry.objects.filter(pool__in=chain(pool), **_of(topic))
+    rows = entries.values_list("topic__code", "docno").distinct().iterator(chunk_size=CHUNK)
+    return list(map(Unit._make, rows))
+
+
+def _members(pool: Pool, topic: int | None = None) -> dict[Unit, Member]:
     """The unit of each instance or near-duplicate in the pool and in the pools that it tops up."""
-    members = PoolMember.objects.filter(entry__pool__in=chain(pool)).order_by()
+    members = PoolMember.objects.filter(entry__pool__in=chain(pool), **_of(topic, "entry__topic")).order_by()
     fields = ("entry__topic__code", "docno", "entry__docno", "position")
     rows = members.values_list(*fields).iterator(chunk_size=CHUNK)
     return {
@@ -317,7 +347,12 @@ def _members(pool: Pool) -> dict[Unit, Member]:
 Numbered = tuple[int, Answered]  # the id of a judgment, and what it says
 
 
-def _judged(pool: Pool) -> Iterable[Numbered]:
+def _numbered(pool: Pool, machine: Machine | None, topic: int | None = None) -> Iterable[Numbered]:
+    """The judgments by people, or those of a machine."""
+    return _judged(pool, topic) if machine is None else _judged_by(machine, pool, topic)
+
+
+def _judged(pool: Pool, topic: int | None) -> Iterable[Numbered]:
     """Every current judgment by people of a unit of the pool, or of a pool that it tops up, whatever its own pool.
 
     One query, so all rows are of the same moment.
@@ -326,7 +361,9 @@ def _judged(pool: Pool) -> Iterable[Numbered]:
         batch=OuterRef("batch"), topic=OuterRef("topic"), assessor=OuterRef("assessor"), is_withdrawn=False
     )
     judgments = (
-        _judgments_of(pool).exclude(batch__kind=Batch.Kind.MACHINE).annotate(is_assigned=Exists(assigned))
+        _judgments_of(pool, topic)
+        .exclude(batch__kind=Batch.Kind.MACHINE)
+        .annotate(is_assigned=Exists(assigned))
     )
     of_vote = ("batch__kind", "is_assigned", "assessor__username", "choice", "grade")
     # answers to questions, if a set of qrels depends on them
@@ -340,9 +377,9 @@ def _judged(pool: Pool) -> Iterable[Numbered]:
     )
 
 
-def _judged_by(machine: Machine, pool: Pool) -> Iterable[Numbered]:
+def _judged_by(machine: Machine, pool: Pool, topic: int | None) -> Iterable[Numbered]:
     """The judgments of a machine as if they were main judgments: as many of each document as judges are summed."""
-    own = _judgments_of(pool).filter(batch__kind=Batch.Kind.MACHINE, assessor=machine.assessor.user_id)
+    own = _judgments_of(pool, topic).filter(batch__kind=Batch.Kind.MACHINE, assessor=machine.assessor.user_id)
     fields = ("pk", "topic__code", "docno", "answers", "assessor__username", "choice", "grade")
     latest = {
         Unit(topic, docno): (number, Vote(Batch.Kind.MAIN.value, True, *vote), answers)
@@ -359,7 +396,7 @@ def _judged_by(machine: Machine, pool: Pool) -> Iterable[Numbered]:
     ]
 
 
-def _judgments_of(pool: Pool) -> QuerySet[Judgment]:
+def _judgments_of(pool: Pool, topic: int | None) -> QuerySet[Judgment]:
     """Current judgments of units of a pool and of those that it tops up. Those by another protocol do not count."""
     pools = chain(pool)
     entries = PoolEntry.objects.filter(pool__in=pools, topic=OuterRef("topic"), docno=OuterRef("docno"))
@@ -367,11 +404,13 @@ def _judgments_of(pool: Pool) -> QuerySet[Judgment]:
         entry__pool__in=pools, entry__topic=OuterRef("topic"), docno=OuterRef("docno")
     )
     of_units = Q(batch__pool__in=pools) | Exists(entries) | Exists(members)
-    of_track = Judgment.objects.filter(track=pool.track_id, batch__pool__protocol=pool.protocol_id)
+    of_track = Judgment.objects.filter(
+        track=pool.track_id, batch__pool__protocol=pool.protocol_id, **_of(topic)
+    )
     return of_track.filter(of_units, is_current=True)
 
 
-def _conflict_message(conflicts: Sequence[Conflict]) -> str:
+def conflict_message(conflicts: Sequence[Conflict]) -> str:
     named = "; ".join(map(str, conflicts[:CONFLICTS_NAMED]))
     more = f"; and {len(conflicts) - CONFLICTS_NAMED} more" if len(conflicts) > CONFLICTS_NAMED else ""
     return (

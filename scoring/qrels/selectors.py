@@ -23,6 +23,7 @@ from pooling.models import Pool, PoolEntry, Run
 from pooling.pools.selectors import chain
 from scoring.errors import QrelsRefused
 from scoring.models import Leaderboard, Qrels, QrelsEntry
+from scoring.qrels import topic_previews
 from scoring.qrels.frozen import NOTHING, freeze_pool
 from scoring.selectors import leaderboards_for
 from tracks.models import Machine, Track
@@ -291,8 +292,13 @@ def freeze_preview(
     left_out: Mapping[str, str] = NOTHING,
 ) -> FreezePreview:
     """The preview for the arguments of `freeze_pool`, which raises the same refusals."""
-    key = ["freeze", pool.pk, *also, machine and machine.pk, dict(left_out)]
-    values = while_unchanged(track, key, lambda: _previewed(track, pool, also, machine, left_out))
+    if pool.status == Pool.Status.READY and topic_previews.is_by_topic(pool.protocol.parsed):
+        levels = levels_of(track.protocol.parsed)
+        values = topic_previews.preview(pool, also, machine, left_out, levels)
+        values["report"] = _labeled(values["report"], pool.protocol.parsed)
+    else:
+        key = ["freeze", pool.pk, *also, machine and machine.pk, dict(left_out)]
+        values = while_unchanged(track, key, lambda: _previewed(track, pool, also, machine, left_out))
     if "refusal" in values:
         raise QrelsRefused(values["refusal"])
     same = Qrels.objects.filter(track=track, sha256=values.pop("sha256"), machine=machine).first()
@@ -308,7 +314,7 @@ def _previewed(
         frozen = freeze_pool(pool, also, machine, left_out)
     except QrelsRefused as refused:
         return {"refusal": refused.message}
-    levels = levels_of(track.protocol.parsed, frozen.report)
+    levels = levels_of(track.protocol.parsed, frozen.report.get("set", ""))
     empty = [(level, topics_without_relevant(frozen.columns, level)) for level in levels]
     return {
         "digest": frozen.digest,
@@ -321,9 +327,9 @@ def _previewed(
     }
 
 
-def levels_of(protocol: Protocol, report: Mapping[str, Any]) -> list[int]:
-    """The grades from which measures of qrels count a unit as relevant; 1 for those of gains."""
-    measures = map(parse_measure, protocol.scoring.measures_of(report.get("set", "")))
+def levels_of(protocol: Protocol, set_key: str = "") -> list[int]:
+    """The grades from which measures of qrels, or of a set, count a unit as relevant; 1 for those of gains."""
+    measures = map(parse_measure, protocol.scoring.measures_of(set_key))
     of_grades = (measure for measure in measures if FAMILIES[measure.family].qrels == "grades")
     return sorted({max(measure.level, 1) for measure in of_grades})
 

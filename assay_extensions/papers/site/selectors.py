@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from django.db.models import F
 
 from accounts.models import User
 from assay.pools.statistics import partly_shown
@@ -189,10 +190,16 @@ def _sizes(track: Track) -> tuple[str, int | None, int | None, dict[str, int] | 
     counts = track.collection.counts if track.collection else {}
     kinds = ("questions", "answers", "documents", "posts")
     documents = sum(counts.get(kind, 0) for kind in kinds)
-    pool = Pool.objects.filter(track=track, status=Pool.Status.READY, tops_up=None).order_by("pk").last()
+    pools = Pool.objects.filter(track=track, status=Pool.Status.READY, tops_up=None).order_by("pk")
+    # the statistics of many runs are megabytes
+    few = pools.defer("statistics", "recount").annotate(
+        n=F("statistics__n"), members=F("statistics__members")
+    )
+    pool = few.last()
     source = track.collection.name if track.collection else ""
     formulas, depths = counts.get("formulas") or None, dict(pool.depths) if pool else None
-    return source, documents or None, formulas, depths, partly_shown(pool.statistics) if pool else ""
+    shown = partly_shown({"n": pool.n, "members": pool.members or {}}) if pool else ""
+    return source, documents or None, formulas, depths, shown
 
 
 def _groups(boards: Mapping[str, Leaderboard]) -> Rankings:
