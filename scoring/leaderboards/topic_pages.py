@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -67,12 +68,7 @@ def topics_page(user: AnyUser, board: Leaderboard, measure: str = "", sort: str 
     """All topics of a leaderboard, by default the hardest first: the one with the lowest mean."""
     shared = shared_page(user, board, measure)
     charted = shared.charted
-    units = units_by_topic(board.qrels, board.relevant_from)
-    rows = []
-    for topic, by_run in topic_values(board, charted).items():
-        values = np.array(list(by_run.values()))
-        middle = float(values.min()), float(np.median(values)), float(values.mean()), float(values.max())
-        rows.append(TopicSpread(topic, *middle, float(values.std()), *units.get(topic, (0, 0))))
+    rows = [*_spreads(board, charted)] if board.status == Leaderboard.Status.READY else []
     key = sort.removeprefix("-")
     if key not in SORTS:
         key = sort = "mean"
@@ -97,6 +93,18 @@ def topics_page(user: AnyUser, board: Leaderboard, measure: str = "", sort: str 
             up=charted,
         ),
     )
+
+
+@lru_cache(maxsize=32)
+def _spreads(board: Leaderboard, measure: str) -> list[TopicSpread]:
+    """The topics of a leaderboard that is ready. They never change, so a process keeps those of the last pages."""
+    units = units_by_topic(board.qrels, board.relevant_from)
+    rows = []
+    for topic, by_run in topic_values(board, measure).items():
+        values = np.array(list(by_run.values()))
+        middle = float(values.min()), float(np.median(values)), float(values.mean()), float(values.max())
+        rows.append(TopicSpread(topic, *middle, float(values.std()), *units.get(topic, (0, 0))))
+    return rows
 
 
 class RunOnTopic(NamedTuple):
@@ -185,7 +193,13 @@ def topic_page(
     by_docno = dict(entries.values_list("docno", "grade"))
     grades = Counter(by_docno.values())
     has_pairs = protocol.judging.judges_pairs  # which are pooled; the qrels have documents
-    pooled = _contributions(board, code).filter(run__in=runs_for(user).only("pk"))
+    pooled = _contributions(board, code)
+    if not oversees(
+        user, board.track_id
+    ):  # PostgreSQL finds a few ids by the key, which it does not do for a query
+        pooled = pooled.filter(
+            run__in=[*runs_for(user).filter(track=board.track_id).values_list("pk", flat=True)]
+        )
     best = {}
     if not has_pairs:
         best = dict(pooled.order_by().values_list("entry__docno").annotate(best=Min("rank")))
