@@ -16,25 +16,21 @@ from accounts.access import person_of
 from accounts.audit.selectors import events_for, filtered
 from accounts.models import Event, Role, Token, User
 from accounts.tokens import MAX_DAYS, NewToken
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import EVERYWHERE, Administrator, LoggedIn
 from web.api.serializers import Strict
 from web.api.views import Endpoints, created, get, parameter, patch, post
 from web.models import Scope
 
-
-class PersonSerializer(serializers.ModelSerializer[User]):
-    """Somebody who has an account."""
-
-    name = serializers.CharField(source="get_full_name")
-    is_administrator = serializers.BooleanField()
-
-    class Meta:
-        model = User
-        fields = [
-            "username", "name", "email", "is_administrator", "is_active", "created_at", "last_login_at",
-        ]  # fmt: skip
-        extra_kwargs = {"created_at": {"source": "date_joined"}, "last_login_at": {"source": "last_login"}}
+PersonSerializer = answer(
+    User,
+    "Person",
+    "username name email is_administrator is_active created_at=date_joined last_login_at=last_login",
+    "Somebody who has an account.",
+    name=serializers.CharField(source="get_full_name"),
+    is_administrator=serializers.BooleanField(),
+)
 
 
 class TokenSerializer(serializers.ModelSerializer[Token]):
@@ -132,23 +128,21 @@ class MeChangeSerializer(Strict):
     language = serializers.ChoiceField(settings.LANGUAGES, allow_blank=True)
 
 
-class EventSerializer(serializers.ModelSerializer[Event]):
-    """A change that a person or a program made."""
-
-    created_by = serializers.CharField(
+EventSerializer = answer(
+    Event,
+    "Event",
+    "id created_at=at created_by via action subject track=track_slug details",
+    "A change that a person or a program made.",
+    created_by=serializers.CharField(
         source="by.username",
         default=None,
         allow_null=True,
         help_text="User name; null for a command or worker.",
-    )
-    via = serializers.CharField(help_text="site, admin, api or command.")
-    track = serializers.CharField(source="track_slug", help_text="Empty for changes of the site.")
-    details = serializers.DictField()
-
-    class Meta:
-        model = Event
-        fields = ["id", "created_at", "created_by", "via", "action", "subject", "track", "details"]
-        extra_kwargs = {"created_at": {"source": "at"}}
+    ),
+    via=serializers.CharField(help_text="site, admin, api or command."),
+    track="Empty for changes of the site.",
+    details=serializers.DictField(),
+)
 
 
 TOKENS = ("tokens/", "tokens")

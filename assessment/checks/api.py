@@ -15,19 +15,19 @@ from assessment.checks.forms import MOST_AFTER, GoldForm
 from assessment.models import Batch, GoldUnit
 from assessment.models.batches import MOST_CHECKS
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.serializers import Strict, require_valid
 from web.api.views import Endpoints, delete, get, get_file, post, put
 from web.downloads import download
 
-
-class ChecksSerializer(serializers.ModelSerializer[Batch]):
-    """The share of hidden checks among the tasks of each assessor of a batch."""
-
-    class Meta:
-        model = Batch
-        fields = ["gold_percent", "repeat_percent", "repeat_after"]
+ChecksSerializer = answer(
+    Batch,
+    "Checks",
+    "gold_percent repeat_percent repeat_after",
+    "The share of hidden checks among the tasks of each assessor of a batch.",
+)
 
 
 class NewChecksSerializer(Strict):
@@ -46,15 +46,13 @@ class NewChecksSerializer(Strict):
     )
 
 
-class GoldSerializer(serializers.ModelSerializer[GoldUnit]):
-    """A unit with a known grade."""
-
-    topic = serializers.CharField(source="topic.code")
-    origin = serializers.CharField(source="source", help_text="training or imported.")
-
-    class Meta:
-        model = GoldUnit
-        fields = ["id", "topic", "docno", "grade", "answers", "origin"]
+GoldSerializer = answer(
+    GoldUnit,
+    "Gold",
+    "id topic=topic.code docno grade answers origin",
+    "A unit with a known grade.",
+    origin=serializers.CharField(source="source", help_text="training or imported."),
+)
 
 
 class GoldFileSerializer(Strict):

@@ -14,6 +14,7 @@ from assessment.imports import selectors, services
 from assessment.imports.forms import StartForm
 from assessment.models import Batch, JudgmentImport
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.permissions import Organizer
@@ -23,26 +24,21 @@ from web.api.views import Endpoints, delete, get, patch, post
 POOL = "The id of the pool of all judgments; null: as the file says."
 
 
-class JudgmentImportSerializer(serializers.ModelSerializer[JudgmentImport]):
-    """A file of judgments: the result of its latest check, or what was imported."""
-
-    url = Address("api:judgment_import", help_text="The address of this import in the API.")
-    track = serializers.CharField(source="track.slug")
-    pool = serializers.IntegerField(source="pool_id", allow_null=True, help_text=POOL)
-    mapping = serializers.DictField(help_text="What words of the file mean here, by kind.")
-    report = serializers.DictField(
+JudgmentImportSerializer = answer(
+    JudgmentImport,
+    "JudgmentImport",
+    "id url track=track.slug file_name=name n_bytes=size sha256 pool batch kind mapping report is_ready job "
+    "n_imported imported_at created_at",
+    "A file of judgments: the result of its latest check, or what was imported.",
+    url=Address("api:judgment_import", help_text="The address of this import in the API."),
+    pool=serializers.IntegerField(source="pool_id", allow_null=True, help_text=POOL),
+    mapping=serializers.DictField(help_text="What words of the file mean here, by kind."),
+    report=serializers.DictField(
         help_text="The result of the check: `new` judgments, `complaints` with their lines. Empty while a job checks."
-    )
-    is_ready = serializers.BooleanField(help_text="Whether it can be imported.")
-    job = JobAddress(help_text="The address of the job of a large file.")
-
-    class Meta:
-        model = JudgmentImport
-        fields = [
-            "id", "url", "track", "file_name", "n_bytes", "sha256", "pool", "batch", "kind", "mapping", "report",
-            "is_ready", "job", "n_imported", "imported_at", "created_at",
-        ]  # fmt: skip
-        extra_kwargs = {"file_name": {"source": "name"}, "n_bytes": {"source": "size"}}
+    ),
+    is_ready="Whether it can be imported.",
+    job=JobAddress(help_text="The address of the job of a large file."),
+)
 
 
 class NewImportSerializer(Strict):

@@ -16,6 +16,7 @@ from assessment.nuggets.services import MAX_TEXT
 from pooling.models import Nugget, NuggetSources, NuggetVersion
 from tracks.models import Topic, Track
 from tracks.tracks.selectors import tracks_overseen_by
+from web.api.answers import answer
 from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.permissions import LoggedIn, Organizer
@@ -27,24 +28,19 @@ from web.models import Scope
 WRITING = (Scope.JUDGE, Scope.MANAGE)
 
 
-class NuggetSerializer(serializers.ModelSerializer[Nugget]):
-    """A fact that a good answer to a topic states."""
-
-    topic = serializers.CharField(source="topic.code")
-    sources = serializers.ListField(
+NuggetSerializer = answer(
+    Nugget,
+    "Nugget",
+    "id topic=topic.code key text importance sources creator question merged created_at",
+    "A fact that a good answer to a topic states.",
+    sources=serializers.ListField(
         child=serializers.CharField(), help_text="Docnos of segments that state it."
-    )
-    merged = serializers.ListField(
+    ),
+    question=serializers.DictField(help_text="Of a question: its answers, joined by AND or OR; else empty."),
+    merged=serializers.ListField(
         child=serializers.CharField(), help_text="Keys of the nuggets that it replaces."
-    )
-    question = serializers.DictField(help_text="Of a question: its answers, joined by AND or OR; else empty.")
-
-    class Meta:
-        model = Nugget
-        fields = [
-            *("id", "topic", "key", "text", "importance", "sources"),
-            *("creator", "question", "merged", "created_at"),
-        ]
+    ),
+)
 
 
 class _Fields(Strict):
@@ -90,17 +86,13 @@ class TopicToFreezeSerializer(Strict):
     topic = serializers.CharField(help_text="The code of the topic.")
 
 
-class NuggetVersionSerializer(serializers.ModelSerializer[NuggetVersion]):
-    """A frozen list, which never changes."""
-
-    topic = serializers.CharField(source="topic.code")
-    nuggets = serializers.ListField(child=serializers.DictField())
-    created_by = serializers.CharField(source="frozen_by.username")
-
-    class Meta:
-        model = NuggetVersion
-        fields = ["topic", "version", "sha256", "nuggets", "created_by", "created_at"]
-        extra_kwargs = {"created_at": {"source": "frozen_at"}}
+NuggetVersionSerializer = answer(
+    NuggetVersion,
+    "NuggetVersion",
+    "topic=topic.code version sha256 nuggets created_by=frozen_by.username created_at=frozen_at",
+    "A frozen list, which never changes.",
+    nuggets=serializers.ListField(child=serializers.DictField()),
+)
 
 
 class NuggetFileSerializer(Strict):
@@ -115,14 +107,12 @@ class ImportedNuggetsSerializer(serializers.Serializer[Any]):
     n = serializers.IntegerField()
 
 
-class SegmentsSerializer(serializers.ModelSerializer[NuggetSources]):
-    """The track whose relevant documents people read while they write nuggets."""
-
-    judged_in = serializers.CharField(source="judged_in.slug")
-
-    class Meta:
-        model = NuggetSources
-        fields = ["judged_in", "from_grade"]
+SegmentsSerializer = answer(
+    NuggetSources,
+    "Segments",
+    "judged_in=judged_in.slug from_grade",
+    "The track whose relevant documents people read while they write nuggets.",
+)
 
 
 class ChosenSegmentsSerializer(Strict):

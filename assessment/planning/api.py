@@ -17,6 +17,7 @@ from assessment.planning import services as assignments
 from assessment.planning.rules import Change
 from assessment.planning.selectors import judges_of
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.permissions import LoggedIn, Organizer
@@ -102,13 +103,14 @@ class BatchChangeSerializer(Strict):
     )
 
 
-class AssignmentSerializer(serializers.Serializer[TopicAssignment]):
-    """A topic of a batch, and who judges it."""
-
-    topic = serializers.CharField(source="topic.code")
-    assessor = serializers.CharField(source="assessor.username")
-    seat = serializers.IntegerField(help_text="Which of the judges of the topic this is, from 1.")
-    is_withdrawn = serializers.BooleanField(help_text="The topic was taken from the assessor.")
+AssignmentSerializer = answer(
+    TopicAssignment,
+    "Assignment",
+    "topic=topic.code assessor=assessor.username seat is_withdrawn",
+    "A topic of a batch, and who judges it.",
+    seat="Which of the judges of the topic this is, from 1.",
+    is_withdrawn="The topic was taken from the assessor.",
+)
 
 
 class ChangeSerializer(Strict):

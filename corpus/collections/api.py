@@ -10,21 +10,20 @@ from accounts.access import person_of, user_of
 from corpus.collections import selectors, services
 from corpus.models import Collection
 from jobs.api import JobSerializer
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import Creator
 from web.api.views import Endpoints, accepted, delete, get
 
-
-class CollectionSerializer(serializers.ModelSerializer[Collection]):
-    """A set of documents."""
-
-    counts = serializers.DictField(
+CollectionSerializer = answer(
+    Collection,
+    "Collection",
+    "slug name description license status counts",
+    "A set of documents.",
+    counts=serializers.DictField(
         child=serializers.IntegerField(), help_text="How many rows of each kind it has."
-    )
-
-    class Meta:
-        model = Collection
-        fields = ["slug", "name", "description", "license", "status", "counts"]
+    ),
+)
 
 
 class Collections(Endpoints):

@@ -15,15 +15,13 @@ from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.views import Endpoints, get
 
-
-class HeadSerializer(serializers.ModelSerializer[Document]):
-    """A thread in a list: its question, or a document that stands alone."""
-
-    title = serializers.CharField(help_text="HTML, sanitized.")
-
-    class Meta:
-        model = Document
-        fields = ["docno", "kind", "title", "score", "tags"]
+HeadSerializer = answer(
+    Document,
+    "Head",
+    "docno kind title score tags",
+    "A thread in a list: its question, or a document that stands alone.",
+    title="HTML, sanitized.",
+)
 
 
 SANITIZED = "HTML, sanitized."
@@ -55,16 +53,15 @@ NeighborSerializer = answer(
 ThreadSerializer = answer(selectors.Thread, "Thread", "docno question answers duplicates related")
 
 
-class DocumentSerializer(serializers.ModelSerializer[Document]):
-    """One document as it was imported."""
-
-    title = serializers.CharField(help_text="HTML, sanitized.")
-    body = serializers.CharField(help_text="HTML, sanitized.")
-    thread = serializers.CharField(help_text="The docno of the question of its thread.")
-
-    class Meta:
-        model = Document
-        fields = ["docno", "kind", "thread", "title", "body", "tags", "score", "published_at", "language"]
+DocumentSerializer = answer(
+    Document,
+    "Document",
+    "docno kind thread title body tags score published_at language",
+    "One document as it was imported.",
+    title="HTML, sanitized.",
+    body="HTML, sanitized.",
+    thread=serializers.CharField(help_text="The docno of the question of its thread."),
+)
 
 
 class Threads(Endpoints):

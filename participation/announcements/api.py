@@ -12,6 +12,7 @@ from participation.announcements import selectors, services
 from participation.models import Announcement, AnnouncementMail
 from tracks.tracks import services as track_services
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.conditional import require_match
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Address, Strict
@@ -21,26 +22,19 @@ from web.pages import site_of
 READERS = "Who sees it: members of teams, assessors, or everyone who sees the track."
 
 
-class AnnouncementSerializer(serializers.ModelSerializer[Announcement]):
-    """A short text of the organizers to people of a track."""
-
-    url = Address("api:announcement", help_text="The address of this announcement in the API.")
-    track = serializers.CharField(source="track.slug")
-    text = serializers.CharField(help_text="Markdown.")
-    html = serializers.CharField(help_text="The text, sanitized.")
-    audiences = serializers.ListField(
+AnnouncementSerializer = answer(
+    Announcement,
+    "Announcement",
+    "id url track=track.slug title text html audiences published_at edited_at withdrawn_at",
+    "A short text of the organizers to people of a track.",
+    url=Address("api:announcement", help_text="The address of this announcement in the API."),
+    text="Markdown.",
+    html="The text, sanitized.",
+    audiences=serializers.ListField(
         child=serializers.ChoiceField(Announcement.Audience.choices), help_text=READERS
-    )
-    withdrawn_at = serializers.DateTimeField(
-        allow_null=True, help_text="Only who oversees the track sees withdrawn ones."
-    )
-
-    class Meta:
-        model = Announcement
-        fields = [
-            *("id", "url", "track", "title", "text", "html", "audiences", "published_at", "edited_at"),
-            "withdrawn_at",
-        ]
+    ),
+    withdrawn_at="Only who oversees the track sees withdrawn ones.",
+)
 
 
 class AnnouncementChangeSerializer(Strict):
@@ -77,18 +71,13 @@ class NewAnnouncementSerializer(AnnouncementChangeSerializer):
     )
 
 
-class AnnouncementMailSerializer(serializers.ModelSerializer[AnnouncementMail]):
-    """An e-mail of an announcement."""
-
-    username = serializers.CharField(source="user.username")
-    status = serializers.CharField(
-        source="state", help_text="In words, such as `sent`, `waiting` or `given up`."
-    )
-    sent_at = serializers.DateTimeField(source="letter.sent_at", default=None, allow_null=True)
-
-    class Meta:
-        model = AnnouncementMail
-        fields = ["username", "status", "sent_at"]
+AnnouncementMailSerializer = answer(
+    AnnouncementMail,
+    "AnnouncementMail",
+    "username=user.username status=state sent_at=letter.sent_at",
+    "An e-mail of an announcement.",
+    status="In words, such as `sent`, `waiting` or `given up`.",
+)
 
 
 def _organized(request: Request, announcement_id: int) -> Announcement:

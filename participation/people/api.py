@@ -103,16 +103,14 @@ PlanSerializer = answer(
 )
 
 
-class OrganizerSerializer(serializers.ModelSerializer[TrackOrganizer]):
-    """Somebody who organizes or chairs a track."""
-
-    username = serializers.CharField(source="user.username")
-    name = serializers.CharField(source="user.get_full_name")
-    role = serializers.CharField(help_text="organizer, or chair: sees all and changes nothing.")
-
-    class Meta:
-        model = TrackOrganizer
-        fields = ["username", "name", "role"]
+OrganizerSerializer = answer(
+    TrackOrganizer,
+    "Organizer",
+    "username=user.username name role",
+    "Somebody who organizes or chairs a track.",
+    name=serializers.CharField(source="user.get_full_name"),
+    role=serializers.CharField(help_text="organizer, or chair: sees all and changes nothing."),
+)
 
 
 class NewRoleSerializer(Strict):

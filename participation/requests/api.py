@@ -11,6 +11,7 @@ from participation.models import JoinRequest
 from participation.requests import selectors, services
 from participation.requests.forms import RequestForm
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.serializers import Address, Strict, require_valid
 from web.api.views import Endpoints, get, post
@@ -20,23 +21,19 @@ from web.pages import site_of
 OF_ACCOUNT = "Only if your account has none."
 
 
-class JoinRequestSerializer(serializers.ModelSerializer[JoinRequest]):
-    """Somebody asks to take part in a track."""
-
-    url = Address("api:join_request", help_text="The address of this request in the API.")
-    track = serializers.CharField(source="track.slug")
-    username = serializers.CharField(source="user.username", default="", help_text="Empty: a visitor asked.")
-    status = serializers.CharField(source="state", help_text="open, accepted or refused.")
-    invitation = serializers.IntegerField(
+JoinRequestSerializer = answer(
+    JoinRequest,
+    "JoinRequest",
+    "id url track=track.slug username name email organization team_name message status reason invitation "
+    "created_at decided_at",
+    "Somebody asks to take part in a track.",
+    url=Address("api:join_request", help_text="The address of this request in the API."),
+    username=serializers.CharField(source="user.username", default="", help_text="Empty: a visitor asked."),
+    status=serializers.CharField(source="state", help_text="open, accepted or refused."),
+    invitation=serializers.IntegerField(
         source="invitation_id", allow_null=True, help_text="Of a visitor who was accepted."
-    )
-
-    class Meta:
-        model = JoinRequest
-        fields = [
-            "id", "url", "track", "username", "name", "email", "organization", "team_name", "message", "status",
-            "reason", "invitation", "created_at", "decided_at",
-        ]  # fmt: skip
+    ),
+)
 
 
 class NewJoinRequestSerializer(Strict):

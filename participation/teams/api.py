@@ -17,6 +17,7 @@ from participation.teams import selectors, services
 from participation.teams.services import MAX_DOCUMENT
 from tracks.tracks import services as track_services
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.permissions import Organizer
@@ -28,20 +29,15 @@ DOCUMENTS = "The documents that the team owes: the text of each, by its word in 
 OF_ORGANIZERS = {"members", "max_megabytes"}  # the fields that nobody else changes
 
 
-class TeamSerializer(serializers.ModelSerializer[Team]):
-    """A group that submits runs to a track."""
-
-    url = Address("api:team", help_text="The address of this team in the API.")
-    track = serializers.CharField(source="track.slug")
-    members = serializers.SlugRelatedField("username", many=True, read_only=True, help_text=MEMBERS)  # type: ignore[var-annotated]
-    documents = serializers.DictField(child=serializers.CharField(), read_only=True, help_text=DOCUMENTS)
-
-    class Meta:
-        model = Team
-        fields = [
-            *("id", "url", "track", "name", "organization", "members", "max_megabytes", "documents"),
-            "created_at",
-        ]
+TeamSerializer = answer(
+    Team,
+    "Team",
+    "id url track=track.slug name organization members max_megabytes documents created_at",
+    "A group that submits runs to a track.",
+    url=Address("api:team", help_text="The address of this team in the API."),
+    members=serializers.SlugRelatedField("username", many=True, read_only=True, help_text=MEMBERS),
+    documents=serializers.DictField(child=serializers.CharField(), read_only=True, help_text=DOCUMENTS),
+)
 
 
 class TeamChangeSerializer(Strict):

@@ -66,11 +66,7 @@ class NewConsentSerializer(Strict):
     is_given = serializers.BooleanField(help_text="Whether the team agrees to the publication of its runs.")
 
 
-class RecordedConsentSerializer(serializers.ModelSerializer[Consent]):
-    class Meta:
-        model = Consent
-        fields = ["team", "is_given", "created_at"]
-        extra_kwargs = {"created_at": {"source": "at"}}
+RecordedConsentSerializer = answer(Consent, "RecordedConsent", "team is_given created_at=at")
 
 
 class Publications(Endpoints):

@@ -11,26 +11,24 @@ from accounts.access import person_of
 from scoring.later import selectors, services
 from scoring.models import LaterRun, Leaderboard
 from scoring.selectors import leaderboards_for
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.serializers import Strict
 from web.api.views import Endpoints, get, post
 from web.forms import bytes_of
 from web.models import Scope
 
-
-class LaterRunSerializer(serializers.ModelSerializer[LaterRun]):
-    """A run of a team of another track, scored against the qrels of a leaderboard."""
-
-    track = serializers.CharField(source="team.track.slug", help_text="The track of the team.")
-    team = serializers.CharField(source="team.name")
-    values = serializers.DictField(
+LaterRunSerializer = answer(
+    LaterRun,
+    "LaterRun",
+    "id track=team.track.slug team=team.name tag sha256 n_topics n_missing values scored_at",
+    "A run of a team of another track, scored against the qrels of a leaderboard.",
+    track="The track of the team.",
+    values=serializers.DictField(
         child=serializers.DictField(child=serializers.FloatField()),
         help_text="Topic, or `all` for the means, to measure to value.",
-    )
-
-    class Meta:
-        model = LaterRun
-        fields = ["id", "track", "team", "tag", "sha256", "n_topics", "n_missing", "values", "scored_at"]
+    ),
+)
 
 
 class NewLaterRunSerializer(Strict):

@@ -126,15 +126,14 @@ class ScheduleSerializer(ReleaseSerializer):
     )
 
 
-class ScheduledReleaseSerializer(serializers.ModelSerializer[ScheduledRelease]):
-    """The release of a leaderboard at a set time."""
-
-    released_to = serializers.CharField(source="level", help_text="participants or public.")
-    problem = serializers.CharField(help_text="Why it was refused at that time; empty otherwise.")
-
-    class Meta:
-        model = ScheduledRelease
-        fields = ["released_to", "release_at", "zone", "reason", "problem"]
+ScheduledReleaseSerializer = answer(
+    ScheduledRelease,
+    "ScheduledRelease",
+    "released_to release_at zone reason problem",
+    "The release of a leaderboard at a set time.",
+    released_to=serializers.CharField(source="level", help_text="participants or public."),
+    problem="Why it was refused at that time; empty otherwise.",
+)
 
 
 class EvaluationSerializer(serializers.Serializer[Evaluation]):

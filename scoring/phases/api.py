@@ -66,27 +66,19 @@ PhaseSerializer = answer(
 )
 
 
-class PhaseScoreSerializer(serializers.ModelSerializer[PhaseScore]):
-    """A run on the board of its phase."""
-
-    phase = serializers.CharField(source="board.phase")
-    run = serializers.IntegerField(source="run_id")
-    team = serializers.CharField(source="run.team.name")
-    tag = serializers.CharField(source="run.tag")
-    kind = serializers.CharField(source="run.kind")
-    submitted_at = serializers.DateTimeField(source="run.submitted_at")
-    status = serializers.CharField(help_text="scoring, ready or failed.")
-    values = serializers.DictField(
+PhaseScoreSerializer = answer(
+    PhaseScore,
+    "PhaseScore",
+    "phase=board.phase run team=run.team.name tag=run.tag kind=run.kind submitted_at=run.submitted_at status "
+    "n_topics n_missing values scored_at",
+    "A run on the board of its phase.",
+    run=serializers.IntegerField(source="run_id"),
+    status=serializers.CharField(help_text="scoring, ready or failed."),
+    values=serializers.DictField(
         child=serializers.DictField(child=serializers.FloatField()),
         help_text="Topic, or `all` for the means, to measure to value; empty until it is scored.",
-    )
-
-    class Meta:
-        model = PhaseScore
-        fields = [
-            *("phase", "run", "team", "tag", "kind", "submitted_at"),
-            *("status", "n_topics", "n_missing", "values", "scored_at"),
-        ]
+    ),
+)
 
 
 class PhaseQrelsSerializer(Strict):

@@ -32,28 +32,20 @@ from web.api.serializers import Address, Strict, require_valid
 from web.api.views import Endpoints, TsvRenderer, get, get_file, parameter, post
 from web.downloads import download, for_visitors
 
-
-class QrelsSerializer(serializers.ModelSerializer[Qrels]):
-    """A version of a track's qrels. Its entries never change."""
-
-    url = Address("api:qrels", help_text="The address of this version in the API.")
-    track = serializers.CharField(source="track.slug")
-    source = serializers.CharField(help_text="frozen or imported.")  # type: ignore[assignment]
-    machine = serializers.CharField(
-        source="machine_name", help_text="The machine whose judgments these are; empty for those of people."
-    )
-    sha256 = serializers.CharField(help_text="Of the TSV file.")
-
-    supersedes = serializers.IntegerField(
+QrelsSerializer = answer(
+    Qrels,
+    "Qrels",
+    "id url track=track.slug version name source machine=machine_name sha256 n_topics n_judged supersedes "
+    "supersedes_reason created_at",
+    "A version of a track's qrels. Its entries never change.",
+    url=Address("api:qrels", help_text="The address of this version in the API."),
+    source=serializers.CharField(help_text="frozen or imported."),
+    machine="The machine whose judgments these are; empty for those of people.",
+    sha256="Of the TSV file.",
+    supersedes=serializers.IntegerField(
         source="supersedes_id", allow_null=True, help_text="The id of the earlier version that it corrects."
-    )
-
-    class Meta:
-        model = Qrels
-        fields = [
-            "id", "url", "track", "version", "name", "source", "machine", "sha256", "n_topics", "n_judged",
-            "supersedes", "supersedes_reason", "created_at",
-        ]  # fmt: skip
+    ),
+)
 
 
 TopicCountsSerializer = answer(

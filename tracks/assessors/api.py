@@ -11,21 +11,19 @@ from accounts.selectors import people_named
 from tracks.assessors import selectors, services
 from tracks.models import Assessor
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import OfPeople
 from web.api.serializers import Strict, named
 from web.api.views import Endpoints, delete, get, post, put
 
-
-class AssessorSerializer(serializers.ModelSerializer[Assessor]):
-    """Somebody who judges for a track."""
-
-    username = serializers.CharField(source="user.username")
-    name = serializers.CharField(source="user.get_full_name")
-
-    class Meta:
-        model = Assessor
-        fields = ["username", "name", "group"]
+AssessorSerializer = answer(
+    Assessor,
+    "Assessor",
+    "username=user.username name group",
+    "Somebody who judges for a track.",
+    name=serializers.CharField(source="user.get_full_name"),
+)
 
 
 class NewAssessorSerializer(Strict):

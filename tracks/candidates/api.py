@@ -16,29 +16,21 @@ from tracks.candidates import jobs, selectors, services
 from tracks.candidates.forms import MAX_SEED, ImportForm
 from tracks.models import Candidate, CandidateSample, Track
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.parsers import JSONParser
 from web.api.permissions import LoggedIn, Organizer
 from web.api.serializers import Strict, named, require_valid
 from web.api.views import Endpoints, accepted, get, parameter, post
 
-
-class CandidateSerializer(serializers.ModelSerializer[Candidate]):
-    """A question that may become a topic."""
-
-    title = serializers.CharField(help_text="HTML, sanitized.")
-    body = serializers.CharField(help_text="HTML, sanitized.")
-
-    class Meta:
-        model = Candidate
-        fields = [
-            *("docno", "published_at", "title", "body", "tags", "score", "n_answers", "n_formulas"),
-            *("duplicates", "related", "reputation", "length"),
-        ]
-        extra_kwargs = {
-            "published_at": {"source": "date"},
-            "n_answers": {"source": "answers"},
-            "n_formulas": {"source": "formulas"},
-        }
+CandidateSerializer = answer(
+    Candidate,
+    "Candidate",
+    "docno published_at=date title body tags score n_answers=answers n_formulas=formulas duplicates related "
+    "reputation length",
+    "A question that may become a topic.",
+    title="HTML, sanitized.",
+    body="HTML, sanitized.",
+)
 
 
 class CandidateFileSerializer(Strict):

@@ -18,6 +18,7 @@ from tracks.choosing.derivation import PREFIX
 from tracks.choosing.forms import MAX_REASON
 from tracks.models import CandidateDecision
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.permissions import LoggedIn, Organizer
 from web.api.serializers import Strict, named
 from web.api.views import Endpoints, get, get_file, parameter, post, put
@@ -27,21 +28,15 @@ from web.models import Scope
 DECIDING = (Scope.JUDGE, Scope.MANAGE)
 
 
-class DecisionSerializer(serializers.ModelSerializer[CandidateDecision]):
-    """The decision of one person on a candidate, or its settlement."""
-
-    docno = serializers.CharField(source="candidate.docno")
-    created_by = serializers.CharField(source="by.username")
-    place = serializers.CharField(source="get_seat_display")
-    labels = serializers.DictField()
-
-    class Meta:
-        model = CandidateDecision
-        fields = [
-            *("docno", "place", "created_by", "is_accepted", "reason", "labels"),
-            *("is_changed_after_seeing", "is_current", "created_at"),
-        ]
-        extra_kwargs = {"is_changed_after_seeing": {"source": "changed_after_seeing"}}
+DecisionSerializer = answer(
+    CandidateDecision,
+    "Decision",
+    "docno=candidate.docno place created_by=by.username is_accepted reason labels "
+    "is_changed_after_seeing=changed_after_seeing is_current created_at",
+    "The decision of one person on a candidate, or its settlement.",
+    place=serializers.CharField(source="get_seat_display"),
+    labels=serializers.DictField(),
+)
 
 
 class NewDecisionSerializer(Strict):

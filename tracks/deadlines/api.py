@@ -14,6 +14,7 @@ from tracks.models import Deadline, Milestone, Track
 from tracks.tracks import services as track_services
 from tracks.tracks.api import track_of
 from web import times
+from web.api.answers import answer
 from web.api.conditional import require_match
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Strict, instant
@@ -26,14 +27,13 @@ REMINDER = "Days before a closing time at which teams get an e-mail about what t
 LOCAL = "As `2026-05-01T23:59` in the zone, or with an offset as `2026-05-01T23:59:00+02:00`."
 
 
-class DeadlineSerializer(serializers.ModelSerializer[Deadline]):
-    """The start and end of the time in which runs of a kind are accepted."""
-
-    kind = serializers.CharField(help_text=f"The kind of runs. {ALL}")
-
-    class Meta:
-        model = Deadline
-        fields = ["kind", "opens_at", "closes_at", "grace_minutes"]
+DeadlineSerializer = answer(
+    Deadline,
+    "Deadline",
+    "kind opens_at closes_at grace_minutes",
+    "The start and end of the time in which runs of a kind are accepted.",
+    kind=serializers.CharField(help_text=f"The kind of runs. {ALL}"),
+)
 
 
 class DeadlinesSerializer(serializers.Serializer[Any]):
@@ -74,12 +74,9 @@ class NewDeadlinesSerializer(Strict):
     deadlines = serializers.ListField(child=NewDeadlineSerializer(), max_length=MOST_KINDS)
 
 
-class MilestoneSerializer(serializers.ModelSerializer[Milestone]):
-    """A date that the organizers announce."""
-
-    class Meta:
-        model = Milestone
-        fields = ["title", "starts_on", "ends_on"]
+MilestoneSerializer = answer(
+    Milestone, "Milestone", "title starts_on ends_on", "A date that the organizers announce."
+)
 
 
 class MilestonesSerializer(serializers.Serializer[Any]):

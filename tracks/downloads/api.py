@@ -21,6 +21,7 @@ from tracks.downloads.forms import HIDDEN, LATER, NOW, AttachForm, form_of
 from tracks.downloads.services import ATTACHED
 from tracks.models import Download, Fetch
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.pagination import page_of
@@ -110,17 +111,15 @@ class NewDownloadSerializer(PartReleaseSerializer):
     sha256 = serializers.CharField(required=False, max_length=64, help_text="Of the file of a link.")
 
 
-class FetchSerializer(serializers.ModelSerializer[Fetch]):
-    """Somebody fetched a file."""
-
-    created_by = serializers.CharField(
+FetchSerializer = answer(
+    Fetch,
+    "Fetch",
+    "created_at created_by file_name=name sha256",
+    "Somebody fetched a file.",
+    created_by=serializers.CharField(
         source="user.username", default=None, allow_null=True, help_text="Null for a visitor."
-    )
-
-    class Meta:
-        model = Fetch
-        fields = ["created_at", "created_by", "file_name", "sha256"]
-        extra_kwargs = {"file_name": {"source": "name"}}
+    ),
+)
 
 
 DOWNLOAD_PART = ("tracks/<slug:slug>/downloads/parts/<slug:key>/", "download_part")

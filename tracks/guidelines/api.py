@@ -11,32 +11,30 @@ from tracks.editor import MOST_CHARACTERS
 from tracks.guidelines import selectors, services
 from tracks.models import GuidelinesDraft, GuidelinesVersion
 from tracks.tracks import services as track_services
+from web.api.answers import answer
 from web.api.conditional import require_match
 from web.api.permissions import LoggedIn, Organizer
 from web.api.serializers import Strict
 from web.api.views import Endpoints, get, post, put
 
-
-class GuidelinesSerializer(serializers.ModelSerializer[GuidelinesVersion]):
-    """A published version of the guidelines."""
-
-    html = serializers.CharField(help_text="The text, sanitized, with its worked examples.")
-    text = serializers.CharField(help_text="Markdown.")
-
-    class Meta:
-        model = GuidelinesVersion
-        fields = ["number", "summary", "text", "html", "published_at"]
+GuidelinesSerializer = answer(
+    GuidelinesVersion,
+    "Guidelines",
+    "number summary text html published_at",
+    "A published version of the guidelines.",
+    html="The text, sanitized, with its worked examples.",
+    text="Markdown.",
+)
 
 
-class DraftSerializer(serializers.ModelSerializer[GuidelinesDraft]):
-    """The text that organizers are writing. Assessors do not see it."""
-
-    text = serializers.CharField(help_text="Markdown.")
-    revision = serializers.IntegerField(help_text="Counts the saves.")
-
-    class Meta:
-        model = GuidelinesDraft
-        fields = ["text", "revision"]
+DraftSerializer = answer(
+    GuidelinesDraft,
+    "Draft",
+    "text revision",
+    "The text that organizers are writing. Assessors do not see it.",
+    text="Markdown.",
+    revision="Counts the saves.",
+)
 
 
 class NewDraftSerializer(Strict):

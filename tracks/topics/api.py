@@ -16,6 +16,7 @@ from tracks.models import Topic
 from tracks.topics import selectors, services
 from tracks.topics.forms import MAX_BODY, MAX_TEXT
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import Everyone, Organizer
 from web.api.serializers import Strict
@@ -34,28 +35,20 @@ class SubtopicSerializer(serializers.Serializer[Any]):
     )
 
 
-class TopicSerializer(serializers.ModelSerializer[Topic]):
-    """An information need. What you may not see is empty."""
-
-    title = serializers.CharField(help_text="HTML, sanitized.")
-    body = serializers.CharField(help_text="HTML, sanitized.")
-    narrative = serializers.CharField(help_text="What is relevant and what is not, as sanitized HTML.")
-    scenario = serializers.CharField(help_text="Who asks, and what for: plain text, LaTeX between dollars.")
-    criteria = serializers.CharField(
-        help_text="What makes a document relevant: plain text, LaTeX between dollars."
-    )
-    known_item = serializers.CharField(
-        help_text="Of a known-item task, for organizers: the relevant document."
-    )
-    labels = serializers.DictField(help_text="Properties of the topic, such as its category.")
-    subtopics = SubtopicSerializer(many=True, help_text="Its parts or meanings.")
-
-    class Meta:
-        model = Topic
-        fields = [
-            *("code", "title", "body", "narrative", "scenario", "criteria", "tags", "labels"),
-            *("subtopics", "split", "formula_id", "latex", "known_item"),
-        ]
+TopicSerializer = answer(
+    Topic,
+    "Topic",
+    "code title body narrative scenario criteria tags labels subtopics split formula_id latex known_item",
+    "An information need. What you may not see is empty.",
+    title="HTML, sanitized.",
+    body="HTML, sanitized.",
+    narrative="What is relevant and what is not, as sanitized HTML.",
+    scenario="Who asks, and what for: plain text, LaTeX between dollars.",
+    criteria="What makes a document relevant: plain text, LaTeX between dollars.",
+    labels=serializers.DictField(help_text="Properties of the topic, such as its category."),
+    subtopics=SubtopicSerializer(many=True, help_text="Its parts or meanings."),
+    known_item="Of a known-item task, for organizers: the relevant document.",
+)
 
 
 class TopicTextSerializer(Strict):

@@ -26,18 +26,15 @@ from web.api.permissions import Creator, Everyone, Organizer
 from web.api.serializers import Strict, require_valid
 from web.api.views import Endpoints, created, delete, get, patch, post
 
-
-class TrackSerializer(serializers.ModelSerializer[Track]):
-    """One task of a campaign."""
-
-    protocol = serializers.CharField(source="protocol.slug")
-    collection = serializers.CharField(
+TrackSerializer = answer(
+    Track,
+    "Track",
+    "slug name description status protocol=protocol.slug collection",
+    "One task of a campaign.",
+    collection=serializers.CharField(
         source="collection.slug", default=None, allow_null=True, help_text="The collection that runs search."
-    )
-
-    class Meta:
-        model = Track
-        fields = ["slug", "name", "description", "status", "protocol", "collection"]
+    ),
+)
 
 
 KindStateSerializer = answer(

@@ -13,6 +13,7 @@ from tracks.announcements import EVENTS
 from tracks.models import Delivery, Webhook
 from tracks.tracks.api import track_of
 from tracks.webhooks import services
+from web.api.answers import answer
 from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.permissions import Organizer
@@ -60,20 +61,17 @@ class NewWebhookSerializer(Strict):
     events = serializers.ListField(child=serializers.ChoiceField(list(EVENTS)), max_length=len(EVENTS))
 
 
-class DeliverySerializer(serializers.ModelSerializer[Delivery]):
-    """An event for a webhook, and the answer to the latest try."""
-
-    id = serializers.UUIDField(source="key", help_text="As in the body and in `Assay-Delivery`.")
-    status = serializers.CharField(
+DeliverySerializer = answer(
+    Delivery,
+    "Delivery",
+    "id event status n_tries http_status=status error created_at delivered_at due_at",
+    "An event for a webhook, and the answer to the latest try.",
+    id=serializers.UUIDField(source="key", help_text="As in the body and in `Assay-Delivery`."),
+    status=serializers.CharField(
         source="state", help_text="waiting, waiting for another try, accepted, or given up."
-    )
-
-    class Meta:
-        model = Delivery
-        fields = [
-            "id", "event", "status", "n_tries", "http_status", "error", "created_at", "delivered_at", "due_at",
-        ]  # fmt: skip
-        extra_kwargs = {"http_status": {"source": "status", "help_text": "Of the answer to the latest try."}}
+    ),
+    http_status="Of the answer to the latest try.",
+)
 
 
 def _webhook(request: Request, slug: str, webhook_id: int) -> Webhook:

@@ -12,30 +12,25 @@ from assay_extensions.turkle.site import services
 from assay_extensions.turkle.site.forms import NAME, SLUG, USERNAME
 from assessment.imports.selectors import project_imports
 from assessment.models import ProjectImport
+from web.api.answers import answer
 from web.api.conditional import require_match
 from web.api.permissions import Creator
 from web.api.serializers import Address, JobAddress, Strict
 from web.api.views import Endpoints, accepted, delete, get, patch, post
 
-
-class ProjectImportSerializer(serializers.ModelSerializer[ProjectImport]):
-    """An upload of projects: the result of its latest check, or what was imported."""
-
-    url = Address("api:project_import", help_text="The address of this import in the API.")
-    mapping = serializers.DictField(help_text="The chosen names, by kind: `titles`, `slugs` and `accounts`.")
-    report = serializers.DictField(
+ProjectImportSerializer = answer(
+    ProjectImport,
+    "ProjectImport",
+    "id url file_name=name n_bytes=size sha256 mapping report is_ready job imported_at created_at",
+    "An upload of projects: the result of its latest check, or what was imported.",
+    url=Address("api:project_import", help_text="The address of this import in the API."),
+    mapping=serializers.DictField(help_text="The chosen names, by kind: `titles`, `slugs` and `accounts`."),
+    report=serializers.DictField(
         help_text="The result of the check: `projects`, `people` and `problems`. Empty while a job checks."
-    )
-    is_ready = serializers.BooleanField(help_text="Whether it can be imported.")
-    job = JobAddress(help_text="The address of the job that checks or imports it.")
-
-    class Meta:
-        model = ProjectImport
-        fields = [
-            "id", "url", "file_name", "n_bytes", "sha256", "mapping", "report", "is_ready", "job", "imported_at",
-            "created_at",
-        ]  # fmt: skip
-        extra_kwargs = {"file_name": {"source": "name"}, "n_bytes": {"source": "size"}}
+    ),
+    is_ready="Whether it can be imported.",
+    job=JobAddress(help_text="The address of the job that checks or imports it."),
+)
 
 
 class NewProjectsSerializer(Strict):

@@ -15,6 +15,7 @@ from assay_extensions.building.site.builds import selectors, services
 from assay_extensions.building.site.builds.forms import CONVERTERS, DUPLICATES, BuildForm, OptionsForm
 from corpus.imports.api import SourceSerializer
 from corpus.models import Build, BuildFile
+from web.api.answers import answer
 from web.api.parsers import JSONParser
 from web.api.permissions import Creator
 from web.api.serializers import JobAddress, Strict, require_valid
@@ -35,30 +36,24 @@ class BuildFileSerializer(serializers.ModelSerializer[BuildFile]):
         return reverse("api:build_file", args=[file.build.collection.slug, file.name])
 
 
-class BuildSerializer(serializers.ModelSerializer[Build]):
-    """A collection that is cut from a source. Counts and files come when its job is done."""
-
-    collection = serializers.CharField(source="collection.slug")
-    job = JobAddress(help_text="The address of the job that builds it.")
-    import_job = serializers.IntegerField(
+BuildSerializer = answer(
+    Build,
+    "Build",
+    "collection=collection.slug job import_job settings removed converter conversion manifest files "
+    "work_bytes work_host created_at",
+    "A collection that is cut from a source. Counts and files come when its job is done.",
+    job=JobAddress(help_text="The address of the job that builds it."),
+    import_job=serializers.IntegerField(
         source="import_job_id",
         allow_null=True,
         help_text="The id of the job that imports it; null until it is built.",
-    )
-    settings = serializers.DictField(help_text="As the manifest has them.")
-    manifest = serializers.DictField(
-        help_text="Counts before and after the cut, and the digest of each file."
-    )
-    conversion = serializers.DictField(help_text="The converter, and the number of formulas without MathML.")
-    removed = serializers.ListField(child=serializers.CharField(), help_text="Posts that are left out.")
-    files = BuildFileSerializer(many=True)
-
-    class Meta:
-        model = Build
-        fields = [
-            "collection", "job", "import_job", "settings", "removed", "converter", "conversion", "manifest", "files",
-            "work_bytes", "work_host", "created_at",
-        ]  # fmt: skip
+    ),
+    settings=serializers.DictField(help_text="As the manifest has them."),
+    removed=serializers.ListField(child=serializers.CharField(), help_text="Posts that are left out."),
+    conversion=serializers.DictField(help_text="The converter, and the number of formulas without MathML."),
+    manifest=serializers.DictField(help_text="Counts before and after the cut, and the digest of each file."),
+    files=BuildFileSerializer(many=True),
+)
 
 
 class OptionsSerializer(Strict):
