@@ -19,6 +19,7 @@ from assay.formats.topics.bolt import citations
 from assay.protocols.measures import QrelsKind
 from assay.protocols.questions import Answers
 from assay.protocols.schema import Protocol, QrelsRules, QrelsSet
+from assay.tables import natural
 
 PRECEDENCE = ("adjudication", "main", "dual", "training")
 ALWAYS = ("adjudication", "main")
@@ -311,7 +312,7 @@ def without_poor_topics(tally: Tally, rules: QrelsRules | QrelsSet, left_out: di
     non_answers = Counter(non_answer["topic"] for non_answer in tally.non_answers)
     judged = Counter(unit.topic for unit in tally.graded)
     relevant = Counter(unit.topic for unit, grade in tally.graded.items() if grade >= rules.relevant_from)
-    topics = sorted({*judged, *unjudged, *non_answers})
+    topics = sorted({*judged, *unjudged, *non_answers}, key=lambda code: (natural(code), code))
     poor = [topic for topic in topics if not judged[topic] or relevant[topic] < rules.min_relevant]
     dropped = [{"topic": topic, "judged": judged[topic], "relevant": relevant[topic]} for topic in poor]
     is_poor = set(poor)

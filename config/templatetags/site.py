@@ -185,7 +185,10 @@ def main_style(context: template.Context, address: str) -> str:
     """
     step, match = _step_of(context, context["track"]), context["request"].resolver_match
     if step is None or step.leads_to(match):
-        return "btn-primary"
+        is_marked = step is not None and any(point.is_seen for point in step.skips[:1])
+        return (
+            "btn-plain" if is_marked else "btn-primary"
+        )  # the line has the button that marks the step as done
     return "btn-primary is-next" if step.is_at(address) else "btn-plain"
 
 

@@ -21,6 +21,7 @@ from assay.measures.characters import spans_of
 from assay.measures.scores import ALL
 from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Protocol
+from assay.tables import natural
 from corpus.formulas.selectors import formulas_of
 from pooling.models import Pool
 from pooling.runs.units import unit_lookup, visual_ids_among
@@ -153,7 +154,7 @@ def import_file(
     qrels.report = {
         "file": file_name,
         "notes": list(notes),
-        "absent_topics": sorted(codes - set(columns.topics.tolist())),
+        "absent_topics": sorted(sorted(codes - set(columns.topics.tolist())), key=natural),
         "unknown_documents": _unknown_documents(track, protocol, columns),
     }
     return _store(qrels, columns)

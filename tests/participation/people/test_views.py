@@ -84,7 +84,10 @@ def test_links_that_the_site_does_not_send_are_the_next_step(
         "/tracks/arq/skip/", {"points": "links", "next": "/tracks/arq/people/"}, follow=True
     )
 
+    filled = re.findall(r"btn-primary[^>]*>\s*([^<]*)<", page)
     assert ("<strong>Send the links</strong>" in page) is not sends_mail
+    assert ("Mark as sent" in filled) is not sends_mail
+    assert "Add people from a list" not in filled
     assert ("Marked as sent: Links." in sent.content.decode()) is not sends_mail
     assert ">Mark as sent</button>" not in sent.content.decode()
 

@@ -117,7 +117,7 @@ def test_unjudged_units_are_counted_and_named(scene: Scene) -> None:
     assert qrels.report["unjudged"]["n"] == 7
     assert qrels.report["unjudged"]["topics"] == {"A.1": 1, "A.10": 3, "A.2": 3}
     assert qrels.report["unjudged"]["first"][0] == ["A.1", "é"]
-    assert [row["topic"] for row in qrels.report["dropped"]] == ["A.10", "A.2"]
+    assert [row["topic"] for row in qrels.report["dropped"]] == ["A.2", "A.10"]
 
 
 def test_topics_with_too_few_relevant_units_are_dropped_and_named(db: None) -> None:
@@ -128,8 +128,8 @@ def test_topics_with_too_few_relevant_units_are_dropped_and_named(db: None) -> N
 
     assert {line.split("\t")[0] for line in lines(qrels)} == {"A.1"}
     assert qrels.report["dropped"] == [
-        {"topic": "A.10", "judged": 3, "relevant": 0},
         {"topic": "A.2", "judged": 3, "relevant": 1},
+        {"topic": "A.10", "judged": 3, "relevant": 0},
     ]
 
 
