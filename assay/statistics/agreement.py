@@ -161,16 +161,6 @@ def krippendorff_alpha(unit: Ints, grade: Ints, *, metric: Metric = "ordinal") -
     return Patterns.of(unit, grade).alpha(metric)
 
 
-def alpha_interval(unit: Ints, grade: Ints, *, metric: Metric = "ordinal", level: float = LEVEL) -> Interval:
-    """The confidence interval of Krippendorff's alpha.
-
-    Args:
-        unit, grade, metric: as for `krippendorff_alpha`.
-        level: the confidence level.
-    """
-    return Patterns.of(unit, grade).interval(metric, level)
-
-
 class Patterns(NamedTuple):
     """The grades that units were given by several judges. Units with a single judgment are left out.
 

@@ -154,10 +154,6 @@ def _checklist(campaign: Campaign) -> Checklist:
     return Checklist(campaign, phases, step)
 
 
-def next_of(track: Track) -> Next:
-    return checklist(track).next
-
-
 def _asked_for(point: Point, phase: Phase, begun: Phase | None, track: Track) -> Point:
     """The point, optional if it was skipped, or if a campaign has gone on without it."""
     if not (point.is_done or point.is_pressing) and point.skip in track.skipped:

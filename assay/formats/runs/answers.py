@@ -35,7 +35,6 @@ MAX_LINE = 1 << 20  # bytes of a line
 MAX_CITED = 300  # bytes of the id of a document, which is part of the id of a citation
 MAX_SENTENCES = 1000  # of an answer
 MANNERS = ("automatic", "manual")
-NO_LIMITS: Mapping[str, int] = {}
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.statistics.agreement import (
     Kappa,
-    alpha_interval,
+    Patterns,
     cohen_kappa,
     confusion,
     krippendorff_alpha,
@@ -142,7 +142,7 @@ def test_interval_of_units_that_all_agree_is_undefined() -> None:
 
     assert cohen_kappa(grades, grades).value == 1
     assert not cohen_kappa(grades, grades).interval().is_defined
-    assert not alpha_interval(unit, grade, metric="nominal").is_defined
+    assert not Patterns.of(unit, grade).interval("nominal").is_defined
 
 
 @pytest.mark.parametrize("n_units", [12, 25, 50])
@@ -160,7 +160,7 @@ def test_intervals_of_kappa_contain_it_as_often_as_they_say(n_units: int) -> Non
 def test_interval_of_alpha_contains_it() -> None:
     unit, _, grade = published()
 
-    interval = alpha_interval(unit, grade, metric="nominal")
+    interval = Patterns.of(unit, grade).interval("nominal")
 
     assert interval.low < krippendorff_alpha(unit, grade, metric="nominal") < interval.high
 
@@ -169,7 +169,9 @@ def test_interval_of_alpha_narrows_with_more_units() -> None:
     unit, _, grade = published()
     more = np.concatenate([unit + 100 * n for n in range(16)])
 
-    few, many = alpha_interval(unit, grade), alpha_interval(more, np.tile(grade, 16))
+    few, many = (
+        Patterns.of(units, np.tile(grade, n)).interval("ordinal") for units, n in ((unit, 1), (more, 16))
+    )
 
     # sixteen times the units: a quarter of the width, roughly
     assert 3 < (few.high - few.low) / (many.high - many.low) < 6
@@ -177,7 +179,7 @@ def test_interval_of_alpha_narrows_with_more_units() -> None:
 
 def test_interval_of_an_undefined_alpha_is_undefined() -> None:
     for unit, grade in (([], []), ([1, 2], [0, 3]), ([1, 1], [2, 2])):
-        interval = alpha_interval(np.array(unit, dtype=int), np.array(grade, dtype=int))
+        interval = Patterns.of(np.array(unit, dtype=int), np.array(grade, dtype=int)).interval("ordinal")
         assert all(math.isnan(end) for end in interval)
 
 

@@ -40,7 +40,7 @@ from tests.scoring.conftest import Scene, build_scene
 from tests.scoring.qrels.test_services import NINE
 from tracks.assessors import services as assessor_services
 from tracks.checklist.points import Point
-from tracks.checklist.selectors import Kind, Next, checklist, next_of
+from tracks.checklist.selectors import Kind, Next, checklist
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
@@ -57,7 +57,7 @@ def scene(monkeypatch: pytest.MonkeyPatch, settings: LazySettings, tmp_path: Pat
 
 def following(track: Track) -> Next:
     track.refresh_from_db()
-    return next_of(track)
+    return checklist(track).next
 
 
 def points(track: Track) -> dict[str, Point]:

@@ -35,7 +35,7 @@ from tests.helpers.factories import (
 )
 from tests.helpers.judging import make_team
 from tracks.agreements import services as agreements
-from tracks.checklist.selectors import Kind, next_of
+from tracks.checklist.selectors import Kind, checklist
 from tracks.downloads import services
 from tracks.downloads.services import DownloadRefused, Release
 from tracks.models import Download, Fetch, Track
@@ -540,14 +540,14 @@ def test_next_step_exports_the_collection_and_leads_to_the_page_that_releases_it
     Track.objects.update(skipped=["leaks", "guidelines", "deadlines"], status=Track.Status.DRAFT)
     track.refresh_from_db()
 
-    export = next_of(track)
+    export = checklist(track).next
     before = page(organizer, track)
     during = organizer.post(export.address, follow=True).content.decode()
-    waits = next_of(track)
+    waits = checklist(track).next
     polled = organizer.get(address, headers={"HX-Request": "true"})
     job_services.run(Job.objects.get().pk)
     reloaded = organizer.get(address, headers={"HX-Request": "true"})
-    after, release = page(organizer, track), next_of(track)
+    after, release = page(organizer, track), checklist(track).next
     edit = organizer.get(release.address).content.decode()
     fields = {"audience": "everyone", "zone": "UTC", "description": ""}
     organizer.post(release.address, fields | {"release": ["hidden", "now"]})
@@ -561,4 +561,4 @@ def test_next_step_exports_the_collection_and_leads_to_the_page_that_releases_it
     assert reloaded["HX-Refresh"] == "true"
     assert f'class="btn btn-primary is-next" href="{release.address}">Release the documents…<' in after
     assert re.search(r'btn-primary" name="release" value="now">\s*Release the documents<', edit)
-    assert next_of(track).text not in {"Release the documents", "Export the collection"}
+    assert checklist(track).next.text not in {"Release the documents", "Export the collection"}
