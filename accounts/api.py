@@ -33,44 +33,31 @@ PersonSerializer = answer(
 )
 
 
-class TokenSerializer(serializers.ModelSerializer[Token]):
-    scopes = serializers.ListField(child=serializers.ChoiceField(Scope.choices))
-
-    track = serializers.CharField(
+OF_ALL = "name scopes track expires_at"
+KNOWN = f"id {OF_ALL} prefix=shown created_at revoked_at last_used_at"
+OF_TOKEN = {
+    "scopes": serializers.ListField(child=serializers.ChoiceField(Scope.choices)),
+    "track": serializers.CharField(
         source="track_slug",
         default=None,
         allow_null=True,
         help_text="The only track where it is valid; null: all.",
-    )
-
-    class Meta:
-        model = Token
-        fields = ["name", "scopes", "track", "expires_at"]
-
-
-class KnownTokenSerializer(TokenSerializer):
-    """A token, without its text."""
-
-    prefix = serializers.CharField(source="shown", help_text="The first characters, to recognize it.")
-
-    class Meta:
-        model = Token
-        fields = [
-            "id", *TokenSerializer.Meta.fields, "prefix", "created_at", "revoked_at", "last_used_at",
-        ]  # fmt: skip
-
-
-class CreatedTokenSerializer(KnownTokenSerializer):
-    """A new token with its text."""
-
-    token = serializers.CharField(
+    ),
+}
+OF_KNOWN_TOKEN = {**OF_TOKEN, "prefix": "The first characters, to recognize it."}
+TokenSerializer = answer(Token, "Token", OF_ALL, **OF_TOKEN)
+KnownTokenSerializer = answer(Token, "KnownToken", KNOWN, "A token, without its text.", **OF_KNOWN_TOKEN)
+CreatedTokenSerializer = answer(
+    Token,
+    "CreatedToken",
+    f"{KNOWN} token",
+    "A new token with its text.",
+    **OF_KNOWN_TOKEN,
+    token=serializers.CharField(
         allow_null=True,
         help_text="Shown once, and stored nowhere: null if the request was repeated with its `Idempotency-Key`.",
-    )
-
-    class Meta:
-        model = Token
-        fields = [*KnownTokenSerializer.Meta.fields, "token"]
+    ),
+)
 
 
 class NewTokenSerializer(Strict):

@@ -34,32 +34,24 @@ PER_UNIT = "The number of people who judge each unit"
 KINDS = [Batch.Kind.MAIN, Batch.Kind.DUAL, Batch.Kind.TRAINING, Batch.Kind.ADJUDICATION]
 
 
-class BatchSerializer(serializers.ModelSerializer[Batch]):
-    """A round of judging on a pool."""
-
-    url = Address("api:batch", help_text="The address of this batch in the API.")
-    track = serializers.CharField(source="pool.track.slug")
-    pool = serializers.IntegerField(source="pool_id")
-    kind = serializers.CharField(help_text="training, main, dual, adjudication or machine.")
-    status = serializers.CharField(help_text="draft, open or closed.")
-    n_judges = serializers.IntegerField(help_text=f"{PER_UNIT}, of a main batch.")
-
-    class Meta:
-        model = Batch
-        fields = [
-            "id", "url", "track", "pool", "name", "kind", "status", "minutes_allotted", "n_judges", "is_shared",
-            "created_at", "closed_at",
-        ]  # fmt: skip
-
-
-class BatchDetailSerializer(BatchSerializer):
-    """A batch with its progress in units: for organizers that of all assessors, for others their own."""
-
-    n_judged = serializers.IntegerField(read_only=True, help_text="Units that are judged.")
-    n_units = serializers.IntegerField(read_only=True, help_text="Units to judge.")
-
-    class Meta(BatchSerializer.Meta):
-        fields = [*BatchSerializer.Meta.fields, "n_judged", "n_units"]
+BATCH = "id url track=pool.track.slug pool name kind status minutes_allotted n_judges is_shared created_at closed_at"
+OF_BATCH = {
+    "url": Address("api:batch", help_text="The address of this batch in the API."),
+    "pool": serializers.IntegerField(source="pool_id"),
+    "kind": serializers.CharField(help_text="training, main, dual, adjudication or machine."),
+    "status": serializers.CharField(help_text="draft, open or closed."),
+    "n_judges": f"{PER_UNIT}, of a main batch.",
+}
+BatchSerializer = answer(Batch, "Batch", BATCH, "A round of judging on a pool.", **OF_BATCH)
+BatchDetailSerializer = answer(
+    Batch,
+    "BatchDetail",
+    f"{BATCH} n_judged n_units",
+    "A batch with its progress in units: for organizers that of all assessors, for others their own.",
+    **OF_BATCH,
+    n_judged=serializers.IntegerField(read_only=True, help_text="Units that are judged."),
+    n_units=serializers.IntegerField(read_only=True, help_text="Units to judge."),
+)
 
 
 class NewBatchSerializer(Strict):

@@ -12,33 +12,29 @@ from accounts.access import person_of
 from scoring.analyses import report_pages, selectors, services
 from scoring.models import Analysis
 from scoring.selectors import board_or_404
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.serializers import Address, JobAddress, Strict
 from web.api.views import Endpoints, accepted, get, get_file, parameter, post
 from web.downloads import download
 
-
-class AnalysisSerializer(serializers.ModelSerializer[Analysis]):
-    """An analysis of a leaderboard."""
-
-    url = Address("api:analysis", help_text="The address of this analysis in the API.")
-    leaderboard = serializers.IntegerField(source="leaderboard_id")
-    kind = serializers.ChoiceField(Analysis.Kind.values)
-    job = JobAddress(help_text="The address of the job that computes it.")
-
-    class Meta:
-        model = Analysis
-        fields = ["id", "url", "leaderboard", "kind", "seed", "job", "created_at"]
-
-
-class AnalysisDetailSerializer(AnalysisSerializer):
-    """An analysis with its inputs and results."""
-
-    result = serializers.DictField(help_text="As the file of its page; empty until it is computed.")
-
-    class Meta(AnalysisSerializer.Meta):
-        fields = [*AnalysisSerializer.Meta.fields, "result"]
+ANALYSIS = "id url leaderboard kind seed job created_at"
+OF_ANALYSIS = {
+    "url": Address("api:analysis", help_text="The address of this analysis in the API."),
+    "leaderboard": serializers.IntegerField(source="leaderboard_id"),
+    "kind": serializers.ChoiceField(Analysis.Kind.values),
+    "job": JobAddress(help_text="The address of the job that computes it."),
+}
+AnalysisSerializer = answer(Analysis, "Analysis", ANALYSIS, "An analysis of a leaderboard.", **OF_ANALYSIS)
+AnalysisDetailSerializer = answer(
+    Analysis,
+    "AnalysisDetail",
+    f"{ANALYSIS} result",
+    "An analysis with its inputs and results.",
+    **OF_ANALYSIS,
+    result=serializers.DictField(help_text="As the file of its page; empty until it is computed."),
+)
 
 
 class NewAnalysisSerializer(Strict):

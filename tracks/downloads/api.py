@@ -27,7 +27,7 @@ from web.api.filters import Filter
 from web.api.pagination import page_of
 from web.api.parsers import JSONParser
 from web.api.permissions import Everyone, Organizer
-from web.api.serializers import Strict, require_valid
+from web.api.serializers import Address, Strict, require_valid
 from web.api.views import Endpoints, accepted, created, delete, get, get_file, patch, post
 
 
@@ -45,25 +45,17 @@ class ItemSerializer(serializers.Serializer[Item]):
         return item.url or reverse("api:download", args=[self.context["track"].slug, item.name])
 
 
-class DownloadPartSerializer(serializers.ModelSerializer[Download]):
-    """A part of the downloads as organizers manage it: an attached file or link, the instructions, or made files."""
-
-    url = serializers.SerializerMethodField(help_text="The address of this part in the API.")
-    key = serializers.CharField(help_text="Of the part: its kind, or for an attached one its id.")
-    kind = serializers.CharField(help_text="topics, sample-run, instructions, collection, qrels or other.")
-    link = serializers.CharField(source="url", help_text="Empty for a file.")
-    released_to = serializers.CharField(source="audience", help_text="everyone or teams.")
-
-    class Meta:
-        model = Download
-        fields = [
-            "url", "key", "kind", "file_name", "description", "link", "text", "sha256", "n_bytes", "released_to",
-            "released_at", "zone",
-        ]  # fmt: skip
-        extra_kwargs = {"file_name": {"source": "name"}}
-
-    def get_url(self, row: Download) -> str:
-        return reverse("api:download_part", args=[row.track.slug, row.key])
+DownloadPartSerializer = answer(
+    Download,
+    "DownloadPart",
+    "url key kind file_name=name description link text sha256 n_bytes released_to released_at zone",
+    "A part of the downloads as organizers manage it: an attached file or link, the instructions, or made files.",
+    url=Address("api:download_part", "track.slug", "key", help_text="The address of this part in the API."),
+    key=serializers.CharField(help_text="Of the part: its kind, or for an attached one its id."),
+    kind=serializers.CharField(help_text="topics, sample-run, instructions, collection, qrels or other."),
+    link=serializers.CharField(source="url", help_text="Empty for a file."),
+    released_to=serializers.CharField(source="audience", help_text="everyone or teams."),
+)
 
 
 class PartReleaseSerializer(Strict):

@@ -10,26 +10,19 @@ from rest_framework.request import Request
 from accounts.access import person_of
 from tracks.models import StoredProtocol
 from tracks.protocols import selectors, services
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import ELSEWHERE, EVERYWHERE, Creator, Everyone
 from web.api.serializers import Strict
 from web.api.views import Endpoints, created, delete, get, post
 
-
-class ProtocolSerializer(serializers.ModelSerializer[StoredProtocol]):
-    """The rules of a lab: run format, pooling, grades, measures."""
-
-    class Meta:
-        model = StoredProtocol
-        fields = ["slug", "title", "sha256", "is_shipped"]
-        extra_kwargs = {"sha256": {"source": "digest"}}
-
-
-class ProtocolDetailSerializer(ProtocolSerializer):
-    """A protocol with its text in TOML."""
-
-    class Meta(ProtocolSerializer.Meta):
-        fields = [*ProtocolSerializer.Meta.fields, "text"]
+PROTOCOL = "slug title sha256=digest is_shipped"
+ProtocolSerializer = answer(
+    StoredProtocol, "Protocol", PROTOCOL, "The rules of a lab: run format, pooling, grades, measures."
+)
+ProtocolDetailSerializer = answer(
+    StoredProtocol, "ProtocolDetail", f"{PROTOCOL} text", "A protocol with its text in TOML."
+)
 
 
 class ProtocolTextSerializer(Strict):

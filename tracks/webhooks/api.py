@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -17,32 +16,26 @@ from web.api.answers import answer
 from web.api.conditional import require_match
 from web.api.filters import Filter
 from web.api.permissions import Organizer
-from web.api.serializers import Strict
+from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, created, delete, get, patch, post
 
-
-class WebhookSerializer(serializers.ModelSerializer[Webhook]):
-    """An address to which the events of a track are sent."""
-
-    url = serializers.SerializerMethodField(help_text="The address of this webhook in the API.")
-    address = serializers.CharField(source="url", help_text="It gets a POST for each event.")
-    events = serializers.ListField(child=serializers.CharField(), help_text=f"Of {', '.join(EVENTS)}.")
-
-    class Meta:
-        model = Webhook
-        fields = ["id", "url", "address", "events", "created_at"]
-
-    def get_url(self, row: Webhook) -> str:
-        return reverse("api:webhook", args=[row.track.slug, row.pk])
-
-
-class CreatedWebhookSerializer(WebhookSerializer):
-    """A webhook with its new secret, which is shown once."""
-
-    secret = serializers.CharField(help_text="The key of the signatures.")
-
-    class Meta(WebhookSerializer.Meta):
-        fields = [*WebhookSerializer.Meta.fields, "secret"]
+WEBHOOK = "id url address events created_at"
+OF_WEBHOOK = {
+    "url": Address("api:webhook", "track.slug", "pk", help_text="The address of this webhook in the API."),
+    "address": serializers.CharField(source="url", help_text="It gets a POST for each event."),
+    "events": serializers.ListField(child=serializers.CharField(), help_text=f"Of {', '.join(EVENTS)}."),
+}
+WebhookSerializer = answer(
+    Webhook, "Webhook", WEBHOOK, "An address to which the events of a track are sent.", **OF_WEBHOOK
+)
+CreatedWebhookSerializer = answer(
+    Webhook,
+    "CreatedWebhook",
+    f"{WEBHOOK} secret",
+    "A webhook with its new secret, which is shown once.",
+    **OF_WEBHOOK,
+    secret=serializers.CharField(help_text="The key of the signatures."),
+)
 
 
 class WebhookChangeSerializer(Strict):

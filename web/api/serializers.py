@@ -141,14 +141,14 @@ def check_zone(zone: str) -> None:
 
 @extend_schema_field(OpenApiTypes.STR)
 class Address(serializers.Field[Any, Any, str, Any]):
-    """The address in the API of what is shown. `field` names the value in the address."""
+    """The address in the API of what is shown. `fields` name the values in the address: by default its key."""
 
-    def __init__(self, name: str, field: str = "pk", **options: Any) -> None:
+    def __init__(self, name: str, *fields: str, **options: Any) -> None:
         super().__init__(source="*", read_only=True, **options)
-        self.name, self.field = name, field
+        self.name, self.fields = name, fields or ("pk",)
 
     def to_representation(self, value: Any) -> str:
-        return reverse(self.name, args=[attrgetter(self.field)(value)])
+        return reverse(self.name, args=[attrgetter(field)(value) for field in self.fields])
 
 
 class JobAddress(Address):

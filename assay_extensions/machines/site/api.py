@@ -19,6 +19,7 @@ from assessment.planning.api import BatchSerializer
 from tracks.assessors import machines as machine_services
 from tracks.models import Machine
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.serializers import Address, Strict
@@ -27,19 +28,17 @@ from web.api.views import Endpoints, created, get, post
 FIRST = "judging"  # name of the first token, as the page of the machine proposes
 
 
-class MachineSerializer(serializers.ModelSerializer[Machine]):
-    """A program or a model that judges for a track."""
-
-    url = Address("api:machine", help_text="The address of this machine in the API.")
-    track = serializers.CharField(source="assessor.track.slug")
-    account = serializers.CharField(
-        source="assessor.user.username", help_text="The assessor of its judgments."
-    )
-    owner = serializers.CharField(source="owner.username")
-
-    class Meta:
-        model = Machine
-        fields = ["id", "url", "track", "name", "version", "description", "account", "owner", "created_at"]
+MACHINE = (
+    "id url track=assessor.track.slug name version description account=assessor.user.username owner=owner.username "
+    "created_at"
+)
+OF_MACHINE = {
+    "url": Address("api:machine", help_text="The address of this machine in the API."),
+    "account": "The assessor of its judgments.",
+}
+MachineSerializer = answer(
+    Machine, "Machine", MACHINE, "A program or a model that judges for a track.", **OF_MACHINE
+)
 
 
 class NewMachineSerializer(Strict):
@@ -59,17 +58,17 @@ class NewMachineSerializer(Strict):
     )
 
 
-class CreatedMachineSerializer(MachineSerializer):
-    """A new machine with its first token."""
-
-    token = CreatedTokenSerializer(
+CreatedMachineSerializer = answer(
+    Machine,
+    "CreatedMachine",
+    f"{MACHINE} token",
+    "A new machine with its first token.",
+    **OF_MACHINE,
+    token=CreatedTokenSerializer(
         allow_null=True,
         help_text="With it, the program judges as this machine. Null if the request was repeated.",
-    )
-
-    class Meta:
-        model = Machine
-        fields = [*MachineSerializer.Meta.fields, "token"]
+    ),
+)
 
 
 class StartSerializer(Strict):

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from django.utils.datastructures import MultiValueDict
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
@@ -18,22 +17,19 @@ from corpus.models import Build, BuildFile
 from web.api.answers import answer
 from web.api.parsers import JSONParser
 from web.api.permissions import Creator
-from web.api.serializers import JobAddress, Strict, require_valid
+from web.api.serializers import Address, JobAddress, Strict, require_valid
 from web.api.views import Endpoints, accepted, delete, get, get_file, post
 from web.downloads import stored_file
 
-
-class BuildFileSerializer(serializers.ModelSerializer[BuildFile]):
-    """A file of a build."""
-
-    url = serializers.SerializerMethodField(help_text="The address of the file in the API.")
-
-    class Meta:
-        model = BuildFile
-        fields = ["url", "name", "description", "is_private", "n_bytes", "sha256"]
-
-    def get_url(self, file: BuildFile) -> str:
-        return reverse("api:build_file", args=[file.build.collection.slug, file.name])
+BuildFileSerializer = answer(
+    BuildFile,
+    "BuildFile",
+    "url name description is_private n_bytes sha256",
+    "A file of a build.",
+    url=Address(
+        "api:build_file", "build.collection.slug", "name", help_text="The address of the file in the API."
+    ),
+)
 
 
 BuildSerializer = answer(
