@@ -122,7 +122,7 @@ def progress_of(campaign: Campaign) -> dict[int, BatchProgress]:
 
 def _rates(campaign: Campaign) -> Rates | None:
     """The speed of the assessors. Its own query, because it may be kept for a minute."""
-    return rates_of_track(campaign.track.pk)
+    return rates_of_track(campaign.track.pk, n_judged=n_judged(campaign))
 
 
 def progress_of_all(campaign: Campaign) -> list[BatchProgress]:

@@ -101,7 +101,7 @@ class Phase(NamedTuple):
     icon: str
     state: str
     is_done: bool
-    items: list[Item]
+    items: tuple[Item, ...]
     is_here: bool
 
 
@@ -157,11 +157,11 @@ def track_nav(
         pages = sorted(
             (page for page in _pages.values() if page.section == section), key=lambda page: page.place
         )
-        items = [
+        items = tuple(
             Item(page.label, page.address_in(track), page is here, campaign.numbers.get(_name_of(page)))
             for page in pages
             if page.is_in(track)
-        ]
+        )
         is_here = here is not None and here.section == section
         phases.append(Phase(section, ICONS[section], *states.get(section, ("", False)), items, is_here))
     return phases

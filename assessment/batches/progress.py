@@ -15,7 +15,7 @@ from assessment.batches.selectors import batches_for_organizer, sizes_by_topic
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from tracks.models import Track
 from web.caches import kept_for_a_minute
-from web.statements import read_rows
+from web.statements import Statement, read_rows
 
 MOST_MEDIANS = 5  # a judgment counts as at most so many medians: people leave pages open
 LEAST_TIMED = 20  # units whose time is known, before they are a speed
@@ -23,7 +23,7 @@ SECONDS_PER_HOUR = 3600
 MANY = 10_000  # judgments whose times are measured once a minute
 
 # The current judgments of people, and their hidden checks: without these, the limit would reveal them on the desk
-_MEANS = f"""
+_MEANS = Statement(f"""
 WITH timed AS (
     SELECT judgment.track_id, judgment.assessor_id, judgment.seconds
     FROM assessment_judgment judgment JOIN assessment_batch batch ON batch.id = judgment.batch_id
@@ -34,7 +34,7 @@ WITH timed AS (
 )
 SELECT track_id, timed.assessor_id, count(*), avg(least(timed.seconds, {MOST_MEDIANS} * median.seconds))
 FROM timed JOIN median USING (track_id) GROUP BY track_id, timed.assessor_id
-"""  # noqa: S608 - of constants
+""")  # noqa: S608 - of constants
 # Of each batch, of its assessors, and of their topics
 _TIMES = """
 SELECT batch_id, topic_id, assessor_id, count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds),
@@ -101,19 +101,23 @@ def rates_of(batches: Collection[Batch]) -> dict[int, Rates]:
     return {batch.pk: of_tracks[batch.pool.track_id] for batch in judged if batch.pool.track_id in of_tracks}
 
 
-def rates_of_track(track_id: int) -> Rates | None:
-    """The rates for the batches of a track."""
-    return _rates({track_id}).get(track_id)
+def rates_of_track(track_id: int, *, n_judged: int) -> Rates | None:
+    """The rates for the batches of a track, in which people have made so many judgments."""
+    return _rates({track_id}, has_many=n_judged >= MANY).get(track_id)
 
 
-def _rates(tracks: Collection[int]) -> dict[int, Rates]:
+def _rates(tracks: Collection[int], *, has_many: bool = True) -> dict[int, Rates]:
     if not tracks:
         return {}
     asked = sorted(tracks)
-    rows = kept_for_a_minute(
-        ["means", *asked],
-        lambda: read_rows(_MEANS, tracks=asked),
-        lambda rows: sum(n for *_, n, _ in rows) >= MANY,
+
+    def read() -> list[tuple[Any, ...]]:
+        return _MEANS.rows(tracks=asked)
+
+    rows = (
+        read()
+        if not has_many
+        else kept_for_a_minute(["means", *asked], read, lambda rows: sum(n for *_, n, _ in rows) >= MANY)
     )
     rates = {}
     for track in asked:

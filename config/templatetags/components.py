@@ -18,7 +18,7 @@ from django.utils.translation import get_language
 from web import pages
 
 register = template.Library()
-WITH_WORDS = {"choices"}  # components whose HTML depends on the language too
+WITH_WORDS = {"choices", "nav_phase", "site_foot"}  # components whose HTML depends on the language too
 
 
 @register.simple_block_tag

@@ -38,7 +38,7 @@ from scoring.evaluations.selectors import scores_of
 from scoring.leaderboards.files import released_files
 from scoring.models import Leaderboard, PhaseScore
 from scoring.phases.selectors import scores_of_runs
-from scoring.qrels.selectors import qrels_of, units_by_topic
+from scoring.qrels.selectors import newest_of_people, units_by_topic
 from tracks import tabs
 from tracks.checklist.selectors import Checklist, Next, checklist
 from tracks.deadline_acceptance import Acceptance, next_closing, timetable
@@ -119,7 +119,7 @@ def track_nav(context: template.Context, track: Track) -> dict[str, object]:
     phases = tabs.track_nav(page.campaign, match, states)
     if is_chair(context["request"]):
         phases = [
-            phase._replace(items=[item for item in phase.items if not is_refused(item.address)])
+            phase._replace(items=tuple(item for item in phase.items if not is_refused(item.address)))
             for phase in phases
         ]
     return {"track": track, "state": state, "phases": phases}
@@ -338,8 +338,7 @@ class JudgedUnits(NamedTuple):
 @register.simple_tag(takes_context=True)
 def judged_units(context: template.Context, track: Track) -> JudgedUnits:
     """The units in the newest qrels that the reader may see. Those of groups, splits and machines do not count."""
-    of_people = qrels_of(context["request"].user, track).filter(machine=None)
-    qrels = of_people.exclude(report__has_key="part_of").order_by("-pk").first()
+    qrels = newest_of_people(context["request"].user, track)
     if qrels is None:
         return JudgedUnits()
     level = qrels.protocol.parsed.scoring.relevant_from

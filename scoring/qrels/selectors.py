@@ -28,6 +28,7 @@ from scoring.qrels.frozen import NOTHING, freeze_pool
 from scoring.selectors import leaderboards_for
 from tracks.models import Machine, Track
 from web.pages import counted
+from web.statements import Prepared
 
 CHUNK = 5_000
 SHORT_NAMED = 20  # units with too few judgments
@@ -104,6 +105,24 @@ def qrels_columns(qrels: Qrels) -> QrelsColumns:
         return columns
     kind = kind_of(qrels.protocol.parsed, qrels.set_key)
     return with_parts(columns, kind, [parts.get(document, b"") for document in documents(columns)])
+
+
+_NEWEST = Prepared(lambda track: _newest_of_people(_versions().filter(track=track, archived_at=None))[:1])
+
+
+def newest_of_people(user: AnyUser, track: Track) -> Qrels | None:
+    """The newest qrels that the user may see, with their protocol. Those of groups, splits and machines do not count.
+
+    One query, which is prepared for those who see everything of the track.
+    """
+    if oversees(user, track.pk):
+        return _NEWEST.first(track=track.pk)
+    return _newest_of_people(qrels_of(user, track)).first()
+
+
+def _newest_of_people(versions: QuerySet[Qrels]) -> QuerySet[Qrels]:
+    whole = versions.filter(machine=None).exclude(report__has_key="part_of").order_by("-pk")
+    return whole.select_related(None).select_related("protocol").only("version", "protocol")
 
 
 def units_by_topic(qrels: Qrels, relevant_from: int) -> dict[str, tuple[int, int]]:

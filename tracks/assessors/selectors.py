@@ -5,14 +5,19 @@ from django.db.models import QuerySet
 from accounts.access import AnyUser
 from accounts.models import User
 from tracks.models import Assessor, Track
+from web.statements import Statement
+
+_JUDGED = Statement(
+    "SELECT track.id, track.slug FROM tracks_assessor assessor JOIN tracks_track track ON track.id = assessor.track_id"
+    " WHERE assessor.user_id = %(user)s AND assessor.ended_at IS NULL"
+)
 
 
 def _judged_tracks(user: AnyUser) -> set[str | int]:
     """The ids and the slugs of the tracks for which the user judges."""
     if not isinstance(user, User) or not user.is_active:
         return set()
-    rows = Assessor.objects.filter(user=user, ended_at=None).order_by().values_list("track", "track__slug")
-    return {track_id for row in rows for track_id in row}
+    return {track_id for row in _JUDGED.rows(user=user.pk) for track_id in row}
 
 
 def is_assessor(user: AnyUser, track: Track) -> bool:

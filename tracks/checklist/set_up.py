@@ -7,6 +7,7 @@ from django.db.models import (
     BigIntegerField,
     Count,
     Exists,
+    F,
     OuterRef,
     Q,
     Subquery,
@@ -54,6 +55,7 @@ def _numbers() -> dict[str, Any]:
             Clustering.objects.filter(collection=OuterRef("collection"), is_complete=True)
         ),
         "closes": any_of(Deadline.objects.exclude(closes_at=None)),
+        "guidelines_number": F("guidelines__number"),
         "has_draft": any_of(GuidelinesDraft.objects.exclude(text="")),
     }
 
@@ -194,13 +196,13 @@ def data(campaign: Campaign) -> Iterator[Point]:
 
 @points(Phase.SET_UP, 130)
 def guidelines(campaign: Campaign) -> Iterator[Point]:
-    current = campaign.track.guidelines
+    number = campaign.numbers["guidelines_number"]
     has_draft = campaign.numbers["has_draft"]
     yield Point(
         "Guidelines",
-        str(current or ("a draft that is not published" if has_draft else "none yet")),
-        campaign.address("tracks:guidelines" if current else "tracks:edit_guidelines"),
-        current is not None,
+        f"version {number}" if number else "a draft that is not published" if has_draft else "none yet",
+        campaign.address("tracks:guidelines" if number else "tracks:edit_guidelines"),
+        number is not None,
         action="Write guidelines",
         detail="assessors and teams read in them what a grade means.",
         needed_by=Phase.JUDGING,

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
-from django.shortcuts import get_object_or_404
+from django.http import Http404
 
 from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
@@ -14,6 +15,7 @@ from tracks.deadline_acceptance import Acceptance, acceptances_for, is_due
 from tracks.models import Download, Milestone, Track
 from tracks.protocols.selectors import protocol_page
 from web.confirmation import Check
+from web.statements import Prepared
 
 Reader = Callable[[Track], Iterable[Check]]
 _readers: list[Reader] = []
@@ -51,13 +53,21 @@ def tracks_for(user: AnyUser) -> QuerySet[Track]:
     return tracks.filter(~Q(status=Track.Status.DRAFT) | is_due() | Q(pk__in=overseen_by(user)))
 
 
+_TRACK = Prepared(lambda slug: Track.objects.select_related("protocol", "collection").filter(slug=slug))
+_PUBLIC_TRACK = Prepared(lambda slug: tracks_for(AnonymousUser()).filter(slug=slug))
+
+
 def track_or_404(user: AnyUser, slug: str) -> Track:
     """A track that a user may see.
 
     Raises:
         Http404: There is no such track.
     """
-    return get_object_or_404(tracks_for(user), slug=slug)
+    sees_drafts = isinstance(user, User) and (user.is_administrator or user.role_at(slug) is not None)
+    track = (_TRACK if sees_drafts else _PUBLIC_TRACK).first(slug=slug)
+    if track is None:
+        raise Http404("No track matches.")
+    return track
 
 
 def tracks_organized_by(user: User) -> QuerySet[Track]:
