@@ -7,7 +7,7 @@ from html import unescape
 from math import inf
 from typing import NamedTuple
 
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery, prefetch_related_objects
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
@@ -20,18 +20,19 @@ from assay.protocols.loader import shipped_slugs
 from assessment.models import Batch
 from corpus.models import Collection
 from participation.models import Team
-from participation.teams.selectors import teams_with
+from participation.teams.selectors import own_teams_with_rights, teams_with
 from pooling.models import Run
 from scoring.leaderboards.summaries import Summary, summaries_of
 from scoring.models import Leaderboard
 from scoring.selectors import public_leaderboards
-from tracks.assessors.selectors import judges_anywhere, tracks_judged_by
+from tracks.assessors.selectors import is_assessor, judges_anywhere, tracks_judged_by
 from tracks.checklist.selectors import Next, next_steps
 from tracks.deadline_acceptance import next_closing
 from tracks.markdown import after_first_paragraph, plain_html
 from tracks.models import Deadline, Milestone, SitePage, Topic, Track
 from tracks.pages.selectors import PageText, page_text
 from tracks.tracks.selectors import tracks_for
+from web.statements import Prepared
 from web.times import AOE, time_left, zone_of
 
 MAX_STEPS = 6  # cards with the next step of a track
@@ -263,6 +264,21 @@ def listed_tracks(user: AnyUser, tracks: QuerySet[Track]) -> list[ListedTrack]:
             listed[team.track_id].teams.append(team)
     order = {Track.Status.OPEN: 0, Track.Status.DRAFT: 1, Track.Status.CLOSED: 2}
     return sorted(listed.values(), key=lambda row: (order[Track.Status(row.track.status)], row.closes))
+
+
+_COUNTS = Prepared(lambda pk: _counted(Track.objects.filter(pk=pk)).only("pk"))
+
+
+def listed_track(user: AnyUser, track: Track, board: Leaderboard | None) -> ListedTrack:
+    """A track with its latest public leaderboard, as a user sees it. It checks no permission."""
+    prefetch_related_objects([track], "deadlines", "milestones")
+    [counts] = _COUNTS(pk=track.pk)
+    vars(track).update((name, value) for name, value in vars(counts).items() if not name.startswith("_"))
+    listed = ListedTrack(track, board=board)
+    if isinstance(user, User):
+        listed.role, listed.is_assessor = user.roles.get(track.pk), is_assessor(user, track)
+        listed.teams = own_teams_with_rights(user, track)
+    return listed
 
 
 def _counted(tracks: QuerySet[Track]) -> QuerySet[Track]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Max, Q
+from django.db.models import Max, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -19,20 +19,19 @@ from assay.protocols.schema import Protocol, RunRules
 from assay.tables.paper import escape
 from assessment.models import Batch, Task, TopicAssignment
 from corpus.collections.selectors import counts_in_words, documents_in
-from home.landing import ListedTrack, listed_tracks
+from home.landing import ListedTrack, listed_track
 from participation.announcements.selectors import Listed, latest
 from participation.requests.selectors import takes_requests
-from participation.teams.selectors import own_teams
 from pooling.runs.selectors import TeamRunsPage, team_runs_pages
 from scoring.leaderboards.summaries import BestRun, Summary, summaries_of
 from scoring.models import Leaderboard
-from scoring.selectors import leaderboards_for
 from tracks.agreements.selectors import has_accepted
 from tracks.deadlines.timeline import Date, timeline
 from tracks.downloads.selectors import NAMED_COUNTS, Offer, offers
 from tracks.markdown import after_first_paragraph, plain_html
 from tracks.models import Download, Track
 from web.pages import counted, site_of
+from web.statements import Prepared
 
 
 @dataclass(frozen=True)
@@ -124,12 +123,13 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
     is_preview = isinstance(user, User) and user.oversees(track.pk)
     if is_preview:
         user = AnonymousUser()
-    (listed,) = listed_tracks(user, Track.objects.filter(pk=track.pk))
+    board = _shown(_BOARD, user, track)
+    is_public = board is None or board.release == Leaderboard.Release.PUBLIC
+    listed = listed_track(user, track, board if is_public else _shown(_BOARD, AnonymousUser(), track))
     lead, rest = after_first_paragraph(plain_html(track.description))
-    result, organizers = _result(user, Q(track=track)), _organizers(track)
+    result, organizers = _summary(board), _organizers(track)
     happened = _happened(listed, result)
     dates = timeline(listed.track, timezone.now(), has_results=result is not None, happened=happened)
-    others = Q(track__collection=track.collection_id) & ~Q(track=track)
     return PublicPage(
         track=track,
         protocol=track.protocol.parsed,
@@ -144,10 +144,10 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
         kinds=_kinds(track.protocol.parsed.runs),
         news=latest(user, track),
         result=result,
-        earlier=_result(user, others) if result is None and track.collection_id else None,
+        earlier=_summary(_shown(_EARLIER, user, track)) if result is None else None,
         organizers=organizers,
         citation=_citation(track, organizers, dates, f"{site_of(request)}{track.get_absolute_url()}"),
-        teams=_teams(user, track),
+        teams=team_runs_pages(cast("User", user), track, listed.teams) if listed.teams else [],
         work=_work(user, track) if listed.is_assessor else None,
         takes_requests=takes_requests(track),
         is_preview=is_preview,
@@ -174,16 +174,33 @@ def _kinds(rules: RunRules) -> list[str]:
     ]
 
 
-def _teams(user: AnyUser, track: Track) -> list[TeamRunsPage]:
-    teams = list(own_teams(user, track))
-    return team_runs_pages(cast("User", user), track, teams) if teams else []
-
-
-def _result(user: AnyUser, condition: Q) -> Summary | None:
+def _boards(user: Any, track: Any, condition: Q) -> QuerySet[Leaderboard]:
     """The latest leaderboard of some tracks that was released to the reader."""
-    released = leaderboards_for(user).exclude(release=Leaderboard.Release.HIDDEN)
-    boards = released.filter(condition, status=Leaderboard.Status.READY).defer("statistics", "qrels__report")
-    return next(iter(summaries_of(boards.order_by("-pk")[:1])), None)
+    tracks, releases = Track.objects.order_by(), Leaderboard.Release
+    overseen = Q(track__in=tracks.filter(organizers__user=user).values("pk"))
+    own = Q(track__in=tracks.filter(teams__members=user).values("pk"))
+    boards = Leaderboard.objects.filter(condition, status=Leaderboard.Status.READY)
+    boards = boards.filter(Q(release=releases.PUBLIC) | Q(overseen | own, release=releases.PARTICIPANTS))
+    boards = boards.filter(Q(track=track) | ~Q(track__status=Track.Status.DRAFT) | overseen)
+    return (
+        boards.select_related("track__protocol", "qrels")
+        .defer("statistics", "qrels__report")
+        .order_by("-pk")[:1]
+    )
+
+
+_BOARD = Prepared(lambda user, track: _boards(user, track, Q(track=track)))
+_EARLIER = Prepared(
+    lambda user, track: _boards(user, track, Q(track__collection__tracks=track) & ~Q(track=track))
+)
+
+
+def _shown(boards: Prepared[Leaderboard], user: AnyUser, track: Track) -> Leaderboard | None:
+    return boards.first(user=user.pk, track=track.pk)
+
+
+def _summary(board: Leaderboard | None) -> Summary | None:
+    return summaries_of([board])[0] if board else None
 
 
 def _offered_qrels(result: Summary | None) -> list[Offer]:
@@ -215,7 +232,8 @@ def _happened(listed: ListedTrack, result: Summary | None) -> dict[str, datetime
 def _organizers(track: Track) -> list[str]:
     """The names of the organizers who have entered one; a login is no name."""
     users = User.objects.filter(organizer_of__track=track, organizer_of__is_chair=False, is_active=True)
-    return [name for user in users.order_by("last_name", "first_name") if (name := user.get_full_name())]
+    names = ("last_name", "first_name")
+    return [name for user in users.only(*names).order_by(*names) if (name := user.get_full_name())]
 
 
 def _work(user: AnyUser, track: Track) -> Work:

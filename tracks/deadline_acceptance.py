@@ -159,7 +159,7 @@ def next_closing(track: Track) -> Deadline | None:
 
 def deadlines_of(track: Track) -> dict[str, Deadline]:
     """The deadlines of a track by kind of run; that of all kinds has none."""
-    return {deadline.kind: deadline for deadline in Deadline.objects.filter(track=track)}
+    return {deadline.kind: deadline for deadline in track.deadlines.all()}
 
 
 def _state(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime) -> Acceptance:

@@ -46,6 +46,7 @@ from tracks.models import Topic, Track
 from tracks.topics.selectors import topics_by_code
 from web.pages import context_of, counted, hours, size
 from web.slots import templates_of
+from web.statements import Prepared
 from web.times import AOE, in_words, zone_of
 
 register = template.Library()
@@ -301,12 +302,18 @@ def scores_of_run(context: template.Context, run: Run) -> dict[str, Any]:
     return _scores(context, Run.objects.filter(pk=run.pk), run.track)
 
 
+_SCORED = Prepared(
+    lambda track: Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).only("pk")[:1]
+)
+
+
 def _scores(context: template.Context, runs: QuerySet[Run], track: Track) -> dict[str, Any]:
     user = context["request"].user
     has_boards = any(phase.has_board for phase in track.protocol.parsed.runs.phases)
     phases = scores_of_runs(user, runs) if has_boards else []
     is_scoring = any(row.score.status == PhaseScore.Status.SCORING for _, rows in phases for row in rows)
-    return {"boards": scores_of(user, runs), "phases": phases, "is_scoring": is_scoring}
+    boards = scores_of(user, runs) if _SCORED.first(track=track.pk) else []
+    return {"boards": boards, "phases": phases, "is_scoring": is_scoring}
 
 
 @register.inclusion_tag("publishing/documents/_team.html", takes_context=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Exists, Q, QuerySet
@@ -12,6 +13,7 @@ from accounts.models import IS_PERSON, User
 from participation.models import Announcement, AnnouncementMail, Membership
 from tracks.models import Assessor, Organizer, Track
 from tracks.tracks.selectors import tracks_for
+from web.statements import Prepared
 
 SHOWN = 3  # on the page of the track
 Audience = Announcement.Audience
@@ -22,16 +24,21 @@ def announcements_for(user: AnyUser, track: Track) -> QuerySet[Announcement]:
 
     The groups of the user are part of the one query.
     """
-    announcements = Announcement.objects.filter(track=track).select_related("track", "published_by")
-    if oversees(user, track.pk):
-        return announcements
-    seen = Q(audiences__contains=[Audience.EVERYONE])
-    if isinstance(user, User) and user.is_active:
-        is_member = Exists(Membership.objects.filter(team__track=track, user=user))
-        is_assessor = Exists(Assessor.objects.filter(track=track, user=user, ended_at=None))
-        seen |= Q(is_member, audiences__contains=[Audience.TEAMS])
-        seen |= Q(is_assessor, audiences__contains=[Audience.ASSESSORS])
-    return announcements.filter(seen, withdrawn_at=None)
+    every = Announcement.objects.filter(track=track) if oversees(user, track.pk) else _seen_by(user.pk, track)
+    return every.select_related("track", "published_by")
+
+
+def _seen_by(user: Any, track: Any) -> QuerySet[Announcement]:
+    """What somebody sees who does not oversee the track; the id of a visitor is None."""
+    is_member = Exists(Membership.objects.filter(team__track=track, user=user, user__is_active=True))
+    is_assessor = Exists(Assessor.objects.filter(track=track, user=user, user__is_active=True, ended_at=None))
+    return Announcement.objects.filter(
+        Q(audiences__contains=[Audience.EVERYONE])
+        | Q(is_member, audiences__contains=[Audience.TEAMS])
+        | Q(is_assessor, audiences__contains=[Audience.ASSESSORS]),
+        track=track,
+        withdrawn_at=None,
+    )
 
 
 def announcements_organized_by(user: User) -> QuerySet[Announcement]:
@@ -105,12 +112,14 @@ def announcements_page(user: AnyUser, track: Track) -> AnnouncementsPage:
     return AnnouncementsPage(track, listed, is_sending, settings.SENDS_MAIL)
 
 
+_LATEST = Prepared(lambda user, track: _seen_by(user, track).select_related("track", "published_by")[:SHOWN])
+
+
 def latest(user: AnyUser, track: Track) -> list[Listed]:
     """The newest announcements for a user that are not withdrawn. One query."""
-    return [
-        _listed(announcement)
-        for announcement in announcements_for(user, track).filter(withdrawn_at=None)[:SHOWN]
-    ]
+    if oversees(user, track.pk):
+        return [_listed(each) for each in announcements_for(user, track).filter(withdrawn_at=None)[:SHOWN]]
+    return [_listed(announcement) for announcement in _LATEST(user=user.pk, track=track.pk)]
 
 
 def mails_of(announcement: Announcement) -> QuerySet[AnnouncementMail]:

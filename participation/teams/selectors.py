@@ -11,6 +11,7 @@ from participation.models import EndedMembership, Membership, Team
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.pages import MEGABYTE
+from web.statements import Prepared
 
 
 def teams_of(user: AnyUser, track: Track) -> QuerySet[Team]:
@@ -32,6 +33,21 @@ def may_submit_for(user: User, team: Team) -> bool:
 
 def own_teams(user: AnyUser, track: Track) -> QuerySet[Team]:
     return track.teams.filter(members=user) if isinstance(user, User) else Team.objects.none()
+
+
+_OWN_TEAMS = Prepared(
+    lambda user, track: Team.objects.filter(members=user, track=track).annotate(
+        may_submit=Exists(Membership.objects.filter(team=OuterRef("pk"), user=user, may_submit=True))
+    )
+)
+
+
+def own_teams_with_rights(user: User, track: Track) -> list[Team]:
+    """The teams of a user in a track, and whether the user may submit runs for each."""
+    teams = _OWN_TEAMS(user=user.pk, track=track.pk)
+    for team in teams:
+        team.track = track
+    return teams
 
 
 def visible_teams(user: User, track: Track) -> QuerySet[Team]:

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import BinaryIO, NamedTuple, cast
 
@@ -322,9 +322,13 @@ def run_by_id(run_id: int) -> Run:
 
 def runs_of(user: AnyUser, track: Track) -> QuerySet[Run]:
     """The runs of a track that a user may see, withdrawn ones last; `n_warnings` is the number of kinds of warnings."""
+    runs = _with_warnings(runs_for(user).filter(track=track))
+    return runs.order_by(STATE_ORDER, "team__name", "tag", "id")
+
+
+def _with_warnings(runs: QuerySet[Run]) -> QuerySet[Run]:
     n_warnings = Func(F("report__warnings"), function="jsonb_array_length", output_field=IntegerField())
-    runs = runs_for(user).filter(track=track).annotate(n_warnings=n_warnings)
-    return runs.order_by(STATE_ORDER, "team__name", "tag", "id").defer("report")
+    return runs.annotate(n_warnings=n_warnings).defer("report")
 
 
 def with_answers(runs: QuerySet[Run], chosen: ChosenAnswers) -> QuerySet[Run]:
@@ -520,7 +524,7 @@ def team_of(user: AnyUser, track: Track) -> Team | None:
 
 def team_runs_page(user: User, team: Team) -> TeamRunsPage:
     [page] = team_runs_pages(user, team.track, [team])
-    return page
+    return replace(page, teams=[] if user.oversees(team.track_id) else list(own_teams(user, team.track)))
 
 
 def team_runs_pages(user: User, track: Track, teams: Sequence[Team]) -> list[TeamRunsPage]:
@@ -530,14 +534,17 @@ def team_runs_pages(user: User, track: Track, teams: Sequence[Team]) -> list[Tea
     for run_id, in_pool in pooled(Run.objects.filter(team__in=teams)):
         pools[run_id].append(in_pool)
     runs: defaultdict[int, list[Run]] = defaultdict(list)
-    for run in runs_of(user, track).filter(team__in=teams).order_by(STATE_ORDER, "priority", "pk"):
+    of_teams = Run.objects.filter(team__in=teams).select_related("submitted_by", "withdrawn_by")
+    by_id = {team.pk: team for team in teams}
+    for run in _with_warnings(of_teams).order_by(STATE_ORDER, "priority", "pk"):
+        run.track, run.team = track, by_id[run.team_id]
         runs[run.team_id].append(run)
     if rules.documents:
         prefetch_related_objects(teams, "files")
-    submitting = set(teams_of(user, track).filter(pk__in=[team.pk for team in teams]))
-    today, own = today_of(track, teams, times.now()), []
-    if not user.oversees(track.pk):
-        own = list(own_teams(user, track))
+    submitting = set(
+        teams_of(user, track).filter(pk__in=[team.pk for team in teams]).values_list("pk", flat=True)
+    )
+    today = today_of(track, teams, of_kinds[0].at if of_kinds else times.now())
     closing = min(
         (kind for kind in of_kinds if kind.is_accepting and kind.next_at),
         key=lambda kind: cast("datetime", kind.next_at),
@@ -555,7 +562,7 @@ def team_runs_pages(user: User, track: Track, teams: Sequence[Team]) -> list[Tea
             TeamRunsPage(
                 track=track,
                 team=team,
-                teams=own,
+                teams=[],
                 rows=[
                     RunRow(run, n if run.is_submitted else None, pools[run.pk])
                     for n, run in enumerate(runs[team.pk], 1)
@@ -567,8 +574,8 @@ def team_runs_pages(user: User, track: Track, teams: Sequence[Team]) -> list[Tea
                 states=of_kinds,
                 is_accepting_runs=is_accepting(of_kinds),
                 why_closed=why_closed(of_kinds),
-                may_order=team in submitting and n_submitted > 1 and may_reorder,
-                may_submit=team in submitting,
+                may_order=team.pk in submitting and n_submitted > 1 and may_reorder,
+                may_submit=team.pk in submitting,
                 missing=owing_of(team, rules, n_of).missing,
                 next_closing=closing,
             )

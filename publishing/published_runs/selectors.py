@@ -10,6 +10,7 @@ from participation.teams.selectors import teams_of
 from pooling.models import Run
 from publishing.models import Consent, Publication
 from tracks.models import Track
+from web.statements import Prepared
 
 
 class TeamConsent(NamedTuple):
@@ -56,10 +57,17 @@ def left_out(track: Track) -> dict[str, list[dict[str, Any]]]:
     }
 
 
+_PUBLISHED = Prepared(
+    lambda track: Publication.objects.filter(track=track, status=Publication.Status.READY)[:1]
+)
+
+
 def publication_of(track: Track) -> Publication | None:
     """The archive that everybody may download, if there is one."""
-    ready = track.publications.filter(status=Publication.Status.READY).select_related("track")
-    return ready.first()
+    publication = _PUBLISHED.first(track=track.pk)
+    if publication is not None:
+        publication.track = track
+    return publication
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,8 @@ def summaries_of(boards: Collection[Leaderboard]) -> list[Summary]:
 
     It checks no permission: give it the leaderboards that the reader may see, each with its track and protocol.
     """
+    if not boards:
+        return []
     means = Score.objects.filter(
         evaluation__leaderboard__in=[board.pk for board in boards],
         topic=ALL,

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.http import Http404
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
@@ -77,9 +77,10 @@ class DownloadsPage:
 
 def downloads_page(user: AnyUser, track: Track) -> DownloadsPage:
     """The page of downloads for a user. The number of queries does not grow with the files."""
-    rows = _rows(track)
-    kinds = _kinds_for(user, track, rows)
-    items = list(items_for(user, track))
+    released = released_to(user, track)
+    rows = _rows(track, released)
+    kinds = _kinds_in(rows)
+    items = list(_items(user, track, released, rows))
     text = rows["instructions"].text if "instructions" in rows and "instructions" in kinds else ""
     organizes, now = oversees(user, track.pk), times.now()
     sections = [_section(kind, items, rows, organizes=organizes, now=now) for kind in Download.Kind]
@@ -101,8 +102,12 @@ def downloads_page(user: AnyUser, track: Track) -> DownloadsPage:
 
 def items_for(user: AnyUser, track: Track) -> Iterator[Item]:
     """The items that a user gets, in the order of the page; organizers see all."""
-    rows = _rows(track)
-    kinds = _kinds_for(user, track, rows)
+    released = released_to(user, track)
+    return _items(user, track, released, _rows(track, released))
+
+
+def _items(user: AnyUser, track: Track, released: Q, rows: Mapping[str, Download]) -> Iterator[Item]:
+    kinds = _kinds_in(rows)
     if "instructions" in kinds and rows["instructions"].text:
         text = rows["instructions"].text.encode()
         yield Item.generated(Download.Kind.INSTRUCTIONS, f"{track.slug}-instructions.md", "", text)
@@ -119,14 +124,15 @@ def items_for(user: AnyUser, track: Track) -> Iterator[Item]:
         yield from topic_files(track)
     if Download.Kind.SAMPLE_RUN in kinds:
         yield from sample_runs(track)
-    for row in _attached_parts(user, track):
+    for row in _attached_parts(released):
         yield _attached_item(row, track)
 
 
 def offers(user: AnyUser, track: Track) -> list[Offer]:
-    """The parts that a user gets, for a page that only mentions the downloads. Four queries."""
-    rows = _rows(track)
-    kinds = _kinds_for(user, track, rows)
+    """The parts that a user gets, for a page that only mentions the downloads. Three queries."""
+    released = released_to(user, track)
+    rows = _rows(track, released)
+    kinds = _kinds_in(rows)
     about = {Download.Kind.TOPICS: gettext_noop("in several formats")}
     if track.protocol.parsed.takes_runs:
         about[Download.Kind.SAMPLE_RUN] = gettext_noop("a run in the right format")
@@ -137,7 +143,7 @@ def offers(user: AnyUser, track: Track) -> list[Offer]:
     ]
     attached = [
         Offer(row.name, _about(row, track), row.n_bytes, row.get_audience_display(), row.name, row.url)
-        for row in _attached_parts(user, track)[:SHOWN_OFFERS]
+        for row in _attached_parts(released)[:SHOWN_OFFERS]
     ]
     return [*made, *attached] if attached or track.topics.exists() else []
 
@@ -151,7 +157,7 @@ def _about(row: Download, track: Track) -> str:
 
 def item_named(user: AnyUser, track: Track, name: str) -> Item | None:
     """The file of a name that a user gets. An attached file costs no work for the others."""
-    row = _attached_parts(user, track).filter(name=name, url="").first()
+    row = _attached_parts(released_to(user, track)).filter(name=name, url="").first()
     if row is not None:
         return _attached_item(row, track)
     return next((item for item in items_for(user, track) if item.is_file and item.name == name), None)
@@ -232,19 +238,20 @@ def terms_of(row: Download, now: datetime) -> Terms:
     return Terms(row.key, f"for {row.get_audience_display()} {since if is_open else until}", is_open)
 
 
-def _rows(track: Track) -> dict[str, Download]:
-    """The rows of the kinds that have one at most. One query."""
-    return {row.kind: row for row in track.downloads.filter(kind__in=SINGLE)}
+def _rows(track: Track, released: Q) -> dict[str, Download]:
+    """The rows of the kinds that have one at most, and whether the user gets them. One query."""
+    is_released = ExpressionWrapper(released, BooleanField())
+    rows = track.downloads.filter(kind__in=SINGLE).annotate(is_released=is_released)
+    return {row.kind: row for row in rows}
 
 
-def _kinds_for(user: AnyUser, track: Track, rows: Mapping[str, Download]) -> set[str]:
-    """The kinds with one row at most that a user gets."""
-    released = set(track.downloads.filter(released_to(user, track)).values_list("kind", flat=True))
-    return {kind for kind in SINGLE if (kind in released if kind in rows else kind in MADE)}
+def _kinds_in(rows: Mapping[str, Any]) -> set[str]:
+    """The kinds with one row at most that the user gets."""
+    return {kind for kind in SINGLE if (rows[kind].is_released if kind in rows else kind in MADE)}
 
 
-def _attached_parts(user: AnyUser, track: Track) -> QuerySet[Download]:
-    return Download.objects.filter(released_to(user, track)).exclude(kind__in=SINGLE)
+def _attached_parts(released: Q) -> QuerySet[Download]:
+    return Download.objects.filter(released).exclude(kind__in=SINGLE)
 
 
 def _attached_item(row: Download, track: Track) -> Item:
