@@ -5,8 +5,11 @@ import re
 from django.template import Origin
 from django.template.loaders import filesystem
 
-# A line of tags that show nothing. Other tags may be between words.
-TAGS = "if|elif|else|endif|for|empty|endfor|with|endwith|load|comment|endcomment"
+# A line of tags that need no end of a line. Other tags may be between words.
+TAGS = (
+    "if|elif|else|endif|for|empty|endfor|with|endwith|load|comment|endcomment|extends|block|endblock|spaceless|endspaceless"
+    "|include|table|endtable|empty_state|endempty_state|component"  # these end with a line of their own
+)
 SILENT = re.compile(rf"^((?:\{{% (?:{TAGS})\b(?:(?!%\}}).)*%\}})+)\n", re.MULTILINE)
 INDENTATION = re.compile(r"\n\s+")
 PREFORMATTED = ("<pre", "<textarea")

@@ -25,13 +25,13 @@ from pooling.models import Run
 from scoring.leaderboards.summaries import Summary, summaries_of
 from scoring.models import Leaderboard
 from scoring.selectors import public_leaderboards
-from tracks.assessors.selectors import is_assessor, judges_anywhere, tracks_judged_by
+from tracks.assessors.selectors import is_assessor, judged_tracks, judges_anywhere
 from tracks.checklist.selectors import Next, next_steps
 from tracks.deadline_acceptance import next_closing
 from tracks.markdown import after_first_paragraph, plain_html
 from tracks.models import Deadline, Milestone, SitePage, Topic, Track
 from tracks.pages.selectors import PageText, page_text
-from tracks.tracks.selectors import tracks_for
+from tracks.tracks.selectors import tracks_for, tracks_seen_by
 from web.statements import Prepared
 from web.times import AOE, time_left, zone_of
 
@@ -176,7 +176,7 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
 
     Organizers see the next step of a few tracks without results. Its query is one for all.
     """
-    everything = listed_tracks(user, tracks_for(user))
+    everything = listed_tracks(user)
     is_filtered = len(everything) >= MIN_FILTERED
     words = words.strip() if is_filtered else ""
     listed = [row for row in everything if row.has_words(words)]
@@ -232,7 +232,7 @@ class LandingPage:
 
 def landing_page(user: AnyUser) -> LandingPage:
     """The first page of a visitor, without results that need a missing extension. Seven queries."""
-    listed = listed_tracks(user, tracks_for(user))
+    listed = listed_tracks(user)
     published = [row.board for row in listed if row.board is not None and not row.track.protocol.missing]
     published.sort(key=lambda board: -board.pk)
     return LandingPage(
@@ -244,23 +244,29 @@ def landing_page(user: AnyUser) -> LandingPage:
     )
 
 
-def listed_tracks(user: AnyUser, tracks: QuerySet[Track]) -> list[ListedTrack]:
-    """Tracks as a user sees them: open ones by their next deadline, then drafts, then closed ones.
+_LISTED = Prepared(lambda user: _counted(tracks_seen_by(user)))
+_ALL = Prepared(lambda: _counted(Track.objects.select_related("protocol", "collection")))
+_PUBLISHED = Prepared(public_leaderboards)
 
-    Four queries for a visitor, six for a user. It checks no permission.
+
+def listed_tracks(user: AnyUser) -> list[ListedTrack]:
+    """The tracks that a user sees: open ones by their next deadline, then drafts, then closed ones.
+
+    Four queries for a visitor, six for a user.
     """
-    with_dates = _counted(tracks).prefetch_related("deadlines", "milestones")
-    listed = {track.pk: ListedTrack(track) for track in with_dates}
-    for board in public_leaderboards().filter(track__in=listed):
-        board.track = listed[board.track_id].track
-        listed[board.track_id].board = board
+    sees_all = isinstance(user, User) and user.is_administrator
+    tracks = _ALL() if sees_all else _LISTED(user=user.pk)
+    prefetch_related_objects(tracks, "deadlines", "milestones")
+    listed = {track.pk: ListedTrack(track) for track in tracks}
+    for board in _PUBLISHED():
+        if board.track_id in listed:
+            board.track = listed[board.track_id].track
+            listed[board.track_id].board = board
     if isinstance(user, User):
-        for pk, role in user.roles.items():
-            if pk in listed:
-                listed[pk].role = role
-        for pk in tracks_judged_by(user, tracks).values_list("pk", flat=True):
-            listed[pk].is_assessor = True
-        for team in teams_with(user, tracks):
+        judged = judged_tracks(user)
+        for pk, row in listed.items():
+            row.role, row.is_assessor = user.roles.get(pk), pk in judged
+        for team in own_teams_with_rights(user, [row.track for row in listed.values()]):
             listed[team.track_id].teams.append(team)
     order = {Track.Status.OPEN: 0, Track.Status.DRAFT: 1, Track.Status.CLOSED: 2}
     return sorted(listed.values(), key=lambda row: (order[Track.Status(row.track.status)], row.closes))
@@ -277,7 +283,7 @@ def listed_track(user: AnyUser, track: Track, board: Leaderboard | None) -> List
     listed = ListedTrack(track, board=board)
     if isinstance(user, User):
         listed.role, listed.is_assessor = user.roles.get(track.pk), is_assessor(user, track)
-        listed.teams = own_teams_with_rights(user, track)
+        listed.teams = own_teams_with_rights(user, [track])
     return listed
 
 

@@ -25,6 +25,7 @@ from participation.requests.selectors import takes_requests
 from pooling.runs.selectors import TeamRunsPage, team_runs_pages
 from scoring.leaderboards.summaries import BestRun, Summary, summaries_of
 from scoring.models import Leaderboard
+from scoring.selectors import seen_by
 from tracks.agreements.selectors import has_accepted
 from tracks.deadlines.timeline import Date, timeline
 from tracks.downloads.selectors import NAMED_COUNTS, Offer, offers
@@ -174,25 +175,15 @@ def _kinds(rules: RunRules) -> list[str]:
     ]
 
 
-def _boards(user: Any, track: Any, condition: Q) -> QuerySet[Leaderboard]:
+def _boards(user: Any, condition: Q) -> QuerySet[Leaderboard]:
     """The latest leaderboard of some tracks that was released to the reader."""
-    tracks, releases = Track.objects.order_by(), Leaderboard.Release
-    overseen = Q(track__in=tracks.filter(organizers__user=user).values("pk"))
-    own = Q(track__in=tracks.filter(teams__members=user).values("pk"))
-    boards = Leaderboard.objects.filter(condition, status=Leaderboard.Status.READY)
-    boards = boards.filter(Q(release=releases.PUBLIC) | Q(overseen | own, release=releases.PARTICIPANTS))
-    boards = boards.filter(Q(track=track) | ~Q(track__status=Track.Status.DRAFT) | overseen)
-    return (
-        boards.select_related("track__protocol", "qrels")
-        .defer("statistics", "qrels__report")
-        .order_by("-pk")[:1]
-    )
+    boards = seen_by(user).exclude(release=Leaderboard.Release.HIDDEN)
+    boards = boards.filter(condition, status=Leaderboard.Status.READY)
+    return boards.defer("statistics", "qrels__report").order_by("-pk")[:1]
 
 
-_BOARD = Prepared(lambda user, track: _boards(user, track, Q(track=track)))
-_EARLIER = Prepared(
-    lambda user, track: _boards(user, track, Q(track__collection__tracks=track) & ~Q(track=track))
-)
+_BOARD = Prepared(lambda user, track: _boards(user, Q(track=track)))
+_EARLIER = Prepared(lambda user, track: _boards(user, Q(track__collection__tracks=track) & ~Q(track=track)))
 
 
 def _shown(boards: Prepared[Leaderboard], user: AnyUser, track: Track) -> Leaderboard | None:

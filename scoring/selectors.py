@@ -24,14 +24,33 @@ from tracks.tracks.selectors import tracks_for
 
 def leaderboards_for(user: AnyUser) -> QuerySet[Leaderboard]:
     """Leaderboards that the user may see."""
-    boards = Leaderboard.objects.select_related(
-        "track__protocol", "qrels", "job", "created_by", "released_by"
-    ).defer("qrels__report")
     may_see = Q(release=Leaderboard.Release.PUBLIC) | Q(track__in=overseen_by(user))
     if isinstance(user, User):
         own_tracks = Team.objects.filter(members=user).values("track")
         may_see |= Q(release=Leaderboard.Release.PARTICIPANTS, track__in=own_tracks)
-    return boards.filter(may_see, track__in=tracks_for(user))
+    return _boards().filter(may_see, track__in=tracks_for(user))
+
+
+def boards_of(user: AnyUser, track: Track) -> QuerySet[Leaderboard]:
+    """The leaderboards of a track that the user may see. Those who see everything of it need no long query."""
+    boards = _boards() if oversees(user, track.pk) else leaderboards_for(user)
+    return boards.filter(track=track)
+
+
+def seen_by(user: Any) -> QuerySet[Leaderboard]:
+    """As `leaderboards_for`, by the id of a user, which is None of a visitor: for prepared queries."""
+    tracks, releases = Track.objects.order_by(), Leaderboard.Release
+    overseen = Q(track__in=tracks.filter(organizers__user=user).values("pk"))
+    own = Q(track__in=Team.objects.filter(members=user).order_by().values("track"))
+    may_see = Q(release=releases.PUBLIC) | overseen | Q(own, release=releases.PARTICIPANTS)
+    return _boards().filter(may_see, overseen | ~Q(track__status=Track.Status.DRAFT))
+
+
+def _boards() -> QuerySet[Leaderboard]:
+    boards = Leaderboard.objects.select_related(
+        "track__protocol", "track__collection", "qrels", "job", "created_by", "released_by"
+    )
+    return boards.defer("qrels__report")
 
 
 def board_or_404(user: AnyUser, board_id: int) -> Leaderboard:
@@ -40,9 +59,13 @@ def board_or_404(user: AnyUser, board_id: int) -> Leaderboard:
     Raises:
         Http404: There is none with this number for the user.
     """
-    return get_object_or_404(
-        leaderboards_for(user).annotate(dropped=F("qrels__report__dropped")), pk=board_id
+    dropped, overseen = F("qrels__report__dropped"), overseen_by(user)
+    own = (
+        _boards().filter(pk=board_id, track__in=overseen).annotate(dropped=dropped)
+        if overseen
+        else _boards().none()
     )
+    return own.first() or get_object_or_404(leaderboards_for(user).annotate(dropped=dropped), pk=board_id)
 
 
 def public_leaderboards() -> QuerySet[Leaderboard]:

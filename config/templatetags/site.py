@@ -255,7 +255,9 @@ def _time(moment: datetime | None, pattern: str) -> SafeString | str:
     if moment is None:
         return "–"
     utc = localtime(moment)
-    return format_html('<time datetime="{}">{}</time>', utc.isoformat(), utc.strftime(pattern))
+    return format_html(
+        '<time datetime="{}">{}</time>', utc.isoformat(timespec="seconds"), utc.strftime(pattern)
+    )
 
 
 @register.filter

@@ -1,6 +1,6 @@
 """Teams of a track and of a user, and who may do what in them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Sum
@@ -36,17 +36,18 @@ def own_teams(user: AnyUser, track: Track) -> QuerySet[Team]:
 
 
 _OWN_TEAMS = Prepared(
-    lambda user, track: Team.objects.filter(members=user, track=track).annotate(
+    lambda user: Team.objects.filter(members=user).annotate(
         may_submit=Exists(Membership.objects.filter(team=OuterRef("pk"), user=user, may_submit=True))
     )
 )
 
 
-def own_teams_with_rights(user: User, track: Track) -> list[Team]:
-    """The teams of a user in a track, and whether the user may submit runs for each."""
-    teams = _OWN_TEAMS(user=user.pk, track=track.pk)
+def own_teams_with_rights(user: User, tracks: Iterable[Track]) -> list[Team]:
+    """The teams of a user in some tracks, and whether the user may submit runs for each."""
+    by_id = {track.pk: track for track in tracks}
+    teams = [team for team in _OWN_TEAMS(user=user.pk) if team.track_id in by_id]
     for team in teams:
-        team.track = track
+        team.track = by_id[team.track_id]
     return teams
 
 

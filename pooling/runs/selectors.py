@@ -163,6 +163,8 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
     is_organizer = oversees(user, track.pk)
     owing = owing_teams(track) if is_organizer else []
     every = list(runs_of(user, track))
+    for run in every:
+        run.track = track
     kept = [run for run in every if run.status != Run.Status.WITHDRAWN]
     n_of, missing = Counter(run.team_id for run in kept), {owed.team.pk: owed.missing for owed in owing}
     lines = [
@@ -322,7 +324,8 @@ def run_by_id(run_id: int) -> Run:
 
 def runs_of(user: AnyUser, track: Track) -> QuerySet[Run]:
     """The runs of a track that a user may see, withdrawn ones last; `n_warnings` is the number of kinds of warnings."""
-    runs = _with_warnings(runs_for(user).filter(track=track))
+    every = Run.objects.select_related("team", "submitted_by", "withdrawn_by")
+    runs = _with_warnings((every if oversees(user, track.pk) else runs_for(user)).filter(track=track))
     return runs.order_by(STATE_ORDER, "team__name", "tag", "id")
 
 

@@ -24,9 +24,10 @@ from scoring.leaderboards.rows import BoardRow, number_of
 from scoring.leaderboards.selectors import board_rows, mean_seconds
 from scoring.models import Leaderboard
 from scoring.qrels.exports import file_stem
-from scoring.selectors import leaderboards_for, provenance
+from scoring.selectors import provenance, seen_by
 from tracks.models import Track
 from web.pages import counted
+from web.statements import Prepared
 
 
 def leaderboard_file(board: Leaderboard, kind: str) -> str:
@@ -54,12 +55,21 @@ class ReleasedFile(NamedTuple):
     sha256: str = ""
 
 
+_RELEASED = Prepared(
+    lambda user, track: (
+        seen_by(user)
+        .filter(track=track)
+        .exclude(release=Leaderboard.Release.HIDDEN)
+        .select_related("qrels__track")
+        .order_by("-qrels__version", "-pk")
+    )
+)
+
+
 def released_files(user: AnyUser, track: Track) -> list[ReleasedFile]:
     """The qrels of released leaderboards, newest first, each with the files of its newest leaderboard. One query."""
-    boards = leaderboards_for(user).filter(track=track).exclude(release=Leaderboard.Release.HIDDEN)
-    boards = boards.select_related("qrels__track")
     newest: dict[int, Leaderboard] = {}
-    for board in boards.order_by("-qrels__version", "-pk"):
+    for board in _RELEASED(user=user.pk, track=track.pk):
         newest.setdefault(board.qrels_id, board)
     return [file for board in newest.values() for file in _files_of(board)]
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.core.paginator import Page
-from django.db.models import Q, Value
+from django.db.models import Q, QuerySet, Value
 from django.db.models.functions import Concat, Lower
 
 from accounts.access import AnyUser, oversees
@@ -30,12 +30,13 @@ from scoring.qrels.selectors import correction_of
 from scoring.selectors import (
     LeaderboardPage,
     interaction_rules,
-    leaderboards_for,
+    seen_by,
     shared_page,
     stored_measure,
     titled,
 )
 from web.pages import ALL_ROWS, page_of
+from web.statements import Prepared
 
 FILTERS = {"all": "all runs", "best": "best of each team"}
 OF_KIND = "kind-"  # begins the filter of a kind of run
@@ -261,12 +262,21 @@ def comparable(user: AnyUser, board: Leaderboard) -> list[Leaderboard]:
 
     They are of the same track, or have a run with the same team and tag.
     """
-    boards = leaderboards_for(user).filter(status=Leaderboard.Status.READY, measures__overlap=board.measures)
+    return _COMPARABLE(user=user.pk, board=board.pk, track=board.track_id, measures=board.measures)
+
+
+def _comparable(user: Any, board: Any, track: Any, measures: Any) -> QuerySet[Leaderboard]:
+    boards = seen_by(user).filter(status=Leaderboard.Status.READY, measures__overlap=measures)
     name = Concat(Lower("run__team__name"), Value("\t"), Lower("run__tag"))
-    names = board.evaluations.annotate(name=name).values("name")
-    with_same_run = Evaluation.objects.annotate(name=name).filter(name__in=names).values("leaderboard")
-    related = boards.filter(Q(track=board.track_id) | Q(pk__in=with_same_run))
-    return list(related.exclude(pk=board.pk).order_by("-pk")[:MAX_COMPARABLE])
+    names = Evaluation.objects.filter(leaderboard=board).order_by().annotate(name=name).values("name")
+    with_same_run = (
+        Evaluation.objects.order_by().annotate(name=name).filter(name__in=names).values("leaderboard")
+    )
+    related = boards.filter(Q(track=track) | Q(pk__in=with_same_run))
+    return related.exclude(pk=board).order_by("-pk")[:MAX_COMPARABLE]
+
+
+_COMPARABLE = Prepared(_comparable)
 
 
 def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:

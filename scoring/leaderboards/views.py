@@ -20,7 +20,7 @@ from scoring.leaderboards import groups as group_pages
 from scoring.leaderboards import interaction as interaction_pages
 from scoring.models import Leaderboard
 from scoring.qrels.selectors import qrels_for
-from scoring.selectors import board_or_404, leaderboards_for
+from scoring.selectors import board_or_404, boards_of
 from tracks.deadlines.forms import LocalTimeField, ZoneField
 from tracks.tracks.selectors import track_or_404
 from web import times
@@ -67,7 +67,7 @@ def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
     track = track_or_404(request.user, slug)
     context = {
         "track": track,
-        "boards": leaderboards_for(request.user).filter(track=track),
+        "boards": boards_of(request.user, track),
         "is_organizer": access.oversees(request.user, track.pk),
     }
     return render(request, "scoring/leaderboards/leaderboards.html", context)

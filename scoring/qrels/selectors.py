@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Coalesce
+from django.shortcuts import get_object_or_404
 
 from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
@@ -25,7 +26,7 @@ from scoring.errors import QrelsRefused
 from scoring.models import Leaderboard, Qrels, QrelsEntry
 from scoring.qrels import topic_previews
 from scoring.qrels.frozen import NOTHING, freeze_pool
-from scoring.selectors import leaderboards_for
+from scoring.selectors import boards_of, leaderboards_for
 from tracks.models import Machine, Track
 from web.pages import counted
 from web.statements import Prepared
@@ -40,8 +41,21 @@ def qrels_for(user: AnyUser) -> QuerySet[Qrels]:
     return _versions().filter(Q(pk__in=shown) | Q(track__in=overseen_by(user)))
 
 
+def qrels_or_404(user: AnyUser, qrels_id: int) -> Qrels:
+    """A version that the user may see.
+
+    Raises:
+        Http404: There is none with this number for the user.
+    """
+    overseen = overseen_by(user)
+    own = _versions().filter(pk=qrels_id, track__in=overseen) if overseen else _versions().none()
+    return own.first() or get_object_or_404(qrels_for(user), pk=qrels_id)
+
+
 def _versions() -> QuerySet[Qrels]:
-    versions = Qrels.objects.select_related("track__protocol", "protocol", "pool", "created_by")
+    versions = Qrels.objects.select_related(
+        "track__protocol", "track__collection", "protocol", "pool", "created_by"
+    )
     return versions.defer("pool__statistics")
 
 
@@ -224,7 +238,7 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
         relevant_from=relevant_from,
         n_relevant=sum(relevant) if grades else None,
         report=report,
-        leaderboards=leaderboards_for(user).filter(qrels=qrels),
+        leaderboards=boards_of(user, qrels.track).filter(qrels=qrels),
         is_organizer=sees_all,
         has_judgments=sees_all and qrels.source == Qrels.Source.FROZEN,
         corrects=qrels_for(user).filter(pk=qrels.supersedes_id).first() if qrels.supersedes_id else None,
@@ -233,9 +247,14 @@ def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
     )
 
 
+_CORRECTION = Prepared(lambda qrels: _versions().filter(supersedes=qrels)[:1])
+
+
 def correction_of(user: AnyUser, qrels: Qrels) -> Qrels | None:
     """The version that corrects a version, if the user may see it. One query."""
-    return _seen_by(user, qrels.track_id).filter(supersedes=qrels).first()
+    if oversees(user, qrels.track_id):
+        return _CORRECTION.first(qrels=qrels.pk)
+    return qrels_for(user).filter(supersedes=qrels).first()
 
 
 @dataclass(frozen=True)

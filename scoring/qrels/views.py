@@ -98,7 +98,7 @@ def _to_version(request: AuthenticatedRequest, version: Qrels, *, is_scored: boo
 @public_page
 def qrels(request: HttpRequest, qrels_id: int) -> HttpResponse:
     """One version: its grades by topic, and how it was made. Organizers; others who may see a leaderboard of it."""
-    version = get_object_or_404(selectors.qrels_for(request.user), pk=qrels_id)
+    version = selectors.qrels_or_404(request.user, qrels_id)
     page = selectors.qrels_page(request.user, version)
     return render(request, "scoring/qrels/qrels.html", context_of(page) | {"per_topic": page.per_topic})
 

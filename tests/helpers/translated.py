@@ -1,6 +1,7 @@
 """Walk through translated pages, and find the words on them that no language can change."""
 
 import re
+from collections.abc import Iterator
 from urllib.parse import quote, urljoin
 
 import pytest
@@ -8,6 +9,7 @@ from django.test import Client
 from django.utils import translation
 from lxml import html
 
+from config.templatetags.components import _rendered
 from web.translation import ASSESSORS, readers_of
 
 # What a page shows of the data of a lab, and what no language changes
@@ -16,8 +18,9 @@ DATA_ELEMENTS = ("code", "kbd", "time", "script", "style", "title", "bdi", "opti
 
 
 @pytest.fixture
-def marks_translated(monkeypatch: pytest.MonkeyPatch) -> None:
+def marks_translated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Enclose every translated text in ⟦ and ⟧."""
+    _rendered.cache_clear()  # components in the language of other tests
     monkeypatch.setattr(translation._trans, "gettext", lambda text: f"⟦{text}⟧", raising=False)
     monkeypatch.setattr(
         translation._trans,
@@ -25,6 +28,8 @@ def marks_translated(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda singular, plural, n: f"⟦{singular if n == 1 else plural}⟧",
         raising=False,
     )
+    yield
+    _rendered.cache_clear()
 
 
 def outside(text: str) -> str:

@@ -13,7 +13,7 @@ _JUDGED = Statement(
 )
 
 
-def _judged_tracks(user: AnyUser) -> set[str | int]:
+def judged_tracks(user: AnyUser) -> set[str | int]:
     """The ids and the slugs of the tracks for which the user judges."""
     if not isinstance(user, User) or not user.is_active:
         return set()
@@ -22,17 +22,17 @@ def _judged_tracks(user: AnyUser) -> set[str | int]:
 
 def is_assessor(user: AnyUser, track: Track) -> bool:
     """Return whether the user judges for the track. One query."""
-    return track.pk in _judged_tracks(user)
+    return track.pk in judged_tracks(user)
 
 
 def judges_for(user: User, track: str | int | None) -> bool:
     """Return whether the user judges for the track with a slug or an id. One query."""
-    return track in _judged_tracks(user)
+    return track in judged_tracks(user)
 
 
 def judges_anywhere(user: AnyUser) -> bool:
     """Return whether the user judges for any track. One query."""
-    return bool(_judged_tracks(user))
+    return bool(judged_tracks(user))
 
 
 def people_judging(track: Track) -> QuerySet[Assessor]:

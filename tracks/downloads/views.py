@@ -19,10 +19,11 @@ from accounts.access import (
 )
 from assay.formats.spreadsheet import csv_lines
 from jobs.models import Job
-from tracks.agreements.selectors import has_accepted, track_or_404
+from tracks.agreements.selectors import has_accepted
 from tracks.downloads import jobs, selectors, services
 from tracks.downloads.forms import AttachForm, form_of
 from tracks.models import Download
+from tracks.tracks.selectors import track_or_404
 from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download
 from web.forms import refusals_in

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
@@ -12,7 +13,7 @@ from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
 from assay.protocols.schema import Protocol
 from tracks.deadline_acceptance import Acceptance, acceptances_for, is_due
-from tracks.models import Download, Milestone, Track
+from tracks.models import Download, Milestone, Organizer, Track
 from tracks.protocols.selectors import protocol_page
 from web.confirmation import Check
 from web.statements import Prepared
@@ -55,6 +56,13 @@ def tracks_for(user: AnyUser) -> QuerySet[Track]:
 
 _TRACK = Prepared(lambda slug: Track.objects.select_related("protocol", "collection").filter(slug=slug))
 _PUBLIC_TRACK = Prepared(lambda slug: tracks_for(AnonymousUser()).filter(slug=slug))
+
+
+def tracks_seen_by(user: Any) -> QuerySet[Track]:
+    """As `tracks_for`, by the id of a user who is no administrator, for prepared queries. That of a visitor is None."""
+    overseen = Organizer.objects.filter(user=user).order_by().values("track")
+    seen = ~Q(status=Track.Status.DRAFT) | is_due() | Q(pk__in=overseen)
+    return Track.objects.select_related("protocol", "collection").filter(seen)
 
 
 def track_or_404(user: AnyUser, slug: str) -> Track:
