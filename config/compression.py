@@ -11,7 +11,7 @@ from django.utils.cache import patch_vary_headers
 from whitenoise.compress import Compressor
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-PAGE_QUALITY, FILE_QUALITY = 6, 9  # above them, the time grows tenfold
+PAGE_QUALITY, FILE_QUALITY = 5, 9  # above them, the time grows tenfold
 LEAST = 200  # bytes, as in GZipMiddleware
 PACKED_TYPES = re.compile(r"text/(html|css|javascript)\b")
 ACCEPTS_BROTLI = re.compile(r"\bbr\b")

@@ -45,7 +45,7 @@ _OWN_TEAMS = Prepared(
 def own_teams_with_rights(user: User, tracks: Iterable[Track]) -> list[Team]:
     """The teams of a user in some tracks, and whether the user may submit runs for each."""
     by_id = {track.pk: track for track in tracks}
-    teams = [team for team in _OWN_TEAMS(user=user.pk) if team.track_id in by_id]
+    teams: list[Team] = [team for team in _OWN_TEAMS(user=user.pk) if team.track_id in by_id]
     for team in teams:
         team.track = by_id[team.track_id]
     return teams

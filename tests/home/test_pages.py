@@ -94,7 +94,7 @@ def test_server_error_is_styled_like_the_other_pages(client: Client, monkeypatch
     def fail(user: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("home.landing.tracks_for", fail)
+    monkeypatch.setattr("home.landing.listed_tracks", fail)
     client.raise_request_exception = False
 
     response = client.get("/")
