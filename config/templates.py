@@ -11,6 +11,10 @@ TAGS = (
     "|include|table|endtable|empty_state|endempty_state|component"  # these end with a line of their own
 )
 SILENT = re.compile(rf"^((?:\{{% (?:{TAGS})\b(?:(?!%\}}).)*%\}})+)\n", re.MULTILINE)
+# A line that is shown or not, without an alternative: its end belongs to what is shown.
+OPTIONAL = re.compile(
+    r"^(\{% if\b(?:(?!%\}).)*%\}(?:(?!\{% (?:if|elif|else|endif)\b).)*)(\{% endif %\})\n", re.MULTILINE
+)
 INDENTATION = re.compile(r"\n\s+")
 PREFORMATTED = ("<pre", "<textarea")
 EDGES = re.compile(r"(?=<(?:pre|textarea)\b)|(?<=</pre>)|(?<=</textarea>)")
@@ -28,4 +32,4 @@ class Loader(filesystem.Loader):
 
 
 def _shortened(text: str) -> str:
-    return SILENT.sub(r"\1", INDENTATION.sub("\n", text))
+    return OPTIONAL.sub(r"\1\n\2", SILENT.sub(r"\1", INDENTATION.sub("\n", text)))

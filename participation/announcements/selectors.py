@@ -29,7 +29,7 @@ def announcements_for(user: AnyUser, track: Track) -> QuerySet[Announcement]:
 
 
 def _seen_by(user: Any, track: Any) -> QuerySet[Announcement]:
-    """What somebody sees who does not oversee the track; the id of a visitor is None."""
+    """Announcements for somebody who does not oversee the track; the id of a visitor is None."""
     is_member = Exists(Membership.objects.filter(team__track=track, user=user, user__is_active=True))
     is_assessor = Exists(Assessor.objects.filter(track=track, user=user, user__is_active=True, ended_at=None))
     return Announcement.objects.filter(
