@@ -451,9 +451,12 @@ def test_several_open_batches_are_one_sentence_with_their_names_below(scene: Sce
     main = scene.judged("high")
     dual = scene.batch({scene.bob: ["A.1"]}, kind=Batch.Kind.DUAL)
 
-    step = following(scene.track)
+    step, home = following(scene.track), page_of(scene.organizer, scene.track.get_absolute_url())
 
     assert step[:2] == (Kind.WAIT, "Judging goes on: 1 of 12 units.")
+    assert re.search(
+        r'<progress [^>]*value="0.11"\s+aria-label="Judging"', home
+    )  # 1 of 9 units of the main batch
     assert step.detail == f"By batch: {main} 1 of 9, {dual} 0 of 3."
     assert step.label == "Now"
 
