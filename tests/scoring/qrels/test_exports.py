@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+import re
 import zipfile
 
 import pytest
@@ -105,7 +106,7 @@ def test_judgments_are_exported_without_names(scene: Scene, organizer: Client) -
     assert len(rows) == 9
     assert {row["assessor"] for row in rows} == {code_names(scene.track)[scene.ada.pk]}
     assert {row["grade"] for row in rows if row["choice"] == "system-failure"} == {""}
-    assert b"ada" not in b"".join(contents.values())
+    assert not re.search(rb"\bada\b", b"".join(contents.values()))
 
 
 def test_page_of_a_version_offers_its_exports(scene: Scene, organizer: Client) -> None:
