@@ -105,7 +105,10 @@ def _joined(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
             counted.update(report[name])
     return {
         **reports[0],
-        "dropped": [topic for report in reports for topic in report["dropped"]],
+        "dropped": sorted(  # as freezing the whole pool lists them, because the digest has their order
+            (topic for report in reports for topic in report["dropped"]),
+            key=lambda topic: (natural(topic["topic"]), topic["topic"]),
+        ),
         "non_answers": [unit for report in reports for unit in report["non_answers"]],
         "unjudged": {
             "n": sum(of_topic["n"] for of_topic in unjudged),
