@@ -27,11 +27,11 @@ POOL = "The id of the pool of all judgments; null: as the file says."
 JudgmentImportSerializer = answer(
     JudgmentImport,
     "JudgmentImport",
-    "id url track=track.slug file_name=name n_bytes=size sha256 pool batch kind mapping report is_ready job "
+    "id url track=track.slug file_name=name n_bytes=size sha256 pool=pool_id batch kind mapping report is_ready job "
     "n_imported imported_at created_at",
     "A file of judgments: the result of its latest check, or what was imported.",
     url=Address("api:judgment_import", help_text="The address of this import in the API."),
-    pool=serializers.IntegerField(source="pool_id", allow_null=True, help_text=POOL),
+    pool=POOL,
     mapping=serializers.DictField(help_text="What words of the file mean here, by kind."),
     report=serializers.DictField(
         help_text="The result of the check: `new` judgments, `complaints` with their lines. Empty while a job checks."

@@ -13,6 +13,7 @@ from assessment.judgments.exports import FORMS, TURKLE, VOTE_FORMS
 from assessment.judgments.forms import ExportForm
 from assessment.models import Judgment
 from tracks.tracks.api import track_of
+from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import Organizer
 from web.api.serializers import require_valid
@@ -32,37 +33,27 @@ class AnswersField(serializers.DictField):
     child = serializers.JSONField()
 
 
-class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
-    """A choice for a document of a topic. A revision is a new judgment."""
-
-    batch = serializers.IntegerField(source="batch_id")
-    task = serializers.IntegerField(source="task_id")
-    topic = serializers.CharField(source="topic.code")
-    assessor = serializers.CharField(source="assessor.username")
-    grade = serializers.IntegerField(allow_null=True, help_text="Null for a non-answer.")
-    answers = AnswersField(help_text=ANSWERS)
-    judged_at = serializers.DateTimeField(source="created_at")
-
-    class Meta:
-        model = Judgment
-        fields = [
-            "id", "batch", "task", "topic", "docno", "assessor", "choice", "grade", "comment", "answers",
-            "seconds", "judged_at",
-        ]  # fmt: skip
-
-
-class FullJudgmentSerializer(JudgmentSerializer):
-    """A judgment as organizers see it."""
-
-    replaces = serializers.IntegerField(
-        source="replaces_id", allow_null=True, help_text="The judgment it revises."
-    )
-    is_machine = serializers.BooleanField(source="assessor.is_machine", help_text="A machine judged.")
-
-    class Meta(JudgmentSerializer.Meta):
-        fields = [
-            *JudgmentSerializer.Meta.fields, "replaces", "is_current", "is_check", "is_machine", "source",
-        ]  # fmt: skip
+JUDGMENT = (
+    "id batch=batch_id task=task_id topic=topic.code docno assessor=assessor.username choice grade comment answers "
+    "seconds judged_at=created_at"
+)
+OF_JUDGMENT = {"grade": "Null for a non-answer.", "answers": AnswersField(help_text=ANSWERS)}
+JudgmentSerializer = answer(
+    Judgment,
+    "Judgment",
+    JUDGMENT,
+    "A choice for a document of a topic. A revision is a new judgment.",
+    **OF_JUDGMENT,
+)
+FullJudgmentSerializer = answer(
+    Judgment,
+    "FullJudgment",
+    f"{JUDGMENT} replaces=replaces_id is_current is_check is_machine=assessor.is_machine source",
+    "A judgment as organizers see it.",
+    **OF_JUDGMENT,
+    replaces="The judgment it revises.",
+    is_machine="A machine judged.",
+)
 
 
 class Judgments(Endpoints):

@@ -34,10 +34,12 @@ PER_UNIT = "The number of people who judge each unit"
 KINDS = [Batch.Kind.MAIN, Batch.Kind.DUAL, Batch.Kind.TRAINING, Batch.Kind.ADJUDICATION]
 
 
-BATCH = "id url track=pool.track.slug pool name kind status minutes_allotted n_judges is_shared created_at closed_at"
+BATCH = (
+    "id url track=pool.track.slug pool=pool_id name kind status minutes_allotted n_judges is_shared created_at "
+    "closed_at"
+)
 OF_BATCH = {
     "url": Address("api:batch", help_text="The address of this batch in the API."),
-    "pool": serializers.IntegerField(source="pool_id"),
     "kind": serializers.CharField(help_text="training, main, dual, adjudication or machine."),
     "status": serializers.CharField(help_text="draft, open or closed."),
     "n_judges": f"{PER_UNIT}, of a main batch.",

@@ -24,15 +24,13 @@ OF_ACCOUNT = "Only if your account has none."
 JoinRequestSerializer = answer(
     JoinRequest,
     "JoinRequest",
-    "id url track=track.slug username name email organization team_name message status reason invitation "
+    "id url track=track.slug username name email organization team_name message status reason invitation=invitation_id "
     "created_at decided_at",
     "Somebody asks to take part in a track.",
     url=Address("api:join_request", help_text="The address of this request in the API."),
     username=serializers.CharField(source="user.username", default="", help_text="Empty: a visitor asked."),
     status=serializers.CharField(source="state", help_text="open, accepted or refused."),
-    invitation=serializers.IntegerField(
-        source="invitation_id", allow_null=True, help_text="Of a visitor who was accepted."
-    ),
+    invitation="Of a visitor who was accepted.",
 )
 
 

@@ -19,10 +19,9 @@ from web.api.serializers import Address, JobAddress, Strict
 from web.api.views import Endpoints, accepted, get, get_file, parameter, post
 from web.downloads import download
 
-ANALYSIS = "id url leaderboard kind seed job created_at"
+ANALYSIS = "id url leaderboard=leaderboard_id kind seed job created_at"
 OF_ANALYSIS = {
     "url": Address("api:analysis", help_text="The address of this analysis in the API."),
-    "leaderboard": serializers.IntegerField(source="leaderboard_id"),
     "kind": serializers.ChoiceField(Analysis.Kind.values),
     "job": JobAddress(help_text="The address of the job that computes it."),
 }

@@ -69,10 +69,9 @@ PhaseSerializer = answer(
 PhaseScoreSerializer = answer(
     PhaseScore,
     "PhaseScore",
-    "phase=board.phase run team=run.team.name tag=run.tag kind=run.kind submitted_at=run.submitted_at status "
+    "phase=board.phase run=run_id team=run.team.name tag=run.tag kind=run.kind submitted_at=run.submitted_at status "
     "n_topics n_missing values scored_at",
     "A run on the board of its phase.",
-    run=serializers.IntegerField(source="run_id"),
     status=serializers.CharField(help_text="scoring, ready or failed."),
     values=serializers.DictField(
         child=serializers.DictField(child=serializers.FloatField()),

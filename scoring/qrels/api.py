@@ -35,16 +35,14 @@ from web.downloads import download, for_visitors
 QrelsSerializer = answer(
     Qrels,
     "Qrels",
-    "id url track=track.slug version name source machine=machine_name sha256 n_topics n_judged supersedes "
-    "supersedes_reason created_at",
+    "id url track=track.slug version name source machine=machine_name sha256 n_topics n_judged "
+    "supersedes=supersedes_id supersedes_reason created_at",
     "A version of a track's qrels. Its entries never change.",
     url=Address("api:qrels", help_text="The address of this version in the API."),
     source=serializers.CharField(help_text="frozen or imported."),
     machine="The machine whose judgments these are; empty for those of people.",
     sha256="Of the TSV file.",
-    supersedes=serializers.IntegerField(
-        source="supersedes_id", allow_null=True, help_text="The id of the earlier version that it corrects."
-    ),
+    supersedes="The id of the earlier version that it corrects.",
 )
 
 

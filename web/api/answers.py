@@ -54,9 +54,9 @@ def answer(kind: Any, name: str, fields: str, about: str = "", /, **meanings: An
 
     Args:
         name: of the object in the description of the API.
-        fields: names of fields and properties. `n_units=total` is `total` under another name, and `track=track.slug` a
-            field of a field: null if that may be None. What is not named is not answered, because pages use the same
-            types.
+        fields: names of fields and properties. `n_units=total` is `total` under another name, `batch=batch_id` the id
+            of another row, and `track=track.slug` a field of a field: null if that may be None. What is not named is
+            not answered, because pages use the same types.
         about: what the object is, for the description; without it, the first sentence about the type.
         meanings: of fields, for the description; or the field itself, where its type says too little.
 
@@ -104,8 +104,10 @@ def _type_at(kind: Any, path: str) -> Any:
         if isinstance(read, property):
             kind = get_type_hints(read.fget, include_extras=True)["return"]
         elif issubclass(kind, models.Model):
-            column = {column.name: column for column in kind._meta.concrete_fields}[name]
-            hint = column.related_model or _COLUMNS[column.get_internal_type()]
+            columns = kind._meta.concrete_fields
+            column = {place: column for column in columns for place in (column.name, column.attname)}[name]
+            hint = column.related_model if name == column.name else int
+            hint = hint or _COLUMNS[column.get_internal_type()]
             kind = hint | None if column.null else hint
         else:
             kind = get_type_hints(kind, include_extras=True)[name]

@@ -49,13 +49,15 @@ def test_answer_has_the_named_fields_and_properties_with_their_types() -> None:
 
 
 def test_answer_of_a_model_has_fields_of_other_models_and_null_where_there_is_none() -> None:
-    work: Any = answer(Job, "Work", "kind n_done=done by=created_by.username", "Work.", n_done="Units.")
+    work: Any = answer(
+        Job, "Work", "kind n_done=done by=created_by.username by_id=created_by_id", "Work.", n_done="Units."
+    )
     watched: Any = answer(Watched, "Watched", "by=job.created_by.username")
-    job = Job(kind="test", done=2, created_by=User(username="ada"))
+    job = Job(kind="test", done=2, created_by=User(pk=7, username="ada"))
 
     shown = work(job)
 
-    assert shown.data == {"kind": "test", "n_done": 2, "by": "ada"}
+    assert shown.data == {"kind": "test", "n_done": 2, "by": "ada", "by_id": 7}
     assert (shown.fields["n_done"].help_text, work.__doc__) == ("Units.", "Work.")
     assert work(Job(kind="test")).data["by"] is None
     assert (watched(Watched(job)).data, watched(Watched(None)).data) == ({"by": "ada"}, {"by": None})

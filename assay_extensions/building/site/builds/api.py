@@ -35,15 +35,11 @@ BuildFileSerializer = answer(
 BuildSerializer = answer(
     Build,
     "Build",
-    "collection=collection.slug job import_job settings removed converter conversion manifest files "
+    "collection=collection.slug job import_job=import_job_id settings removed converter conversion manifest files "
     "work_bytes work_host created_at",
     "A collection that is cut from a source. Counts and files come when its job is done.",
     job=JobAddress(help_text="The address of the job that builds it."),
-    import_job=serializers.IntegerField(
-        source="import_job_id",
-        allow_null=True,
-        help_text="The id of the job that imports it; null until it is built.",
-    ),
+    import_job="The id of the job that imports it; null until it is built.",
     settings=serializers.DictField(help_text="As the manifest has them."),
     removed=serializers.ListField(child=serializers.CharField(), help_text="Posts that are left out."),
     conversion=serializers.DictField(help_text="The converter, and the number of formulas without MathML."),
