@@ -9,7 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of
-from scoring.analyses import report_pages, selectors, services
+from scoring import stored_analyses
+from scoring.analyses import report_pages, services
 from scoring.models import Analysis
 from scoring.selectors import board_or_404
 from web.api.answers import answer
@@ -66,7 +67,7 @@ class Analyses(Endpoints):
         """List the analyses of a leaderboard, newest first."""
         user = person_of(request)
         board = board_or_404(user, board_id)
-        return selectors.analyses_for(user).filter(leaderboard=board)
+        return stored_analyses.analyses_for(user).filter(leaderboard=board)
 
     @post(*ANALYSES, takes=NewAnalysisSerializer, status=202)
     def create_analysis(self, request: Request, board_id: int) -> Any:
@@ -74,7 +75,7 @@ class Analyses(Endpoints):
         user = person_of(request)
         board = board_or_404(user, board_id)
         data = self.validated(request)
-        versions = list(selectors.other_versions(board).filter(pk__in=data["versions"]))
+        versions = list(stored_analyses.other_versions(board).filter(pk__in=data["versions"]))
         if unknown := set(data["versions"]) - {version.pk for version in versions}:
             raise serializers.ValidationError(
                 {"versions": f"{min(unknown)} is no other version of these qrels."}
@@ -99,7 +100,7 @@ class Analyses(Endpoints):
     @get("analyses/<int:analysis_id>/", "analysis", AnalysisDetailSerializer)
     def get_analysis(self, request: Request, analysis_id: int) -> Any:
         """Read an analysis with its results."""
-        analysis = get_object_or_404(selectors.analyses_for(person_of(request)), pk=analysis_id)
+        analysis = get_object_or_404(stored_analyses.analyses_for(person_of(request)), pk=analysis_id)
         result = report_pages.analysis_content(analysis) if analysis.result else {}
         return Response(AnalysisSerializer(analysis).data | {"result": result})
 

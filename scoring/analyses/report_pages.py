@@ -13,10 +13,10 @@ from assay.protocols.description import label_title
 from assay.statistics.analysis_tables import comparison_tables, tables_of, units_table
 from assay.statistics.qrels_summary import summarize_qrels
 from assay.tables import Cell, Table, as_tsv, plain, shown
-from scoring.analyses.selectors import evaluated, has_instances, newest, other_versions, rankings_by_label
 from scoring.models import Analysis, Leaderboard, Qrels
 from scoring.qrels.selectors import qrels_columns
 from scoring.selectors import LeaderboardPage, charted_measure, provenance, shared_page
+from scoring.stored_analyses import evaluated, has_instances, newest, other_versions, rankings_by_label
 
 MAX_OPEN_ROWS = 40  # a longer table is folded
 DESCRIPTIONS = {

@@ -40,13 +40,13 @@ from pooling.models import Pool, PoolRun, Run
 from pooling.pools import inputs
 from pooling.pools.selectors import chain, runs_to_pool
 from scoring.analyses.judges import sides_of
-from scoring.analyses.selectors import evaluated, has_instances, other_versions, scores_of
 from scoring.errors import AnalysisRefused
 from scoring.evaluations.stored_runs import columns_of, judged_documents, ranking_of
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
 from scoring.qrels.frozen import instances_of
 from scoring.qrels.selectors import group_versions, qrels_columns
 from scoring.selectors import stored_measures
+from scoring.stored_analyses import evaluated, has_instances, other_versions, scores_of
 from tracks.models import Track
 
 Result = dict[str, Any]

@@ -7,7 +7,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_page
-from scoring.analyses import report_pages, selectors, services
+from scoring import stored_analyses
+from scoring.analyses import report_pages, services
 from scoring.models import Leaderboard
 from scoring.selectors import board_or_404, leaderboards_for
 from tracks.tracks.selectors import track_or_404
@@ -45,7 +46,7 @@ def analyze(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     """Start an analysis, or several that need no choice. Organizers only."""
     board = board_or_404(request.user, board_id)
     chosen = set(request.POST.getlist("versions"))
-    versions = [version for version in selectors.other_versions(board) if str(version.pk) in chosen]
+    versions = [version for version in stored_analyses.other_versions(board) if str(version.pk) in chosen]
     with transaction.atomic():
         for kind in request.POST.getlist("kind") or [""]:
             services.request(leaderboard=board, kind=kind, versions=versions, by=request.user)
@@ -63,7 +64,7 @@ def report_table(request: AuthenticatedRequest, board_id: int, name: str, kind: 
 @organizer_page
 def analysis_table(request: AuthenticatedRequest, analysis_id: int, name: str, kind: str) -> HttpResponseBase:
     """One table of an analysis as TSV or CSV. Organizers only."""
-    analysis = get_object_or_404(selectors.analyses_for(request.user), pk=analysis_id)
+    analysis = get_object_or_404(stored_analyses.analyses_for(request.user), pk=analysis_id)
     content = report_pages.analysis_file(analysis, name, kind)
     return _table(content, f"{analysis.leaderboard.track.slug}-analysis-{analysis.pk}-{name}.{kind}")
 
@@ -77,6 +78,6 @@ def _table(content: str | None, name: str) -> HttpResponseBase:
 @organizer_page
 def analysis_json(request: AuthenticatedRequest, analysis_id: int) -> HttpResponseBase:
     """The complete result of an analysis as JSON, with its inputs. Organizers only."""
-    analysis = get_object_or_404(selectors.analyses_for(request.user), pk=analysis_id)
+    analysis = get_object_or_404(stored_analyses.analyses_for(request.user), pk=analysis_id)
     name = f"{analysis.leaderboard.track.slug}-analysis-{analysis.pk}.json"
     return download(report_pages.analysis_json(analysis), name)

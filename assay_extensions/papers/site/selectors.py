@@ -27,12 +27,12 @@ from assessment.judgments.disagreements import judgments_of, main_round, scale_o
 from corpus.formulas.selectors import latex_of
 from participation.models import Team
 from pooling.models import Pool, Run
-from scoring.analyses.selectors import newest, rankings_by_label
 from scoring.evaluations.selectors import means_of
 from scoring.leaderboards.groups import boards_by_group
 from scoring.models import Analysis, Leaderboard
 from scoring.qrels.selectors import grades_by_topic
 from scoring.selectors import leaderboards_for
+from scoring.stored_analyses import newest, rankings_by_label
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_overseen_by
 

@@ -16,7 +16,11 @@ from pooling.models import Pool, PoolMember, Run
 from pooling.pools import services as pool_services
 from pooling.runs import services as runs
 from scoring.analyses import services as analysis_services
-from scoring.analyses.selectors import (
+from scoring.errors import AnalysisRefused
+from scoring.leaderboards import services as leaderboard_services
+from scoring.models import Analysis, Leaderboard, Qrels
+from scoring.qrels import services as qrels_services
+from scoring.stored_analyses import (
     analyses_for,
     evaluated,
     newest,
@@ -24,10 +28,6 @@ from scoring.analyses.selectors import (
     rankings_by_label,
     scores_of,
 )
-from scoring.errors import AnalysisRefused
-from scoring.leaderboards import services as leaderboard_services
-from scoring.models import Analysis, Leaderboard, Qrels
-from scoring.qrels import services as qrels_services
 from tests.helpers.factories import make_assessor
 from tests.helpers.formula_scene import FormulaScene, build_formula_scene
 from tests.helpers.judging import make_batch, make_machine

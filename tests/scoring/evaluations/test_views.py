@@ -6,10 +6,10 @@ from django.urls import reverse
 
 from assay.statistics.tukey import tukey_hsd
 from pooling.models import Contribution
-from scoring.analyses.selectors import evaluated, scores_of
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import topic_pages
 from scoring.models import Evaluation, Leaderboard
+from scoring.stored_analyses import evaluated, scores_of
 from tests.helpers.factories import make_topic
 from tests.scoring.conftest import Scene
 from tracks.models import Download
