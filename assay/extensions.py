@@ -233,6 +233,9 @@ class Registry(Mapping[str, P], Generic[P]):
         self._points()
         return self._extensions[name].extension.name if name in self._extensions else ""
 
+    def _is_of_others(self, name: str) -> bool:
+        return bool(self.extension_of(name)) and self._extensions[name].package != OWN
+
     def check(self, *names: str) -> None:
         """Look for the functions of some objects of extensions, or of all; those that come with Assay have tests.
 
@@ -240,7 +243,7 @@ class Registry(Mapping[str, P], Generic[P]):
             ExtensionError: A function does not exist, or a name is used twice.
         """
         for name in names or self:
-            if self.extension_of(name) and self._extensions[name].package != OWN:
+            if self._is_of_others(name):
                 for reference in self[name].references:
                     self.function(name, reference)
 
@@ -250,7 +253,7 @@ class Registry(Mapping[str, P], Generic[P]):
         Raises:
             ExtensionError: It does not exist.
         """
-        if not self.extension_of(name):
+        if not self._is_of_others(name):
             return resolve_name(reference)  # type: ignore[no-any-return]
         try:
             function = resolve_name(reference)

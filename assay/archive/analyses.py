@@ -1,4 +1,4 @@
-"""The analyses of an archive, and its qrels that are derived from preferences, computed again from what it contains."""
+"""The analyses of an archive, computed again from what it contains."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,18 +8,15 @@ from typing import Any
 import numpy as np
 
 from assay.archive.contents import Contents
-from assay.archive.files import BadArchive, refusing
-from assay.archive.records import AnalysisRecord, LeaderboardRecord, QrelsRecord
-from assay.digests import sha256_of
-from assay.errors import InputError
-from assay.formats.judgments.rows import JudgmentRow
-from assay.formats.qrels.reader import format_qrels
+from assay.archive.files import BadArchive
+from assay.archive.forms import check_result
+from assay.archive.records import AnalysisRecord, LeaderboardRecord, parsed
+from assay.archive.verify import Finding, differences, few
+from assay.errors import InputError, plural
 from assay.formats.runs.columns import Ranked
 from assay.measures.scores import ALL
 from assay.pools.strategies import PoolInput
 from assay.protocols.measures import parse_measures
-from assay.qrels.derived import derive, numbers_in
-from assay.qrels.freezing import Unit, Vote
 from assay.statistics.board_analyses import (
     Result,
     Version,
@@ -31,6 +28,19 @@ from assay.statistics.board_analyses import (
     reuse,
 )
 from assay.statistics.reusability import Scoring
+
+
+def verify(contents: Contents, board: LeaderboardRecord, name: str) -> Finding:
+    """Compute an analysis again, and compare every value."""
+    analysis = parsed(AnalysisRecord, contents.reader.read(name), name)
+    check_result(contents, board, analysis, name)
+    part = f"analysis “{analysis.kind}” of leaderboard {board.number}"
+    again = computed_again(contents, board, analysis)
+    if again is None:
+        return Finding(part, "not computed again: it depends on the judgments that counted when it was made")
+    stored = {key: analysis.result.get(key) for key in again}
+    content = f"{plural(len(analysis.result['runs']), 'run')}, computed again with seed {analysis.seed}"
+    return Finding(part, content, few(differences(stored, again)))
 
 
 def computed_again(contents: Contents, board: LeaderboardRecord, analysis: AnalysisRecord) -> Result | None:
@@ -135,37 +145,3 @@ KINDS: Mapping[str, Callable[[Contents, LeaderboardRecord, AnalysisRecord], Resu
     "compare": _compare,
     "reusability": _reusability,
 }
-
-
-def is_derived(contents: Contents, qrels: QrelsRecord, judgments: Sequence[JudgmentRow]) -> bool:
-    """Return whether the judgments from which a version was derived give its grades, derived again.
-
-    The report of the version has the numbers of the judgments that counted when it was frozen, as ranges. Which ones
-    count can have changed since: a judgment can be revised or undone.
-    """
-    if qrels.pool is None:
-        return False
-    with refusing(f"The judgments of the qrels version {qrels.version}", ValueError):
-        counted = set(numbers_in(qrels.report.get("judgments", []), len(judgments)))
-    protocol, chain = contents.protocol(qrels.protocol), contents.chain(contents.pools[qrels.pool])
-    left_out = {row.get("topic") for row in qrels.report.get("left_out_topics", ())}
-    pairs = {
-        Unit(topic, docno)
-        for pool in chain
-        for topic, docno, _ in contents.rows(pool.file("pool.tsv"), 3)
-        if topic not in left_out
-    }
-    kind = "main" if qrels.machine else ""
-    derived = derive(
-        pairs,
-        [
-            (Unit(row.topic, row.docno), Vote(kind or row.kind, True, row.assessor, row.choice, row.grade))
-            for row in judgments
-            if row.number in counted
-        ],
-        rules=protocol.qrels.set_of(qrels.report.get("set", "")) or protocol.qrels,
-        protocol=protocol,
-        seed=chain[-1].seed,
-        also=qrels.report.get("also", ()),
-    )
-    return sha256_of(format_qrels(derived.columns)) == qrels.sha256

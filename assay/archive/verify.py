@@ -11,21 +11,20 @@ from datetime import datetime
 from typing import Any
 
 from assay.answers import NuggetUnit, unit_of
-from assay.archive.analyses import computed_again, is_derived
 from assay.archive.contents import Contents, Reader
+from assay.archive.derived import is_derived
 from assay.archive.files import CHECKSUMS, Advance, BadArchive, nothing, refusing
-from assay.archive.forms import check_intervals, check_qrels_report, check_result, check_run_report
+from assay.archive.forms import check_intervals, check_qrels_report, check_run_report
+from assay.archive.parts import ANALYSES, ARCHIVE_PARTS
 from assay.archive.records import (
     FORMAT,
     JUDGMENTS,
-    AnalysisRecord,
     EvaluationRecord,
     LeaderboardRecord,
     PhaseRecord,
     PoolRecord,
     QrelsRecord,
     SessionRecord,
-    parsed,
 )
 from assay.digests import sha256_of
 from assay.errors import plural
@@ -77,7 +76,7 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
             f"{reader.name} has format {index.format}, made by Assay {index.assay}; this version reads up to {FORMAT}."
         )
     n_files, problems = len(reader.names - {CHECKSUMS}), reader.problems(advance)
-    yield Finding("files", f"{plural(n_files, 'file')}, {plural(reader.n_bytes, 'byte')}", _few(problems))
+    yield Finding("files", f"{plural(n_files, 'file')}, {plural(reader.n_bytes, 'byte')}", few(problems))
     contents = Contents(reader)
     yield Finding("protocols", ", ".join(sorted(contents.protocols)))
     n_topics = len(contents.topics)
@@ -88,9 +87,9 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
         n_held = sum(session.seconds is not None for session in index.sessions)
         held = f"{len(index.sessions):,} nominated, {n_held:,} held"
         content = f"{held}, files of data: {len(index.session_data):,}"
-        yield Finding("sessions", content, _few(session_problems(contents)))
+        yield Finding("sessions", content, few(session_problems(contents)))
     if index.team_documents:
-        problem = _few(document_problems(contents))
+        problem = few(document_problems(contents))
         yield Finding("documents of teams", f"{len(index.team_documents):,}", problem)
     if index.n_nugget_lists:
         yield _nuggets(contents)
@@ -105,13 +104,12 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
     yield from _qrels(contents, judgments)
     for board in index.leaderboards:
         yield _leaderboard(contents, board)
-        for name in board.analyses:
-            yield _analysis(contents, board, name)
+        yield from _analyses(contents, board)
     for phase in index.phases:
         yield _phase(contents, phase)
 
 
-def _few(problems: Iterable[str]) -> str:
+def few(problems: Iterable[str]) -> str:
     problems = list(problems)
     more = f"; and {len(problems) - SHOWN:,} more" if len(problems) > SHOWN else ""
     return "; ".join(problems[:SHOWN]) + more
@@ -126,7 +124,7 @@ def _runs(contents: Contents) -> Finding:
             problems.append(f"{run.file} ({run.tag}): {report.errors[0]}")
         elif file_facts(report) != file_facts(run):
             problems.append(f"{run.file} ({run.tag}): not the run of the index")
-    return Finding("runs", f"{len(contents.index.runs):,}", _few(problems))
+    return Finding("runs", f"{len(contents.index.runs):,}", few(problems))
 
 
 def session_problems(contents: Contents) -> Iterator[str]:
@@ -205,7 +203,7 @@ def _nuggets(contents: Contents) -> Finding:
                 f"version {version} of topic {code[:80]} has a nugget that is neither vital nor okay"
             )
     n_nuggets = sum(len(record.nuggets) for record in lists.values())
-    return Finding("nuggets", f"{n_nuggets:,} in {plural(len(lists), 'frozen list')}", _few(problems))
+    return Finding("nuggets", f"{n_nuggets:,} in {plural(len(lists), 'frozen list')}", few(problems))
 
 
 def _pool(contents: Contents, pool: PoolRecord) -> Finding:
@@ -224,7 +222,7 @@ def _pool(contents: Contents, pool: PoolRecord) -> Finding:
         problems.append("its digest is not that of the index")
     size = f"{plural(len(built.units), 'unit')} from {plural(len(pool.runs), 'run')}"
     content = f"{size}, built again with seed {pool.seed}"
-    return Finding(f"pool “{pool.name}”", content, _few(problems))
+    return Finding(f"pool “{pool.name}”", content, few(problems))
 
 
 def _check_judgments(contents: Contents, rows: list[JudgmentRow]) -> Finding:
@@ -250,7 +248,7 @@ def _check_judgments(contents: Contents, rows: list[JudgmentRow]) -> Finding:
                 f"{place}: judge {row.seat} of a unit, but the index says {most[row.pool, row.batch]}"
             )
     content = f"{len(rows):,} by {plural(len({row.assessor for row in rows}), 'assessor')}"
-    return Finding("judgments", content, _few(problems))
+    return Finding("judgments", content, few(problems))
 
 
 def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding]:
@@ -269,7 +267,7 @@ def _qrels(contents: Contents, judgments: list[JudgmentRow]) -> Iterator[Finding
         if wrong := sorted(left_out & set(columns.topics.tolist())):
             problems.append(f"the topics {', '.join(wrong)} have grades, and are said to be left out")
         content = f"{plural(len(columns.topics), 'topic')}, {plural(len(columns.grade), 'unit')}"
-        yield Finding(f"qrels version {qrels.version}", content, _few(problems))
+        yield Finding(f"qrels version {qrels.version}", content, few(problems))
 
 
 def _wrong_grades(
@@ -445,7 +443,7 @@ def _phase(contents: Contents, board: PhaseRecord) -> Finding:
         problems += differences([run.n_topics, run.n_missing], list(counts), where)
     size = f"{plural(len(scores), 'run')}, {plural(n_scores, 'score')}"
     content = f"{size}, computed again against qrels version {board.qrels}"
-    return Finding(f"phase {board.phase}", content, _few(problems))
+    return Finding(f"phase {board.phase}", content, few(problems))
 
 
 def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
@@ -489,25 +487,22 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
     problems += differences(board.statistics, statistics, "statistics")
     size = f"{plural(len(scores), 'run')}, {plural(n_scores, 'score')}"
     content = f"{size}, computed again against qrels version {board.qrels}"
-    return Finding(f"leaderboard {board.number}", content, _few(problems))
+    return Finding(f"leaderboard {board.number}", content, few(problems))
+
+
+def _analyses(contents: Contents, board: LeaderboardRecord) -> Iterator[Finding]:
+    part = ARCHIVE_PARTS.get(ANALYSES)
+    if part is None and board.analyses:
+        problem = f"the extension {ANALYSES} is not installed, or ASSAY_EXTENSIONS leaves it out"
+        yield Finding(f"analyses of leaderboard {board.number}", f"{len(board.analyses)}", problem)
+    elif part is not None:
+        verify_file = ARCHIVE_PARTS.function(ANALYSES, part.verify)
+        yield from (verify_file(contents, board, name) for name in board.analyses)
 
 
 def score_line(run: int, topic: str, measure: str, value: float) -> str:
     """A line of `scores.tsv`: number of the run, topic, measure, value with all its digits."""
     return f"{run}\t{topic}\t{measure}\t{value!r}\n"
-
-
-def _analysis(contents: Contents, board: LeaderboardRecord, name: str) -> Finding:
-    """Compute an analysis again, and compare every value."""
-    analysis = parsed(AnalysisRecord, contents.reader.read(name), name)
-    check_result(contents, board, analysis, name)
-    part = f"analysis “{analysis.kind}” of leaderboard {board.number}"
-    again = computed_again(contents, board, analysis)
-    if again is None:
-        return Finding(part, "not computed again: it depends on the judgments that counted when it was made")
-    stored = {key: analysis.result.get(key) for key in again}
-    content = f"{plural(len(analysis.result['runs']), 'run')}, computed again with seed {analysis.seed}"
-    return Finding(part, content, _few(differences(stored, again)))
 
 
 def differences(stored: Any, again: Any, where: str = "") -> Iterator[str]:

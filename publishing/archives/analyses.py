@@ -1,12 +1,16 @@
 """The analyses of leaderboards in archives: their results, with the runs and qrels of the archive instead of ids."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from accounts.models import User
-from assay.archive.records import AnalysisRecord
+from assay.archive.records import AnalysisRecord, LeaderboardRecord, as_json, parsed
 from pooling.models import Run
+from publishing.archives.loading import Loading
 from publishing.archives.records import record_of, row_of, save
+from publishing.models import Archive
+from scoring.analyses.report_pages import reports_page
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
 
 RENAMED = ("runs", "pooled", "qrels")  # parts of a result with rows that name runs, evaluations or qrels
@@ -16,6 +20,30 @@ def analyses_of(board: Leaderboard, *, has_names: bool) -> list[Analysis]:
     """The latest finished analysis of each kind. That of the judges names them, so only with names."""
     ready = board.analyses.filter(status=Analysis.Status.READY).order_by("kind", "-pk").distinct("kind")
     return [analysis for analysis in ready if has_names or analysis.kind != Analysis.Kind.JUDGES]
+
+
+def gather(board: Leaderboard, archive: Archive, runs: Mapping[int, int]) -> list[Callable[[], str]]:
+    return [partial(_text_of, analysis, runs) for analysis in analyses_of(board, has_names=archive.has_names)]
+
+
+def _text_of(analysis: Analysis, runs: Mapping[int, int]) -> str:
+    return as_json(analysis_record(analysis, runs))
+
+
+def load(
+    loading: Loading, board: Leaderboard, record: LeaderboardRecord, evaluations: list[Evaluation]
+) -> None:
+    """Store the analyses of a verified archive, and read the page that shows them once: an error is a fault of ours."""
+    for name in record.analyses:
+        store(
+            board,
+            parsed(AnalysisRecord, loading.contents.reader.read(name), name),
+            runs=loading.runs,
+            evaluations=evaluations,
+            qrels=loading.qrels,
+            by=loading.by,
+        )
+    reports_page(loading.by, board)
 
 
 def analysis_record(analysis: Analysis, runs: Mapping[int, int]) -> AnalysisRecord:

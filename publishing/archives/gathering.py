@@ -15,6 +15,7 @@ from django.db.models.fields.files import FieldFile
 from assay.archive.contents import formula_lines
 from assay.archive.description import bibtex, datacite, metadata, readme
 from assay.archive.files import CHECKSUMS, PIECE, Writer
+from assay.archive.parts import ANALYSES, ARCHIVE_PARTS
 from assay.archive.records import (
     CITATION,
     DATACITE,
@@ -66,7 +67,7 @@ from participation.models import Nomination
 from pooling.models import NuggetVersion, Pool, Run, RunChange
 from pooling.pools import exports as pool_exports
 from pooling.runs.units import formula_lookup
-from publishing.archives import analyses, nuggets
+from publishing.archives import nuggets
 from publishing.archives.records import record_of, text_of
 from publishing.documents.selectors import public_documents
 from publishing.errors import ArchiveRefused
@@ -321,7 +322,6 @@ def _qrels(qrels: Qrels, numbers: _Numbers, names: Mapping[int, str]) -> QrelsRe
 
 
 def _leaderboard(number: int, board: Leaderboard, numbers: _Numbers, archive: Archive) -> LeaderboardRecord:
-    n_analyses = len(analyses.analyses_of(board, has_names=archive.has_names))
     evaluations = {evaluation.pk: evaluation for evaluation in board.evaluations.all()}
     ordered = [evaluations[pk] for pk in board.statistics["evaluations"]]
     return record_of(
@@ -340,8 +340,17 @@ def _leaderboard(number: int, board: Leaderboard, numbers: _Numbers, archive: Ar
             UnassignedRun(numbers.runs[run["run"]], run["units"])
             for run in board.statistics.get("unassigned", [])
         ],
-        analyses=[f"leaderboards/{number}/analyses/{n}.json" for n in range(1, n_analyses + 1)],
+        analyses=[
+            f"leaderboards/{number}/analyses/{n}.json"
+            for n, _ in enumerate(_analyses(board, archive, numbers.runs), 1)
+        ],
     )
+
+
+def _analyses(board: Leaderboard, archive: Archive, runs: Mapping[int, int]) -> list[Callable[[], str]]:
+    """A function for the text of each analysis; none without the extension."""
+    part = ARCHIVE_PARTS.get(ANALYSES)
+    return ARCHIVE_PARTS.function(ANALYSES, part.gather)(board, archive, runs) if part else []
 
 
 def _phase(board: PhaseBoard, numbers: _Numbers) -> PhaseRecord:
@@ -435,9 +444,8 @@ def _write_leaderboard(
     for kind in ("tsv", "csv", "json"):
         table = leaderboard_file(board, kind)
         writer.add(record.file(f"leaderboard.{kind}"), [table.encode()])
-    stored = analyses.analyses_of(board, has_names=archive.has_names)
-    for name, analysis in zip(record.analyses, stored, strict=True):
-        writer.add(name, [as_json(analyses.analysis_record(analysis, numbers)).encode()])
+    for name, text_of_analysis in zip(record.analyses, _analyses(board, archive, numbers), strict=True):
+        writer.add(name, [text_of_analysis().encode()])
 
 
 def _write_phase(writer: Writer, track: Track, record: PhaseRecord, numbers: Mapping[int, int]) -> None:

@@ -13,17 +13,16 @@ from django.utils import timezone
 
 from accounts.models import User
 from assay.archive.contents import Contents
+from assay.archive.parts import ARCHIVE_PARTS
 from assay.archive.records import (
     FORMULAS,
     JUDGMENTS,
-    AnalysisRecord,
     BatchRecord,
     Index,
     LeaderboardRecord,
     PoolRecord,
     QrelsRecord,
     RunRecord,
-    parsed,
 )
 from assay.formats.documents.batch import Unusable
 from assay.formats.reports import Report
@@ -44,10 +43,9 @@ from participation.teams.services import MAX_DOCUMENT
 from pooling.models import Pool, PoolRun, Run, RunChange
 from pooling.pools import answers, recounts
 from pooling.pools import rows as pool_rows
-from publishing.archives import analyses, nuggets
+from publishing.archives import nuggets
 from publishing.archives.records import moment_of, row_of, save
 from publishing.errors import LoadRefused
-from scoring.analyses.report_pages import reports_page
 from scoring.leaderboards.selectors import leaderboard_page
 from scoring.models import (
     Evaluation,
@@ -539,13 +537,12 @@ def _leaderboard(load: Loading, record: LeaderboardRecord) -> None:
         **shared,
     }
     board.save(update_fields=["statistics"])
-    for name in record.analyses:
-        analysis = parsed(AnalysisRecord, load.contents.reader.read(name), name)
-        analyses.store(board, analysis, runs=load.runs, evaluations=evaluations, qrels=load.qrels, by=load.by)
     for name, values in record.statistics.get("measures", {}).items():
         p, given = values["p"], {key: value for key, value in values.items() if key != "p"}
         pairs = None if p is None else packed_pairs(from_above_diagonal(p, len(evaluations)))
         MeasureStatistics.objects.create(leaderboard=board, measure=name, pairs=pairs, **given)
+    for part in ARCHIVE_PARTS.values():
+        ARCHIVE_PARTS.function(part.name, part.load)(load, board, record, evaluations)
 
 
 def _check_pages(load: Loading) -> None:
@@ -554,4 +551,3 @@ def _check_pages(load: Loading) -> None:
         qrels_page(load.by, qrels)
     for board in load.track.leaderboards.all():
         leaderboard_page(load.by, board)
-        reports_page(load.by, board)

@@ -7,6 +7,7 @@ Exit status: 0 success, 2 an extension cannot be used.
 
 import argparse
 
+from assay.archive.parts import ARCHIVE_PARTS
 from assay.cli.main import COMMANDS
 from assay.extensions import Installed, installed
 from assay.protocols.measures import FAMILIES
@@ -35,6 +36,6 @@ def checked() -> tuple[Installed, ...]:
     Raises:
         ExtensionError: One cannot be imported, adds a name that exists already, or names a function that does not.
     """
-    for registry in (COMMANDS, FAMILIES, POOL_STRATEGIES):
+    for registry in (COMMANDS, FAMILIES, POOL_STRATEGIES, ARCHIVE_PARTS):
         registry.check()
     return installed()

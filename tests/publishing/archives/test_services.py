@@ -315,7 +315,7 @@ def test_a_wrong_archive_is_not_loaded(archive_file: Path) -> None:
     ("place", "error"),
     [
         ("assay.archive.contents.build_pool", ValueError("operands could not be broadcast together")),
-        ("assay.archive.verify.check_result", ValueError("not enough values to unpack")),
+        ("assay.archive.analyses.check_result", ValueError("not enough values to unpack")),
         ("publishing.archives.loading._boards", IntegrityError("null value in column")),
     ],
 )
@@ -477,10 +477,10 @@ def test_fault_of_ours_in_an_analysis_or_a_page_is_not_called_damage(
     def broken(*_: object, **__: object) -> None:
         raise fault("ours")
 
-    for place in ("assay.archive.analyses.by_versions", "publishing.archives.loading.reports_page"):
+    for place in ("assay.archive.analyses.by_versions", "publishing.archives.analyses.reports_page"):
         with monkeypatch.context() as patch:
             patch.setattr(place, broken)
-            if "analyses" in place:
+            if place.startswith("assay"):
                 with pytest.raises(fault, match="ours"):
                     findings_of(archive_file)
             loaded = load(archive_file, make_organizer(place))
