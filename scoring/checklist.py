@@ -15,7 +15,6 @@ from scoring.leaderboards.releases import missing_runs, reasons_to_wait
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels, QrelsEntry
 from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, n_of, named, points
 from tracks.models import Track
-from web.pages import counted
 
 
 @listed
@@ -123,7 +122,7 @@ def qrels(campaign: Campaign) -> Iterator[Point]:
 
 @points(Phase.RESULTS, 20)
 def leaderboard(campaign: Campaign) -> Iterator[Point]:
-    """The newest leaderboard, its reports, and the release."""
+    """The newest leaderboard."""
     if not campaign.protocol.takes_runs:
         return
     newest = next(iter(campaign.rows(qrels_of)), None)
@@ -136,16 +135,6 @@ def leaderboard(campaign: Campaign) -> Iterator[Point]:
         yield Point("Leaderboard", "none yet", address, False, (), action, detail, is_possible=is_possible)
     else:
         yield _scored(campaign, board, newest)
-    n_analyses = board.n_analyses if board else 0
-    reports = reverse("scoring:reports", args=[board.pk]) if board else ""
-    yield Point(
-        "Reliability of the numbers",
-        counted(n_analyses, "analysis,analyses") if n_analyses else "none yet",
-        reports or campaign.address("scoring:leaderboards"),
-        n_analyses > 0,
-        is_optional=True,
-    )
-    yield from _release(campaign)
 
 
 def _scored(campaign: Campaign, board: Any, newest: Qrels | None) -> Point:
@@ -182,8 +171,11 @@ def _newer(board: Any, released: Any) -> Iterator[Point]:
     yield Point(label, state, address, False, (problem,), action, text, is_optional=True)
 
 
-def _release(campaign: Campaign) -> Iterator[Point]:
+@points(Phase.RESULTS, 22)
+def release(campaign: Campaign) -> Iterator[Point]:
     """The release. It comes after the closing: a run could be made from the qrels."""
+    if not campaign.protocol.takes_runs:
+        return
     shown = campaign.once(boards)
     released = next((board for board in shown if board.release != Leaderboard.Release.HIDDEN), None)
     if released is not None:

@@ -11,6 +11,7 @@ from scoring.models import Leaderboard, Qrels
 from scoring.phases import views as phases
 from scoring.qrels import views as qrels
 from tracks.tabs import Page, Section, register, rows_of_track
+from web.slots import fill
 
 app_name = "scoring"
 
@@ -115,3 +116,6 @@ register(
         is_in=lambda track: track.protocol.parsed.takes_runs,
     ),
 )
+
+fill("leaderboard-more", "scoring/analyses/_more.html")
+fill("agreement-pages", "scoring/analyses/_effect.html")
