@@ -133,6 +133,6 @@ register(
         "assessment:agreement",
         Section.JUDGING,
         4,
-        "disagreements discussion new_adjudication check_results scoring:effect",
+        "disagreements discussion new_adjudication check_results analyses:effect",
     ),
 )

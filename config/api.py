@@ -95,7 +95,7 @@ NOUNS = [
     "assessment.nuggets",
     "scoring.qrels",
     "scoring.leaderboards",
-    "scoring.analyses",
+    "assay_extensions.analyses.site",
     "scoring.later",
     "scoring.phases",
     "assay_extensions.papers.site",

@@ -29,7 +29,6 @@ class ConfigConfig(AppConfig):
         import participation.checklist
         import pooling.checklist
         import publishing.checklist
-        import scoring.analyses.checklist
         import scoring.checklist
         import tracks.checklist.set_up
         from accounts.sessions import services as sessions

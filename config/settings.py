@@ -40,7 +40,8 @@ try:
 except ExtensionError:  # the system checks name it
     SELECTED = set()
 # Those with a site part
-EXTENSIONS = [name for name in ("baselines", "building", "machines", "papers", "turkle") if name in SELECTED]
+SITES = ("analyses", "baselines", "building", "machines", "papers", "turkle")
+EXTENSIONS = [name for name in SITES if name in SELECTED]
 
 INSTALLED_APPS = [
     "django.contrib.admin",

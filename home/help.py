@@ -145,7 +145,7 @@ EXPLAINED = {
     "howto/run-an-ntcir-campaign.html#freeze-the-qrels-and-score-by-group": "scoring:groups",
     "explanation/numbers.html#means-by-topic-class": "scoring:classes",
     "explanation/numbers.html": "scoring:topics scoring:topic",
-    "explanation/numbers.html#whether-the-qrels-can-be-reused": "scoring:reports",
+    "explanation/numbers.html#whether-the-qrels-can-be-reused": "analyses:reports",
     "howto/paper-tables.html": "papers:tables",
     "howto/paper-tables.html#compare-test-collections": "papers:comparison",
     "reference/measures.html": "scoring:evaluation",

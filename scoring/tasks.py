@@ -5,7 +5,6 @@ from typing import Any
 
 from celery import shared_task
 
-import scoring.analyses.services
 import scoring.phases.services  # noqa: F401 - registers its handlers
 from accounts.mail import letters
 from accounts.mail.letters import Mail

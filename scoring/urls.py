@@ -1,9 +1,8 @@
-"""Addresses of qrels, leaderboards, analyses and evaluations."""
+"""Addresses of qrels, leaderboards and evaluations."""
 
 from django.urls import path
 from django.utils.translation import gettext_noop
 
-from scoring.analyses import views as analyses
 from scoring.evaluations import views as evaluations
 from scoring.later import views as later
 from scoring.leaderboards import views as leaderboards
@@ -11,7 +10,6 @@ from scoring.models import Leaderboard, Qrels
 from scoring.phases import views as phases
 from scoring.qrels import views as qrels
 from tracks.tabs import Page, Section, register, rows_of_track
-from web.slots import fill
 
 app_name = "scoring"
 
@@ -52,23 +50,6 @@ urlpatterns = [
     path("leaderboards/<int:board_id>/topics/<path:code>/", leaderboards.topic, name="topic"),
     path("leaderboards/<int:board_id>/release/", leaderboards.release, name="release"),
     path("leaderboards/<int:board_id>/release/cancel/", leaderboards.cancel_release, name="cancel_release"),
-    path("tracks/<slug:slug>/reliability/", analyses.newest, name="reliability"),
-    path(
-        "tracks/<slug:slug>/agreement/effect/", analyses.newest, {"section": "#section-judges"}, name="effect"
-    ),
-    path("leaderboards/<int:board_id>/reports/", analyses.reports, name="reports"),
-    path("leaderboards/<int:board_id>/analyze/", analyses.analyze, name="analyze"),
-    path(
-        "leaderboards/<int:board_id>/reports/<slug:name>.<table:kind>",
-        analyses.report_table,
-        name="report_table",
-    ),
-    path("analyses/<int:analysis_id>/analysis.json", analyses.analysis_json, name="analysis_json"),
-    path(
-        "analyses/<int:analysis_id>/<slug:name>.<table:kind>",
-        analyses.analysis_table,
-        name="analysis_table",
-    ),
     path("evaluations/<int:evaluation_id>/", evaluations.show_evaluation, name="evaluation"),
     path("evaluations/<int:evaluation_id>/compare/", evaluations.choose_other, name="choose_run"),
     path("evaluations/<int:evaluation_id>/compare/<int:other_id>/", evaluations.compare, name="compare_runs"),
@@ -107,15 +88,4 @@ register(
         is_in=lambda track: track.protocol.parsed.takes_runs,
         tab=9,
     ),
-    Page(
-        "Reliability",
-        "scoring:reliability",
-        Section.RESULTS,
-        3,
-        "reports analyze",
-        is_in=lambda track: track.protocol.parsed.takes_runs,
-    ),
 )
-
-fill("leaderboard-more", "scoring/analyses/_more.html")
-fill("agreement-pages", "scoring/analyses/_effect.html")

@@ -26,6 +26,7 @@ from playwright.sync_api import Browser, Route
 
 from accounts.models import User
 from accounts.services import tokens
+from assay_extensions.analyses.site import services as analysis_services
 from corpus.models import Formula, Import
 from home import documentation
 from jobs import services as jobs
@@ -33,7 +34,6 @@ from jobs.models import Job
 from participation.teams import services as team_services
 from pooling.models import Nugget, NuggetVersion
 from pooling.pools import services as pool_services
-from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
 from tests.helpers.browser import on_screens, violations
 from tests.helpers.candidates import make_candidate
@@ -316,9 +316,9 @@ revoke_token                            5555555555
 sessions                                L000000000
 end_session                             5555555555
 end_other_sessions                      5555555555
-scoring:analysis_json                   L333330043
-scoring:analysis_table                  L333330043
-scoring:analyze                         5555555555
+analyses:analysis_json                   L333330043
+analyses:analysis_table                  L333330043
+analyses:analyze                         5555555555
 scoring:archive_qrels                   5555555555
 scoring:choose_leaderboard              444444RR44
 scoring:choose_run                      444444RR44
@@ -326,8 +326,8 @@ scoring:compare_leaderboards            4444440044
 scoring:compare_runs                    4444440044
 papers:comparison                      L333330003
 papers:comparison_file                 L333334443
-scoring:effect                          L33333RR43
-scoring:reliability                     L33333RR43
+analyses:effect                          L33333RR43
+analyses:reliability                     L33333RR43
 scoring:evaluation                      4444440044
 scoring:evaluation_file                 4444440044
 scoring:freeze                          L333330343
@@ -348,8 +348,8 @@ scoring:qrels_judgments                 L333330043
 scoring:qrels_list                      0000000000
 scoring:cancel_release                  5555555555
 scoring:release                         L33333R343
-scoring:report_table                    L333330043
-scoring:reports                         L333330043
+analyses:report_table                    L333330043
+analyses:reports                         L333330043
 scoring:score                           5555555555
 scoring:score_phase                     5555555555
 scoring:phase                           4444444444

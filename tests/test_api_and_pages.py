@@ -139,7 +139,7 @@ scoring:import_qrels: POST import_qrels
 scoring:offer_qrels: POST offer_qrels
 scoring:archive_qrels: POST archive_qrels, POST restore_qrels
 scoring:cancel_release: DELETE scheduled_release
-scoring:analyze: POST analyses
+analyses:analyze: POST analyses
 scoring:later_runs: POST later_runs
 scoring:score_phase: PUT phase_qrels
 scoring:train: POST train_with_qrels
@@ -215,9 +215,9 @@ scoring:classes_file: GET leaderboard_classes
 scoring:interaction_tsv: GET leaderboard_interaction
 scoring:later_runs_file: GET later_runs
 scoring:phase_file: GET phase_scores
-scoring:report_table: GET report
-scoring:analysis_json: GET analysis
-scoring:analysis_table: GET analysis
+analyses:report_table: GET report
+analyses:analysis_json: GET analysis
+analyses:analysis_table: GET analysis
 publishing:published_runs: GET published_runs_file
 papers:table_file: GET paper_tables
 papers:comparison_file: GET compare_collections

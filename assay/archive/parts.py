@@ -26,15 +26,4 @@ class ArchivePart(Point):
     load: str
 
 
-ARCHIVE_PARTS = Registry(
-    ArchivePart,
-    [
-        ArchivePart(
-            name=ANALYSES,
-            title="analyses of leaderboards",
-            verify="assay.archive.analyses:verify",
-            gather="publishing.archives.analyses:gather",
-            load="publishing.archives.analyses:load",
-        ),
-    ],
-)
+ARCHIVE_PARTS = Registry(ArchivePart, [])

@@ -51,7 +51,6 @@ COMMANDS = Registry(
         Command("agreement", "measure how far assessors agree"),
         Command("tiers", "rank runs, with confidence intervals and tiers"),
         Command("compare", "compare two runs topic by topic"),
-        Command("reuse", "test whether qrels can score runs that were not pooled"),
         Command("curves", "print precision at levels of recall, and at cutoffs"),
         Command("slt", "print the SLT string of each formula"),
         Command("cluster", "give formulas that look the same one visual id"),

@@ -207,8 +207,8 @@ def significance(*, runs: int = 36, topics: int = 100, repeats: int = 5, permuta
 
     from assay.statistics.intervals import intervals_of_means
     from assay.statistics.significance import paired_t, randomization
-    from assay.statistics.topic_stability import topic_stability
     from assay.statistics.tukey import tukey_hsd
+    from assay_extensions.analyses.topic_stability import topic_stability
 
     rng = np.random.default_rng(1)
     hardness, noise = rng.beta(1.0, 2.5, topics), rng.normal(0.0, 0.1, (runs, topics))

@@ -33,7 +33,7 @@ NO_PAGES = {
         "assessment:nuggets_file",
     ),
     *("turkle:run_project_import", "turkle:discard_project_import"),
-    *("assessment:close_finished", "assessment:draft_frame", "scoring:reliability"),
+    *("assessment:close_finished", "assessment:draft_frame", "analyses:reliability"),
     *("tracks:add_draft", "tracks:change_draft", "tracks:change_text"),
     *("health", "logout", "documentation", "revoke_token", "end_session", "end_other_sessions"),
     *("jobs:retry", "jobs:cancel"),
@@ -113,11 +113,11 @@ NO_PAGES = {
     *("assessment:agreement_tsv", "assessment:disagreements_csv"),
     *("assessment:board_tsv", "assessment:differences_csv"),
     *("assessment:discussion_csv", "assessment:share_discussion", "assessment:note"),
-    *("scoring:effect", "assessment:add_agreed", "assessment:remove_gold", "assessment:check_results_tsv"),
+    *("analyses:effect", "assessment:add_agreed", "assessment:remove_gold", "assessment:check_results_tsv"),
     *("scoring:qrels_file", "scoring:qrels_judgments", "scoring:score", "scoring:leaderboard_file"),
     *("scoring:classes_file", "scoring:groups_file"),
-    *("scoring:topics_file", "scoring:archive_qrels", "scoring:analyze", "scoring:report_table"),
-    *("scoring:analysis_json", "scoring:analysis_table", "scoring:evaluation_file"),
+    *("scoring:topics_file", "scoring:archive_qrels", "analyses:analyze", "analyses:report_table"),
+    *("analyses:analysis_json", "analyses:analysis_table", "scoring:evaluation_file"),
     *("papers:table_file", "papers:comparison_file"),
 }
 

@@ -423,12 +423,12 @@ def test_programs_get_the_tables_of_a_leaderboard(scored: Scene) -> None:
     page.force_login(scored.organizer)
 
     for name, of_page, arguments in (
-        ("leaderboard_classes", "classes_file", [board.pk]),
-        ("report", "report_table", [board.pk, "units"]),
+        ("leaderboard_classes", "scoring:classes_file", [board.pk]),
+        ("report", "analyses:report_table", [board.pk, "units"]),
     ):
         kind = ["tsv"] if name == "report" else []
         content = content_of(organizer.get(reverse(f"api:{name}", args=arguments)))
-        assert content == content_of(page.get(reverse(f"scoring:{of_page}", args=arguments + kind))), name
+        assert content == content_of(page.get(reverse(of_page, args=arguments + kind))), name
         assert content.count(b"\n") > 1
     missing = [("report", [board.pk, "nothing"]), ("leaderboard_groups", [board.pk])]
     answers = [organizer.get(reverse(f"api:{name}", args=arguments)) for name, arguments in missing]

@@ -9,8 +9,8 @@ from playwright.sync_api import Page, ViewportSize
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
+from assay_extensions.analyses.site import services as analysis_services
 from jobs import services as jobs
-from scoring.analyses import services as analysis_services
 from scoring.leaderboards import services as leaderboard_services
 from scoring.qrels import services as qrels_services
 from tests.helpers.browser import excess_width, log_in, on_screens, violations
@@ -56,7 +56,7 @@ def test_every_page_is_accessible_on_every_screen(
     everybody += [f"{track}/qrels/", board.qrels.get_absolute_url()]
     everybody += [reverse(f"scoring:{name}", args=arguments) for name, arguments in pages.items()]
     organizers = [
-        reverse("scoring:reports", args=[board.pk]),
+        reverse("analyses:reports", args=[board.pk]),
         reverse("papers:tables", args=[scored.track.slug]),
         f"{reverse('papers:comparison')}?track={scored.track.slug}",
         frozen.get_absolute_url(),

@@ -18,7 +18,7 @@ from assay.formats.runs.columns import RunColumns
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import score_run
 from assay.protocols.measures import MeasureError, QrelsKind, parse_measure, parse_measures, qrels_of
-from assay.statistics.reusability import Scoring
+from assay_extensions.analyses.reusability import Scoring
 from tests.helpers.real_files import make_judged, make_run, real_judged, real_qrels, real_run
 
 NAME = "psu-task1-auto-both-A.tsv.gz"

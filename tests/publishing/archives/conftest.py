@@ -9,6 +9,7 @@ from django.db import transaction
 
 from accounts.models import User
 from assay.html.sanitize import clean_body
+from assay_extensions.analyses.site import services as analysis_services
 from assay_extensions.machines.site import services as machine_services
 from assessment.imports import staging
 from assessment.judging import services as task_services
@@ -21,7 +22,6 @@ from pooling.runs import changes
 from pooling.runs import services as run_services
 from publishing.archives import services
 from publishing.models import Archive
-from scoring.analyses import services as analysis_services
 from scoring.models import Leaderboard
 from scoring.qrels import services as qrels_services
 from tests.helpers.judging import accept, judge, make_batch, make_machine

@@ -24,13 +24,13 @@ from assay.cli.main import main
 from assay.digests import sha256_of
 from assay.protocols.loader import load_protocol
 from assay.statistics.leaderboard import leaderboard_statistics
+from assay_extensions.analyses.site.report_pages import reports_page
 from assessment.models import Judgment
 from jobs import services as jobs
 from pooling.models import Run
 from publishing.archives import gathering, services
 from publishing.errors import ArchiveRefused
 from publishing.models import Archive, LoadedArchive
-from scoring.analyses.report_pages import reports_page
 from scoring.leaderboards.files import leaderboard_file
 from scoring.models import Leaderboard, Qrels
 from scoring.qrels import services as qrels_services
@@ -315,7 +315,7 @@ def test_a_wrong_archive_is_not_loaded(archive_file: Path) -> None:
     ("place", "error"),
     [
         ("assay.archive.contents.build_pool", ValueError("operands could not be broadcast together")),
-        ("assay.archive.analyses.check_result", ValueError("not enough values to unpack")),
+        ("assay_extensions.analyses.archive.check_result", ValueError("not enough values to unpack")),
         ("publishing.archives.loading._boards", IntegrityError("null value in column")),
     ],
 )
@@ -477,10 +477,10 @@ def test_fault_of_ours_in_an_analysis_or_a_page_is_not_called_damage(
     def broken(*_: object, **__: object) -> None:
         raise fault("ours")
 
-    for place in ("assay.archive.analyses.by_versions", "publishing.archives.analyses.reports_page"):
+    for place in ("archive.by_versions", "site.archive.reports_page"):
         with monkeypatch.context() as patch:
-            patch.setattr(place, broken)
-            if place.startswith("assay"):
+            patch.setattr(f"assay_extensions.analyses.{place}", broken)
+            if place.startswith("archive"):
                 with pytest.raises(fault, match="ours"):
                     findings_of(archive_file)
             loaded = load(archive_file, make_organizer(place))

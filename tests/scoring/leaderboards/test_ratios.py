@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from assay_extensions.analyses.site import services as analysis_services
 from jobs import services as jobs
-from scoring.analyses import services as analysis_services
 from scoring.models import Analysis, Evaluation
 from tests.scoring.conftest import Scene, build_scene
 

@@ -14,12 +14,12 @@ from django.urls import reverse
 
 from accounts.models import User
 from assay.measures.scores import ALL
+from assay_extensions.analyses.site import services as analysis_services
 from jobs import services as jobs
 from jobs.models import Job
 from pooling.models import Run
 from pooling.runs import changes
 from pooling.runs import services as runs
-from scoring.analyses import services as analysis_services
 from scoring.errors import LeaderboardRefused
 from scoring.leaderboards import schedules, services
 from scoring.leaderboards import services as leaderboard_services
@@ -265,14 +265,14 @@ def test_real_runs_have_their_published_values_through_the_database(scene: Scene
     client.force_login(scene.organizer)
     evaluation = board.evaluations.get(run__tag=best)
     for name, arguments in {
-        "leaderboard": [board.pk],
-        "topics": [board.pk],
-        "topic": [board.pk, "A.1"],
-        "reports": [board.pk],
-        "evaluation": [evaluation.pk],
-        "compare_runs": [evaluation.pk, board.evaluations.get(run__tag=worst).pk],
+        "scoring:leaderboard": [board.pk],
+        "scoring:topics": [board.pk],
+        "scoring:topic": [board.pk, "A.1"],
+        "analyses:reports": [board.pk],
+        "scoring:evaluation": [evaluation.pk],
+        "scoring:compare_runs": [evaluation.pk, board.evaluations.get(run__tag=worst).pk],
     }.items():
-        assert client.get(reverse(f"scoring:{name}", args=arguments)).status_code == 200, name
+        assert client.get(reverse(name, args=arguments)).status_code == 200, name
 
 
 @pytest.fixture

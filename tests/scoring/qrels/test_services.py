@@ -15,13 +15,13 @@ from assay.formats.qrels.reader import format_qrels, parse_qrels
 from assay.protocols.loader import shipped_text
 from assay.protocols.schema import QrelsRules
 from assay.qrels.freezing import Undecided, Unit, Vote, freeze
+from assay_extensions.analyses.site import services as analysis_services
 from assessment.judgments import services as judgment_services
 from assessment.models import Batch
 from assessment.planning import services as assignment_services
 from corpus.models import Formula
 from jobs import services as jobs
 from pooling.models import Pool
-from scoring.analyses import services as analysis_services
 from scoring.errors import QrelsRefused
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels, QrelsEntry

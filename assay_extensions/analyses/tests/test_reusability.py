@@ -12,9 +12,9 @@ from assay.pools.depth import top_k
 from assay.protocols.measures import parse_measures
 from assay.statistics.qrels_summary import QrelsSummary, Spread, grades_by_topic, n_from, summarize_qrels
 from assay.statistics.rank_correlation import kendall_tau
-from assay.statistics.reusability import Scoring, depth_curve, leave_one_team_out
-from assay.statistics.topic_stability import default_sizes, topic_stability
 from assay.tables import plain
+from assay_extensions.analyses.reusability import Scoring, depth_curve, leave_one_team_out
+from assay_extensions.analyses.topic_stability import default_sizes, topic_stability
 from tests.assay.statistics.test_significance import some_scores
 from tests.helpers.real_files import make_run, real_qrels
 

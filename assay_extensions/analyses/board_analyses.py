@@ -21,10 +21,10 @@ from assay.protocols.measures import FAMILIES, parse_measure, parse_measures, wi
 from assay.protocols.schema import Average, Protocol
 from assay.statistics.qrels_summary import summarize_qrels
 from assay.statistics.ranking_comparison import compare_rankings
-from assay.statistics.reusability import Runs, Scoring, depth_curve, leave_one_team_out
-from assay.statistics.topic_stability import topic_stability
 from assay.statistics.tukey import tukey_of_measures
 from assay.tables import plain
+from assay_extensions.analyses.reusability import Runs, Scoring, depth_curve, leave_one_team_out
+from assay_extensions.analyses.topic_stability import topic_stability
 
 PARTS = 10  # depths of the curve, in equal parts of the deepest
 

@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of
+from assay_extensions.analyses.site import report_pages, services
 from scoring import stored_analyses
-from scoring.analyses import report_pages, services
 from scoring.models import Analysis
 from scoring.selectors import board_or_404
 from web.api.answers import answer

@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from assay_extensions.analyses.site import report_pages
+from assay_extensions.analyses.site import services as analysis_services
 from assessment.models import Batch
 from jobs import services as jobs
-from scoring.analyses import report_pages
-from scoring.analyses import services as analysis_services
 from scoring.models import Analysis, Leaderboard, Qrels
 from tests.scoring.conftest import QRELS, Scene
 
@@ -80,16 +80,16 @@ def test_chosen_measure_is_compared(scored: Scene, board: Leaderboard) -> None:
 def test_page_without_labels_names_where_to_import_them(scored: Scene) -> None:
     board = scored.leaderboard()
 
-    page = client_of(scored).get(reverse("scoring:reports", args=[board.pk])).content.decode()
+    page = client_of(scored).get(reverse("analyses:reports", args=[board.pk])).content.decode()
 
     assert "No topic has a label yet (category, difficulty, dependence)" in page
 
 
 def test_an_organizer_has_something_computed_and_reads_it(scored: Scene, board: Leaderboard) -> None:
     client = client_of(scored)
-    address = reverse("scoring:reports", args=[board.pk])
+    address = reverse("analyses:reports", args=[board.pk])
 
-    asked = client.post(reverse("scoring:analyze", args=[board.pk]), {"kind": "reusability"})
+    asked = client.post(reverse("analyses:analyze", args=[board.pk]), {"kind": "reusability"})
     analysis = Analysis.objects.get()
     waiting = client.get(address).content.decode()
     assert analysis.job_id is not None
@@ -109,12 +109,12 @@ def test_an_organizer_has_something_computed_and_reads_it(scored: Scene, board: 
 
 def test_all_analyses_that_need_no_choice_are_started_at_once(scored: Scene, board: Leaderboard) -> None:
     client = client_of(scored)
-    page = client.get(reverse("scoring:reports", args=[board.pk])).content.decode()
+    page = client.get(reverse("analyses:reports", args=[board.pk])).content.decode()
     form = page[page.index('class="mt-4"') : page.index(" analyses</button>")]
     kinds = re.findall(r'name="kind" value="(\w+)"', form)
 
-    client.post(reverse("scoring:analyze", args=[board.pk]), {"kind": kinds})
-    after = client.get(reverse("scoring:reports", args=[board.pk])).content.decode()
+    client.post(reverse("analyses:analyze", args=[board.pk]), {"kind": kinds})
+    after = client.get(reverse("analyses:reports", args=[board.pk])).content.decode()
 
     assert len(kinds) > 1
     assert "compare" not in kinds
@@ -139,7 +139,7 @@ def test_units_of_one_team_only_and_their_effect_are_shown_by_run_and_measure(
 def test_measures_head_columns_by_their_own_names(scored: Scene, board: Leaderboard) -> None:
     analyzed(scored, board, "reusability")
 
-    page = client_of(scored).get(reverse("scoring:reports", args=[board.pk])).content.decode()
+    page = client_of(scored).get(reverse("analyses:reports", args=[board.pk])).content.decode()
 
     assert '<th scope="col">Team</th>' in page
     assert "nDCG&#x27;</th>" in page
@@ -151,7 +151,7 @@ def test_runs_are_scored_with_other_qrels_too(scored: Scene, board: Leaderboard)
     client = client_of(scored)
 
     client.post(
-        reverse("scoring:analyze", args=[board.pk]),
+        reverse("analyses:analyze", args=[board.pk]),
         {"kind": "compare", "versions": [str(students.pk), "junk", "99999"]},
     )
     analysis = Analysis.objects.get()
@@ -168,7 +168,7 @@ def test_runs_are_scored_with_other_qrels_too(scored: Scene, board: Leaderboard)
 
 def test_fewer_topics_and_significantly_different_pairs(scored: Scene, board: Leaderboard) -> None:
     analyzed(scored, board, "topics")
-    page = client_of(scored).get(reverse("scoring:reports", args=[board.pk])).content.decode()
+    page = client_of(scored).get(reverse("analyses:reports", args=[board.pk])).content.decode()
 
     assert "Discriminative power" in page
     assert "Fewer topics" in page
@@ -176,7 +176,7 @@ def test_fewer_topics_and_significantly_different_pairs(scored: Scene, board: Le
 
 @pytest.mark.parametrize("asked", [{"kind": "nonsense"}, {}, {"kind": "compare"}])
 def test_what_cannot_be_computed_is_refused(scored: Scene, board: Leaderboard, asked: dict[str, str]) -> None:
-    answer = client_of(scored).post(reverse("scoring:analyze", args=[board.pk]), asked)
+    answer = client_of(scored).post(reverse("analyses:analyze", args=[board.pk]), asked)
 
     assert answer.status_code == 409
     assert not Analysis.objects.exists()
@@ -187,7 +187,7 @@ def test_tables_are_files_too(scored: Scene, board: Leaderboard) -> None:
     client = client_of(scored)
 
     def text(name: str, *arguments: object) -> str:
-        answer = client.get(reverse(f"scoring:{name}", args=arguments))
+        answer = client.get(reverse(f"analyses:{name}", args=arguments))
         assert answer.status_code == 200
         return str(answer.content.decode())
 
@@ -200,15 +200,15 @@ def test_tables_are_files_too(scored: Scene, board: Leaderboard) -> None:
     assert (content["seed"], content["qrels"]["sha256"]) == (analysis.seed, board.qrels.sha256)
     assert content["teams"] == analysis.result["teams"]
     for name, first in (("report_table", board.pk), ("analysis_table", analysis.pk)):
-        assert client.get(reverse(f"scoring:{name}", args=[first, "nonsense", "tsv"])).status_code == 404
+        assert client.get(reverse(f"analyses:{name}", args=[first, "nonsense", "tsv"])).status_code == 404
 
 
 def test_a_team_neither_reads_nor_asks(scored: Scene, board: Leaderboard) -> None:
     Leaderboard.objects.filter(pk=board.pk).update(release="public", released_at="2026-01-01T00:00Z")
     client = client_of(scored, "member")
 
-    assert client.get(reverse("scoring:reports", args=[board.pk])).status_code == 403
-    assert client.post(reverse("scoring:analyze", args=[board.pk]), {"kind": "topics"}).status_code == 403
+    assert client.get(reverse("analyses:reports", args=[board.pk])).status_code == 403
+    assert client.post(reverse("analyses:analyze", args=[board.pk]), {"kind": "topics"}).status_code == 403
     assert not Analysis.objects.exists()
 
 
@@ -219,7 +219,7 @@ def test_leaderboard_by_either_judge_has_tau_between_them(scored: Scene) -> None
     scored.judge(second, scored.bob, "not-relevant", "high", "low")
     board = scored.leaderboard()
     client = client_of(scored)
-    page = client.get(reverse("scoring:effect", args=[scored.track.slug]), follow=True)
+    page = client.get(reverse("analyses:effect", args=[scored.track.slug]), follow=True)
     assert "Start the analysis" in page.content.decode()
 
     analyzed(scored, board, "judges")
@@ -240,6 +240,6 @@ def test_judges_are_compared_only_where_two_graded(scored: Scene) -> None:
     analysis = analysis_services.request(leaderboard=board, kind="judges", by=scored.organizer)
     jobs.run(analysis.job_id)  # type: ignore[arg-type]
 
-    html = client_of(scored).get(reverse("scoring:reports", args=[board.pk])).content.decode()
+    html = client_of(scored).get(reverse("analyses:reports", args=[board.pk])).content.decode()
 
     assert "No document has the grades of two assessors yet" in html

@@ -17,7 +17,7 @@ from assay.formats.runs.columns import Ranked
 from assay.measures.scores import ALL
 from assay.pools.strategies import PoolInput
 from assay.protocols.measures import parse_measures
-from assay.statistics.board_analyses import (
+from assay_extensions.analyses.board_analyses import (
     Result,
     Version,
     by_topics,
@@ -27,7 +27,7 @@ from assay.statistics.board_analyses import (
     pools_by_depth,
     reuse,
 )
-from assay.statistics.reusability import Scoring
+from assay_extensions.analyses.reusability import Scoring
 
 
 def verify(contents: Contents, board: LeaderboardRecord, name: str) -> Finding:

@@ -6,11 +6,11 @@ from typing import Any
 
 from accounts.models import User
 from assay.archive.records import AnalysisRecord, LeaderboardRecord, as_json, parsed
+from assay_extensions.analyses.site.report_pages import reports_page
 from pooling.models import Run
 from publishing.archives.loading import Loading
 from publishing.archives.records import record_of, row_of, save
 from publishing.models import Archive
-from scoring.analyses.report_pages import reports_page
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
 
 RENAMED = ("runs", "pooled", "qrels")  # parts of a result with rows that name runs, evaluations or qrels

@@ -7,8 +7,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_page
+from assay_extensions.analyses.site import report_pages, services
 from scoring import stored_analyses
-from scoring.analyses import report_pages, services
 from scoring.models import Leaderboard
 from scoring.selectors import board_or_404, leaderboards_for
 from tracks.tracks.selectors import track_or_404
@@ -22,7 +22,7 @@ def reports(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     board = board_or_404(request.user, board_id)
     page = report_pages.reports_page(request.user, board, request.GET.get("measure", ""))
     context = context_of(page) | {"startable": page.startable}
-    return render(request, "scoring/analyses/reports.html", context)
+    return render(request, "analyses/reports.html", context)
 
 
 @organizer_page
@@ -38,7 +38,7 @@ def newest(request: AuthenticatedRequest, slug: str, section: str = "") -> HttpR
     if board is None:
         messages.info(request, "The track has no leaderboard yet. Score the runs first.")
         return redirect("scoring:qrels_list", slug)
-    return redirect(reverse("scoring:reports", args=[board.pk]) + section)
+    return redirect(reverse("analyses:reports", args=[board.pk]) + section)
 
 
 @organizer_action
@@ -50,7 +50,7 @@ def analyze(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
     with transaction.atomic():
         for kind in request.POST.getlist("kind") or [""]:
             services.request(leaderboard=board, kind=kind, versions=versions, by=request.user)
-    return redirect("scoring:reports", board.pk)
+    return redirect("analyses:reports", board.pk)
 
 
 @organizer_page

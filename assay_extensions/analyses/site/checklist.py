@@ -15,7 +15,7 @@ def reliability(campaign: Campaign) -> Iterator[Point]:
         return
     board = next(iter(campaign.once(boards)), None)
     n_analyses = board.n_analyses if board else 0
-    reports = reverse("scoring:reports", args=[board.pk]) if board else ""
+    reports = reverse("analyses:reports", args=[board.pk]) if board else ""
     yield Point(
         "Reliability of the numbers",
         counted(n_analyses, "analysis,analyses") if n_analyses else "none yet",

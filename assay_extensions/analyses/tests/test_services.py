@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.db import IntegrityError, transaction
 
+from assay_extensions.analyses.site import services as analysis_services
 from assay_extensions.machines.site import services as machine_services
 from assay_extensions.papers.site.selectors import collection_of
 from assessment.judging import services as task_services
@@ -15,7 +16,6 @@ from jobs.models import Job
 from pooling.models import Pool, PoolMember, Run
 from pooling.pools import services as pool_services
 from pooling.runs import services as runs
-from scoring.analyses import services as analysis_services
 from scoring.errors import AnalysisRefused
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Analysis, Leaderboard, Qrels

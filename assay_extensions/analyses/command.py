@@ -12,10 +12,16 @@ from assay.pools.depth import PooledUnits
 from assay.pools.strategies import PoolInput, build_pool
 from assay.protocols.loader import load_protocol
 from assay.research.comparison import Inputs
-from assay.statistics.reusability import DepthPoint, Scoring, TeamLeftOut, depth_curve, leave_one_team_out
-from assay.statistics.topic_stability import N_SAMPLES, topic_stability
 from assay.statistics.tukey import tukey_of_measures
 from assay.tables import Cell, Table
+from assay_extensions.analyses.reusability import (
+    DepthPoint,
+    Scoring,
+    TeamLeftOut,
+    depth_curve,
+    leave_one_team_out,
+)
+from assay_extensions.analyses.topic_stability import N_SAMPLES, topic_stability
 
 STEPS = 10  # depths of the curve, in equal steps to the protocol's
 

@@ -10,9 +10,9 @@ from accounts.access import AnyUser
 from assay import plots
 from assay.formats.spreadsheet import as_csv
 from assay.protocols.description import label_title
-from assay.statistics.analysis_tables import comparison_tables, tables_of, units_table
 from assay.statistics.qrels_summary import summarize_qrels
 from assay.tables import Cell, Table, as_tsv, plain, shown
+from assay_extensions.analyses.analysis_tables import comparison_tables, tables_of, units_table
 from scoring.models import Analysis, Leaderboard, Qrels
 from scoring.qrels.selectors import qrels_columns
 from scoring.selectors import LeaderboardPage, charted_measure, provenance, shared_page

@@ -20,7 +20,10 @@ from assay.pools.depth import PooledUnits
 from assay.pools.strategies import PoolError
 from assay.protocols.measures import parse_measures, with_level
 from assay.protocols.schema import Average
-from assay.statistics.board_analyses import (
+from assay.statistics.qrels_summary import grades_by_topic, summarize_qrels
+from assay.statistics.ranking_comparison import DISTINCT, EVERYBODY, INSTANCES
+from assay.tables import plain
+from assay_extensions.analyses.board_analyses import (
     Version,
     by_topics,
     by_versions,
@@ -30,16 +33,13 @@ from assay.statistics.board_analyses import (
     pools_by_depth,
     reuse,
 )
-from assay.statistics.qrels_summary import grades_by_topic, summarize_qrels
-from assay.statistics.ranking_comparison import DISTINCT, EVERYBODY, INSTANCES
-from assay.statistics.reusability import Scoring
-from assay.tables import plain
+from assay_extensions.analyses.reusability import Scoring
+from assay_extensions.analyses.site.judges import sides_of
 from corpus.formulas.selectors import formulas_of
 from jobs import services as jobs
 from pooling.models import Pool, PoolRun, Run
 from pooling.pools import inputs
 from pooling.pools.selectors import chain, runs_to_pool
-from scoring.analyses.judges import sides_of
 from scoring.errors import AnalysisRefused
 from scoring.evaluations.stored_runs import columns_of, judged_documents, ranking_of
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
