@@ -42,12 +42,13 @@ from assay.measures.scores import RunScores, score_run
 from assay.measures.units import DuplicatesError, collapse_instances, with_duplicates
 from assay.nuggets.lists import Nugget
 from assay.pools.pairs import votes_in
-from assay.pools.strategies import BuiltPool, ByTopic, PoolInput, build_pool
+from assay.pools.strategies import BuiltPool, ByTopic, PoolInput, build_pool, ranks_read
 from assay.protocols.loader import ProtocolError, parse_protocol, read_checked
 from assay.protocols.measures import MeasureError, parse_measures
 from assay.protocols.schema import Protocol
 from assay.qrels.freezing import Unit, given_grades
 
+MOST_ROWS = 1_000_000  # of whole runs in memory; other runs are read again when they are needed
 FORMULA_COLUMNS = ("formula_id", "post_id", "thread_id", "place", "visual_id")
 
 
@@ -63,7 +64,10 @@ class Reader(SealedZip):
 
 
 class Contents:
-    """An archive whose files are read when they are needed. What several steps need is read once."""
+    """An archive whose files are read when they are needed. What several steps need is read once.
+
+    Of many runs, only the ranks that pools read stay in memory.
+    """
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -72,6 +76,7 @@ class Contents:
         self.pools = {pool.number: pool for pool in self.index.pools}
         self.qrels = {qrels.version: qrels for qrels in self.index.qrels}
         self._columns: dict[int, RunColumns] = {}
+        self._pooled: dict[int, RunColumns] = {}
 
     @cached_property
     def protocols(self) -> dict[str, Protocol]:
@@ -160,13 +165,33 @@ class Contents:
         """The check of a run, as at its submission."""
         lookup = None if self.formulas is None else partial(with_unknown, self.formulas)
         with self.reader.opened(run.file) as file:
-            return check_run(
+            checked = check_run(
                 file,
                 protocol=self.protocol(self.index.track.protocol),
                 topics=[topic.code for topic in self.topics],
                 formulas=lookup,
                 name=run.file_name,
             )
+        if checked.columns is not None:
+            self._keep(run, checked.columns)
+        return checked
+
+    def _keep(self, run: RunRecord, columns: RunColumns) -> None:
+        """Keep a run while there is room; of other runs, only the ranks that all of their pools read."""
+        if sum(map(len, self._columns.values())) + len(columns) <= MOST_ROWS:
+            self._columns[run.number] = self._in_order(columns)
+        elif depths := [
+            self._ranks_read(pool, run)
+            for pool in self.pools.values()
+            if any(pooled.run == run.number for pooled in pool.runs)
+        ]:
+            most = max(len(columns) if depth is None else depth for depth in depths)
+            self._pooled[run.number] = self._in_order(columns.cut(most))
+
+    def _ranks_read(self, pool: PoolRecord, run: RunRecord) -> int | None:
+        with refusing(f"The pool “{pool.name}” cannot be built again", InputError):
+            protocol = self.protocol(pool.protocol)
+            return ranks_read(protocol, run.kind, run.tag, run.pooled_as, pool.depth)
 
     def given_grades(self, qrels: QrelsRecord) -> dict[Unit, int]:
         """The grades that the developers of the topics gave to citations, if the protocol of the qrels uses them."""
@@ -179,22 +204,35 @@ class Contents:
 
         Ranks number the sentences of answers, and scores order the distinct formulas to which instances collapse.
         """
-        if run not in self._columns:
-            if run not in self.runs:
-                raise BadArchive(f"The archive has no run {run}.")
-            columns = self.checked(self.runs[run]).columns
-            if columns is None:
-                raise BadArchive(f"{self.runs[run].file}: the run has errors.")
-            n, protocol = len(columns), self.protocol(self.index.track.protocol)
-            rank = columns.rank if protocol.is_of_answers else np.broadcast_to(np.int32(0), n)
-            is_collapsed = protocol.scoring.collapse_instances
-            score = columns.score if is_collapsed else np.broadcast_to(np.float64(0), n)
-            self._columns[run] = replace(columns, rank=rank, score=score)
-        return self._columns[run]
+        if run in self._columns:
+            return self._columns[run]
+        columns = self.checked(self._run(run)).columns
+        if columns is None:
+            raise BadArchive(f"{self.runs[run].file}: the run has errors.")
+        return self._in_order(columns)
+
+    def _run(self, number: int) -> RunRecord:
+        if number not in self.runs:
+            raise BadArchive(f"The archive has no run {number}.")
+        return self.runs[number]
+
+    def _in_order(self, columns: RunColumns) -> RunColumns:
+        n, protocol = len(columns), self.protocol(self.index.track.protocol)
+        rank = columns.rank if protocol.is_of_answers else np.broadcast_to(np.int32(0), n)
+        is_collapsed = protocol.scoring.collapse_instances
+        score = columns.score if is_collapsed else np.broadcast_to(np.float64(0), n)
+        return replace(columns, rank=rank, score=score)
 
     def inputs(self, pool: PoolRecord) -> list[PoolInput]:
-        runs = [(self.columns(run.run), self.runs[run.run]) for run in pool.runs]
-        return [PoolInput(columns, run.team, run.tag, run.kind, run.pooled_as) for columns, run in runs]
+        """The runs of a pool with the ranks that it reads."""
+        return [self._input(pool, self._run(pooled.run)) for pooled in pool.runs]
+
+    def _input(self, pool: PoolRecord, run: RunRecord) -> PoolInput:
+        columns, most = self._pooled.get(run.number), self._ranks_read(pool, run)
+        if columns is None:
+            columns = self.columns(run.number)
+        cut = columns if most is None else columns.cut(most)
+        return PoolInput(cut, run.team, run.tag, run.kind, run.pooled_as)
 
     def built(self, pool: PoolRecord) -> BuiltPool:
         """The pool, built again from its runs.
@@ -319,16 +357,15 @@ class Contents:
         with refusing(board.scores, ValueError):
             return {(int(run), topic, measure): float(value) for run, topic, measure, value in rows}
 
-    def scores(self, board: LeaderboardRecord | PhaseRecord) -> tuple[JudgedDocuments, dict[int, RunScores]]:
-        """The scores of the runs of a leaderboard or phase, computed again."""
-        judged = self.judged(board)
+    def scored(
+        self, board: LeaderboardRecord | PhaseRecord, judged: JudgedDocuments
+    ) -> Iterator[tuple[int, Ranked, RunScores]]:
+        """The runs of a leaderboard or phase by number, each with its scores, computed again."""
         with refusing(board.scores, MeasureError):
             measures = parse_measures(board.measures)
-        runs = board.runs if isinstance(board, PhaseRecord) else board.evaluations
-        scores = {}
-        for run in runs:
-            scores[run.run] = score_run(self.ranking(run.run, board), judged, measures)
-        return judged, scores
+        for run in board.runs if isinstance(board, PhaseRecord) else board.evaluations:
+            ranking = self.ranking(run.run, board)
+            yield run.run, ranking, score_run(ranking, judged, measures)
 
 
 def formula_lines(formulas: Formulas) -> Iterator[bytes]:

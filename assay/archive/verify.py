@@ -36,7 +36,7 @@ from assay.formats.reports import file_facts
 from assay.formats.topics.subtopics import labels_of
 from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores
-from assay.pools.files import contributions_tsv, member_contributions_tsv, members_tsv, pool_tsv
+from assay.pools.files import contributions_digest, member_contributions_tsv, members_digest, pool_digest
 from assay.protocols.measures import parse_measures
 from assay.protocols.qrels import is_of_subtopics
 from assay.qrels.freezing import ALWAYS, Unit, Vote
@@ -102,6 +102,7 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
             raise BadArchive(f"{error}.") from None
     yield _check_judgments(contents, judgments)
     yield from _qrels(contents, judgments)
+    del judgments
     for board in index.leaderboards:
         yield _leaderboard(contents, board)
         yield from _analyses(contents, board)
@@ -209,16 +210,16 @@ def _nuggets(contents: Contents) -> Finding:
 def _pool(contents: Contents, pool: PoolRecord) -> Finding:
     """Build a pool again and compare all of its files."""
     built, inputs = contents.built(pool), contents.inputs(pool)
-    files = {"pool.tsv": pool_tsv(built), "contributions.tsv": contributions_tsv(built, inputs)}
+    files = {"pool.tsv": pool_digest(built), "contributions.tsv": contributions_digest(built, inputs)}
     if pool.has_members:
-        files["members.tsv"] = members_tsv(built)
-        files["member-contributions.tsv"] = member_contributions_tsv(built, inputs)
+        files["members.tsv"] = members_digest(built)
+        files["member-contributions.tsv"] = sha256_of(member_contributions_tsv(built, inputs))
     problems = [
         f"{pool.file(name)} is not what the runs give"
-        for name, data in files.items()
-        if contents.reader.sums.get(pool.file(name)) != sha256_of(data)
+        for name, digest in files.items()
+        if contents.reader.sums.get(pool.file(name)) != digest
     ]
-    if sha256_of(files["pool.tsv"]) != pool.sha256:
+    if files["pool.tsv"] != pool.sha256:
         problems.append("its digest is not that of the index")
     size = f"{plural(len(built.units), 'unit')} from {plural(len(pool.runs), 'run')}"
     content = f"{size}, built again with seed {pool.seed}"
@@ -435,7 +436,8 @@ def _scored_again(
 
 def _phase(contents: Contents, board: PhaseRecord) -> Finding:
     """Score the runs of a phase again, and compare every value."""
-    judged, scores = contents.scores(board)
+    judged = contents.judged(board)
+    scores = {number: scored for number, _, scored in contents.scored(board, judged)}
     n_scores, problems = _scored_again(contents, board, judged, scores)
     for run in board.runs:
         counts = int(scores[run.run].averaged(board.average).sum()), scores[run.run].n_missing
@@ -449,21 +451,22 @@ def _phase(contents: Contents, board: PhaseRecord) -> Finding:
 def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
     """Score the runs of a leaderboard again, and compare every value."""
     check_intervals(board)
-    judged, scores = contents.scores(board)
-    measures = parse_measures(board.measures)
-    n_scores, problems = _scored_again(contents, board, judged, scores)
+    judged, scores, evaluated = contents.judged(board), dict[int, RunScores](), list[EvaluationRecord]()
     rules = contents.protocol(board.protocol).scoring
-    for evaluation in board.evaluations:
+    for number, ranking, scored in contents.scored(board, judged):
+        scores[number] = scored
         values = counted(
-            judged.hits(contents.ranking(evaluation.run, board)),
+            judged.hits(ranking),
             judged,
-            scores[evaluation.run],
-            measures,
+            scored,
+            parse_measures(board.measures),
             level=rules.level_of(contents.qrels[board.qrels].report),
             judged_only=rules.judged_only,
             average=board.average,
         )
-        computed = EvaluationRecord(run=evaluation.run, **values)
+        evaluated.append(EvaluationRecord(run=number, **values))
+    n_scores, problems = _scored_again(contents, board, judged, scores)
+    for evaluation, computed in zip(board.evaluations, evaluated, strict=True):
         if not evaluation.first_grades:
             computed = replace(computed, first_grades={})
         if not evaluation.first_hits:
@@ -472,7 +475,7 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
         problems += differences(asdict(evaluation), asdict(computed), f"the evaluation of {tag}")
     again = leaderboard_statistics(
         list(scores.values()),
-        measures,
+        parse_measures(board.measures),
         average=board.average,
         seed=board.seed,
         method=stored_method(board.statistics),

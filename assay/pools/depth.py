@@ -7,7 +7,7 @@ A unit may have *members* with docnos of their own: instances of a formula, or n
 judged. Members at positions from 1 are shown to the assessor; those at position 0 are not shown.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -140,14 +140,18 @@ def top_k(runs: Sequence[RunColumns], depths: Sequence[int]) -> PooledUnits:
         raise InputError(
             f"got {plural(len(runs), 'run')} and the depths {list(depths)}; each run needs a depth of at least 0"
         )
-    codes, tops = topics_of(runs), []
-    for run, reach in zip(runs, reach_of_rows(runs, depths, codes), strict=True):
-        numbers = numbers_in(run, codes)
-        n_rows = reach[numbers].astype(np.int64)
-        position = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
-        rows = np.repeat(run.offsets[:-1], n_rows) + position
-        tops.append(Top(numbers[run.topic_index[rows]], run.docno[rows], (position + 1).astype(np.int32)))
-    return union(tops, codes)
+    codes = topics_of(runs)
+    reaches = reach_of_rows(runs, depths, codes)
+    return union((_top(run, reach, codes) for run, reach in zip(runs, reaches, strict=True)), codes)
+
+
+def _top(run: RunColumns, reach: NDArray[np.int32], codes: NDArray[np.str_]) -> Top:
+    """The first rows of each topic of a run; `reach` (t,) is their number."""
+    numbers = numbers_in(run, codes)
+    n_rows = reach[numbers].astype(np.int64)
+    position = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
+    rows = np.repeat(run.offsets[:-1], n_rows) + position
+    return Top(numbers[run.topic_index[rows]], run.docno[rows], (position + 1).astype(np.int32))
 
 
 def topics_of(runs: Sequence[RunColumns]) -> NDArray[np.str_]:
@@ -171,12 +175,15 @@ def reach_of_rows(
     return reach
 
 
-def union(tops: Sequence[Top], codes: NDArray[np.str_]) -> PooledUnits:
+def union(tops: Iterable[Top], codes: NDArray[np.str_]) -> PooledUnits:
     """The units that the runs contribute, each once; `tops` has one item for each run."""
-    topic_index = np.concatenate([np.empty(0, dtype=np.int32), *(top.topic_index for top in tops)])
-    docno = np.concatenate([np.empty(0, dtype="S1"), *(top.docno for top in tops)])
-    rank = np.concatenate([np.empty(0, dtype=np.int32), *(top.rank for top in tops)])
-    run = np.repeat(np.arange(len(tops), dtype=np.int32), [len(top.rank) for top in tops])
+    parts = list(tops)
+    topic_index = np.concatenate([np.empty(0, dtype=np.int32), *(top.topic_index for top in parts)])
+    docno = np.concatenate([np.empty(0, dtype="S1"), *(top.docno for top in parts)])
+    rank = np.concatenate([np.empty(0, dtype=np.int32), *(top.rank for top in parts)])
+    n_rows = [len(top.rank) for top in parts]
+    del parts  # they are as large as the columns
+    run = np.repeat(np.arange(len(n_rows), dtype=np.int32), n_rows)
     order = order_in_topics(topic_index, *byte_keys(docno))  # the runs of a unit keep their order
     topic_index, docno = topic_index[order], docno[order]
     is_first = begins(topic_index, docno)
@@ -187,7 +194,7 @@ def union(tops: Sequence[Top], codes: NDArray[np.str_]) -> PooledUnits:
         entry=(np.cumsum(is_first) - 1).astype(np.int32),
         run=run[order],
         rank=rank[order],
-        n_runs=len(tops),
+        n_runs=len(n_rows),
     )
 
 

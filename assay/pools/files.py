@@ -65,12 +65,28 @@ def _pool_parts(pool: BuiltPool) -> Iterator[bytes]:
 
 def contributions_tsv(pool: BuiltPool, inputs: Sequence[PoolInput]) -> bytes:
     """The runs that contributed each entry, and their ranks."""
+    return b"".join(_contribution_parts(pool, inputs))
+
+
+def contributions_digest(pool: BuiltPool, inputs: Sequence[PoolInput]) -> str:
+    """The SHA-256 of `contributions_tsv`."""
+    return _digest(_contribution_parts(pool, inputs))
+
+
+def _contribution_parts(pool: BuiltPool, inputs: Sequence[PoolInput]) -> Iterator[bytes]:
     units = pool.units
     codes = [code.encode() for code in units.topics.tolist()]
     names = [f"{run.team}\t{run.tag}".encode() for run in inputs]
-    topic, docno = units.topic_index[units.entry], units.docno[units.entry]
-    rows = zip(topic.tolist(), docno.tolist(), units.run.tolist(), units.rank.tolist(), strict=True)
-    return b"".join(b"%s\t%s\t%s\t%d\n" % (codes[t], d, names[run], rank) for t, d, run, rank in rows)
+    for part in _parts(len(units.entry)):
+        entry = units.entry[part]
+        rows = zip(
+            units.topic_index[entry].tolist(),
+            units.docno[entry].tolist(),
+            units.run[part].tolist(),
+            units.rank[part].tolist(),
+            strict=True,
+        )
+        yield b"".join(b"%s\t%s\t%s\t%d\n" % (codes[t], d, names[run], rank) for t, d, run, rank in rows)
 
 
 def members_tsv(pool: BuiltPool) -> bytes:

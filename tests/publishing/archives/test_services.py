@@ -17,6 +17,7 @@ from django.core.management import call_command
 from django.db import IntegrityError
 
 from accounts.models import User
+from assay.archive import contents
 from assay.archive.contents import Contents, Reader
 from assay.archive.files import CHECKSUMS, Writer
 from assay.archive.verify import Finding, verify
@@ -222,6 +223,19 @@ def test_names_and_comments_are_there_if_asked_for(campaign: Campaign, tmp_path:
         assert '"ada"' in judgments
         assert "on second thoughts" in judgments
     assert all(finding.is_right for finding in findings_of(path))
+
+
+@pytest.mark.django_db
+def test_runs_that_do_not_fit_into_memory_are_verified_likewise(
+    archive_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = []
+    for most_rows in (contents.MOST_ROWS, 4, 0):
+        monkeypatch.setattr(contents, "MOST_ROWS", most_rows)
+        assert main(["archive", "verify", "--quiet", str(archive_file)]) == 0
+        printed.append(capsys.readouterr().out)
+
+    assert printed[0] == printed[1] == printed[2]
 
 
 @pytest.mark.django_db
