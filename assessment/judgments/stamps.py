@@ -52,7 +52,7 @@ def stamps_of(track: Track, topics: Sequence[str] | None = None) -> dict[str, st
     ids = [] if topics is None else [int(topic) for topic in topics]
     wanted = ("", "") if topics is None else ("AND topic_id = ANY(%(ids)s)", "AND topic.id = ANY(%(ids)s)")
     text = _STAMPS.format(of_topics=wanted[0], of_these=wanted[1])
-    return dict(read_rows(text, track=track.pk, ids=ids))  # type: ignore[arg-type]
+    return dict(read_rows(text, track=track.pk, ids=ids))
 
 
 def stamp_of(track: Track) -> str:

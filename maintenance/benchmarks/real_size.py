@@ -57,7 +57,7 @@ def perform(record: Path, steps: list[str], only: str, *, again: bool) -> None:
     """Measure the steps of a case that are not in its record, or those of `only`, and print the table."""
     results = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
     finished = set() if again else {result["step"] for result in results}
-    server = int((record.parent / "postgres" / "postmaster.pid").read_text().split()[0])
+    server = server_of(record.parent)
     print(
         "| step | done | time | CPU: Assay, PostgreSQL | peak memory: Assay, PostgreSQL | database | transaction |"
     )
@@ -73,6 +73,11 @@ def perform(record: Path, steps: list[str], only: str, *, again: bool) -> None:
 
 
 # -- the steps; each returns its result in words
+
+
+def server_of(var: Path) -> int:
+    """The process of PostgreSQL."""
+    return int((var / "postgres" / "postmaster.pid").read_text().split()[0])
 
 
 def dump_files(names: list[str], folder: Path) -> str:
@@ -358,14 +363,17 @@ LARGEST = 300 * 1024  # bytes of a page
 
 
 @case
-def pages(var: Path, *, repeats: int = 5, examples: int = 2, only: str = "", shown: int = 60) -> None:
+def pages(
+    var: Path, *, repeats: int = 5, examples: int = 2, only: str = "", shown: int = 60, judge: bool = False
+) -> None:
     """Measure every page of a campaign that `real-size` has made: time, queries and size, for each role.
 
     The site is crawled as visitor, participant, assessor and organizer, from the home page and, as organizer, from the
     lists of the admin with a search in each: --examples addresses of each page. Requests pass through all middleware.
     The table shows the --shown worst, by time or size in relation to the goals of 0.5 s and 300 kB, with the median and
-    maximum of the repeats, the CPU time, the number of queries and the size. Files may have any size. --only is a
-    pattern of names such as 'differences|freeze'.
+    maximum of the repeats, the CPU time of Assay and PostgreSQL, the number of queries and the size. Files may have any
+    size. --only is a pattern of names such as 'differences|freeze'. With --judge, a judgment is changed before each
+    request, so these are the times of first openings after a judgment.
     """
     from django.test import Client
 
@@ -379,13 +387,13 @@ def pages(var: Path, *, repeats: int = 5, examples: int = 2, only: str = "", sho
             "assessor": User.objects.filter(username="assessor0").first(),
             "organizer": organizer(),
         }
-        rows = []
+        rows, before, server = [], revise if judge else lambda: None, server_of(var)
         for role, user in people.items():
             client = Client(SERVER_NAME="localhost", raise_request_exception=False)
             if user is not None:
                 client.force_login(user)
             starts = ["/", *(admin_addresses() if role == "organizer" else [])]
-            rows += [(role, *page) for page in crawl(client, starts, repeats, examples, only)]
+            rows += [(role, *page) for page in crawl(client, starts, repeats, examples, only, before, server)]
     rows.sort(key=lambda page: -max(page[3] / LIMIT, page[7] / LARGEST * page[9]))
     print(f"{'median':>8} {'max':>8} {'cpu':>7} {'queries':>7} {'kB':>8}  role         page")
     for role, name, address, median, longest, cpu, n_queries, size, status, _ in rows[:shown]:
@@ -415,8 +423,26 @@ def admin_addresses() -> list[str]:
     return addresses
 
 
+def revise() -> None:
+    """Change the newest judgment that counts, as its assessor does."""
+    from assessment.judgments import services
+    from assessment.models import Judgment
+
+    counted = Judgment.objects.filter(is_current=True, batch__status="open", grade__isnull=False)
+    judgment = counted.select_related("task", "track__protocol").latest("pk")
+    grades = judgment.track.protocol.parsed.judging.grades
+    choice = next(grade.key for grade in grades if grade.value != judgment.grade)
+    services.submit(task=judgment.task, choice=choice, request_id=uuid4())
+
+
 def crawl(
-    client: Any, starts: list[str], repeats: int, examples: int, only: str
+    client: Any,
+    starts: list[str],
+    repeats: int,
+    examples: int,
+    only: str,
+    before: Callable[[], None],
+    server: int,
 ) -> Iterator[tuple[Any, ...]]:
     """The pages that a role reaches, each measured when it is reached."""
     waiting, seen, n_by_name = deque(starts), set(starts), Counter[str]()
@@ -427,7 +453,7 @@ def crawl(
             continue
         n_by_name[name] += 1
         is_wanted = re.search(only, name) is not None
-        *figures, status, text = requested(client, address, repeats if is_wanted else 1)
+        *figures, status, text = requested(client, address, repeats if is_wanted else 1, before, server)
         if status not in {200, 302, 500}:
             n_by_name[name] -= 1
         if is_wanted:
@@ -452,12 +478,17 @@ def name_of(address: str) -> str:
     return ""
 
 
-def requested(client: Any, address: str, repeats: int) -> tuple[float, float, float, int, int, int, str]:
-    """Median, maximum and CPU seconds, the number of queries, the size, the status, and the text of a page."""
+def requested(
+    client: Any, address: str, repeats: int, before: Callable[[], None], server: int
+) -> tuple[float, float, float, int, int, int, str]:
+    """Median and maximum time, CPU time of Assay and PostgreSQL, number of queries, size, status and text of a page.
+
+    `before` is called before each request; `server` is the process of PostgreSQL.
+    """
     from django.db import connection
 
     seconds: list[float] = []
-    start_cpu, n_queries = time.process_time(), 0
+    cpu, n_queries = 0.0, 0
 
     def count(execute: Any, *arguments: Any) -> Any:
         nonlocal n_queries
@@ -465,15 +496,23 @@ def requested(client: Any, address: str, repeats: int) -> tuple[float, float, fl
         return execute(*arguments)
 
     while len(seconds) < repeats and sum(seconds) < 10:
+        before()
+        cpu -= usage(server)[0] + time.process_time()
         start, n_queries = time.perf_counter(), 0
         with connection.execute_wrapper(count):
             response = client.get(address)
             content = b"".join(response) if response.streaming else response.content
         seconds.append(time.perf_counter() - start)
+        cpu += time.process_time() + usage(server)[0]
         response.close()
-    cpu, is_page = (
-        (time.process_time() - start_cpu) / len(seconds),
-        response.get("Content-Type", "")[:9] == "text/html",
-    )
+    is_page = response.get("Content-Type", "")[:9] == "text/html"
     text = content[: 1 << 20].decode(errors="replace") if is_page and response.status_code == 200 else ""
-    return statistics.median(seconds), max(seconds), cpu, n_queries, len(content), response.status_code, text
+    return (
+        statistics.median(seconds),
+        max(seconds),
+        cpu / len(seconds),
+        n_queries,
+        len(content),
+        response.status_code,
+        text,
+    )
