@@ -1,8 +1,8 @@
 """The grades of a pool's units as they would be frozen now: for the preview, and for the freezing itself."""
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import MappingProxyType
@@ -109,7 +109,7 @@ def freeze_pool(
     units = [unit for unit in pooled if unit.topic not in left_out]
     members = _members(pool)
     try:
-        frozen = _frozen(pool, protocol, units, judged, also, members)
+        frozen = _frozen(pool, units, judged, also, members, _given(pool))
         parts = _groups(pool, protocol, units, judged) if machine is None else {}
         parts |= _sets(pool, protocol, units, judged, also, members)
     except Undecided as undecided:
@@ -133,15 +133,30 @@ def freeze_pool(
     )
 
 
-def freeze_units(
-    pool: Pool, units: Sequence[Unit], also: Sequence[str], machine: Machine | None, topic: int
-) -> Frozen:
-    """The grades of the units of one topic by the rule of the protocol; the other arguments are those of `freeze_pool`.
+def freeze_topics(
+    pool: Pool, also: Sequence[str], machine: Machine | None, topics: Collection[int]
+) -> Iterator[tuple[str, int, Frozen | Undecided]]:
+    """Grade some topics one by one, with the arguments of `freeze_pool`.
 
-    Raises Undecided: judgments conflict.
+    Yields the code of each topic that has units, their number, and its grades or the judgments that conflict.
     """
-    judged = (answered for _, answered in _numbered(pool, machine, topic))
-    return _frozen(pool, pool.protocol.parsed, units, judged, also, _members(pool, topic))
+    units: dict[str, list[Unit]] = defaultdict(list)
+    judged: dict[str, list[Answered]] = defaultdict(list)
+    members: dict[str, dict[Unit, Member]] = defaultdict(dict)
+    for unit in units_of(pool, topics):
+        units[unit.topic].append(unit)
+    for _, answered in _numbered(pool, machine, topics):
+        judged[answered.unit.topic].append(answered)
+    for document, member in _members(pool, topics).items():
+        members[document.topic][document] = member
+    given = _given(pool)
+    for code, own in units.items():
+        frozen: Frozen | Undecided
+        try:
+            frozen = _frozen(pool, own, judged[code], also, members[code], given)
+        except Undecided as undecided:
+            frozen = undecided
+        yield code, len(own), frozen
 
 
 def made_from(
@@ -180,18 +195,18 @@ def _first_of(parts: Parts, pool: Pool, made: dict[str, Any]) -> FrozenPool:
 
 def _frozen(
     pool: Pool,
-    protocol: Protocol,
     units: Sequence[Unit],
     judged: Iterable[Answered],
     also: Sequence[str],
     members: dict[Unit, Member],
+    given: Mapping[Unit, int],
 ) -> Frozen:
     """The grades by the rule of the protocol, without its groups and sets."""
+    protocol = pool.protocol.parsed
     if protocol.qrels.preferences:
         return _derived(pool, protocol.qrels, units, judged, also)
     if protocol.pool.strategy == "known-item":  # needs no judgments
         return known_items(units, max(grade.value for grade in protocol.judging.grades))
-    sources = pool.track.topics.exclude(source="").values_list("code", "source")
     return freeze(
         units,
         ((unit, vote) for unit, vote, _ in judged),
@@ -199,8 +214,14 @@ def _frozen(
         judges=protocol.judging.judges,
         also=also,
         members=members,
-        given=given_grades(sources, protocol),
+        given=given,
     )
+
+
+def _given(pool: Pool) -> dict[Unit, int]:
+    """The grades that the developers of the topics gave."""
+    sources = pool.track.topics.exclude(source="").values_list("code", "source")
+    return given_grades(sources, pool.protocol.parsed)
 
 
 def _inputs(pool: Pool) -> dict[str, Any]:
@@ -322,21 +343,21 @@ def instances_of(qrels: Qrels) -> QrelsColumns:
         raise QrelsRefused(conflict_message(undecided.conflicts)) from None
 
 
-def _of(topic: int | None, field: str = "topic") -> dict[str, int]:
-    """The argument that filters by a topic; none for all topics."""
-    return {} if topic is None else {field: topic}
+def _of(topics: Collection[int] | None, field: str = "topic") -> dict[str, Collection[int]]:
+    """The argument that filters by topics; none for all topics."""
+    return {} if topics is None else {f"{field}__in": topics}
 
 
-def units_of(pool: Pool, topic: int | None = None) -> list[Unit]:
+def units_of(pool: Pool, topics: Collection[int] | None = None) -> list[Unit]:
     """The units of the pool and of the pools that it tops up."""
-    entries = PoolEntry.objects.filter(pool__in=chain(pool), **_of(topic))
+    entries = PoolEntry.objects.filter(pool__in=chain(pool), **_of(topics))
     rows = entries.values_list("topic__code", "docno").distinct().iterator(chunk_size=CHUNK)
     return list(map(Unit._make, rows))
 
 
-def _members(pool: Pool, topic: int | None = None) -> dict[Unit, Member]:
+def _members(pool: Pool, topics: Collection[int] | None = None) -> dict[Unit, Member]:
     """The unit of each instance or near-duplicate in the pool and in the pools that it tops up."""
-    members = PoolMember.objects.filter(entry__pool__in=chain(pool), **_of(topic, "entry__topic")).order_by()
+    members = PoolMember.objects.filter(entry__pool__in=chain(pool), **_of(topics, "entry__topic")).order_by()
     fields = ("entry__topic__code", "docno", "entry__docno", "position")
     rows = members.values_list(*fields).iterator(chunk_size=CHUNK)
     return {
@@ -347,12 +368,14 @@ def _members(pool: Pool, topic: int | None = None) -> dict[Unit, Member]:
 Numbered = tuple[int, Answered]  # the id of a judgment, and what it says
 
 
-def _numbered(pool: Pool, machine: Machine | None, topic: int | None = None) -> Iterable[Numbered]:
+def _numbered(
+    pool: Pool, machine: Machine | None, topics: Collection[int] | None = None
+) -> Iterable[Numbered]:
     """The judgments by people, or those of a machine."""
-    return _judged(pool, topic) if machine is None else _judged_by(machine, pool, topic)
+    return _judged(pool, topics) if machine is None else _judged_by(machine, pool, topics)
 
 
-def _judged(pool: Pool, topic: int | None) -> Iterable[Numbered]:
+def _judged(pool: Pool, topics: Collection[int] | None) -> Iterable[Numbered]:
     """Every current judgment by people of a unit of the pool, or of a pool that it tops up, whatever its own pool.
 
     One query, so all rows are of the same moment.
@@ -361,7 +384,7 @@ def _judged(pool: Pool, topic: int | None) -> Iterable[Numbered]:
         batch=OuterRef("batch"), topic=OuterRef("topic"), assessor=OuterRef("assessor"), is_withdrawn=False
     )
     judgments = (
-        _judgments_of(pool, topic)
+        _judgments_of(pool, topics)
         .exclude(batch__kind=Batch.Kind.MACHINE)
         .annotate(is_assigned=Exists(assigned))
     )
@@ -377,9 +400,11 @@ def _judged(pool: Pool, topic: int | None) -> Iterable[Numbered]:
     )
 
 
-def _judged_by(machine: Machine, pool: Pool, topic: int | None) -> Iterable[Numbered]:
+def _judged_by(machine: Machine, pool: Pool, topics: Collection[int] | None) -> Iterable[Numbered]:
     """The judgments of a machine as if they were main judgments: as many of each document as judges are summed."""
-    own = _judgments_of(pool, topic).filter(batch__kind=Batch.Kind.MACHINE, assessor=machine.assessor.user_id)
+    own = _judgments_of(pool, topics).filter(
+        batch__kind=Batch.Kind.MACHINE, assessor=machine.assessor.user_id
+    )
     fields = ("pk", "topic__code", "docno", "answers", "assessor__username", "choice", "grade")
     latest = {
         Unit(topic, docno): (number, Vote(Batch.Kind.MAIN.value, True, *vote), answers)
@@ -396,7 +421,7 @@ def _judged_by(machine: Machine, pool: Pool, topic: int | None) -> Iterable[Numb
     ]
 
 
-def _judgments_of(pool: Pool, topic: int | None) -> QuerySet[Judgment]:
+def _judgments_of(pool: Pool, topics: Collection[int] | None) -> QuerySet[Judgment]:
     """Current judgments of units of a pool and of those that it tops up. Those by another protocol do not count."""
     pools = chain(pool)
     entries = PoolEntry.objects.filter(pool__in=pools, topic=OuterRef("topic"), docno=OuterRef("docno"))
@@ -405,7 +430,7 @@ def _judgments_of(pool: Pool, topic: int | None) -> QuerySet[Judgment]:
     )
     of_units = Q(batch__pool__in=pools) | Exists(entries) | Exists(members)
     of_track = Judgment.objects.filter(
-        track=pool.track_id, batch__pool__protocol=pool.protocol_id, **_of(topic)
+        track=pool.track_id, batch__pool__protocol=pool.protocol_id, **_of(topics)
     )
     return of_track.filter(of_units, is_current=True)
 

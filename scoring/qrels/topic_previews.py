@@ -16,7 +16,7 @@ from assay.tables import natural
 from assessment.judgments.stamps import by_topic
 from pooling.models import Pool
 from scoring.errors import QrelsRefused
-from scoring.qrels.frozen import conflict_message, digest_of, empty_message, freeze_units, made_from, units_of
+from scoring.qrels.frozen import conflict_message, digest_of, empty_message, freeze_topics, made_from
 from tracks.models import Machine
 
 
@@ -44,7 +44,7 @@ def preview(
     key = ["freeze", pool.pk, *also, machine and machine.pk]
     parts = by_topic(pool.track, key, partial(_parts, pool, also, machine))
     parts.sort(key=lambda part: part["topic"])
-    n_units = {part["topic"]: part["n"] for part in parts if part["n"]}
+    n_units = {part["topic"]: part["n"] for part in parts}
     parts = [part for part in parts if part["topic"] not in left_out]
     conflicts = [Conflict(Unit(*unit), reason) for part in parts for *unit, reason in part["conflicts"]]
     if conflicts:
@@ -76,15 +76,13 @@ def preview(
 def _parts(
     pool: Pool, also: Sequence[str], machine: Machine | None, topics: Collection[int]
 ) -> dict[int, dict[str, Any]]:
-    """The values that `preview` joins, of each of some topics."""
+    """The values that `preview` joins, of each of some topics that has units."""
     parts = {}
-    for topic, code in pool.track.topics.filter(pk__in=topics).values_list("pk", "code"):
-        units = units_of(pool, topic)
-        part = parts[topic] = {"topic": code, "n": len(units), "conflicts": []}
-        try:
-            frozen = freeze_units(pool, units, also, machine, topic)
-        except Undecided as undecided:
-            part["conflicts"] = [(*conflict.unit, conflict.reason) for conflict in undecided.conflicts]
+    ids = dict(pool.track.topics.filter(pk__in=topics).values_list("code", "pk"))
+    for code, n_units, frozen in freeze_topics(pool, also, machine, topics):
+        part = parts[ids[code]] = {"topic": code, "n": n_units, "conflicts": []}
+        if isinstance(frozen, Undecided):
+            part["conflicts"] = [(*conflict.unit, conflict.reason) for conflict in frozen.conflicts]
             continue
         grades = [grade for _, _, grade in frozen.rows]
         part |= {
