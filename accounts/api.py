@@ -157,18 +157,18 @@ class Accounts(Endpoints):
     permission_classes = [Administrator]
 
     @get("me/", "me", MeSerializer, who=[LoggedIn], in_track=EVERYWHERE, read_scopes=tuple(Scope))
-    def get_me(self, request: Request) -> Any:
+    def get_me(self, request: Request) -> object:
         """Read whose token this is, what it may do, and when it ends."""
         return _me(request)
 
     @patch("me/", "me", MeSerializer, takes=MeChangeSerializer, who=[LoggedIn])
-    def update_me(self, request: Request) -> Any:
+    def update_me(self, request: Request) -> object:
         """Set the language of your pages and e-mails; an empty one is that of the browser."""
         services.set_language(user=person_of(request), language=self.validated(request)["language"])
         return _me(request)
 
     @get(*TOKENS, KnownTokenSerializer, ordering=("-pk",), who=[LoggedIn], filters=[Filter("name")])
-    def list_tokens(self, request: Request) -> Any:
+    def list_tokens(self, request: Request) -> object:
         """List your tokens, newest first, without their texts."""
         return selectors.tokens_of(person_of(request))
 
@@ -180,7 +180,7 @@ class Accounts(Endpoints):
         who=[LoggedIn],
         secrets=("token",),
     )
-    def create_token(self, request: Request) -> Any:
+    def create_token(self, request: Request) -> object:
         """Create a token of yours. It can do no more than the token of the request, and does not outlive it."""
         data = self.validated(request)
         new = tokens.create(
@@ -194,7 +194,7 @@ class Accounts(Endpoints):
         return created(created_token(new), reverse("api:tokens"))
 
     @post("tokens/<int:token_id>/revoke/", "revoke_token", KnownTokenSerializer, who=[LoggedIn])
-    def revoke_token(self, request: Request, token_id: int) -> Any:
+    def revoke_token(self, request: Request, token_id: int) -> object:
         """End the validity of a token of yours, which can be the token of the request."""
         token = get_object_or_404(selectors.tokens_of(person_of(request)), pk=token_id)
         tokens.revoke(token=token)
@@ -213,7 +213,7 @@ class Accounts(Endpoints):
         ],
         who=[LoggedIn],
     )
-    def list_events(self, request: Request) -> Any:
+    def list_events(self, request: Request) -> object:
         """Read the audit log, newest first: administrators all of it, others that of the tracks that they oversee."""
         return filtered(events_for(person_of(request)), person=request.query_params.get("created_by", ""))
 
@@ -229,12 +229,12 @@ class Accounts(Endpoints):
         orders=["username"],
         searches=("username", "first_name", "last_name", "email"),
     )
-    def list_people(self, request: Request) -> Any:
+    def list_people(self, request: Request) -> object:
         """List everyone who has an account, by user name."""
         return selectors.people()
 
     @get("people/<str:username>/", "person", PersonSerializer)
-    def get_person(self, request: Request, username: str) -> Any:
+    def get_person(self, request: Request, username: str) -> object:
         """Read about a person."""
         return get_object_or_404(selectors.people(), username=username)
 

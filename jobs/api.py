@@ -1,7 +1,5 @@
 """Jobs for programs."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -38,7 +36,7 @@ class Jobs(Endpoints):
         searches=("title", "subject"),
         orders=["created_at"],
     )
-    def list_jobs(self, request: Request) -> Any:
+    def list_jobs(self, request: Request) -> object:
         """List jobs, newest first.
 
         Administrators see all jobs, others those of the tracks that they organize and those that they requested.
@@ -46,7 +44,7 @@ class Jobs(Endpoints):
         return selectors.jobs_for(user_of(request))
 
     @get("jobs/<int:job_id>/", "job", JobSerializer)
-    def get_job(self, request: Request, job_id: int) -> Any:
+    def get_job(self, request: Request, job_id: int) -> object:
         """Read the status of a job.
 
         Repeat this with the `ETag` until `status` is `done` or `failed`. A failed job has the reason in `error`.
@@ -54,7 +52,7 @@ class Jobs(Endpoints):
         return get_object_or_404(selectors.jobs_for(user_of(request)), pk=job_id)
 
     @post("jobs/<int:job_id>/retry/", "retry_job", JobSerializer, status=202, who=[LoggedIn])
-    def retry_job(self, request: Request, job_id: int) -> Any:
+    def retry_job(self, request: Request, job_id: int) -> object:
         """Restart a failed job."""
         job = selectors.controlled_job(user_of(request), job_id)
         services.retry(job=job)
@@ -62,7 +60,7 @@ class Jobs(Endpoints):
         return accepted(JobSerializer(job).data, job.pk)
 
     @post("jobs/<int:job_id>/cancel/", "cancel_job", JobSerializer, who=[LoggedIn])
-    def cancel_job(self, request: Request, job_id: int) -> Any:
+    def cancel_job(self, request: Request, job_id: int) -> object:
         """Cancel a job that is not finished. It becomes `failed`, stores nothing more, and can be restarted."""
         job = selectors.controlled_job(user_of(request), job_id)
         services.cancel(job=job, by=person_of(request))

@@ -103,7 +103,7 @@ class Agreement(Endpoints):
             parameter("scale", SCALE),
         ],
     )
-    def get_agreement(self, request: Request, slug: str) -> Any:
+    def get_agreement(self, request: Request, slug: str) -> object:
         """Read kappa and alpha of a track, of the main round or of the training round `round`."""
         track = track_of(request, slug)
         of_round = round_of(track, request.query_params.get("round"))
@@ -128,7 +128,7 @@ class Agreement(Endpoints):
             parameter("order", "By topic without it; or the largest difference first.", values=list(ORDERS)),
         ],
     )
-    def download_disagreements(self, request: Request, slug: str) -> Any:
+    def download_disagreements(self, request: Request, slug: str) -> object:
         """Download the units on which assessors disagree, as CSV with every judgment and comment."""
         track = track_of(request, slug)
         form = DisagreementsForm.from_query(request.query_params, track.protocol.parsed)
@@ -176,7 +176,7 @@ class Discussions(Endpoints):
     tag = "Agreement"
 
     @get("batches/<int:batch_id>/discussion/", "discussion", DiscussedSerializer(many=True))
-    def list_discussion(self, request: Request, batch_id: int) -> Any:
+    def list_discussion(self, request: Request, batch_id: int) -> object:
         """Read the answers of a training round: organizers, and its assessors while it is shared with them."""
         user = person_of(request)
         batch = get_object_or_404(discussions.discussions_for(user), pk=batch_id)

@@ -1,7 +1,5 @@
 """The live board for programs. Organizers only."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -69,7 +67,7 @@ class Board(Endpoints):
         BoardSerializer,
         parameters=[BATCH],
     )
-    def get_board(self, request: Request, slug: str) -> Any:
+    def get_board(self, request: Request, slug: str) -> object:
         """Read how far the judging of a track is, how fast it goes, and who has judged what."""
         return selectors.board_page(track_of(request, slug), request.query_params.get("batch", ""))
 
@@ -79,13 +77,13 @@ class Board(Endpoints):
         "text/tab-separated-values",
         parameters=[BATCH],
     )
-    def download_board_table(self, request: Request, slug: str, table: str) -> Any:
+    def download_board_table(self, request: Request, slug: str, table: str) -> object:
         """Download a table of the live board as TSV: assessors, topics, days or hours."""
         batch = request.query_params.get("batch", "")
         return download(*exports.table_file(track_of(request, slug), table, batch))
 
     @get_file("tracks/<slug:slug>/judged-differently/", "judged_differently", "text/csv")
-    def download_judged_differently(self, request: Request, slug: str) -> Any:
+    def download_judged_differently(self, request: Request, slug: str) -> object:
         """Download which documents are the same, or nearly, and were judged differently, as CSV."""
         return download(*exports.differences_file(track_of(request, slug)))
 

@@ -74,18 +74,18 @@ class Checks(Endpoints):
     permission_classes = [Organizer]
 
     @get("batches/<int:batch_id>/checks/", "checks", ChecksSerializer)
-    def get_checks(self, request: Request, batch_id: int) -> Any:
+    def get_checks(self, request: Request, batch_id: int) -> object:
         """Read how many hidden checks a batch has."""
         return batch_or_404(batch_id)
 
     @put("batches/<int:batch_id>/checks/", "checks", ChecksSerializer, takes=NewChecksSerializer)
-    def update_checks(self, request: Request, batch_id: int) -> Any:
+    def update_checks(self, request: Request, batch_id: int) -> object:
         """Set how many hidden checks a batch has. In an open batch, the rest is planned again."""
         batch = batch_or_404(batch_id)
         return services.configure(batch=batch, **self.validated(request))
 
     @get_file("tracks/<slug:slug>/checks/", "check_results", "text/tab-separated-values")
-    def download_check_results(self, request: Request, slug: str) -> Any:
+    def download_check_results(self, request: Request, slug: str) -> object:
         """Download the results of the hidden checks by assessor, as TSV."""
         return download(*results.results_file(track_of(request, slug)))
 
@@ -96,7 +96,7 @@ class Checks(Endpoints):
         ordering=("pk",),
         filters=[Filter("topic", "topic__code"), Filter("grade", kind="whole number")],
     )
-    def list_known_grades(self, request: Request, slug: str) -> Any:
+    def list_known_grades(self, request: Request, slug: str) -> object:
         """List the units with known grades of a track."""
         return GoldUnit.objects.filter(track=track_of(request, slug)).select_related("topic")
 
@@ -107,7 +107,7 @@ class Checks(Endpoints):
         takes=GoldFileSerializer,
         parsers=[MultiPartParser],
     )
-    def import_known_grades(self, request: Request, slug: str) -> Any:
+    def import_known_grades(self, request: Request, slug: str) -> object:
         """Import a file of known grades, which replace earlier ones of the same units."""
         track = track_of(request, slug)
         form = GoldForm({}, MultiValueDict({"file": [self.validated(request)["file"]]}), track=track)
@@ -119,7 +119,7 @@ class Checks(Endpoints):
         }
 
     @post("tracks/<slug:slug>/known-grades/agreed/", "add_agreed_grades", CountSerializer)
-    def adopt_agreed_grades(self, request: Request, slug: str) -> Any:
+    def adopt_agreed_grades(self, request: Request, slug: str) -> object:
         """Take the agreed grades of all closed training rounds as known grades."""
         track = track_of(request, slug)
         notes = selectors.agreed_notes(track)

@@ -90,14 +90,14 @@ class Imports(Endpoints):
         ordering=("-pk",),
         filters=[Filter("kind", values=Batch.Kind.values), Filter("pool", "pool_id", kind="whole number")],
     )
-    def list_judgment_imports(self, request: Request, slug: str) -> Any:
+    def list_judgment_imports(self, request: Request, slug: str) -> object:
         """List the imports of judgments of a track, newest first."""
         return selectors.imports().filter(track=track_of(request, slug))
 
     @post(
         *JUDGMENT_IMPORTS, takes=NewImportSerializer, status=201, parsers=[MultiPartParser], stores_files=True
     )
-    def create_judgment_import(self, request: Request, slug: str) -> Any:
+    def create_judgment_import(self, request: Request, slug: str) -> object:
         """Upload a file of judgments and check it. Nothing is imported yet. A large file is checked by a job."""
         track, data = track_of(request, slug), self.validated(request)
         form = StartForm(data, MultiValueDict({"upload": [data.pop("file")]}), track=track)
@@ -106,7 +106,7 @@ class Imports(Endpoints):
         return selectors.import_or_404(source.pk)
 
     @get("judgment-imports/<int:import_id>/", "judgment_import", JudgmentImportSerializer)
-    def get_judgment_import(self, request: Request, import_id: int) -> Any:
+    def get_judgment_import(self, request: Request, import_id: int) -> object:
         """Read the result of the latest check of a file, or what was imported."""
         return selectors.import_or_404(import_id)
 
@@ -116,7 +116,7 @@ class Imports(Endpoints):
         JudgmentImportSerializer,
         takes=JudgmentImportChangeSerializer,
     )
-    def update_judgment_import(self, request: Request, import_id: int) -> Any:
+    def update_judgment_import(self, request: Request, import_id: int) -> object:
         """Say what words of the file mean here, and check it again. What is left out stays."""
         source = selectors.import_or_404(import_id)
         require_match(request, JudgmentImportSerializer(source).data)
@@ -143,7 +143,7 @@ class Imports(Endpoints):
         JudgmentImportSerializer,
         stores_files=True,
     )
-    def run_judgment_import(self, request: Request, import_id: int) -> Any:
+    def run_judgment_import(self, request: Request, import_id: int) -> object:
         """Import the judgments of a checked file: all of them, or none. A large file is imported by its `job`."""
         services.request_import(source=selectors.import_or_404(import_id))
         return selectors.import_or_404(import_id)

@@ -80,14 +80,14 @@ class Links(Endpoints):
     permission_classes = [Organizer]
 
     @get("batches/<int:batch_id>/link/", "batch_link", BatchLinkSerializer)
-    def get_batch_link(self, request: Request, batch_id: int) -> Any:
+    def get_batch_link(self, request: Request, batch_id: int) -> object:
         """Read the link with which people without an account judge a batch."""
         return selectors.link_page(batch_or_404(batch_id), site_of(request._request))
 
     @post(
         "batches/<int:batch_id>/link/", "batch_link", BatchLinkSerializer, takes=NewLinkSerializer, status=201
     )
-    def create_batch_link(self, request: Request, batch_id: int) -> Any:
+    def create_batch_link(self, request: Request, batch_id: int) -> object:
         """Make the link of a batch that is open to join: everyone who has it can read the units of the batch."""
         batch, data = batch_or_404(batch_id), self.validated(request)
         asks_name = data.pop("asks_name")
@@ -104,7 +104,7 @@ class Links(Endpoints):
         services.revoke(link=link)
 
     @get("batches/<int:batch_id>/workers/", "workers", WorkerSerializer(many=True))
-    def list_workers(self, request: Request, batch_id: int) -> Any:
+    def list_workers(self, request: Request, batch_id: int) -> object:
         """List everyone who came by a link of a batch, in the order in which they came."""
         return selectors.workers_of(batch_or_404(batch_id))
 
@@ -130,7 +130,7 @@ class Joining(Endpoints):
         ordering=("-pk",),
         read_scopes=(Scope.READ, Scope.JUDGE),
     )
-    def list_open_batches(self, request: Request) -> Any:
+    def list_open_batches(self, request: Request) -> object:
         """List the batches that you may join and have not joined, newest first."""
         return batches_to_join(person_of(request))
 
@@ -142,7 +142,7 @@ class Joining(Endpoints):
         parameters=[parameter("texts", "Plain without it.", values=TEXTS)],
         read_scopes=(Scope.READ, Scope.JUDGE),
     )
-    def get_batch_preview(self, request: Request, batch_id: int) -> Any:
+    def get_batch_preview(self, request: Request, batch_id: int) -> object:
         """See the first unit of a batch. Nothing is taken or stored.
 
         Organizers see it of every batch, assessors of those that they may join.
@@ -163,7 +163,7 @@ class Joining(Endpoints):
         who=[LoggedIn],
         write_scopes=(Scope.JUDGE,),
     )
-    def join_batch(self, request: Request, batch_id: int) -> Any:
+    def join_batch(self, request: Request, batch_id: int) -> object:
         """Join a batch that is open to join. Then take tasks as in any other."""
         user = person_of(request)
         batch: Batch = get_object_or_404(batches_to_join(user), pk=batch_id)

@@ -247,7 +247,7 @@ class Tasks(Endpoints):
         takes=SubmissionsSerializer,
         status=201,
     )
-    def submit_judgments(self, request: Request, batch_id: int) -> Any:
+    def submit_judgments(self, request: Request, batch_id: int) -> object:
         """Judge many units of a batch, taken or not: all of them, or none if one is refused.
 
         The answer has the judgments in the order of the request.
@@ -268,12 +268,12 @@ class Tasks(Endpoints):
     def task(self, request: Request, task_id: int) -> Task:
         return get_object_or_404(selectors.tasks_of(person_of(request)), pk=task_id)
 
-    def answer(self, request: Request, task: Task) -> Any:
+    def answer(self, request: Request, task: Task) -> object:
         current = self.task(request, task.pk)
         return shown_task(current, is_html=request.query_params.get("texts") == "html")
 
     @post("batches/<int:batch_id>/next/", "next_task", {200: TaskSerializer, 204: None})
-    def take_next_task(self, request: Request, batch_id: int) -> Any:
+    def take_next_task(self, request: Request, batch_id: int) -> object:
         """Take the next task of a batch, or get the one that you have. 204 if everything is judged."""
         user = person_of(request)
         batch = get_object_or_404(batches_of(user), pk=batch_id)
@@ -287,12 +287,12 @@ class Tasks(Endpoints):
         parameters=[parameter("texts", "Plain without it.", values=TEXTS)],
         read_scopes=(Scope.READ, Scope.JUDGE),
     )
-    def get_task(self, request: Request, task_id: int) -> Any:
+    def get_task(self, request: Request, task_id: int) -> object:
         """Read a task that you have taken."""
         return self.answer(request, self.task(request, task_id))
 
     @get(*TASK_JUDGMENTS, JudgmentSerializer, ordering=("-pk",), filters=[Filter("choice")])
-    def list_task_judgments(self, request: Request, task_id: int) -> Any:
+    def list_task_judgments(self, request: Request, task_id: int) -> object:
         """List your judgments of a task, newest first, with those that you revised."""
         task = self.task(request, task_id)
         return task.judgments.select_related("topic", "assessor")
@@ -304,7 +304,7 @@ class Tasks(Endpoints):
         status=201,
         read_scopes=(Scope.READ, Scope.JUDGE),
     )
-    def submit_judgment(self, request: Request, task_id: int) -> Any:
+    def submit_judgment(self, request: Request, task_id: int) -> object:
         """Judge a task. Another submission for the same task is a revision; the judgment before is kept.
 
         A first submission is always kept, also when the time of the task has run out or the batch is closed.
@@ -312,23 +312,23 @@ class Tasks(Endpoints):
         return _submit(self.task(request, task_id), self.validated(request))
 
     @post("tasks/<int:task_id>/skip/", "skip_task", TaskSerializer, takes=SkipSerializer)
-    def skip_task(self, request: Request, task_id: int) -> Any:
+    def skip_task(self, request: Request, task_id: int) -> object:
         """Put a task aside. It comes back when you have judged all others; organizers see the reason."""
         task = self.task(request, task_id)
         return self.answer(request, services.skip(task=task, reason=self.validated(request)["reason"]))
 
     @post("tasks/<int:task_id>/give-back/", "give_back_task", TaskSerializer)
-    def give_back_task(self, request: Request, task_id: int) -> Any:
+    def give_back_task(self, request: Request, task_id: int) -> object:
         """Return a task to your queue. It is the first one that you get again."""
         return self.answer(request, services.give_back(task=self.task(request, task_id)))
 
     @post("tasks/<int:task_id>/extend/", "extend_task", TaskSerializer)
-    def extend_task(self, request: Request, task_id: int) -> Any:
+    def extend_task(self, request: Request, task_id: int) -> object:
         """Start the time of a task again. Refused if it was over and somebody else has the unit now."""
         return self.answer(request, services.extend(task=self.task(request, task_id)))
 
     @post("tasks/<int:task_id>/undo/", "undo_judgment", TaskSerializer)
-    def undo_judgment(self, request: Request, task_id: int) -> Any:
+    def undo_judgment(self, request: Request, task_id: int) -> object:
         """Take the judgment of a task back, to judge it again. It is kept, but does not count."""
         return self.answer(request, services.undo(task=self.task(request, task_id)))
 

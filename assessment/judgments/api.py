@@ -1,7 +1,5 @@
 """Judgments for programs."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -68,7 +66,7 @@ class Judgments(Endpoints):
         orders=["created_at"],
         searches=("topic__code", "docno", "comment"),
     )
-    def list_own_judgments(self, request: Request, batch_id: int) -> Any:
+    def list_own_judgments(self, request: Request, batch_id: int) -> object:
         """List your own judgments of a batch, newest first; of each document only the latest."""
         user = person_of(request)
         batch = get_object_or_404(batches_of(user), pk=batch_id)
@@ -89,7 +87,7 @@ class Judgments(Endpoints):
         ],
         orders=["created_at"],
     )
-    def list_judgments(self, request: Request, batch_id: int) -> Any:
+    def list_judgments(self, request: Request, batch_id: int) -> object:
         """List all judgments of a batch, oldest first, with those that were replaced.
 
         Keep the judgments of a machine from people who still have to judge the same documents.
@@ -118,7 +116,7 @@ class Judgments(Endpoints):
             ),
         ],
     )
-    def download_judgments(self, request: Request, slug: str) -> Any:
+    def download_judgments(self, request: Request, slug: str) -> object:
         """Download all judgments of a track, with those that were replaced.
 
         Code names are the same in every export. Keep the judgments of a machine from people who still have to judge the

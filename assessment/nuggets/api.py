@@ -146,12 +146,12 @@ class Nuggets(Endpoints):
         ordering=("pk",),
         filters=[Filter("topic", "topic__code"), Filter("importance", values=Nugget.Importance.values)],
     )
-    def list_nuggets(self, request: Request, slug: str) -> Any:
+    def list_nuggets(self, request: Request, slug: str) -> object:
         """List the nuggets of a track. Assessors of the track, and organizers."""
         return selectors.nuggets_of(selectors.track_or_404(person_of(request), slug))
 
     @post("tracks/<slug:slug>/nuggets/", "nuggets", NuggetSerializer, takes=NewNuggetSerializer, status=201)
-    def create_nugget(self, request: Request, slug: str) -> Any:
+    def create_nugget(self, request: Request, slug: str) -> object:
         """Add a nugget to the list of a topic."""
         user = person_of(request)
         track, data = selectors.track_or_404(user, slug), self.validated(request)
@@ -165,14 +165,14 @@ class Nuggets(Endpoints):
         status=201,
         write_scopes=WRITING,
     )
-    def merge_nuggets(self, request: Request, slug: str) -> Any:
+    def merge_nuggets(self, request: Request, slug: str) -> object:
         """Replace several nuggets of a topic by one, which has their sources and keeps their keys."""
         user = person_of(request)
         track, data = selectors.track_or_404(user, slug), self.validated(request)
         return services.merge(topic=_topic(track, data.pop("topic")), by=user, **data)
 
     @patch(*NUGGET, NuggetSerializer, takes=NuggetChangeSerializer, write_scopes=WRITING)
-    def update_nugget(self, request: Request, nugget_id: int) -> Any:
+    def update_nugget(self, request: Request, nugget_id: int) -> object:
         """Change a nugget of a list. A frozen version keeps what it has."""
         user = person_of(request)
         nugget = _nugget(user, nugget_id)
@@ -187,7 +187,7 @@ class Nuggets(Endpoints):
         services.remove(nugget=_nugget(user, nugget_id), by=user)
 
     @post("nuggets/<int:nugget_id>/restore/", "restore_nugget", NuggetSerializer, write_scopes=WRITING)
-    def restore_nugget(self, request: Request, nugget_id: int) -> Any:
+    def restore_nugget(self, request: Request, nugget_id: int) -> object:
         """Put a nugget that was removed or merged back into its list."""
         user = person_of(request)
         return services.restore(nugget=_nugget(user, nugget_id), by=user)
@@ -205,12 +205,12 @@ class NuggetLists(Endpoints):
         ordering=("-pk",),
         filters=[Filter("topic", "topic__code"), Filter("version", kind="whole number")],
     )
-    def list_nugget_versions(self, request: Request, slug: str) -> Any:
+    def list_nugget_versions(self, request: Request, slug: str) -> object:
         """List the frozen lists of a track, newest first."""
         return selectors.versions_of(selectors.track_or_404(person_of(request), slug))
 
     @post(*NUGGET_VERSIONS, takes=TopicToFreezeSerializer, status=201)
-    def create_nugget_version(self, request: Request, slug: str) -> Any:
+    def create_nugget_version(self, request: Request, slug: str) -> object:
         """Freeze the list of a topic as its next version."""
         user = person_of(request)
         track = selectors.track_or_404(user, slug)
@@ -223,7 +223,7 @@ class NuggetLists(Endpoints):
         takes=NuggetFileSerializer,
         parsers=[MultiPartParser],
     )
-    def import_nuggets(self, request: Request, slug: str) -> Any:
+    def import_nuggets(self, request: Request, slug: str) -> object:
         """Add the nuggets of a file to the lists of the track. Those that a list has are skipped."""
         user = person_of(request)
         track, form = (
@@ -235,7 +235,7 @@ class NuggetLists(Endpoints):
         return {"n": services.import_lists(track=track, data=file.read(), name=file.name, by=user)}
 
     @get("tracks/<slug:slug>/nugget-segments/", "nugget_segments", SegmentsSerializer)
-    def get_nugget_segments(self, request: Request, slug: str) -> Any:
+    def get_nugget_segments(self, request: Request, slug: str) -> object:
         """Read which track's relevant documents are next to the lists."""
         return get_object_or_404(NuggetSources, track=selectors.track_or_404(person_of(request), slug))
 
@@ -245,7 +245,7 @@ class NuggetLists(Endpoints):
         SegmentsSerializer,
         takes=ChosenSegmentsSerializer,
     )
-    def update_nugget_segments(self, request: Request, slug: str) -> Any:
+    def update_nugget_segments(self, request: Request, slug: str) -> object:
         """Choose the track whose relevant documents are next to the lists."""
         user = person_of(request)
         track, data = selectors.track_or_404(user, slug), self.validated(request)
@@ -260,7 +260,7 @@ class NuggetLists(Endpoints):
         "application/octet-stream",
         "application/jsonl",
     )
-    def download_nuggets(self, request: Request, slug: str, to: str) -> Any:
+    def download_nuggets(self, request: Request, slug: str, to: str) -> object:
         """Download the latest frozen lists: `nuggetizer`, `nugget-bank` or `ragtime`."""
         return download(*selectors.frozen_file(selectors.track_or_404(person_of(request), slug), to))
 

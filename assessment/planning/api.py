@@ -1,7 +1,5 @@
 """Batches for programs: create, plan, open and close them, and see their progress."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -160,7 +158,7 @@ class Batches(Endpoints):
         filters=[Filter("track", "pool__track__slug"), *FILTERS],
         orders=["created_at", "name"],
     )
-    def list_batches(self, request: Request) -> Any:
+    def list_batches(self, request: Request) -> object:
         """List batches, newest first.
 
         Organizers see all batches, assessors and machines those in which they judge.
@@ -168,13 +166,13 @@ class Batches(Endpoints):
         return batches_for(person_of(request))
 
     @get(*BATCHES_OF_TRACK, ordering=("-pk",), filters=FILTERS, orders=["created_at", "name"])
-    def list_track_batches(self, request: Request, slug: str) -> Any:
+    def list_track_batches(self, request: Request, slug: str) -> object:
         """List the batches of a track, newest first."""
         track = track_of(request, slug)
         return selectors.batches_for_organizer().filter(pool__track=track)
 
     @post(*BATCHES_OF_TRACK, takes=NewBatchSerializer, status=201)
-    def create_batch(self, request: Request, slug: str) -> Any:
+    def create_batch(self, request: Request, slug: str) -> object:
         """Create a batch as a draft. Assign its topics, then open it."""
         track = track_of(request, slug)
         data = self.validated(request)
@@ -182,7 +180,7 @@ class Batches(Endpoints):
         return services.create(pool=pool, by=person_of(request), **data)
 
     @get("batches/<int:batch_id>/", "batch", BatchDetailSerializer, who=[LoggedIn])
-    def get_batch(self, request: Request, batch_id: int) -> Any:
+    def get_batch(self, request: Request, batch_id: int) -> object:
         """Read a batch and its progress."""
         return self.with_counts(person_of(request), batch_id)
 
@@ -192,7 +190,7 @@ class Batches(Endpoints):
         services.delete(batch=batch_or_404(batch_id), by=person_of(request))
 
     @patch("batches/<int:batch_id>/", "batch", BatchSerializer, takes=BatchChangeSerializer)
-    def update_batch(self, request: Request, batch_id: int) -> Any:
+    def update_batch(self, request: Request, batch_id: int) -> object:
         """Change the name of a batch, the time for a task, the people per unit, and whether it is open to join."""
         require_match(request, BatchDetailSerializer(self.with_counts(person_of(request), batch_id)).data)
         batch = batch_or_404(batch_id)
@@ -200,12 +198,12 @@ class Batches(Endpoints):
         return self.answer(services.edit(batch=batch, **kept | self.validated(request)))
 
     @post("batches/<int:batch_id>/open/", "open_batch", BatchSerializer)
-    def open_batch(self, request: Request, batch_id: int) -> Any:
+    def open_batch(self, request: Request, batch_id: int) -> object:
         """Let assessors take tasks."""
         return self.answer(services.open_for_judging(batch=batch_or_404(batch_id)))
 
     @post("batches/<int:batch_id>/close/", "close_batch", BatchSerializer)
-    def close_batch(self, request: Request, batch_id: int) -> Any:
+    def close_batch(self, request: Request, batch_id: int) -> object:
         """Give out no more tasks. Tasks that are taken can still be submitted, once."""
         return self.answer(services.close(batch=batch_or_404(batch_id)))
 
@@ -216,7 +214,7 @@ class Batches(Endpoints):
         ordering=("pk",),
         filters=[Filter("topic", "topic__code"), Filter("assessor", "assessor__username")],
     )
-    def list_assignments(self, request: Request, batch_id: int) -> Any:
+    def list_assignments(self, request: Request, batch_id: int) -> object:
         """List who judges which topic of a batch, oldest first."""
         batch = batch_or_404(batch_id)
         return batch.topic_assignments.select_related("topic", "assessor")

@@ -153,13 +153,13 @@ class Planning(Endpoints):
         return get_object_or_404(pools_to_plan(), pk=pool_id)
 
     @get(*DUAL_BATCHES, DualProposalSerializer)
-    def get_dual_proposal(self, request: Request, pool_id: int) -> Any:
+    def get_dual_proposal(self, request: Request, pool_id: int) -> object:
         """Read which topics the rule of the protocol has judged twice, and by which second assessor."""
         pool = self.pool(pool_id)
         return {"rule": rule_in_words(pool), "topics": dual_proposal(pool)}
 
     @post(*DUAL_BATCHES, BatchSerializer, takes=DualBatchSerializer, status=201)
-    def create_dual_batch(self, request: Request, pool_id: int) -> Any:
+    def create_dual_batch(self, request: Request, pool_id: int) -> object:
         """Create a dual batch as a draft. Change its assignments as you like, then open it."""
         pool, data = self.pool(pool_id), self.validated(request)
         rows = {row.topic.code: row for row in dual_proposal(pool)}
@@ -179,7 +179,7 @@ class Planning(Endpoints):
         takes=TrainingBatchSerializer,
         status=201,
     )
-    def create_training_batch(self, request: Request, pool_id: int) -> Any:
+    def create_training_batch(self, request: Request, pool_id: int) -> object:
         """Create a training round as a draft. Open it to give out its tasks."""
         pool, data = self.pool(pool_id), self.validated(request)
         topics = {topic.code: topic for topic in topics_to_train(pool)}
@@ -197,7 +197,7 @@ class Planning(Endpoints):
         takes=AdjudicationSerializer,
         status=201,
     )
-    def create_adjudication_batches(self, request: Request, slug: str) -> Any:
+    def create_adjudication_batches(self, request: Request, slug: str) -> object:
         """Create a draft for each pool with disagreements, with these units only. Open it to give out its tasks.
 
         Units that an adjudication batch has already are left out.

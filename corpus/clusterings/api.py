@@ -1,7 +1,5 @@
 """The visual ids of formulas for programs."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -36,7 +34,7 @@ class Clusterings(Endpoints):
         status=202,
         who=[Creator],
     )
-    def cluster_formulas(self, request: Request, slug: str) -> Any:
+    def cluster_formulas(self, request: Request, slug: str) -> object:
         """Give formulas that look alike the same visual id, in a job."""
         user = person_of(request)
         collection = get_object_or_404(collections_for(user), slug=slug)
@@ -45,7 +43,7 @@ class Clusterings(Endpoints):
         return accepted(JobSerializer(job).data, job.pk)
 
     @get_file("collections/<slug:slug>/visual-ids/", "visual_id_disagreements", "text/csv", who=[Creator])
-    def download_visual_id_disagreements(self, request: Request, slug: str) -> Any:
+    def download_visual_id_disagreements(self, request: Request, slug: str) -> object:
         """Download where the visual ids of the index and the look of formulas disagree, as CSV."""
         collection = get_object_or_404(collections_for(person_of(request)), slug=slug)
         return download(selectors.disagreements_csv(collection), f"{collection.slug}-visual-ids.csv")

@@ -1,7 +1,5 @@
 """Collections for programs."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -38,17 +36,17 @@ class Collections(Endpoints):
         searches=("slug", "name", "description"),
         orders=["slug"],
     )
-    def list_collections(self, request: Request) -> Any:
+    def list_collections(self, request: Request) -> object:
         """List the collections that you may read."""
         return selectors.collections_for(user_of(request))
 
     @get("collections/<slug:slug>/", "collection", CollectionSerializer)
-    def get_collection(self, request: Request, slug: str) -> Any:
+    def get_collection(self, request: Request, slug: str) -> object:
         """Read about a collection."""
         return get_object_or_404(selectors.collections_for(user_of(request)), slug=slug)
 
     @delete("collections/<slug:slug>/", "collection", JobSerializer, who=[Creator], status=202)
-    def delete_collection(self, request: Request, slug: str) -> Any:
+    def delete_collection(self, request: Request, slug: str) -> object:
         """Delete a collection that no track uses, with its documents, formulas and images, in a job.
 
         Who imported it, and administrators.

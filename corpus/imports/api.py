@@ -1,7 +1,5 @@
 """Imports of collections for programs."""
 
-from typing import Any
-
 from django.utils.datastructures import MultiValueDict
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
@@ -74,7 +72,7 @@ class Imports(Endpoints):
         parsers=[MultiPartParser, JSONParser],
         stores_files=True,
     )
-    def import_collection(self, request: Request) -> Any:
+    def import_collection(self, request: Request) -> object:
         """Import documents, formulas or images into a collection.
 
         Rows that exist already are updated, not duplicated.

@@ -1,7 +1,5 @@
 """Threads and documents for programs."""
 
-from typing import Any
-
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
@@ -75,13 +73,13 @@ class Threads(Endpoints):
         filters=[Filter("kind", values=selectors.HEADS)],
         searches=("docno", "title"),
     )
-    def list_threads(self, request: Request, slug: str) -> Any:
+    def list_threads(self, request: Request, slug: str) -> object:
         """List the threads of a collection, in the byte order of their docnos."""
         collection = get_object_or_404(collections_for(user_of(request)), slug=slug)
         return selectors.heads(collection)
 
     @get("collections/<slug:slug>/threads/<path:docno>/", "thread", ThreadSerializer)
-    def get_thread(self, request: Request, slug: str, docno: str) -> Any:
+    def get_thread(self, request: Request, slug: str, docno: str) -> object:
         """Read a thread with its answers and comments.
 
         Name it by the docno of its question, or of any of its answers.
@@ -94,7 +92,7 @@ class Threads(Endpoints):
         return thread
 
     @get("collections/<slug:slug>/documents/<path:docno>/", "document", DocumentSerializer)
-    def get_document(self, request: Request, slug: str, docno: str) -> Any:
+    def get_document(self, request: Request, slug: str, docno: str) -> object:
         """Read one document."""
         collection = get_object_or_404(collections_for(user_of(request)), slug=slug)
         return get_object_or_404(collection.documents, docno=docno)

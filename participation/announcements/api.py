@@ -92,18 +92,18 @@ class Announcements(Endpoints):
     permission_classes = [Organizer]
 
     @get(*ANNOUNCEMENTS, ordering=("-published_at", "-pk"), who=[Everyone])
-    def list_announcements(self, request: Request, slug: str) -> Any:
+    def list_announcements(self, request: Request, slug: str) -> object:
         """List the announcements of a track that are for you, newest first."""
         return selectors.announcements_for(user_of(request), track_of(request, slug))
 
     @post(*ANNOUNCEMENTS, takes=NewAnnouncementSerializer, status=201)
-    def create_announcement(self, request: Request, slug: str) -> Any:
+    def create_announcement(self, request: Request, slug: str) -> object:
         """Show an announcement to groups of a track, and perhaps send it by e-mail."""
         data, site = self.validated(request), site_of(request._request)
         return services.publish(track=track_of(request, slug), by=person_of(request), site=site, **data)
 
     @get("announcements/<int:announcement_id>/", "announcement", AnnouncementSerializer, who=[Everyone])
-    def get_announcement(self, request: Request, announcement_id: int) -> Any:
+    def get_announcement(self, request: Request, announcement_id: int) -> object:
         """Read an announcement."""
         user = user_of(request)
         track = get_object_or_404(selectors.announcements_seen_by(user), pk=announcement_id).track
@@ -116,7 +116,7 @@ class Announcements(Endpoints):
         takes=AnnouncementChangeSerializer,
     )
     @transaction.atomic
-    def update_announcement(self, request: Request, announcement_id: int) -> Any:
+    def update_announcement(self, request: Request, announcement_id: int) -> object:
         """Change an announcement. It is only sent again if you ask for that."""
         track_services.lock(_organized(request, announcement_id).track_id)
         announcement = _organized(request, announcement_id)
@@ -126,7 +126,7 @@ class Announcements(Endpoints):
         return services.edit(announcement=announcement, site=site_of(request._request), **values)
 
     @post("announcements/<int:announcement_id>/withdraw/", "withdraw_announcement", AnnouncementSerializer)
-    def withdraw_announcement(self, request: Request, announcement_id: int) -> Any:
+    def withdraw_announcement(self, request: Request, announcement_id: int) -> object:
         """Show an announcement to nobody any more. E-mails that wait are not sent."""
         return services.withdraw(announcement=_organized(request, announcement_id))
 
@@ -136,7 +136,7 @@ class Announcements(Endpoints):
         AnnouncementMailSerializer,
         ordering=("pk",),
     )
-    def list_announcement_mails(self, request: Request, announcement_id: int) -> Any:
+    def list_announcement_mails(self, request: Request, announcement_id: int) -> object:
         """List the e-mails of an announcement, each with its person and its state."""
         announcement = get_object_or_404(
             selectors.announcements_seen_by(person_of(request)), pk=announcement_id

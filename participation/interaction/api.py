@@ -85,7 +85,7 @@ class Interaction(Endpoints):
     write_scopes = (Scope.RUNS, Scope.MANAGE)
 
     @get("tracks/<slug:slug>/sessions/", "sessions", SessionSerializer(many=True))
-    def list_sessions(self, request: Request, slug: str) -> Any:
+    def list_sessions(self, request: Request, slug: str) -> object:
         """Read the nominations and sessions of a track: organizers all, members those of their teams."""
         user = person_of(request)
         track = track_of(request, slug)
@@ -99,14 +99,14 @@ class Interaction(Endpoints):
         SessionSerializer(many=True),
         takes=TopicsSerializer,
     )
-    def update_nominations(self, request: Request, team_id: int) -> Any:
+    def update_nominations(self, request: Request, team_id: int) -> object:
         """Rank the topics that a team nominates for sessions. Those who submit for the team, and organizers."""
         user, team = person_of(request), team_of(person_of(request), team_id)
         services.nominate(team=team, codes=self.validated(request)["topics"], by=user)
         return self._sessions(request, team)
 
     @put("teams/<int:team_id>/system/", "system", SystemSerializer, takes=NewSystemSerializer)
-    def update_system(self, request: Request, team_id: int) -> Any:
+    def update_system(self, request: Request, team_id: int) -> object:
         """Declare the page of a team's system that sessions show. Those who submit for the team, and organizers."""
         user, team = person_of(request), team_of(person_of(request), team_id)
         address = self.validated(request)["address"]
@@ -121,7 +121,7 @@ class Interaction(Endpoints):
         who=[Organizer],
         write_scopes=(Scope.MANAGE,),
     )
-    def plan_sessions(self, request: Request, team_id: int) -> Any:
+    def plan_sessions(self, request: Request, team_id: int) -> object:
         """Give the first nominated topics of a team that have no session to an assessor."""
         user, team = person_of(request), team_of(person_of(request), team_id)
         data = self.validated(request)
@@ -137,7 +137,7 @@ class Interaction(Endpoints):
         takes=SessionFileSerializer,
         parsers=[MultiPartParser],
     )
-    def log_sessions(self, request: Request, team_id: int) -> Any:
+    def log_sessions(self, request: Request, team_id: int) -> object:
         """Upload the seconds of sessions that were held elsewhere: topic and seconds per line."""
         user, team = person_of(request), team_of(person_of(request), team_id)
         services.log(team=team, file=bytes_of(self.validated(request)["file"]), by=user)
@@ -157,7 +157,7 @@ class Interaction(Endpoints):
         services.store_data(team=team, file=bytes_of(upload), file_name=upload.name or "data", by=user)
 
     @get_file("teams/<int:team_id>/sessions/data/", "session_data")
-    def download_session_data(self, request: Request, team_id: int) -> Any:
+    def download_session_data(self, request: Request, team_id: int) -> object:
         """Download the data of a team's sessions, as uploaded."""
         return data_of(request, team_of(person_of(request), team_id))
 
@@ -173,7 +173,7 @@ class Interaction(Endpoints):
         nomination = get_object_or_404(selectors.sessions_for(user), pk=session_id)
         services.take_back(nomination=nomination, by=user)
 
-    def _sessions(self, request: Request, team: Team) -> Any:
+    def _sessions(self, request: Request, team: Team) -> object:
         rows = selectors.interactions_for(person_of(request), team.track)
         return [row for row in rows if row.nomination.team_id == team.pk]
 

@@ -114,12 +114,12 @@ class Invitations(Endpoints):
             Filter("group"),
         ],
     )
-    def list_invitations(self, request: Request, slug: str) -> Any:
+    def list_invitations(self, request: Request, slug: str) -> object:
         """List the invitations of a track that can be accepted now, with their links, newest first."""
         return selectors.invitations_of(track_of(request, slug))
 
     @post(*INVITATIONS, InvitationSerializer, takes=NewInvitationSerializer, status=201)
-    def create_invitation(self, request: Request, slug: str) -> Any:
+    def create_invitation(self, request: Request, slug: str) -> object:
         """Make a link to a team, or to the assessors of a track. Read the link at `Location`."""
         track, data = track_of(request, slug), self.validated(request)
         team_id, is_mailed = data.pop("team", None), data.pop("is_mailed")
@@ -146,7 +146,7 @@ class Invitations(Endpoints):
         who=[LoggedIn],
         write_scopes=(Scope.RUNS, Scope.JUDGE, Scope.MANAGE),
     )
-    def accept_invitation(self, request: Request) -> Any:
+    def accept_invitation(self, request: Request) -> object:
         """Accept an invitation to a team, or to the assessors of a track.
 
         A link for a first login is opened in a browser: it sets the password of an account.
@@ -155,7 +155,7 @@ class Invitations(Endpoints):
         return services.accept(digest=digest, user=person_of(request))
 
     @get("invitations/<int:invitation_id>/", "invitation", InvitationLinkSerializer)
-    def get_invitation(self, request: Request, invitation_id: int) -> Any:
+    def get_invitation(self, request: Request, invitation_id: int) -> object:
         """Read an invitation that can be accepted now, with its link."""
         return get_object_or_404(selectors.open_invitations(), pk=invitation_id)
 

@@ -1,7 +1,5 @@
 """The people of a track for programs: everyone with a role, lists of people to add, and clones of the track."""
 
-from typing import Any
-
 from django.conf import settings
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -143,14 +141,14 @@ class People(Endpoints):
     permission_classes = [OfPeople]
 
     @get("tracks/<slug:slug>/people/", "people_of_track", RoleSerializer(many=True))
-    def list_track_people(self, request: Request, slug: str) -> Any:
+    def list_track_people(self, request: Request, slug: str) -> object:
         """List everyone with a role in a track, by user name."""
         return selectors.people_of(track_of(request, slug))
 
     @post(
         "tracks/<slug:slug>/people/", "people_of_track", PlanSerializer, takes=NewPeopleSerializer, status=201
     )
-    def create_people(self, request: Request, slug: str) -> Any:
+    def create_people(self, request: Request, slug: str) -> object:
         """Add people to a track: accounts, teams, assessors and invitations, all or nothing.
 
         Somebody without an account gets one, and an invitation with the link for their first login.
@@ -161,7 +159,7 @@ class People(Endpoints):
         return created(PlanSerializer(done).data, reverse("api:people_of_track", args=[track.slug]))
 
     @get("tracks/<slug:slug>/organizers/", "organizers", OrganizerSerializer(many=True))
-    def list_organizers(self, request: Request, slug: str) -> Any:
+    def list_organizers(self, request: Request, slug: str) -> object:
         """List the organizers and chairs of a track."""
         return track_of(request, slug).organizers.select_related("user").order_by("pk")
 
@@ -171,7 +169,7 @@ class People(Endpoints):
         OrganizerSerializer,
         takes=NewRoleSerializer,
     )
-    def update_organizer(self, request: Request, slug: str, username: str) -> Any:
+    def update_organizer(self, request: Request, slug: str, username: str) -> object:
         """Make a person an organizer or a chair of a track, or change between the two."""
         track, data = track_of(request, slug), self.validated(request)
         user = get_object_or_404(people_named([username]))
@@ -185,7 +183,7 @@ class People(Endpoints):
         organizers.dismiss(track=track, user=row.user, by=person_of(request))
 
     @post("tracks/<slug:slug>/people/check/", "check_people", PlanSerializer, takes=PeopleListSerializer)
-    def check_people(self, request: Request, slug: str) -> Any:
+    def check_people(self, request: Request, slug: str) -> object:
         """See what adding a list of people would do, and what is wrong with it. Nothing is changed."""
         track = track_of(request, slug)
         return plan(track, read_entries(self.validated(request)["people"]))
@@ -200,7 +198,7 @@ class People(Endpoints):
         who=[Organizer],
         in_track=ELSEWHERE,
     )
-    def clone_track(self, request: Request, slug: str) -> Any:
+    def clone_track(self, request: Request, slug: str) -> object:
         """Create a draft with the protocol, the settings and the guidelines of another track."""
         user, data = person_of(request), self.validated(request)
         track = track_of(request, slug)

@@ -85,7 +85,7 @@ class Requests(Endpoints):
         ordering=("-pk",),
         filters=[Filter("status", "state", values=JoinRequest.State.values)],
     )
-    def list_join_requests(self, request: Request, slug: str) -> Any:
+    def list_join_requests(self, request: Request, slug: str) -> object:
         """List the requests to join a track, newest first: organizers all, managers of a team those that name it."""
         return selectors.requests_for(person_of(request)).filter(track=track_of(request, slug))
 
@@ -96,7 +96,7 @@ class Requests(Endpoints):
         takes=NewJoinRequestSerializer,
         write_scopes=(Scope.RUNS, Scope.MANAGE),
     )
-    def create_join_request(self, request: Request, slug: str) -> Any:
+    def create_join_request(self, request: Request, slug: str) -> object:
         """Ask to join a track. If you have an open request, it stays as it is, and is the answer.
 
         Nothing is the answer (204) if an open request of somebody else has your address.
@@ -108,7 +108,7 @@ class Requests(Endpoints):
         return selectors.open_requests(track).filter(user=user).first()
 
     @get("join-requests/<int:request_id>/", "join_request", JoinRequestSerializer)
-    def get_join_request(self, request: Request, request_id: int) -> Any:
+    def get_join_request(self, request: Request, request_id: int) -> object:
         """Read a request to join: organizers any, managers of a team those that name it, others their own."""
         return get_object_or_404(selectors.requests_for(person_of(request)), pk=request_id)
 
@@ -118,7 +118,7 @@ class Requests(Endpoints):
         JoinRequestSerializer,
         takes=AcceptanceSerializer,
     )
-    def accept_join_request(self, request: Request, request_id: int) -> Any:
+    def accept_join_request(self, request: Request, request_id: int) -> object:
         """Put the person into a team, which is created if there is none. A visitor gets an invitation to it.
 
         Organizers accept into new teams; the contact person of a team into it.
@@ -138,7 +138,7 @@ class Requests(Endpoints):
         JoinRequestSerializer,
         takes=RefusalSerializer,
     )
-    def refuse_join_request(self, request: Request, request_id: int) -> Any:
+    def refuse_join_request(self, request: Request, request_id: int) -> object:
         """Refuse a request. The person gets the reason."""
         user = person_of(request)
         asked, data = get_object_or_404(selectors.decidable(user), pk=request_id), self.validated(request)

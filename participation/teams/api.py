@@ -1,7 +1,5 @@
 """Teams for programs."""
 
-from typing import Any
-
 from django.db import transaction
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -112,14 +110,14 @@ class Teams(Endpoints):
     tag = "Teams"
 
     @get(*TEAMS, ordering=("pk",), filters=[Filter("name")], orders=["name"], searches=("name",))
-    def list_teams(self, request: Request, slug: str) -> Any:
+    def list_teams(self, request: Request, slug: str) -> object:
         """List the teams of a track: organizers see all, others their own."""
         user = person_of(request)
         track = track_of(request, slug)
         return selectors.with_members(selectors.visible_teams(user, track))
 
     @post(*TEAMS, takes=NewTeamSerializer, who=[Organizer], status=201)
-    def create_team(self, request: Request, slug: str) -> Any:
+    def create_team(self, request: Request, slug: str) -> object:
         """Create a team."""
         track = track_of(request, slug)
         data = self.validated(request)
@@ -133,13 +131,13 @@ class Teams(Endpoints):
         return created(TeamSerializer(team).data, reverse("api:team", args=[team.pk]))
 
     @get("teams/<int:team_id>/", "team", TeamSerializer)
-    def get_team(self, request: Request, team_id: int) -> Any:
+    def get_team(self, request: Request, team_id: int) -> object:
         """Read a team. Its members, and organizers."""
         return _team(request, team_id)
 
     @patch("teams/<int:team_id>/", "team", TeamSerializer, takes=TeamChangeSerializer)
     @transaction.atomic
-    def update_team(self, request: Request, team_id: int) -> Any:
+    def update_team(self, request: Request, team_id: int) -> object:
         """Change the name, organization or documents of a team: those who manage it. The rest: organizers only."""
         track_services.lock(_managed(request, team_id).track_id)
         data = self.validated(request)
@@ -169,7 +167,7 @@ class Teams(Endpoints):
         services.end_membership(team=_team(request, team_id), user=user, by=user)
 
     @patch(*TEAM_MEMBER, TeamSerializer, takes=TeamMemberChangeSerializer)
-    def update_team_member(self, request: Request, team_id: int, username: str) -> Any:
+    def update_team_member(self, request: Request, team_id: int, username: str) -> object:
         """Let a member submit runs or not, or make them the contact person. Those who manage the team."""
         team, member = _member(request, team_id, username)
         data = self.validated(request)

@@ -1,7 +1,5 @@
 """Pools for programs: request, read, and from which runs each unit comes."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -134,13 +132,13 @@ class Pools(Endpoints):
         filters=[Filter("status", values=Pool.Status.values), Filter("protocol", "protocol__slug")],
         orders=["created_at", "name"],
     )
-    def list_pools(self, request: Request, slug: str) -> Any:
+    def list_pools(self, request: Request, slug: str) -> object:
         """List the pools of a track, newest first."""
         track = track_of(request, slug)
         return selectors.pools().filter(track=track).defer("statistics")
 
     @post("tracks/<slug:slug>/pools/", "pools", PoolSerializer, takes=NewPoolSerializer, status=202)
-    def create_pool(self, request: Request, slug: str) -> Any:
+    def create_pool(self, request: Request, slug: str) -> object:
         """Build a pool from the runs that are submitted now."""
         track = track_of(request, slug)
         data = self.validated(request)
@@ -165,7 +163,7 @@ class Pools(Endpoints):
             ),
         ],
     )
-    def get_pool_preview(self, request: Request, slug: str) -> Any:
+    def get_pool_preview(self, request: Request, slug: str) -> object:
         """Read the size of a pool of the submitted runs and the hours of judging it, at each depth."""
         track = track_of(request, slug)
         form = PreviewForm(request.query_params, track=track, seconds=usual_seconds(track.protocol.parsed))
@@ -173,7 +171,7 @@ class Pools(Endpoints):
         return previews.preview_page(track, query=form.query, arguments=form.arguments)
 
     @post(*PREVIEW_POOL, JobSerializer, takes=NewPoolPreviewSerializer, status=202)
-    def create_pool_preview(self, request: Request, slug: str) -> Any:
+    def create_pool_preview(self, request: Request, slug: str) -> object:
         """Compute a preview of a pool of the submitted runs, in a job. It is the same job until something changes."""
         track = track_of(request, slug)
         data = self.validated(request)
@@ -190,13 +188,13 @@ class Pools(Endpoints):
         return accepted(JobSerializer(job).data, job.pk)
 
     @post("tracks/<slug:slug>/pools/visual-ids/", "make_visual_ids", JobSerializer, status=202)
-    def create_visual_ids(self, request: Request, slug: str) -> Any:
+    def create_visual_ids(self, request: Request, slug: str) -> object:
         """Make visual ids for the formulas of the submitted runs, in a job: a preview of their pool needs them."""
         job = services.request_ids(track=track_of(request, slug), by=person_of(request))
         return accepted(JobSerializer(job).data, job.pk)
 
     @get("pools/<int:pool_id>/", "pool", PoolDetailSerializer)
-    def get_pool(self, request: Request, pool_id: int) -> Any:
+    def get_pool(self, request: Request, pool_id: int) -> object:
         """Read a pool, with everything from which it can be rebuilt."""
         pool = get_object_or_404(selectors.pools(), pk=pool_id)
         is_ready = pool.status == Pool.Status.READY
@@ -216,7 +214,7 @@ class Pools(Endpoints):
         filters=[Filter("topic", "topic__code")],
         orders=["position"],
     )
-    def list_pool_entries(self, request: Request, pool_id: int) -> Any:
+    def list_pool_entries(self, request: Request, pool_id: int) -> object:
         """List the units of a pool with the runs that contributed each, and at which rank."""
         pool = get_object_or_404(selectors.pools(), pk=pool_id)
         page = self.paginate_queryset(entries.entries_of(pool)) or []

@@ -314,7 +314,7 @@ class Runs(Endpoints):
         searches=("tag", "team__name", "description"),
         parameters=[BY_ANSWER],
     )
-    def list_runs(self, request: Request, slug: str) -> Any:
+    def list_runs(self, request: Request, slug: str) -> object:
         """List the runs of a track, oldest first.
 
         Organizers see the runs of all teams, others those of their own teams.
@@ -333,7 +333,7 @@ class Runs(Endpoints):
         parsers=[MultiPartParser, FileParser],
         stores_files=True,
     )
-    def submit_run(self, request: Request, slug: str) -> Any:
+    def submit_run(self, request: Request, slug: str) -> object:
         """Submit a run.
 
         Send a form (`multipart/form-data`), or the file itself as the body (`application/octet-stream`) with the other
@@ -356,7 +356,7 @@ class Runs(Endpoints):
         request=BODIES,
         parsers=[MultiPartParser, FileParser],
     )
-    def check_run(self, request: Request, slug: str) -> Any:
+    def check_run(self, request: Request, slug: str) -> object:
         """Check a run as if it were submitted, and store nothing.
 
         The answer has a report also if the file has errors: see `is_acceptable`. What else is wrong, such as a taken
@@ -369,17 +369,17 @@ class Runs(Endpoints):
         return report
 
     @get("tracks/<slug:slug>/owed-runs/", "owed_runs", OwingSerializer(many=True), who=[Organizer])
-    def list_owed_runs(self, request: Request, slug: str) -> Any:
+    def list_owed_runs(self, request: Request, slug: str) -> object:
         """List the teams that lack runs or documents that the protocol asks of each team."""
         return selectors.owing_teams(_track(request, slug))
 
     @post("tracks/<slug:slug>/owed-runs/remind/", "remind_teams", OwingSerializer(many=True), who=[Organizer])
-    def remind_teams(self, request: Request, slug: str) -> Any:
+    def remind_teams(self, request: Request, slug: str) -> object:
         """Write to the members of the teams that lack something, if they want e-mails about runs; these teams."""
         return services.remind(track=_track(request, slug), by=person_of(request))
 
     @get("runs/<int:run_id>/", "run", RunDetailSerializer)
-    def get_run(self, request: Request, run_id: int) -> Any:
+    def get_run(self, request: Request, run_id: int) -> object:
         """Read the state of a run: its pools, and what happened to it.
 
         Its team, and organizers.
@@ -388,7 +388,7 @@ class Runs(Endpoints):
 
     @patch("runs/<int:run_id>/", "run", RunDetailSerializer, takes=RunChangeSerializer)
     @transaction.atomic
-    def update_run(self, request: Request, run_id: int) -> Any:
+    def update_run(self, request: Request, run_id: int) -> object:
         """Change the description of a run.
 
         Its team until the deadline, and organizers. The earlier description is kept in `changes`.
@@ -402,18 +402,18 @@ class Runs(Endpoints):
         return Response(_detail(request, self.run(request, run_id)))
 
     @get("runs/<int:run_id>/report/", "run_report", ReportSerializer)
-    def get_run_report(self, request: Request, run_id: int) -> Any:
+    def get_run_report(self, request: Request, run_id: int) -> object:
         """Read the report of the check of a run."""
         page = selectors.run_page(person_of(request), self.run(request, run_id))
         return page.report
 
     @get_file("runs/<int:run_id>/file/", "run_file", parameters=[HEADER])
-    def download_run(self, request: Request, run_id: int) -> Any:
+    def download_run(self, request: Request, run_id: int) -> object:
         """Download a run as it was uploaded, or its lines below a header that says how it was made."""
         return file_of(request, self.run(request, run_id))
 
     @post("runs/<int:run_id>/withdraw/", "withdraw_run", RunSerializer, takes=WithdrawalSerializer)
-    def withdraw_run(self, request: Request, run_id: int) -> Any:
+    def withdraw_run(self, request: Request, run_id: int) -> object:
         """Withdraw a run.
 
         Its team, and organizers, until the deadline; afterwards organizers, with a reason. The run stays in the history
@@ -427,7 +427,7 @@ class Runs(Endpoints):
         return self.run(request, run_id)
 
     @post("runs/<int:run_id>/move/", "move_run", RunSerializer, takes=MoveSerializer)
-    def move_run(self, request: Request, run_id: int) -> Any:
+    def move_run(self, request: Request, run_id: int) -> object:
         """Move a run up or down in the order of its team.
 
         A pool with a limit of runs takes the first runs of each team.
@@ -444,7 +444,7 @@ class Runs(Endpoints):
         who=[Organizer],
         write_scopes=(Scope.MANAGE,),
     )
-    def disqualify_run(self, request: Request, run_id: int) -> Any:
+    def disqualify_run(self, request: Request, run_id: int) -> object:
         """Leave a run out of new pools and leaderboards, after its deadline."""
         run, data = self.run(request, run_id), self.validated(request)
         changes.disqualify(run=run, by=person_of(request), **data)
@@ -458,7 +458,7 @@ class Runs(Endpoints):
         who=[Organizer],
         write_scopes=(Scope.MANAGE,),
     )
-    def reinstate_run(self, request: Request, run_id: int) -> Any:
+    def reinstate_run(self, request: Request, run_id: int) -> object:
         """Reverse a disqualification."""
         run, data = self.run(request, run_id), self.validated(request)
         changes.reinstate(run=run, by=person_of(request), **data)

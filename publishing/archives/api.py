@@ -1,7 +1,5 @@
 """Archives of tracks for programs: make, download and delete them, and load one."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
@@ -129,12 +127,12 @@ class Archives(Endpoints):
     permission_classes = [Organizer]
 
     @get(*ARCHIVES, ordering=("-pk",), filters=[Filter("status", values=Archive.Status.values)])
-    def list_archives(self, request: Request, slug: str) -> Any:
+    def list_archives(self, request: Request, slug: str) -> object:
         """List the archives of a track, newest first."""
         return selectors.archives().filter(track=track_of(request, slug))
 
     @post(*ARCHIVES, takes=NewArchiveSerializer, status=202)
-    def create_archive(self, request: Request, slug: str) -> Any:
+    def create_archive(self, request: Request, slug: str) -> object:
         """Make an archive of a track."""
         track, data = track_of(request, slug), self.validated(request)
         form = ArchiveForm(data, instance=Archive(track=track))
@@ -143,7 +141,7 @@ class Archives(Endpoints):
         return accepted(ArchiveSerializer(archive).data, archive.job_id)
 
     @get("archives/<int:archive_id>/", "archive", ArchiveSerializer)
-    def get_archive(self, request: Request, archive_id: int) -> Any:
+    def get_archive(self, request: Request, archive_id: int) -> object:
         """Read about an archive."""
         return get_object_or_404(selectors.archives(), pk=archive_id)
 
@@ -153,7 +151,7 @@ class Archives(Endpoints):
         services.delete(archive=get_object_or_404(selectors.archives(), pk=archive_id))
 
     @get_file("archives/<int:archive_id>/file/", "archive_file", "application/zip")
-    def download_archive(self, request: Request, archive_id: int) -> Any:
+    def download_archive(self, request: Request, archive_id: int) -> object:
         """Download an archive that is ready."""
         ready = selectors.archives().filter(status=Archive.Status.READY)
         archive = get_object_or_404(ready, pk=archive_id)
@@ -169,7 +167,7 @@ class Archives(Endpoints):
         stores_files=True,
         who=[Creator],
     )
-    def load_archive(self, request: Request) -> Any:
+    def load_archive(self, request: Request) -> object:
         """Load an archive, or a test collection, as a new track: a job checks and stores all of it, or nothing."""
         data = self.validated(request)
         loaded = services.load_upload(
@@ -189,12 +187,12 @@ class Archives(Endpoints):
         status=202,
         who=[Creator],
     )
-    def fetch_collection(self, request: Request) -> Any:
+    def fetch_collection(self, request: Request) -> object:
         """Fetch a data set with ir_datasets as a new track and collection, if the site is set to allow it."""
         return _queued(services.fetch(by=person_of(request), **self.validated(request)))
 
     @get("archives/loaded/<int:loaded_id>/", "loaded_archive", LoadedSerializer, who=[LoggedIn])
-    def get_loaded_archive(self, request: Request, loaded_id: int) -> Any:
+    def get_loaded_archive(self, request: Request, loaded_id: int) -> object:
         """Read about an archive that is or was loaded, and what was checked of it."""
         return get_object_or_404(selectors.loaded_archives(person_of(request)), pk=loaded_id)
 

@@ -71,12 +71,12 @@ class Documents(Endpoints):
         filters=[Filter("team", "team__name"), Filter("word")],
         who=[Everyone],
     )
-    def list_team_documents(self, request: Request, slug: str) -> Any:
+    def list_team_documents(self, request: Request, slug: str) -> object:
         """List the documents that you may get: organizers all, members those of their teams, and public ones."""
         return selectors.documents_for(user_of(request)).filter(team__track=track_of(request, slug))
 
     @get_file("tracks/<slug:slug>/documents/file/", "team_documents_zip", "application/zip", who=[Organizer])
-    def download_team_documents(self, request: Request, slug: str) -> Any:
+    def download_team_documents(self, request: Request, slug: str) -> object:
         """Download all documents of a track."""
         track = track_of(request, slug)
         documents = selectors.documents_for(person_of(request)).filter(team__track=track)
@@ -91,7 +91,7 @@ class Documents(Endpoints):
         status=201,
         stores_files=True,
     )
-    def create_team_document(self, request: Request, team_id: int) -> Any:
+    def create_team_document(self, request: Request, team_id: int) -> object:
         """Upload a document of a team. Members who may submit, and organizers."""
         user = person_of(request)
         team = get_object_or_404(selectors.uploading_teams(user), pk=team_id)
@@ -100,12 +100,12 @@ class Documents(Endpoints):
         return services.upload(team=team, file=bytes_of(file), file_name=file.name or "", by=user, **data)
 
     @get("documents/<int:document_id>/", "team_document", TeamDocumentSerializer, who=[Everyone])
-    def get_team_document(self, request: Request, document_id: int) -> Any:
+    def get_team_document(self, request: Request, document_id: int) -> object:
         """Read about a document."""
         return get_object_or_404(selectors.documents_for(user_of(request)), pk=document_id)
 
     @get_file("documents/<int:document_id>/file/", "team_document_file", who=[Everyone])
-    def download_team_document(self, request: Request, document_id: int) -> Any:
+    def download_team_document(self, request: Request, document_id: int) -> object:
         """Download a document."""
         document = get_object_or_404(selectors.documents_for(user_of(request)), pk=document_id)
         return unless_known(request, document.sha256, lambda: sent(document))
@@ -116,7 +116,7 @@ class Documents(Endpoints):
         TeamDocumentSerializer,
         takes=DocumentChangeSerializer,
     )
-    def update_team_document(self, request: Request, document_id: int) -> Any:
+    def update_team_document(self, request: Request, document_id: int) -> object:
         """Change the title of a document, and whether it is public. Members who may submit, and organizers."""
         document = self.editable(request, document_id)
         require_match(request, TeamDocumentSerializer(document).data)

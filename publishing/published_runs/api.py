@@ -1,7 +1,5 @@
 """Published runs of tracks for programs, and the consents of the teams."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework import serializers
@@ -74,12 +72,12 @@ class Publications(Endpoints):
     permission_classes = [Everyone]
 
     @get("tracks/<slug:slug>/published-runs/", "published_runs", PublishedRunsSerializer)
-    def get_published_runs(self, request: Request, slug: str) -> Any:
+    def get_published_runs(self, request: Request, slug: str) -> object:
         """Read what is published of the runs of a track, and which teams agree."""
         return selectors.publication_page(user_of(request), track_of(request, slug))
 
     @get_file("tracks/<slug:slug>/published-runs/file/", "published_runs_file", "application/gzip")
-    def download_published_runs(self, request: Request, slug: str) -> Any:
+    def download_published_runs(self, request: Request, slug: str) -> object:
         """Download the archive of the published runs."""
         return archive_of(request, track_of(request, slug))
 
@@ -90,7 +88,7 @@ class Publications(Endpoints):
         status=202,
         who=[Organizer],
     )
-    def publish_runs(self, request: Request, slug: str) -> Any:
+    def publish_runs(self, request: Request, slug: str) -> object:
         """Publish the runs of a closed track, of the teams that agree, as one archive."""
         publication = services.request(track=track_of(request, slug), by=person_of(request))
         return accepted(PublicationSerializer(publication).data, publication.job_id)
@@ -109,7 +107,7 @@ class Publications(Endpoints):
         write_scopes=(Scope.RUNS, Scope.MANAGE),
         tag="Teams",
     )
-    def update_consent(self, request: Request, team_id: int) -> Any:
+    def update_consent(self, request: Request, team_id: int) -> object:
         """Record whether a team agrees to the publication of its runs. Members who may submit, and organizers."""
         user = person_of(request)
         team = get_object_or_404(teams_for(user), pk=team_id)

@@ -1,7 +1,5 @@
 """The later runs of leaderboards for programs."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
@@ -59,12 +57,12 @@ class LaterRuns(Endpoints):
         ordering=("pk",),
         filters=[Filter("track", "team__track__slug"), Filter("team", "team__name"), Filter("tag")],
     )
-    def list_later_runs(self, request: Request, board_id: int) -> Any:
+    def list_later_runs(self, request: Request, board_id: int) -> object:
         """List runs of other tracks' teams that were scored here: organizers see all, others those of their teams."""
         return selectors.later_runs_for(person_of(request), self.board(request, board_id))
 
     @post(*LATER_RUNS, takes=NewLaterRunSerializer, status=201, parsers=[MultiPartParser])
-    def create_later_run(self, request: Request, board_id: int) -> Any:
+    def create_later_run(self, request: Request, board_id: int) -> object:
         """Score a run of a team of another track. The leaderboard and its track stay as they are.
 
         A run with the tag of an earlier one of the team replaces it.

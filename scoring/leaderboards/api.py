@@ -186,14 +186,14 @@ class Leaderboards(Endpoints):
         ],
         orders=["created_at"],
     )
-    def list_leaderboards(self, request: Request, slug: str) -> Any:
+    def list_leaderboards(self, request: Request, slug: str) -> object:
         """List the leaderboards of a track that you may see, newest first."""
         user = user_of(request)
         track = track_of(request, slug)
         return leaderboards_for(user).filter(track=track)
 
     @get("leaderboards/<int:board_id>/", "leaderboard", LeaderboardDetailSerializer, parameters=[BY_ANSWER])
-    def get_leaderboard(self, request: Request, board_id: int) -> Any:
+    def get_leaderboard(self, request: Request, board_id: int) -> object:
         """Read a leaderboard with the means of all its runs."""
         user = user_of(request)
         board = board_or_404(user, board_id)
@@ -207,7 +207,7 @@ class Leaderboards(Endpoints):
         {(200, "text/tab-separated-values"): OpenApiTypes.STR},
         renderers=[TsvRenderer, JSONRenderer],
     )
-    def download_leaderboard(self, request: Request, board_id: int) -> Any:
+    def download_leaderboard(self, request: Request, board_id: int) -> object:
         """Download a leaderboard as the file of its page. `Repr-Digest` (RFC 9530) has its SHA-256."""
         board = board_or_404(user_of(request), board_id)
         content = files.kept_file(board, "tsv").encode()
@@ -218,7 +218,7 @@ class Leaderboards(Endpoints):
         return for_visitors(request, Response(content, headers=headers, content_type=TsvRenderer.media_type))
 
     @get_file("leaderboards/<int:board_id>/groups/", "leaderboard_groups", "text/csv")
-    def download_groups(self, request: Request, board_id: int) -> Any:
+    def download_groups(self, request: Request, board_id: int) -> object:
         """Download the means by group of assessors as CSV. 404 if the qrels have no groups that you may see."""
         user = user_of(request)
         board = board_or_404(user, board_id)
@@ -228,7 +228,7 @@ class Leaderboards(Endpoints):
         )
 
     @get_file("leaderboards/<int:board_id>/classes/", "leaderboard_classes", "text/csv")
-    def download_classes(self, request: Request, board_id: int) -> Any:
+    def download_classes(self, request: Request, board_id: int) -> object:
         """Download the means by topic class as CSV: before the public release, of your own runs only."""
         user = user_of(request)
         board = board_or_404(user, board_id)
@@ -240,7 +240,7 @@ class Leaderboards(Endpoints):
     @get_file(
         "leaderboards/<int:board_id>/interaction/", "leaderboard_interaction", "text/tab-separated-values"
     )
-    def download_interaction(self, request: Request, board_id: int) -> Any:
+    def download_interaction(self, request: Request, board_id: int) -> object:
         """Download how sessions changed the runs of each team, as TSV. 404 if the track has no interaction."""
         user = user_of(request)
         board, rules = board_and_rules(user, board_id)
@@ -259,7 +259,7 @@ class Leaderboards(Endpoints):
             Filter("run", "run_id", kind="whole number"),
         ],
     )
-    def list_evaluations(self, request: Request, board_id: int) -> Any:
+    def list_evaluations(self, request: Request, board_id: int) -> object:
         """List the values by topic of each run of a leaderboard: before its public release, of your own runs only."""
         user = user_of(request)
         board = board_or_404(user, board_id)
@@ -272,7 +272,7 @@ class Leaderboards(Endpoints):
         takes=ReleaseSerializer,
         who=[Organizer],
     )
-    def release_leaderboard(self, request: Request, board_id: int) -> Any:
+    def release_leaderboard(self, request: Request, board_id: int) -> object:
         """Set who may see a leaderboard, its qrels and its scores. `hidden` withdraws a release."""
         user = person_of(request)
         board = board_or_404(user, board_id)
@@ -280,13 +280,13 @@ class Leaderboards(Endpoints):
         return leaderboards_for(user).get(pk=board.pk)
 
     @get(*SCHEDULED_RELEASE, ScheduledReleaseSerializer, who=[Organizer])
-    def get_scheduled_release(self, request: Request, board_id: int) -> Any:
+    def get_scheduled_release(self, request: Request, board_id: int) -> object:
         """Read when a leaderboard is to be released. 404 if no time is set."""
         board = board_or_404(user_of(request), board_id)
         return get_object_or_404(ScheduledRelease, leaderboard=board)
 
     @put(*SCHEDULED_RELEASE, ScheduledReleaseSerializer, takes=ScheduleSerializer, who=[Organizer])
-    def update_scheduled_release(self, request: Request, board_id: int) -> Any:
+    def update_scheduled_release(self, request: Request, board_id: int) -> object:
         """Release a leaderboard at a set time, instead of a time that was set before."""
         user = person_of(request)
         board = board_or_404(user, board_id)
@@ -308,7 +308,7 @@ class Leaderboards(Endpoints):
         status=202,
         who=[Organizer],
     )
-    def score_runs(self, request: Request, qrels_id: int) -> Any:
+    def score_runs(self, request: Request, qrels_id: int) -> object:
         """Score the runs of the track against a version of the qrels, and against those of its groups of assessors."""
         user = person_of(request)
         qrels = get_object_or_404(qrels_for(user), pk=qrels_id)
@@ -316,7 +316,7 @@ class Leaderboards(Endpoints):
         return accepted(LeaderboardSerializer(board).data, board.job_id)
 
     @get("evaluations/<int:evaluation_id>/", "evaluation", EvaluationSerializer)
-    def get_evaluation(self, request: Request, evaluation_id: int) -> Any:
+    def get_evaluation(self, request: Request, evaluation_id: int) -> object:
         """Read the values of a run by topic."""
         evaluations = evaluation_selectors.evaluations_for(user_of(request))
         return get_object_or_404(evaluations, pk=evaluation_id)

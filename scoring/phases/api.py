@@ -1,6 +1,6 @@
 """The phases of a track for programs: their rules, the qrels that score them, and their scores."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db.models import QuerySet
 from django.http import Http404
@@ -110,7 +110,7 @@ class Phases(Endpoints):
     permission_classes = [Everyone]
 
     @get("tracks/<slug:slug>/phases/", "phases", PhaseSerializer(many=True))
-    def list_phases(self, request: Request, slug: str) -> Any:
+    def list_phases(self, request: Request, slug: str) -> object:
         """List the phases of a track, in the order of its protocol."""
         user, track = user_of(request), track_of(request, slug)
         boards, topics = selectors.boards_of(track), topics_for(user, track)
@@ -128,7 +128,7 @@ class Phases(Endpoints):
             Filter("run", "run_id", kind="whole number"),
         ],
     )
-    def list_phase_scores(self, request: Request, slug: str, key: str) -> Any:
+    def list_phase_scores(self, request: Request, slug: str, key: str) -> object:
         """List the scores of a phase that you may see: ask for the `run` that you submitted until it is ready."""
         track = track_of(request, slug)
         return selectors.scores_for(user_of(request), track, _found(track, key))
@@ -140,7 +140,7 @@ class Phases(Endpoints):
         takes=PhaseQrelsSerializer,
         who=[Organizer],
     )
-    def update_phase_qrels(self, request: Request, slug: str, key: str) -> Any:
+    def update_phase_qrels(self, request: Request, slug: str, key: str) -> object:
         """Choose the qrels that score the runs of a phase, and score those that it has."""
         track, data = track_of(request, slug), self.validated(request)
         phase, qrels = _found(track, key), get_object_or_404(Qrels, track=track, version=data["version"])

@@ -163,7 +163,7 @@ class QrelsVersions(Endpoints):
         filters=[Filter("source", values=Qrels.Source.values)],
         orders=["created_at", "version"],
     )
-    def list_qrels(self, request: Request, slug: str) -> Any:
+    def list_qrels(self, request: Request, slug: str) -> object:
         """List the versions of a track's qrels, newest first.
 
         Organizers see all that are not hidden, others those of a leaderboard that they may see.
@@ -179,7 +179,7 @@ class QrelsVersions(Endpoints):
         takes=ChosenSerializer,
         who=[Organizer],
     )
-    def preview_qrels(self, request: Request, slug: str) -> Any:
+    def preview_qrels(self, request: Request, slug: str) -> object:
         """Show what freezing would store now, and store nothing."""
         track = track_of(request, slug)
         return selectors.freeze_preview(track, **_chosen(track, self.validated(request)))
@@ -192,7 +192,7 @@ class QrelsVersions(Endpoints):
         status=201,
         who=[Organizer],
     )
-    def freeze_qrels(self, request: Request, slug: str) -> Any:
+    def freeze_qrels(self, request: Request, slug: str) -> object:
         """Freeze judgments into a version. If the track has a leaderboard, scoring against the version starts."""
         user = person_of(request)
         track = track_of(request, slug)
@@ -209,7 +209,7 @@ class QrelsVersions(Endpoints):
         takes=SupersedeSerializer,
         who=[Organizer],
     )
-    def supersede_qrels(self, request: Request, qrels_id: int) -> Any:
+    def supersede_qrels(self, request: Request, qrels_id: int) -> object:
         """State that a version corrects an earlier one, and why."""
         new, data = (
             get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id),
@@ -227,7 +227,7 @@ class QrelsVersions(Endpoints):
         who=[Organizer],
         parsers=[MultiPartParser],
     )
-    def import_qrels(self, request: Request, slug: str) -> Any:
+    def import_qrels(self, request: Request, slug: str) -> object:
         """Import a file as a version. If the track has a leaderboard, scoring against the version starts."""
         user, track = person_of(request), track_of(request, slug)
         data = self.validated(request)
@@ -238,13 +238,13 @@ class QrelsVersions(Endpoints):
         return version
 
     @post("qrels/<int:qrels_id>/archive/", "archive_qrels", QrelsSerializer, who=[Organizer])
-    def archive_qrels(self, request: Request, qrels_id: int) -> Any:
+    def archive_qrels(self, request: Request, qrels_id: int) -> object:
         """Hide a version from lists. Its leaderboards and files stay."""
         user = person_of(request)
         return services.archive(qrels=get_object_or_404(selectors.qrels_for(user), pk=qrels_id), by=user)
 
     @post("qrels/<int:qrels_id>/restore/", "restore_qrels", QrelsSerializer, who=[Organizer])
-    def restore_qrels(self, request: Request, qrels_id: int) -> Any:
+    def restore_qrels(self, request: Request, qrels_id: int) -> object:
         """Show a hidden version in lists again."""
         user = person_of(request)
         return services.restore(qrels=get_object_or_404(selectors.qrels_for(user), pk=qrels_id), by=user)
@@ -256,7 +256,7 @@ class QrelsVersions(Endpoints):
         takes=OfferSerializer,
         who=[Organizer],
     )
-    def offer_qrels(self, request: Request, qrels_id: int) -> Any:
+    def offer_qrels(self, request: Request, qrels_id: int) -> object:
         """Attach a copy of a version to the downloads of another track, not released yet."""
         user = person_of(request)
         version = get_object_or_404(selectors.qrels_for(user), pk=qrels_id)
@@ -277,7 +277,7 @@ class QrelsVersions(Endpoints):
             parameter("seed", "Of the random choice of test topics; 1 without it.", kind="whole number"),
         ],
     )
-    def download_qrels_export(self, request: Request, qrels_id: int) -> Any:
+    def download_qrels_export(self, request: Request, qrels_id: int) -> object:
         """Download a version in another format, optionally split by topic, as a zip with README and checksums."""
         version = get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id)
         form = ExportForm(request.query_params, qrels=version)
@@ -289,13 +289,13 @@ class QrelsVersions(Endpoints):
         return for_visitors(request, download(package, f"{exports.file_stem(version)}.zip"))
 
     @get_file("qrels/<int:qrels_id>/judgments/", "qrels_judgments", "application/zip", who=[Organizer])
-    def download_qrels_judgments(self, request: Request, qrels_id: int) -> Any:
+    def download_qrels_judgments(self, request: Request, qrels_id: int) -> object:
         """Download the judgments of a version's track as a zip, with code names of assessors, without comments."""
         version = get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id)
         return download(*exports.noted_package(version))
 
     @get("qrels/<int:qrels_id>/", "qrels", QrelsDetailSerializer)
-    def get_qrels(self, request: Request, qrels_id: int) -> Any:
+    def get_qrels(self, request: Request, qrels_id: int) -> object:
         """Read a version: its grades by topic, and how it was made."""
         user = user_of(request)
         version = get_object_or_404(selectors.qrels_for(user), pk=qrels_id)
@@ -308,7 +308,7 @@ class QrelsVersions(Endpoints):
         takes=TrainingSerializer,
         who=[Organizer],
     )
-    def train_with_qrels(self, request: Request, qrels_id: int) -> Any:
+    def train_with_qrels(self, request: Request, qrels_id: int) -> object:
         """Show examples of a version's grades to the assessors of another track, or no longer."""
         version = get_object_or_404(selectors.qrels_for(person_of(request)), pk=qrels_id)
         data = self.validated(request)
@@ -323,7 +323,7 @@ class QrelsVersions(Endpoints):
         ordering=("code",),
         filters=[Filter("split")],
     )
-    def list_qrels_topics(self, request: Request, qrels_id: int) -> Any:
+    def list_qrels_topics(self, request: Request, qrels_id: int) -> object:
         """List the topics of the qrels' track with all parts, also those that participants did not see."""
         version = get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id)
         return version.track.topics.all()
@@ -334,7 +334,7 @@ class QrelsVersions(Endpoints):
         {(200, "text/tab-separated-values"): OpenApiTypes.STR},
         renderers=[TsvRenderer, JSONRenderer],
     )
-    def download_qrels(self, request: Request, qrels_id: int) -> Any:
+    def download_qrels(self, request: Request, qrels_id: int) -> object:
         """Download a version: topic, 0, docno and grade per line. Always the same bytes."""
         version = get_object_or_404(selectors.qrels_for(user_of(request)), pk=qrels_id)
         name = f"{exports.file_stem(version)}.tsv"

@@ -59,7 +59,7 @@ class Agreements(Endpoints):
     permission_classes = [Organizer]
 
     @get("tracks/<slug:slug>/data-agreement/", "data_agreement", DataAgreementSerializer, who=[Everyone])
-    def get_data_agreement(self, request: Request, slug: str) -> Any:
+    def get_data_agreement(self, request: Request, slug: str) -> object:
         """Read the data agreement of a track, and whether you have accepted it."""
         return _shown(request, selectors.track_or_404(user_of(request), slug))
 
@@ -69,7 +69,7 @@ class Agreements(Endpoints):
         DataAgreementSerializer,
         takes=NewAgreementSerializer,
     )
-    def publish_data_agreement(self, request: Request, slug: str) -> Any:
+    def publish_data_agreement(self, request: Request, slug: str) -> object:
         """Bring a text into force. Everyone has to accept it, also who accepted an earlier version."""
         track = selectors.track_or_404(user_of(request), slug)
         services.publish(track=track, by=person_of(request), **self.validated(request))
@@ -81,7 +81,7 @@ class Agreements(Endpoints):
         DataAgreementSerializer,
         takes=RevisionSerializer,
     )
-    def withdraw_data_agreement(self, request: Request, slug: str) -> Any:
+    def withdraw_data_agreement(self, request: Request, slug: str) -> object:
         """Ask nobody to accept an agreement any more. Versions and acceptances are kept."""
         services.withdraw(track=selectors.track_or_404(user_of(request), slug), **self.validated(request))
         return _shown(request, selectors.track_or_404(user_of(request), slug))
@@ -94,7 +94,7 @@ class Agreements(Endpoints):
         who=[LoggedIn],
         write_scopes=(Scope.RUNS, Scope.MANAGE),
     )
-    def accept_data_agreement(self, request: Request, slug: str) -> Any:
+    def accept_data_agreement(self, request: Request, slug: str) -> object:
         """Accept the data agreement for yourself. Read it first. Repeated, it changes nothing."""
         track = selectors.track_or_404(user_of(request), slug)
         services.accept(track=track, user=person_of(request), **self.validated(request))

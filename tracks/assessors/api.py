@@ -1,7 +1,5 @@
 """The assessors of a track for programs."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -51,13 +49,13 @@ class Assessors(Endpoints):
     permission_classes = [OfPeople]
 
     @get(*ASSESSORS, ordering=("pk",), filters=[Filter("group")])
-    def list_assessors(self, request: Request, slug: str) -> Any:
+    def list_assessors(self, request: Request, slug: str) -> object:
         """List the people who judge for a track."""
         track = track_of(request, slug)
         return selectors.people_judging(track)
 
     @post(*ASSESSORS, takes=NewAssessorSerializer, status=201)
-    def create_assessor(self, request: Request, slug: str) -> Any:
+    def create_assessor(self, request: Request, slug: str) -> object:
         """Let a person judge for a track. Repeated, it changes nothing."""
         track = track_of(request, slug)
         data = self.validated(request)
@@ -72,7 +70,7 @@ class Assessors(Endpoints):
         AssessorSerializer(many=True),
         takes=GroupsSerializer,
     )
-    def update_assessor_groups(self, request: Request, slug: str) -> Any:
+    def update_assessor_groups(self, request: Request, slug: str) -> object:
         """Move assessors to groups of the protocol: all of them, or nobody."""
         track = track_of(request, slug)
         groups = self.validated(request)["groups"]

@@ -1,7 +1,5 @@
 """Candidates for topics, and samples of them, for programs."""
 
-from typing import Any
-
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -112,7 +110,7 @@ class Candidates(Endpoints):
         ordering=("docno",),
         parameters=[parameter("where", "Only candidates that meet these conditions, such as `score=5..`.")],
     )
-    def list_candidates(self, request: Request, slug: str) -> Any:
+    def list_candidates(self, request: Request, slug: str) -> object:
         """List the candidates for the topics of a track."""
         track = track_of(request, slug)
         try:
@@ -130,7 +128,7 @@ class Candidates(Endpoints):
         parsers=[MultiPartParser, JSONParser],
         stores_files=True,
     )
-    def import_candidates(self, request: Request, slug: str) -> Any:
+    def import_candidates(self, request: Request, slug: str) -> object:
         """Import the candidates of a file in a job. They replace those of an earlier file."""
         track, data = track_of(request, slug), self.validated(request)
         files = {"upload": data["file"]} if "file" in data else {}
@@ -149,7 +147,7 @@ class Candidates(Endpoints):
         ordering=("number",),
         who=[LoggedIn],
     )
-    def list_candidate_samples(self, request: Request, slug: str) -> Any:
+    def list_candidate_samples(self, request: Request, slug: str) -> object:
         """List the samples of candidates: organizers all, others those that they decide on."""
         return selectors.samples_for(person_of(request)).filter(track__slug=slug)
 
@@ -160,7 +158,7 @@ class Candidates(Endpoints):
         takes=NewSampleSerializer,
         status=201,
     )
-    def create_candidate_sample(self, request: Request, slug: str) -> Any:
+    def create_candidate_sample(self, request: Request, slug: str) -> object:
         """Draw a sample of candidates by quotas. Quotas that cannot be met are refused with the counts."""
         track, data = track_of(request, slug), self.validated(request)
         words = selectors.label_words(track)

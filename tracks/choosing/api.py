@@ -91,7 +91,7 @@ class Choosing(Endpoints):
     address = "tracks/<slug:slug>/candidate-samples/<int:sample>/"
 
     @put(f"{address}people/", "choosers", SampleSerializer, takes=PeopleSerializer, who=[Organizer])
-    def update_sample_people(self, request: Request, slug: str, sample: int) -> Any:
+    def update_sample_people(self, request: Request, slug: str, sample: int) -> object:
         """Name the two people who decide on a sample."""
         drawn = sample_or_404(person_of(request), slug, sample)
         people = people_of(drawn.track, self.validated(request)["people"])
@@ -106,7 +106,7 @@ class Choosing(Endpoints):
         parameters=[parameter("first", "The code of the first topic in `topics.xml`.")],
         who=[Organizer],
     )
-    def download_sample_file(self, request: Request, slug: str, sample: int, file: str) -> Any:
+    def download_sample_file(self, request: Request, slug: str, sample: int, file: str) -> object:
         """Download candidates.jsonl, sample.json, labels.csv, decided.csv, decisions.csv or topics.xml of a sample."""
         drawn = sample_or_404(person_of(request), slug, sample)
         content = services.file_of(
@@ -117,7 +117,7 @@ class Choosing(Endpoints):
         return download(content, file)
 
     @get(f"{address}next/", "next_candidate", CandidateSerializer, write_scopes=DECIDING)
-    def get_next_candidate(self, request: Request, slug: str, sample: int) -> Any:
+    def get_next_candidate(self, request: Request, slug: str, sample: int) -> object:
         """Read the next candidate on which you have not decided; nothing after the last one."""
         drawn = sample_or_404(person_of(request), slug, sample)
         seat = selectors.seat_of(person_of(request), drawn)
@@ -133,13 +133,13 @@ class Choosing(Endpoints):
         status=201,
         write_scopes=DECIDING,
     )
-    def create_decision(self, request: Request, slug: str, sample: int) -> Any:
+    def create_decision(self, request: Request, slug: str, sample: int) -> object:
         """Accept or reject a candidate, as one of the two people. It replaces your earlier decision."""
         drawn = sample_or_404(person_of(request), slug, sample)
         return services.decide(sample=drawn, **self.validated(request), by=person_of(request))
 
     @post(f"{address}undo/", "undo_decision", DecisionSerializer, write_scopes=DECIDING)
-    def undo_decision(self, request: Request, slug: str, sample: int) -> Any:
+    def undo_decision(self, request: Request, slug: str, sample: int) -> object:
         """Take back your latest decision. It stays on record."""
         return services.undo(sample=sample_or_404(person_of(request), slug, sample), by=person_of(request))
 
@@ -150,7 +150,7 @@ class Choosing(Endpoints):
         takes=NewDecisionSerializer,
         write_scopes=DECIDING,
     )
-    def settle_candidate(self, request: Request, slug: str, sample: int) -> Any:
+    def settle_candidate(self, request: Request, slug: str, sample: int) -> object:
         """Settle a disagreement of the two people, with a reason."""
         drawn = sample_or_404(person_of(request), slug, sample)
         return services.settle(sample=drawn, **self.validated(request), by=person_of(request))
@@ -163,7 +163,7 @@ class Choosing(Endpoints):
         status=201,
         who=[Organizer],
     )
-    def create_sample_topics(self, request: Request, slug: str, sample: int) -> Any:
+    def create_sample_topics(self, request: Request, slug: str, sample: int) -> object:
         """Make topics of the accepted candidates, with their labels."""
         drawn, first = sample_or_404(person_of(request), slug, sample), self.validated(request)["first"]
         return services.make_topics(sample=drawn, first=first, by=person_of(request))
@@ -176,7 +176,7 @@ class Choosing(Endpoints):
         status=201,
         who=[Organizer],
     )
-    def derive_topics(self, request: Request, slug: str) -> Any:
+    def derive_topics(self, request: Request, slug: str) -> object:
         """Derive the formula topics of a draft from the topics of another track, at most one formula of each."""
         track, data = track_of(request, slug), self.validated(request)
         sources = {source.slug: source for source in derivation.sources_for(person_of(request), track)}

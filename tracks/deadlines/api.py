@@ -121,13 +121,13 @@ class Dates(Endpoints):
     permission_classes = [Everyone]
 
     @get(*DEADLINES)
-    def get_deadlines(self, request: Request, slug: str) -> Any:
+    def get_deadlines(self, request: Request, slug: str) -> object:
         """Read the deadlines of a track. What is accepted now is with the track itself."""
         return Response(_deadlines(track_of(request, slug)))
 
     @put(*DEADLINES, takes=NewDeadlinesSerializer, who=[Organizer])
     @transaction.atomic
-    def update_deadlines(self, request: Request, slug: str) -> Any:
+    def update_deadlines(self, request: Request, slug: str) -> object:
         """Set all deadlines of a track."""
         track, data = self._change(request, slug, _deadlines)
         # The window of each kind
@@ -148,13 +148,13 @@ class Dates(Endpoints):
         return Response(_deadlines(track_of(request, slug)))
 
     @get(*MILESTONES)
-    def get_milestones(self, request: Request, slug: str) -> Any:
+    def get_milestones(self, request: Request, slug: str) -> object:
         """Read the milestones of a track. Its page has them with the deadlines as an iCalendar file."""
         return Response(_milestones(track_of(request, slug)))
 
     @put(*MILESTONES, takes=NewMilestonesSerializer, who=[Organizer])
     @transaction.atomic
-    def update_milestones(self, request: Request, slug: str) -> Any:
+    def update_milestones(self, request: Request, slug: str) -> object:
         """Set all milestones of a track."""
         track, data = self._change(request, slug, _milestones)
         services.set_milestones(

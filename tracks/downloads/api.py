@@ -122,7 +122,7 @@ class Downloads(Endpoints):
     permission_classes = [Everyone]
 
     @get("tracks/<slug:slug>/downloads/", "downloads", ItemSerializer(many=True))
-    def list_downloads(self, request: Request, slug: str) -> Any:
+    def list_downloads(self, request: Request, slug: str) -> object:
         """List the files and links that are released to you, with sizes and SHA-256."""
         track = track_of(request, slug)
         items: Any = list(selectors.items_for(user_of(request), track))
@@ -130,7 +130,7 @@ class Downloads(Endpoints):
         return Response(page_of(rows, len(rows)))
 
     @get_file("tracks/<slug:slug>/downloads/files/<str:file>/", "download")
-    def download_file(self, request: Request, slug: str, file: str) -> Any:
+    def download_file(self, request: Request, slug: str, file: str) -> object:
         """Download a file, or the part of it that `Range` names. If the track has a data agreement, accept it first.
 
         The organizers see who fetched which file.
@@ -148,7 +148,7 @@ class Downloads(Endpoints):
         DownloadPartSerializer(many=True),
         who=[Organizer],
     )
-    def list_download_parts(self, request: Request, slug: str) -> Any:
+    def list_download_parts(self, request: Request, slug: str) -> object:
         """List the parts of the downloads, released or not: who gets each, and since when."""
         return selectors.parts_of(track_of(request, slug))
 
@@ -164,7 +164,7 @@ class Downloads(Endpoints):
         parsers=[MultiPartParser, JSONParser],
         stores_files=True,
     )
-    def create_download_part(self, request: Request, slug: str) -> Any:
+    def create_download_part(self, request: Request, slug: str) -> object:
         """Attach a file or a link to the downloads of a track."""
         track, data = track_of(request, slug), self.validated(request)
         files = MultiValueDict({"upload": [data.pop("upload")]} if "upload" in data else {})
@@ -177,12 +177,12 @@ class Downloads(Endpoints):
         return created(shown, shown["url"])
 
     @get(*DOWNLOAD_PART, DownloadPartSerializer, who=[Organizer])
-    def get_download_part(self, request: Request, slug: str, key: str) -> Any:
+    def get_download_part(self, request: Request, slug: str, key: str) -> object:
         """Read who gets a part of the downloads, and its start."""
         return selectors.part_or_404(track_of(request, slug), key)
 
     @patch(*DOWNLOAD_PART, DownloadPartSerializer, takes=DownloadPartChangeSerializer, who=[Organizer])
-    def update_download_part(self, request: Request, slug: str, key: str) -> Any:
+    def update_download_part(self, request: Request, slug: str, key: str) -> object:
         """Release a part, and change its text."""
         track = track_of(request, slug)
         row = selectors.part_or_404(track, key)
@@ -214,7 +214,7 @@ class Downloads(Endpoints):
         status=202,
         who=[Organizer],
     )
-    def export_collection(self, request: Request, slug: str) -> Any:
+    def export_collection(self, request: Request, slug: str) -> object:
         """Write the collection of a track to files of its downloads, in a job. They are not released."""
         job = jobs.request_export(track=track_of(request, slug), by=person_of(request))
         return accepted(JobSerializer(job).data, job.pk)
@@ -228,7 +228,7 @@ class Downloads(Endpoints):
         filters=[Filter("file_name", "name"), Filter("created_by", "user__username")],
         orders=["created_at"],
     )
-    def list_fetches(self, request: Request, slug: str) -> Any:
+    def list_fetches(self, request: Request, slug: str) -> object:
         """List who fetched which file of a track, newest first."""
         return selectors.fetches_of(track_of(request, slug))
 

@@ -65,12 +65,12 @@ class Guidelines(Endpoints):
         who=[LoggedIn],
         ordering=("-number",),
     )
-    def list_guidelines(self, request: Request, slug: str) -> Any:
+    def list_guidelines(self, request: Request, slug: str) -> object:
         """List the published versions, newest first: the first is in force. Assessors of the track, and organizers."""
         return selectors.versions_of(selectors.track_or_404(person_of(request), slug))
 
     @get("tracks/<slug:slug>/guidelines/draft/", "guidelines_draft", DraftSerializer)
-    def get_guidelines_draft(self, request: Request, slug: str) -> Any:
+    def get_guidelines_draft(self, request: Request, slug: str) -> object:
         """Read the draft of the next version."""
         return selectors.draft_of(selectors.track_or_404(person_of(request), slug))
 
@@ -78,7 +78,7 @@ class Guidelines(Endpoints):
         "tracks/<slug:slug>/guidelines/draft/", "guidelines_draft", DraftSerializer, takes=NewDraftSerializer
     )
     @transaction.atomic
-    def update_guidelines_draft(self, request: Request, slug: str) -> Any:
+    def update_guidelines_draft(self, request: Request, slug: str) -> object:
         """Save the draft of the next version."""
         track = selectors.track_or_404(person_of(request), slug)
         track_services.lock(track.pk)
@@ -92,7 +92,7 @@ class Guidelines(Endpoints):
         takes=NewGuidelinesSerializer,
         status=201,
     )
-    def publish_guidelines(self, request: Request, slug: str) -> Any:
+    def publish_guidelines(self, request: Request, slug: str) -> object:
         """Save a text as the draft, and bring it into force for all judgments from now on."""
         data: dict[str, Any] = self.validated(request)
         return services.publish(

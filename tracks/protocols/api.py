@@ -1,7 +1,5 @@
 """Protocols for programs."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework import serializers
@@ -44,19 +42,19 @@ class Protocols(Endpoints):
         filters=[Filter("is_shipped", kind="true or false")],
         orders=["slug"],
     )
-    def list_protocols(self, request: Request) -> Any:
+    def list_protocols(self, request: Request) -> object:
         """List the protocols."""
         return selectors.protocols()
 
     @post(*PROTOCOLS, ProtocolDetailSerializer, takes=ProtocolTextSerializer, who=[Creator], status=201)
-    def create_protocol(self, request: Request) -> Any:
+    def create_protocol(self, request: Request) -> object:
         """Add a protocol. The same text twice is one protocol."""
         protocol = services.store(text=self.validated(request)["text"], by=person_of(request))
         location = reverse("api:protocol", args=[protocol.slug])
         return created(ProtocolDetailSerializer(protocol).data, location)
 
     @get("protocols/<slug:slug>/", "protocol", ProtocolDetailSerializer, in_track=EVERYWHERE)
-    def get_protocol(self, request: Request, slug: str) -> Any:
+    def get_protocol(self, request: Request, slug: str) -> object:
         """Read a protocol with its text."""
         return get_object_or_404(selectors.protocols(), slug=slug)
 

@@ -151,7 +151,7 @@ class Topics(Endpoints):
         parsers=[MultiPartParser],
         stores_files=True,
     )
-    def import_topics(self, request: Request, slug: str) -> Any:
+    def import_topics(self, request: Request, slug: str) -> object:
         """Import topics, labels or known items for them, or the rows of a table.
 
         A topic that exists already is updated. A file with errors changes nothing.
@@ -175,7 +175,7 @@ class Topics(Endpoints):
         orders=["code"],
         searches=("code",),
     )
-    def list_topics(self, request: Request, slug: str) -> Any:
+    def list_topics(self, request: Request, slug: str) -> object:
         """List the topics of a track, in the byte order of their codes.
 
         Organizers and assessors see every part of a topic, others those that the protocol lists.
@@ -194,13 +194,13 @@ class Topics(Endpoints):
         status=201,
         who=[Organizer],
     )
-    def create_topic(self, request: Request, slug: str) -> Any:
+    def create_topic(self, request: Request, slug: str) -> object:
         """Write a topic of a draft."""
         track = track_of(request, slug)
         return services.write(track=track, by=person_of(request), **self.validated(request))
 
     @get(*TOPIC, TopicSerializer)
-    def get_topic(self, request: Request, slug: str, code: str) -> Any:
+    def get_topic(self, request: Request, slug: str, code: str) -> object:
         """Read a topic."""
         user = user_of(request)
         track = track_of(request, slug)
@@ -217,7 +217,7 @@ class Topics(Endpoints):
         services.delete(topic=topic, by=user)
 
     @patch(*TOPIC, TopicSerializer, takes=TopicChangeSerializer, who=[Organizer])
-    def update_topic(self, request: Request, slug: str, code: str) -> Any:
+    def update_topic(self, request: Request, slug: str, code: str) -> object:
         """Change a topic. In a track that was opened, only scenario, criteria, known item, split, labels and the
         texts of subtopics can change; title, body and narrative with a reason, which is announced.
 

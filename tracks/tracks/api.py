@@ -133,19 +133,19 @@ class Tracks(Endpoints):
         orders=["created_at", "slug"],
         searches=("slug", "name", "description"),
     )
-    def list_tracks(self, request: Request) -> Any:
+    def list_tracks(self, request: Request) -> object:
         """List the tracks. Drafts are for their organizers and administrators."""
         return selectors.tracks_for(user_of(request))
 
     @post("tracks/", "tracks", TrackDetailSerializer, takes=NewTrackSerializer, who=[Creator], status=201)
-    def create_track(self, request: Request) -> Any:
+    def create_track(self, request: Request) -> object:
         """Create a track, as a draft that only organizers see."""
         form = _form(self.validated(request), Track(), person_of(request))
         track = services.create(track=form.save(commit=False), by=person_of(request))
         return created(_detail(request, track), reverse("api:track", args=[track.slug]))
 
     @get("tracks/<slug:slug>/", "track", TrackDetailSerializer)
-    def get_track(self, request: Request, slug: str) -> Any:
+    def get_track(self, request: Request, slug: str) -> object:
         """Read about a track: its protocol, and which kinds of runs it accepts now."""
         track = track_of(request, slug)
         return Response(_detail(request, track))
@@ -154,7 +154,7 @@ class Tracks(Endpoints):
         "tracks/<slug:slug>/", "track", TrackDetailSerializer, takes=TrackChangeSerializer, who=[Organizer]
     )
     @transaction.atomic
-    def update_track(self, request: Request, slug: str) -> Any:
+    def update_track(self, request: Request, slug: str) -> object:
         """Change a track.
 
         What runs are checked against, its protocol and its collection, is fixed once the track was opened.
@@ -176,19 +176,19 @@ class Tracks(Endpoints):
         services.delete(track=track_of(request, slug), by=person_of(request))
 
     @post("tracks/<slug:slug>/open/", "open_track", TrackDetailSerializer, who=[Organizer])
-    def open_track(self, request: Request, slug: str) -> Any:
+    def open_track(self, request: Request, slug: str) -> object:
         """Let teams submit runs."""
         track = track_of(request, slug)
         return Response(_detail(request, services.open_for_runs(track=track)))
 
     @post("tracks/<slug:slug>/close/", "close_track", TrackDetailSerializer, who=[Organizer])
-    def close_track(self, request: Request, slug: str) -> Any:
+    def close_track(self, request: Request, slug: str) -> object:
         """Accept no more runs."""
         track = track_of(request, slug)
         return Response(_detail(request, services.close(track=track)))
 
     @post("tracks/<slug:slug>/draft/", "back_to_draft", TrackDetailSerializer, who=[Organizer])
-    def return_track_to_draft(self, request: Request, slug: str) -> Any:
+    def return_track_to_draft(self, request: Request, slug: str) -> object:
         """Make an opened track a draft again.
 
         Possible while nobody has downloaded a file or submitted a run.

@@ -1,6 +1,5 @@
 """Webhooks for programs."""
 
-from typing import Any
 from uuid import UUID
 
 from django.shortcuts import get_object_or_404
@@ -80,12 +79,12 @@ class Webhooks(Endpoints):
     permission_classes = [Organizer]
 
     @get(*WEBHOOKS, WebhookSerializer, ordering=("pk",))
-    def list_webhooks(self, request: Request, slug: str) -> Any:
+    def list_webhooks(self, request: Request, slug: str) -> object:
         """List the webhooks of a track, oldest first."""
         return track_of(request, slug).webhooks.select_related("track")
 
     @post(*WEBHOOKS, CreatedWebhookSerializer, takes=NewWebhookSerializer, status=201, secrets=("secret",))
-    def create_webhook(self, request: Request, slug: str) -> Any:
+    def create_webhook(self, request: Request, slug: str) -> object:
         """Add a webhook. The answer has the secret of its signatures."""
         data, by = self.validated(request), person_of(request)
         row = services.add(track=track_of(request, slug), url=data["address"], events=data["events"], by=by)
@@ -93,7 +92,7 @@ class Webhooks(Endpoints):
         return created(shown, shown["url"])
 
     @get("tracks/<slug:slug>/webhooks/<int:webhook_id>/", "webhook", WebhookSerializer)
-    def get_webhook(self, request: Request, slug: str, webhook_id: int) -> Any:
+    def get_webhook(self, request: Request, slug: str, webhook_id: int) -> object:
         """Read a webhook, without its secret."""
         return _webhook(request, slug, webhook_id)
 
@@ -103,7 +102,7 @@ class Webhooks(Endpoints):
         WebhookSerializer,
         takes=WebhookChangeSerializer,
     )
-    def update_webhook(self, request: Request, slug: str, webhook_id: int) -> Any:
+    def update_webhook(self, request: Request, slug: str, webhook_id: int) -> object:
         """Change the address and the events of a webhook. Its secret stays."""
         row = _webhook(request, slug, webhook_id)
         require_match(request, WebhookSerializer(row).data)
@@ -123,7 +122,7 @@ class Webhooks(Endpoints):
         DeliverySerializer,
         status=202,
     )
-    def test_webhook(self, request: Request, slug: str, webhook_id: int) -> Any:
+    def test_webhook(self, request: Request, slug: str, webhook_id: int) -> object:
         """Send the event `webhook.tested`. The deliveries show the answer."""
         return services.test(webhook=_webhook(request, slug, webhook_id))
 
@@ -133,7 +132,7 @@ class Webhooks(Endpoints):
         CreatedWebhookSerializer,
         secrets=("secret",),
     )
-    def renew_webhook_secret(self, request: Request, slug: str, webhook_id: int) -> Any:
+    def renew_webhook_secret(self, request: Request, slug: str, webhook_id: int) -> object:
         """Give a webhook a new secret, which signs everything from now on, also what already waits."""
         return services.renew_secret(webhook=_webhook(request, slug, webhook_id))
 
@@ -143,7 +142,7 @@ class Webhooks(Endpoints):
         DeliverySerializer,
         status=202,
     )
-    def resend_delivery(self, request: Request, slug: str, webhook_id: int, delivery_key: UUID) -> Any:
+    def resend_delivery(self, request: Request, slug: str, webhook_id: int, delivery_key: UUID) -> object:
         """Send an event again, with the same id and body, also if it was accepted or given up."""
         row = _webhook(request, slug, webhook_id)
         return services.send_again(delivery=get_object_or_404(row.deliveries, key=delivery_key))
@@ -155,7 +154,7 @@ class Webhooks(Endpoints):
         ordering=("-pk",),
         filters=[Filter("event")],
     )
-    def list_deliveries(self, request: Request, slug: str, webhook_id: int) -> Any:
+    def list_deliveries(self, request: Request, slug: str, webhook_id: int) -> object:
         """List what was sent to a webhook in the last 30 days, newest first."""
         return _webhook(request, slug, webhook_id).deliveries.all()
 

@@ -1,7 +1,5 @@
 """Analyses of leaderboards for programs."""
 
-from typing import Any
-
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
@@ -63,14 +61,14 @@ class Analyses(Endpoints):
         filters=[Filter("kind", values=Analysis.Kind.values)],
         orders=["created_at"],
     )
-    def list_analyses(self, request: Request, board_id: int) -> Any:
+    def list_analyses(self, request: Request, board_id: int) -> object:
         """List the analyses of a leaderboard, newest first."""
         user = person_of(request)
         board = board_or_404(user, board_id)
         return stored_analyses.analyses_for(user).filter(leaderboard=board)
 
     @post(*ANALYSES, takes=NewAnalysisSerializer, status=202)
-    def create_analysis(self, request: Request, board_id: int) -> Any:
+    def create_analysis(self, request: Request, board_id: int) -> object:
         """Compute an analysis of a leaderboard, in a job."""
         user = person_of(request)
         board = board_or_404(user, board_id)
@@ -89,7 +87,7 @@ class Analyses(Endpoints):
         "text/tab-separated-values",
         parameters=[parameter("measure", "One of the leaderboard; the first without it.")],
     )
-    def download_report(self, request: Request, board_id: int, name: str) -> Any:
+    def download_report(self, request: Request, board_id: int, name: str) -> object:
         """Download a table of the page *Reliability of the numbers* as TSV, such as `units`."""
         board = board_or_404(person_of(request), board_id)
         content = report_pages.report_file(board, name, "tsv", request.query_params.get("measure", ""))
@@ -98,7 +96,7 @@ class Analyses(Endpoints):
         return download(content, f"{board.track.slug}-leaderboard-{board.pk}-{name}.tsv")
 
     @get("analyses/<int:analysis_id>/", "analysis", AnalysisDetailSerializer)
-    def get_analysis(self, request: Request, analysis_id: int) -> Any:
+    def get_analysis(self, request: Request, analysis_id: int) -> object:
         """Read an analysis with its results."""
         analysis = get_object_or_404(stored_analyses.analyses_for(person_of(request)), pk=analysis_id)
         result = report_pages.analysis_content(analysis) if analysis.result else {}

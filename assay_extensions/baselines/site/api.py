@@ -1,7 +1,5 @@
 """Baselines for programs: make one, fuse runs, and offer a baseline to participants."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from django.utils.datastructures import MultiValueDict
 from rest_framework import serializers
@@ -128,7 +126,7 @@ class Baselines(Endpoints):
         return accepted(JobSerializer(job).data, job.pk)
 
     @post("runs/<int:run_id>/offer/", "offer_baseline", DownloadPartSerializer)
-    def offer_baseline(self, request: Request, run_id: int) -> Any:
+    def offer_baseline(self, request: Request, run_id: int) -> object:
         """Attach the file of a baseline to the downloads of its track, not released yet."""
         user = person_of(request)
         return services.offer(run=get_object_or_404(runs_for(user), pk=run_id), by=user)

@@ -1,7 +1,6 @@
 """Machines for programs: add one, and let it judge a pool."""
 
 from datetime import timedelta
-from typing import Any
 
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -86,13 +85,13 @@ class Machines(Endpoints):
     permission_classes = [Organizer]
 
     @get(*MACHINES, MachineSerializer, ordering=("pk",), filters=[Filter("name")])
-    def list_machines(self, request: Request, slug: str) -> Any:
+    def list_machines(self, request: Request, slug: str) -> object:
         """List the programs and models that judge for a track, oldest first."""
         track = track_of(request, slug)
         return selectors.machines().filter(assessor__track=track)
 
     @post(*MACHINES, CreatedMachineSerializer, takes=NewMachineSerializer, status=201, secrets=("token",))
-    def create_machine(self, request: Request, slug: str) -> Any:
+    def create_machine(self, request: Request, slug: str) -> object:
         """Add a machine to a track. The answer has the token of its program."""
         user = person_of(request)
         track = track_of(request, slug)
@@ -108,7 +107,7 @@ class Machines(Endpoints):
         return created(shown, shown["url"])
 
     @get("machines/<int:machine_id>/", "machine", MachineSerializer)
-    def get_machine(self, request: Request, machine_id: int) -> Any:
+    def get_machine(self, request: Request, machine_id: int) -> object:
         """Read a machine."""
         return get_object_or_404(selectors.machines(), pk=machine_id)
 
@@ -119,7 +118,7 @@ class Machines(Endpoints):
         takes=StartSerializer,
         status=201,
     )
-    def start_machine(self, request: Request, machine_id: int) -> Any:
+    def start_machine(self, request: Request, machine_id: int) -> object:
         """Let a machine judge a pool: it gets an open batch with all topics."""
         machine = get_object_or_404(selectors.machines(), pk=machine_id)
         pools = pools_to_plan().filter(track=machine.assessor.track_id)
@@ -127,13 +126,13 @@ class Machines(Endpoints):
         return services.start(machine=machine, pool=pool, by=person_of(request))
 
     @get(*MACHINE_TOKENS, KnownTokenSerializer, ordering=("-pk",), filters=[Filter("name")])
-    def list_machine_tokens(self, request: Request, machine_id: int) -> Any:
+    def list_machine_tokens(self, request: Request, machine_id: int) -> object:
         """List the tokens of a machine, newest first, without their texts."""
         machine = get_object_or_404(selectors.machines(), pk=machine_id)
         return tokens_of(machine.assessor.user)
 
     @post(*MACHINE_TOKENS, CreatedTokenSerializer, takes=NewTokenSerializer, status=201, secrets=("token",))
-    def create_machine_token(self, request: Request, machine_id: int) -> Any:
+    def create_machine_token(self, request: Request, machine_id: int) -> object:
         """Create another token of a machine, for example before the first one ends."""
         machine = get_object_or_404(selectors.machines(), pk=machine_id)
         data = self.validated(request)
@@ -146,7 +145,7 @@ class Machines(Endpoints):
         "revoke_machine_token",
         KnownTokenSerializer,
     )
-    def revoke_machine_token(self, request: Request, machine_id: int, token_id: int) -> Any:
+    def revoke_machine_token(self, request: Request, machine_id: int, token_id: int) -> object:
         """End the validity of a token of a machine."""
         machine = get_object_or_404(selectors.machines(), pk=machine_id)
         token = get_object_or_404(tokens_of(machine.assessor.user), pk=token_id)

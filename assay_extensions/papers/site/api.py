@@ -150,7 +150,7 @@ class Papers(Endpoints):
         PaperTableSerializer(many=True),
         parameters=_described(OF_TABLES),
     )
-    def list_paper_tables(self, request: Request, slug: str) -> Any:
+    def list_paper_tables(self, request: Request, slug: str) -> object:
         """Read the tables of an overview paper: runs, participants, topics by category, results."""
         user = person_of(request)
         track = track_of(request, slug)
@@ -166,7 +166,7 @@ class Papers(Endpoints):
         parameters=_described(OF_COMPARISON),
         who=[WithRole],
     )
-    def get_comparison(self, request: Request) -> Any:
+    def get_comparison(self, request: Request) -> object:
         """Compare test collections: sizes, judging, judged and relevant units, and rankings of the same runs.
 
         Rankings are by class of topics, by instances and distinct formulas, and by group of assessors. Each track

@@ -1,7 +1,5 @@
 """Imports of projects of Turkle for programs: check an upload, name its tracks and accounts, import it."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
@@ -59,7 +57,7 @@ class Projects(Endpoints):
     permission_classes = [Creator]
 
     @get("project-imports/", "project_imports", ProjectImportSerializer, ordering=("-pk",))
-    def list_project_imports(self, request: Request) -> Any:
+    def list_project_imports(self, request: Request) -> object:
         """List the imports of projects, newest first."""
         return project_imports(person_of(request))
 
@@ -72,13 +70,13 @@ class Projects(Endpoints):
         parsers=[MultiPartParser],
         stores_files=True,
     )
-    def create_project_import(self, request: Request) -> Any:
+    def create_project_import(self, request: Request) -> object:
         """Upload projects of Turkle and check them. Nothing is imported yet. A large file is checked by a job."""
         source = services.start(uploads=[self.validated(request)["file"]], by=person_of(request))
         return _import(request, source.pk)
 
     @get("project-imports/<int:upload_id>/", "project_import", ProjectImportSerializer)
-    def get_project_import(self, request: Request, upload_id: int) -> Any:
+    def get_project_import(self, request: Request, upload_id: int) -> object:
         """Read the result of the latest check, or what was imported."""
         return _import(request, upload_id)
 
@@ -88,7 +86,7 @@ class Projects(Endpoints):
         ProjectImportSerializer,
         takes=ProjectImportChangeSerializer,
     )
-    def update_project_import(self, request: Request, upload_id: int) -> Any:
+    def update_project_import(self, request: Request, upload_id: int) -> object:
         """Set titles, short names and accounts, and check the upload again. What is left out stays."""
         source = _import(request, upload_id)
         require_match(request, ProjectImportSerializer(source).data)
@@ -103,7 +101,7 @@ class Projects(Endpoints):
         services.discard(source=source)
 
     @post("project-imports/<int:upload_id>/run/", "run_project_import", ProjectImportSerializer, status=202)
-    def run_project_import(self, request: Request, upload_id: int) -> Any:
+    def run_project_import(self, request: Request, upload_id: int) -> object:
         """Import checked projects as tracks with rows, people and judgments, in one job: all of them, or none."""
         services.request_import(source=_import(request, upload_id))
         source = _import(request, upload_id)

@@ -1,7 +1,5 @@
 """Builds of collections for programs."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from django.utils.datastructures import MultiValueDict
 from rest_framework import serializers
@@ -109,7 +107,7 @@ class Builds(Endpoints):
         parsers=[MultiPartParser, JSONParser],
         stores_files=True,
     )
-    def build_collection(self, request: Request) -> Any:
+    def build_collection(self, request: Request) -> object:
         """Build a collection from a dump or from documents in a job, which then imports it."""
         data = self.validated(request)
         form = BuildForm(data, MultiValueDict({"upload": data.pop("files")}))
@@ -118,7 +116,7 @@ class Builds(Endpoints):
         return accepted(BuildSerializer(build).data, build.job_id)
 
     @get("collections/<slug:slug>/build/", "build", BuildSerializer)
-    def get_build(self, request: Request, slug: str) -> Any:
+    def get_build(self, request: Request, slug: str) -> object:
         """A build with its counts and files."""
         return get_object_or_404(selectors.builds_for(person_of(request)), collection__slug=slug)
 
@@ -129,7 +127,7 @@ class Builds(Endpoints):
         takes=OptionsSerializer,
         status=202,
     )
-    def rebuild_collection(self, request: Request, slug: str) -> Any:
+    def rebuild_collection(self, request: Request, slug: str) -> object:
         """Start a failed build of the same source again with other options."""
         build = get_object_or_404(selectors.builds_for(person_of(request)), collection__slug=slug)
         form = OptionsForm(self.validated(request))
@@ -152,7 +150,7 @@ class Builds(Endpoints):
         "text/tab-separated-values",
         "application/jsonl",
     )
-    def download_build_file(self, request: Request, slug: str, name: str) -> Any:
+    def download_build_file(self, request: Request, slug: str, name: str) -> object:
         """A file of a build."""
         build = get_object_or_404(selectors.builds_for(person_of(request)), collection__slug=slug)
         file = get_object_or_404(build.files, name=name)

@@ -82,7 +82,7 @@ class Leaks(Endpoints):
     permission_classes = [Organizer]
 
     @get("tracks/<slug:slug>/leaks/", "leaks", LeakCheckSerializer)
-    def get_leaks(self, request: Request, slug: str) -> Any:
+    def get_leaks(self, request: Request, slug: str) -> object:
         """The latest check of the topics of a track for leaks in its collection."""
         return get_object_or_404(track_of(request, slug).leak_checks.all()[:1])
 
@@ -93,14 +93,14 @@ class Leaks(Endpoints):
         takes=CheckSerializer,
         status=202,
     )
-    def check_leaks(self, request: Request, slug: str) -> Any:
+    def check_leaks(self, request: Request, slug: str) -> object:
         """Check the topics of a track against its collection in a job."""
         data = self.validated(request)
         check = services.request(track=track_of(request, slug), by=person_of(request), **data)
         return accepted(LeakCheckSerializer(check).data, check.job_id)
 
     @post("tracks/<slug:slug>/leaks/accept/", "accept_leaks", LeakCheckSerializer, takes=AcceptSerializer)
-    def accept_leaks(self, request: Request, slug: str) -> Any:
+    def accept_leaks(self, request: Request, slug: str) -> object:
         """Accept the leaks of the latest check, so that the track can open."""
         data = self.validated(request)
         return services.accept(track=track_of(request, slug), by=person_of(request), **data)
