@@ -321,7 +321,8 @@ class Runs(Endpoints):
         """
         track = _track(request, slug)
         chosen = checked_answers(track.protocol.parsed.runs.questions, request)
-        return selectors.with_answers(selectors.runs_of(person_of(request), track), chosen)
+        runs = selectors.runs_of(person_of(request), track).select_related("track__protocol")
+        return selectors.with_answers(runs, chosen)
 
     @post(
         *RUNS_ADDRESS,
