@@ -280,7 +280,7 @@ def as_depth(depth: int) -> str:
 @register.simple_tag(takes_context=True)
 def slot(context: template.Context, place: str) -> str:
     """Show what extensions add at a place."""
-    engine = context.template.engine
+    engine = template.Engine.get_default()
     return format_html_join(
         "", "{}", ((engine.get_template(name).render(context),) for name in templates_of(place))
     )
