@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from assay.archive.description import author
-from assay.exchange.registry import FORMS
+from assay.archive.parts import COLLECTION_FORMS
 from assay.formats.text import lines_of
 from jobs.models import Job
 from participation.models import Team
@@ -16,13 +16,14 @@ from web.models import JsonField
 from web.names import NameField
 
 ARCHIVE = "archive"  # the form with everything
+DATASET = "ir_datasets:"  # the beginning of the name of what is fetched, and not uploaded
 
 
 def forms() -> list[tuple[str, str]]:
     """The forms of archives, with their titles."""
     return [
         (ARCHIVE, "Assay: everything of the track"),
-        *((form.name, form.title) for form in FORMS.values()),
+        *((form.name, form.title) for form in COLLECTION_FORMS.values()),
     ]
 
 

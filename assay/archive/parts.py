@@ -1,4 +1,4 @@
-"""Parts of archives that extensions add: files of leaderboards, which they verify, write and load."""
+"""What extensions add to archives: files of leaderboards, and forms of test collections of other tools."""
 
 from dataclasses import dataclass
 
@@ -26,4 +26,20 @@ class ArchivePart(Point):
     load: str
 
 
+@dataclass(frozen=True)
+class CollectionForm(Point):
+    """A form of test collections of other tools: a site writes tracks in it, and makes tracks from it.
+
+    Attributes:
+        module: the module with `check(track, form)`, `write(archive, file, report)`, `check_upload(file, name)`,
+            `load(progress, loaded, stored)`, and for data sets of ir_datasets `check_dataset(dataset)`,
+            `short_name(dataset)` and `fetch(progress, loaded)`. Only sites import it.
+    """
+
+    noun = "form of test collections"
+
+    module: str
+
+
 ARCHIVE_PARTS = Registry(ArchivePart, [])
+COLLECTION_FORMS = Registry(CollectionForm, [])

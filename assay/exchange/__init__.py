@@ -2,3 +2,10 @@
 
 `registry` has the one list of forms, each with its reader and its writer. The command, the pages and the API read it.
 """
+
+TITLES = {
+    "assay": "files of Assay's names: JSON lines and qrels of TREC",
+    "beir": "BEIR: corpus.jsonl, queries.jsonl and qrels",
+    "hugging-face": "Hugging Face: parquet files and a data set card",
+    "ir-datasets": "ir_datasets: JSON lines and the Python file that registers them",
+}

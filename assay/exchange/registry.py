@@ -18,7 +18,7 @@ from fnmatch import fnmatch
 from typing import Any, NamedTuple
 
 from assay.errors import BadFile, plural
-from assay.exchange import cards, parquet, qrels
+from assay.exchange import TITLES, cards, parquet, qrels
 from assay.exchange.content import (
     Document,
     Rows,
@@ -262,16 +262,16 @@ def _filled(**fields: str) -> dict[str, str]:
 FORMS: Mapping[str, Form] = {
     form.name: form
     for form in (
-        Form("assay", "files of Assay's names: JSON lines and qrels of TREC", "documents.jsonl", "topics.jsonl",
+        Form("assay", TITLES["assay"], "documents.jsonl", "topics.jsonl",
              "docno", "code", "{}.txt",
              topic_row=lambda topic: _filled(title=topic.title, text=topic.text, narrative=topic.narrative)),
-        Form("beir", "BEIR: corpus.jsonl, queries.jsonl and qrels", "corpus.jsonl", "queries.jsonl",
+        Form("beir", TITLES["beir"], "corpus.jsonl", "queries.jsonl",
              "_id", "_id", "{}.tsv", qrels.with_header,
              topic_row=lambda topic: {"text": topic.query,
                                       "metadata": _filled(description=topic.description, narrative=topic.narrative)}),
-        Form("hugging-face", "Hugging Face: parquet files and a data set card", "corpus/*.parquet",
+        Form("hugging-face", TITLES["hugging-face"], "corpus/*.parquet",
              "queries/*.parquet", "_id", "_id", "{}.parquet"),
-        Form("ir-datasets", "ir_datasets: JSON lines and the Python file that registers them", "docs.jsonl",
+        Form("ir-datasets", TITLES["ir-datasets"], "docs.jsonl",
              # all fields of the two kinds of queries: ir_datasets reads those that it knows of
              "queries.jsonl", "doc_id", "query_id", "{}.qrels",
              topic_row=lambda topic: {"text": topic.query, "title": topic.query, "description": topic.description,

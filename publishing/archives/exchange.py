@@ -15,7 +15,7 @@ from assay.errors import InputError, Refused
 from assay.exchange import parquet
 from assay.exchange.content import SPLIT, Document, TestCollection, Topic, Zipped, json_lines
 from assay.exchange.library import topic_of
-from assay.exchange.registry import FORMS, Form, form_of
+from assay.exchange.registry import FORMS, form_of
 from assay.formats.text import lines_of
 from assay.html.sanitize import plain
 from corpus.imports import services as import_services
@@ -25,7 +25,7 @@ from corpus.locations import UPLOAD, claim_uploads
 from corpus.models import Import
 from jobs import services as jobs
 from jobs.files import storage
-from publishing.archives import fetching
+from publishing.archives.fetching import check_dataset, fetch, file_name, short_name
 from publishing.errors import ArchiveRefused, LoadRefused
 from publishing.models import Archive, LoadedArchive
 from scoring.models import Qrels
@@ -35,6 +35,15 @@ from tracks.models import Track
 from tracks.topics import services as topic_services
 from tracks.tracks import services as track_services
 
+__all__ = [
+    "check",
+    "check_dataset",
+    "check_upload",
+    "fetch",
+    "load",
+    "short_name",
+    "write",
+]  # of CollectionForm
 BATCH = 2_000
 Report = Callable[[int, int | None, str], None]  # done, total, step
 
@@ -115,8 +124,8 @@ def _documents(track: Track) -> Iterator[Document]:
 # --- A track from a test collection
 
 
-def form_in(file: BinaryIO, name: str) -> Form:
-    """The form of an uploaded test collection.
+def check_upload(file: BinaryIO, name: str) -> None:
+    """Refuse an upload that is no test collection.
 
     Raises:
         BadFile: It is not one.
@@ -125,7 +134,6 @@ def form_in(file: BinaryIO, name: str) -> Form:
     form = form_of(Zipped(file, name))
     if form.is_parquet:
         _check_parquet(LoadRefused)
-    return form
 
 
 def load(
@@ -140,7 +148,7 @@ def load(
         Refused: A file has an error, a grade is not in the protocol, or a short name is taken.
     """
     with loaded.file.open("rb") as file:
-        source = Zipped(cast("BinaryIO", file), fetching.file_name(loaded))
+        source = Zipped(cast("BinaryIO", file), file_name(loaded))
         collection = form_of(source).read(source)
         slug = loaded.slug or collection.name.lower()
         files = Import.objects.filter(job_id=progress.job_id)

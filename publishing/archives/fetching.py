@@ -32,7 +32,7 @@ POLL_SECONDS = 0.2
 WORDS = {"IR_DATASETS_DL_DISABLE_PBAR": "true", "IR_DATASETS_SKIP_DEPRECATED_WARNING": "true"}
 
 
-def check(dataset: str) -> None:
+def check_dataset(dataset: str) -> None:
     """Refuse a data set that this site may not fetch.
 
     Raises:

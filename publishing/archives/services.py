@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from pkgutil import resolve_name
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast
 
@@ -11,16 +12,17 @@ from django.db import IntegrityError, transaction
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.archive.contents import Contents, Reader
+from assay.archive.parts import COLLECTION_FORMS
 from assay.archive.verify import Finding, verify
 from assay.digests import sha256_of_file
-from assay.exchange.library import PREFIX
+from assay.extensions import ExtensionMissing
 from assessment.imports.services import FILLED
 from corpus.models import Collection
 from jobs import services as jobs
 from jobs.files import storage
-from publishing.archives import exchange, fetching, gathering, loading
+from publishing.archives import gathering, loading
 from publishing.errors import ArchiveRefused, LoadRefused
-from publishing.models import ARCHIVE, Archive, LoadedArchive
+from publishing.models import ARCHIVE, DATASET, Archive, LoadedArchive
 from tracks.downloads import services as downloads
 from tracks.models import Download, StoredProtocol, Track
 from tracks.tracks import services as track_services
@@ -30,6 +32,20 @@ from web.statements import analyze
 MAKE, LOAD = "archives.make", "archives.load"  # kinds of jobs
 # Of PostgreSQL: rows of an archive can be there twice or break a check. Any other violation is a fault of ours.
 CONTRADICTIONS = {"23505", "23514"}
+
+
+def _forms() -> Any:
+    """The module for test collections in the forms of other tools.
+
+    Raises:
+        ExtensionMissing: The site has no such form.
+    """
+    form = next(iter(COLLECTION_FORMS.values()), None)
+    if form is None:
+        raise ExtensionMissing(
+            "Test collections of other tools need the extension exchange, which this site does not have."
+        )
+    return resolve_name(form.module)
 
 
 @transaction.atomic
@@ -52,7 +68,7 @@ def request(
     """
     track = track_services.lock(track.pk)
     if form != ARCHIVE:
-        exchange.check(track=track, form=form)
+        _forms().check(track=track, form=form)
         if has_names or has_comments:
             raise ArchiveRefused(
                 "Only Assay's own archive has judgments, with names and comments of assessors."
@@ -120,7 +136,8 @@ def make(progress: jobs.Progress, *, archive_id: int) -> dict[str, Any]:
 def _written(archive: Archive, file: BinaryIO, progress: jobs.Progress) -> dict[str, int]:
     """Write an archive of any form, and count what is in it."""
     if archive.form != ARCHIVE:
-        return exchange.write(archive, file, progress.update)
+        counts: dict[str, int] = _forms().write(archive, file, progress.update)
+        return counts
     index = gathering.write(archive, file, progress.update)
     return {
         "runs": len(index.runs),
@@ -184,7 +201,7 @@ def load_upload(
     if protocol is None:
         Reader(cast("BinaryIO", upload), name)
     else:
-        exchange.form_in(cast("BinaryIO", upload), name)
+        _forms().check_upload(cast("BinaryIO", upload), name)
     digest = sha256_of_file(cast("BinaryIO", upload))
     upload.seek(0)
     with storage.storing() as store, transaction.atomic():
@@ -211,11 +228,11 @@ def fetch(*, dataset: str, protocol: StoredProtocol, by: User, slug: str = "") -
     Raises:
         LoadRefused: The site may not fetch it.
     """
-    fetching.check(dataset)
+    _forms().check_dataset(dataset)
     loaded = LoadedArchive.objects.create(
-        name=f"{PREFIX}{dataset}",
+        name=f"{DATASET}{dataset}",
         size=0,
-        slug=slug or fetching.short_name(dataset),
+        slug=slug or _forms().short_name(dataset),
         protocol=protocol,
         created_by=by,
     )
@@ -256,9 +273,10 @@ def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
     if loaded.track is not None:  # an earlier attempt stored it, but did not finish the job
         return {"track": loaded.track.slug}
     if not loaded.file:
-        fetching.fetch(progress, loaded)
+        _forms().fetch(progress, loaded)
     if loaded.protocol is not None:
-        return exchange.load(progress, loaded, _stored)
+        result: dict[str, Any] = _forms().load(progress, loaded, _stored)
+        return result
     with loaded.file.open("rb") as file:
         reader = Reader(cast("BinaryIO", file), loaded.name)
         findings = _verified(reader, progress)

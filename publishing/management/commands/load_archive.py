@@ -7,9 +7,9 @@ from typing import Any
 from django.core.files import File
 from django.core.management.base import BaseCommand, CommandError
 
-from assay.exchange.library import PREFIX
 from jobs.console import follow, progress_bar
 from publishing.archives import services
+from publishing.models import DATASET
 from tracks.console import add_by, organizer_of, refusals
 from tracks.protocols.selectors import protocols
 
@@ -37,10 +37,10 @@ class Command(BaseCommand):
         if protocol and stored is None:
             raise CommandError(f"There is no protocol {protocol}.")
         with refusals():
-            if file.startswith(PREFIX):
+            if file.startswith(DATASET):
                 if stored is None:
                     raise CommandError(f"{file} needs --protocol.")
-                dataset = file.removeprefix(PREFIX)
+                dataset = file.removeprefix(DATASET)
                 loaded = services.fetch(dataset=dataset, slug=slug, protocol=stored, by=organizer_of(by))
             else:
                 with Path(file).open("rb") as opened:
