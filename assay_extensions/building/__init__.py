@@ -10,6 +10,7 @@ from assay.extensions import Extension
 EXTENSION = Extension(
     name="building",
     title="Building of test collections",
+    requires=("exchange",),
     adds=(
         Command(
             "collection",

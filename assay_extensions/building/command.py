@@ -8,7 +8,6 @@ from typing import Any, get_args
 
 from tqdm import tqdm
 
-from assay.cli import exchange
 from assay.cli.formulas import note
 from assay.cli.main import Parser, add, share
 from assay.errors import plural
@@ -21,6 +20,7 @@ from assay.processes import processors
 from assay_extensions.building import leaks
 from assay_extensions.building.build import build, opened, publish
 from assay_extensions.building.settings import OVERLAP, Duplicates, Settings, periods
+from assay_extensions.exchange import command as exchange
 
 EXAMPLE = "assay collection build dump --output built --from 2010 --until 2018 --topics-until 2019"
 CONVERT_EXAMPLE = "assay collection convert built"

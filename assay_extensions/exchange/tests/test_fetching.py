@@ -13,12 +13,12 @@ from django.db import connection
 from django.test import Client
 
 from accounts.models import User
+from assay_extensions.exchange.tests.test_registry import written
 from corpus.models import Document
 from jobs import services as jobs
 from jobs.models import Job
 from publishing.models import LoadedArchive
 from scoring.models import Qrels, QrelsEntry
-from tests.assay.exchange.test_registry import written
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_organizer
 from tracks.models import StoredProtocol, Topic, Track

@@ -12,12 +12,13 @@ from django.db.models import QuerySet
 from accounts.models import User
 from assay.archive.files import Writer
 from assay.errors import InputError, Refused
-from assay.exchange import parquet
-from assay.exchange.content import SPLIT, Document, TestCollection, Topic, Zipped, json_lines
-from assay.exchange.library import topic_of
-from assay.exchange.registry import FORMS, form_of
 from assay.formats.text import lines_of
 from assay.html.sanitize import plain
+from assay_extensions.exchange import parquet
+from assay_extensions.exchange.content import SPLIT, Document, TestCollection, Topic, Zipped, json_lines
+from assay_extensions.exchange.library import topic_of
+from assay_extensions.exchange.registry import FORMS, form_of
+from assay_extensions.exchange.site.fetching import check_dataset, fetch, file_name, short_name
 from corpus.imports import services as import_services
 from corpus.imports.jobs import import_files, record
 from corpus.imports.recognition import Source, recognize
@@ -25,7 +26,6 @@ from corpus.locations import UPLOAD, claim_uploads
 from corpus.models import Import
 from jobs import services as jobs
 from jobs.files import storage
-from publishing.archives.fetching import check_dataset, fetch, file_name, short_name
 from publishing.errors import ArchiveRefused, LoadRefused
 from publishing.models import Archive, LoadedArchive
 from scoring.models import Qrels

@@ -13,10 +13,10 @@ from assay.cli.formulas import note
 from assay.cli.main import add
 from assay.digests import RunningSha256
 from assay.errors import InputError, plural
-from assay.exchange.content import SPLIT, Folder, TestCollection, Zipped
-from assay.exchange.library import PREFIX, collection_from_files, collection_from_ir_datasets
-from assay.exchange.registry import FORMS, STEP, Add, read
 from assay.formats.qrels.exports import CHECKSUMS
+from assay_extensions.exchange.content import SPLIT, Folder, TestCollection, Zipped
+from assay_extensions.exchange.library import PREFIX, collection_from_files, collection_from_ir_datasets
+from assay_extensions.exchange.registry import FORMS, STEP, Add, read
 
 EXAMPLE = (
     "assay collection export --documents documents.jsonl --topics topics.xml --qrels qrels.txt --to beir "

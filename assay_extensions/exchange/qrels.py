@@ -7,9 +7,9 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from assay.errors import BadFile
-from assay.exchange.content import SPLIT, Source, Topic, read_small
 from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import QrelsError, parse_qrels, qrels_of_rows
+from assay_extensions.exchange.content import SPLIT, Source, Topic, read_small
 
 FOLDER, ALONE = "qrels", frozenset({"qrels", "qrels.tsv", "qrels.txt", "qrels.csv", "qrels.qrels"})
 HEADER = b"query-id\tcorpus-id\tscore\n"

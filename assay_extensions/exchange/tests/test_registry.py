@@ -12,11 +12,11 @@ import pytest
 
 from assay.cli.main import main
 from assay.errors import BadFile, InputError
-from assay.exchange import cards
-from assay.exchange.content import Document, Folder, TestCollection, Topic, Zipped
-from assay.exchange.qrels import rows_of
-from assay.exchange.registry import FORMS, Add, read
 from assay.formats.qrels.columns import columns_from
+from assay_extensions.exchange import cards
+from assay_extensions.exchange.content import Document, Folder, TestCollection, Topic, Zipped
+from assay_extensions.exchange.qrels import rows_of
+from assay_extensions.exchange.registry import FORMS, Add, read
 
 DOCUMENTS = [
     Document("d1", "Owls", "Owls sing\tat “night”; $a<b$."),

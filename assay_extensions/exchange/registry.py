@@ -18,8 +18,9 @@ from fnmatch import fnmatch
 from typing import Any, NamedTuple
 
 from assay.errors import BadFile, plural
-from assay.exchange import TITLES, cards, parquet, qrels
-from assay.exchange.content import (
+from assay.formats.qrels.columns import QrelsColumns
+from assay_extensions.exchange import TITLES, cards, parquet, qrels
+from assay_extensions.exchange.content import (
     Document,
     Rows,
     Source,
@@ -30,7 +31,6 @@ from assay.exchange.content import (
     text_of,
     word_of,
 )
-from assay.formats.qrels.columns import QrelsColumns
 
 Add = Callable[[str, Iterable[bytes]], object]  # writes a file: its name and its content in pieces
 Progress = Callable[[int], object]  # called with the number of documents that are written

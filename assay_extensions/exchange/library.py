@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.exchange import qrels
-from assay.exchange.content import SPLIT, Document, TestCollection, Topic
 from assay.formats.compression import read_file
 from assay.formats.documents.reading import Document as StoredDocument
 from assay.formats.documents.reading import document_files, map_documents
 from assay.formats.qrels.reader import parse_qrels
 from assay.formats.topics.reader import read_topics
 from assay.html.sanitize import plain
+from assay_extensions.exchange import qrels
+from assay_extensions.exchange.content import SPLIT, Document, TestCollection, Topic
 
 PREFIX = "ir_datasets:"
 

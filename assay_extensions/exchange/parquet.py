@@ -6,7 +6,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from assay.errors import BadFile, InputError
-from assay.exchange.content import Rows, Source
+from assay_extensions.exchange.content import Rows, Source
 
 BATCH = 5_000  # rows in memory
 PIECE = 1 << 20

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from assay.errors import plural
-from assay.exchange.content import TestCollection
-from assay.exchange.qrels import n_pooled
+from assay_extensions.exchange.content import TestCollection
+from assay_extensions.exchange.qrels import n_pooled
 
 # The ids of licenses that Hugging Face knows, by their names and addresses.
 _LICENSES = {

@@ -14,8 +14,8 @@ from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from accounts.models import User
-from assay.exchange.content import Zipped
-from assay.exchange.registry import FORMS, read
+from assay_extensions.exchange.content import Zipped
+from assay_extensions.exchange.registry import FORMS, read
 from corpus.models import Collection, Document
 from jobs import services as jobs
 from jobs.models import Job

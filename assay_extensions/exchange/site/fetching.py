@@ -18,7 +18,7 @@ from django.core.files import File
 
 from assay import processes
 from assay.digests import sha256_of_file
-from assay.exchange.library import PREFIX
+from assay_extensions.exchange.library import PREFIX
 from jobs import services as jobs
 from jobs.files import storage
 from jobs.models import Job
