@@ -8,9 +8,9 @@ from assay.errors import plural
 from assay.protocols.schema import FormRules, JudgingRules, Protocol
 from assessment.joining.selectors import Preview
 from assessment.judging.keys import keys_of
-from assessment.judging.members import ShownMember, filled_in
+from assessment.judging.layouts.formulas import ShownMember, filled_in
+from assessment.judging.layouts.pairs import Side
 from assessment.judging.page import ShownRow, TaskPage, task_page
-from assessment.judging.pairs import Side
 from assessment.models import Batch, Task
 from corpus.models import Collection, Document
 from corpus.threads.selectors import render_document, safe_html

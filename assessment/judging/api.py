@@ -12,10 +12,10 @@ from accounts.access import person_of
 from assay.protocols.schema import QuestionKind
 from assessment.batches.selectors import batches_of
 from assessment.judging import selectors, services
-from assessment.judging.answers import UnitAnswer
-from assessment.judging.citations import ContextPost, UnitCitation
+from assessment.judging.layouts.answers import UnitAnswer
+from assessment.judging.layouts.citations import ContextPost, UnitCitation
+from assessment.judging.layouts.pairs import UnitSide
 from assessment.judging.many import MOST, Unit, submit_many
-from assessment.judging.pairs import UnitSide
 from assessment.judging.units import ShownTask, ShownUnit, UnitMember, shown_task
 from assessment.judgments import services as judgments
 from assessment.judgments.api import ANSWERS, AnswersField, JudgmentSerializer

@@ -11,11 +11,11 @@ from django.utils.translation import gettext
 from accounts.models import User
 from assay.protocols.schema import ANSWERED, Grade, JudgingRules
 from assessment.judging import queue
-from assessment.judging.answers import ShownAnswer, shown_answer
-from assessment.judging.citations import ShownCitation, shown_citation
 from assessment.judging.keys import Keys, keys_of
-from assessment.judging.members import ShownMember, filled_in, shown_formula, shown_members
-from assessment.judging.pairs import Side, as_shown, shown_pair, thread_of
+from assessment.judging.layouts.answers import ShownAnswer, shown_answer
+from assessment.judging.layouts.citations import ShownCitation, shown_citation
+from assessment.judging.layouts.formulas import ShownMember, filled_in, shown_formula, shown_members
+from assessment.judging.layouts.pairs import Side, as_shown, shown_pair, thread_of
 from assessment.judging.selectors import DeskBatch, TopicProgress, announced, counts_of, desk_batch, is_taken
 from assessment.judgments.answers import (
     ShownChoice,

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from assay.formats.topics.subtopics import labels_of
 from assay.html.sanitize import clean_text, plain
 from assay.protocols.questions import choices_of, questions_for
-from assessment.judging.answers import UnitAnswer
-from assessment.judging.citations import UnitCitation
+from assessment.judging.layouts.answers import UnitAnswer
+from assessment.judging.layouts.citations import UnitCitation
+from assessment.judging.layouts.pairs import UnitSide, as_shown
 from assessment.judging.page import unit_parts
-from assessment.judging.pairs import UnitSide, as_shown
 from assessment.judgments.answers import questions_of
 from assessment.models import Judgment, Task
 from tracks.rows.selectors import parts_of, values_of

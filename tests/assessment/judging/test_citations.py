@@ -11,7 +11,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
 
-from assessment.judging.citations import shown_citation
+from assessment.judging.layouts.citations import shown_citation
 from assessment.models import Judgment, Task
 from corpus.models import Document
 from jobs import services as jobs

@@ -20,7 +20,7 @@ from assay.protocols.loader import parse_protocol
 from assessment.agreement.preferences import preferences_of
 from assessment.checks import services as checks
 from assessment.errors import AnswerRefused
-from assessment.judging.pairs import as_shown
+from assessment.judging.layouts.pairs import as_shown
 from assessment.judgments.disagreements import rounds_of
 from assessment.judgments.pairs import sides_of
 from assessment.models import Batch, Check, GoldUnit, Judgment
