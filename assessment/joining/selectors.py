@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db.models import Count, Max, Q, QuerySet
@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 
 from accounts.models import User
 from assessment.batches.selectors import batches_for_organizer, batches_to_join, entries_of
+from assessment.judging.layouts.rows import Row
 from assessment.judging.page import TaskPage, task_page
 from assessment.judging.selectors import DeskBatch, desk_batch
 from assessment.models import Batch, BatchLink, Judgment, Task
@@ -89,11 +90,10 @@ def preview_of(batch: Batch, user: User, *, number: int = 1, can_accept: bool) -
     entry, n_units = unit_of(batch, number)
     if entry is None:
         return None
-    entered: dict[str, Any] = {}
-    page = task_page(unsaved_task(batch, entry, user), user, entered=entered, is_new=True)
+    page = task_page(unsaved_task(batch, entry, user), user, entered={}, is_new=True)
     place = min(max(number, 1), n_units)
-    if page.row is not None and page.row.frame:
-        page = replace(page, row=replace(page.row, frame=f"{page.row.frame}?unit={place}"))
+    if isinstance(page.unit, Row) and page.unit.frame:
+        page = replace(page, unit=replace(page.unit, frame=f"{page.unit.frame}?unit={place}"))
     return Preview(page, place, n_units, can_choose=user.oversees(batch.pool.track_id), can_accept=can_accept)
 
 

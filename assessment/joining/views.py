@@ -28,9 +28,9 @@ from accounts.models import User
 from assessment.batches.selectors import batch_or_404, batches_to_join
 from assessment.joining import selectors, services
 from assessment.joining.forms import ExcludeForm, LinkForm, StartForm
-from assessment.joining.sample import sample_batch, sample_facts, sample_preview, sample_values
+from assessment.joining.sample import sample_batch, sample_facts, sample_preview
+from assessment.judging.layouts.rows import sample_values
 from assessment.judging.services import accept_next
-from assessment.judging.views import template_of
 from assessment.models import Batch
 from assessment.planning import services as assignments
 from participation.invitations.views import INVITED_BY
@@ -75,7 +75,7 @@ def shown_preview(
         "frame": "base.html",
         "form": None,
     }
-    return render(request, template_of(preview.page), context)
+    return render(request, preview.page.unit.template, context)
 
 
 @translated

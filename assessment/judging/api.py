@@ -14,9 +14,10 @@ from assessment.batches.selectors import batches_of
 from assessment.judging import selectors, services
 from assessment.judging.layouts.answers import UnitAnswer
 from assessment.judging.layouts.citations import ContextPost, UnitCitation
+from assessment.judging.layouts.formulas import UnitMember
 from assessment.judging.layouts.pairs import UnitSide
 from assessment.judging.many import MOST, Unit, submit_many
-from assessment.judging.units import ShownTask, ShownUnit, UnitMember, shown_task
+from assessment.judging.units import ShownTask, ShownUnit, shown_task
 from assessment.judgments import services as judgments
 from assessment.judgments.api import ANSWERS, AnswersField, JudgmentSerializer
 from assessment.judgments.services import Answer

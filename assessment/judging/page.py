@@ -5,17 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from django.urls import reverse
 from django.utils.translation import gettext
 
 from accounts.models import User
 from assay.protocols.schema import ANSWERED, Grade, JudgingRules
 from assessment.judging import queue
 from assessment.judging.keys import Keys, keys_of
-from assessment.judging.layouts.answers import ShownAnswer, shown_answer
-from assessment.judging.layouts.citations import ShownCitation, shown_citation
-from assessment.judging.layouts.formulas import ShownMember, filled_in, shown_formula, shown_members
-from assessment.judging.layouts.pairs import Side, as_shown, shown_pair, thread_of
+from assessment.judging.layouts import LAYOUTS, shown_unit
+from assessment.judging.layouts.documents import Layout
 from assessment.judging.selectors import DeskBatch, TopicProgress, announced, counts_of, desk_batch, is_taken
 from assessment.judgments.answers import (
     ShownChoice,
@@ -37,11 +34,10 @@ from assessment.judgments.selectors import (
 )
 from assessment.models import Batch, Task
 from corpus.models import Collection
-from corpus.threads.selectors import RenderedText, address, render_document
+from corpus.threads.selectors import RenderedText, address
 from pooling.models import PoolEntry
 from tracks.guidelines.selectors import unread
 from tracks.models import GuidelinesVersion, StoredProtocol, Topic
-from tracks.rows.selectors import ShownPart, parts_of, values_of
 from tracks.topics.selectors import render_topic
 from web.statements import Prepared
 
@@ -59,7 +55,6 @@ _TEXTS = Prepared(
         .defer("topic__source", "topic__natural_code")
     )
 )
-PREVIEW_FRAME = "frame/"  # relative to the address of a preview
 
 
 def task_to_submit(user: User, task_id: int) -> Task | None:
@@ -106,27 +101,16 @@ def stored_page(batch: Batch, user: User) -> StoredPage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnitParts:
-    """The parts of a unit besides its document. The layout decides which of them there is."""
-
-    formula: ShownMember | None
-    citation: ShownCitation | None
-    members: list[ShownMember]
-    pair: list[Side]
-    generated: ShownAnswer | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ahead(UnitParts):
+class Ahead:
     """The texts of the page that will probably follow. `topic` is None if it is the current one."""
 
     topic: Topic | None
     rendered_topic: RenderedText | None
-    document: RenderedText | None
+    unit: Layout
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskPage(UnitParts):
+class TaskPage:
     """The judging page of a task.
 
     `answer` has the values of the form's fields, `previous` the assessor's judgment of this task. `lock_reason` states
@@ -141,13 +125,9 @@ class TaskPage(UnitParts):
     topic: Topic
     rendered_topic: RenderedText
     topic_thread: str
-    document: RenderedText | None
-    document_thread: str
     has_threads: bool
     docno: str
-    layout: str
-    legend: str
-    row: "ShownRow | None"
+    unit: Layout
     earlier: list[EarlierJudgment]
     choices: list[ShownChoice]
     hides_choices: bool
@@ -166,25 +146,6 @@ class TaskPage(UnitParts):
     news: GuidelinesVersion | None
 
 
-@dataclass(frozen=True)
-class ShownRow:
-    """A row of a table: the parts of its page, or the address of its frame."""
-
-    parts: list[ShownPart]
-    frame: str = ""
-
-
-def _shown_row(task: Task, rules: JudgingRules, questions: list[ShownQuestion]) -> ShownRow | None:
-    """The row of a task; None if its protocol judges no rows."""
-    if rules.form is None:
-        return None
-    if rules.form.frame:
-        return ShownRow([], reverse("assessment:task_frame", args=[task.pk]) if task.pk else PREVIEW_FRAME)
-    given = values_of(task.entry.topic, task.entry.docno)
-    marked = {shown.question.field for shown in questions if shown.question.kind == "span"}
-    return ShownRow(parts_of(rules.form, given, {shown.question.key: shown for shown in questions}, marked))
-
-
 def task_page(
     task: Task,
     user: User,
@@ -192,15 +153,17 @@ def task_page(
     entered: Mapping[str, Any],
     following: PoolEntry | None = None,
     is_new: bool = False,
+    unit: Layout | None = None,
 ) -> TaskPage:
     """The judging page for the assessor who took the task.
 
     `entered` are values of its form that are not stored; `following` is the entry whose texts the page prepares. A task
-    that `is_new` has no judgments.
+    that `is_new` has no judgments. `unit` replaces that of the task.
     """
-    rules = as_shown(task.batch.pool.protocol.parsed.judging, task)
+    unit = unit or shown_unit(task)
+    rules = unit.rules
     keys = keys_of(user, rules)
-    topic, document, track = task.entry.topic, task.entry.document, task.batch.pool.track
+    topic, track = task.entry.topic, task.batch.pool.track
     counts = counts_of([task.batch], user)
     judged = sum(count.judged for count in counts)
     own_topic = next(
@@ -209,7 +172,6 @@ def task_page(
     )
     collections = [collection for collection in (track.collection, track.topic_collection) if collection]
     previous = None if is_new else latest_judgment(task, rules)
-    parts = unit_parts(task, rules)
     usual = "" if rules.given_grades else ANSWERED.key
     answer: dict[str, Any] = {
         "request_id": uuid4(),
@@ -223,33 +185,23 @@ def task_page(
         answer |= {"choice": stored.choice, "comment": stored.comment, "shown": stored.pk}
         answer |= fields_of(rules, stored.answers)
     answer |= entered
-    questions = [] if parts.members else questions_of(task, rules, [task.entry.docno])[task.entry.docno]
+    questions = [] if unit.by_member else questions_of(task, rules, [task.entry.docno])[task.entry.docno]
     shown = shown_questions(rules, questions, answer, keys.of_questions)
-    about_pairs = rules.about_pairs
     topic_thread = ""
     has_threads = user.pk is not None and not user.guest_until
     if topic.thread and track.topic_collection is not None and has_threads:
         topic_thread = address(track.topic_collection, topic.thread, topic.thread)
     return TaskPage(
-        **vars(parts) | {"members": filled_in(task, parts.members, rules, keys, entered)},
         task=task,
         batch=task.batch,
         topic=topic,
-        rendered_topic=render_topic(topic, collections, has_rules=rules.layout == "citation"),
+        rendered_topic=render_topic(topic, collections, has_rules=LAYOUTS[rules.layout].topic_has_rules),
         topic_thread=topic_thread,
-        document=None
-        if document is None or parts.citation
-        else render_document(document, is_numbered=rules.marks_text),
-        document_thread=thread_of(document, formula=task.entry.docno if rules.layout == "formula" else "")
-        if rules.in_context and has_threads
-        else "",
         has_threads=has_threads,
         docno=task.entry.docno,
-        layout=rules.layout,
-        legend=in_language(about_pairs.question) if about_pairs else gettext("Choice"),
-        row=_shown_row(task, rules, shown),
+        unit=unit.with_answers(keys, entered, shown),
         earlier=[]
-        if parts.members
+        if unit.by_member
         else earlier_judgments(task, [task.entry.docno], rules).get(task.entry.docno, []),
         choices=choices(rules, keys, task.entry.docno),
         has_no_topic=not any(
@@ -278,27 +230,12 @@ def _ahead(task: Task, entry: PoolEntry, rules: JudgingRules, collections: list[
     if task.batch.has_checks:  # then it may be a repeat
         judged = Task.objects.filter(batch=task.batch, entry=entry, assessor=task.assessor_id)
         coming.is_check = judged.filter(status=Task.Status.SUBMITTED).exists()
-    parts = unit_parts(coming, rules)
     return Ahead(
-        **vars(parts),
         topic=topic,
         rendered_topic=None
         if topic is None
-        else render_topic(topic, collections, has_rules=rules.layout == "citation"),
-        document=None
-        if entry.document is None or parts.citation
-        else render_document(entry.document, is_numbered=rules.marks_text),
-    )
-
-
-def unit_parts(task: Task, rules: JudgingRules) -> UnitParts:
-    in_context = rules.in_context
-    return UnitParts(
-        formula=shown_formula(task, in_context=in_context) if rules.layout == "formula" else None,
-        citation=shown_citation(task.entry, in_context=in_context) if rules.layout == "citation" else None,
-        members=shown_members(task, in_context=in_context) if rules.has_members else [],
-        pair=shown_pair(task, in_context=in_context) if rules.judges_pairs else [],
-        generated=shown_answer(task.entry) if rules.layout == "generated-answer" else None,
+        else render_topic(topic, collections, has_rules=LAYOUTS[rules.layout].topic_has_rules),
+        unit=shown_unit(coming),
     )
 
 

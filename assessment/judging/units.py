@@ -2,27 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any, NamedTuple
 
 from assay.formats.topics.subtopics import labels_of
 from assay.html.sanitize import clean_text, plain
 from assay.protocols.questions import choices_of, questions_for
+from assessment.judging.layouts import shown_unit
 from assessment.judging.layouts.answers import UnitAnswer
 from assessment.judging.layouts.citations import UnitCitation
-from assessment.judging.layouts.pairs import UnitSide, as_shown
-from assessment.judging.page import unit_parts
+from assessment.judging.layouts.formulas import UnitMember
+from assessment.judging.layouts.pairs import UnitSide
 from assessment.judgments.answers import questions_of
 from assessment.models import Judgment, Task
-from tracks.rows.selectors import parts_of, values_of
-
-
-class UnitMember(NamedTuple):
-    """A document in the unit, which gets its own choice."""
-
-    docno: str
-    latex: str
-    text: str
 
 
 class ShownUnit(NamedTuple):
@@ -61,20 +52,21 @@ class ShownTask:
 
 def shown_task(task: Task, *, is_html: bool) -> ShownTask:
     """A task for the assessor who took it, as plain text or as HTML."""
-    rules, track = as_shown(task.batch.pool.protocol.parsed.judging, task), task.batch.pool.track
-    topic, document, passage = task.entry.topic, task.entry.document, task.entry.passage
-    shown = str if is_html else plain
-    parts = unit_parts(task, rules)
+    shown, in_layout = (str if is_html else plain), shown_unit(task)
+    rules, topic, track = in_layout.rules, task.entry.topic, task.batch.pool.track
     # Members can be in several languages; then all questions can be asked.
     questions = questions_for(rules, labels=topic.labels, subtopics=labels_of(topic.subtopics))
     if not rules.has_members:
         questions = questions_of(task, rules, [task.entry.docno])[task.entry.docno]
-    row = values_of(topic, task.entry.docno) if rules.form else {}
-    text = shown(document.body) if document else ""
-    if rules.form and not rules.form.frame:
-        text = shown("".join(part.html for part in parts_of(rules.form, row)))
-    if passage and not parts.generated:
-        text = escape(passage, quote=False) if is_html else passage
+    texts: dict[str, Any] = {
+        "latex": "",
+        "citation": None,
+        "generated": None,
+        "members": [],
+        "pair": [],
+        "row": {},
+        **in_layout.as_unit(is_html=is_html),
+    }
     unit = ShownUnit(
         topic=topic.code,
         title=shown(topic.title),
@@ -83,14 +75,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
         scenario=shown(clean_text(topic.scenario)),
         criteria=shown(clean_text(topic.criteria)),
         docno=task.entry.docno,
-        row=row,
-        document_title=shown(document.title) if document else "",
-        text=text,
-        latex=parts.formula.latex if parts.formula else "",
-        citation=parts.citation and parts.citation.as_unit(is_html=is_html),
-        generated=parts.generated and parts.generated.as_unit(),
-        members=[UnitMember(member.docno, member.latex, shown(str(member.body))) for member in parts.members],
-        pair=[side.as_unit(is_html=is_html) for side in parts.pair],
+        **texts,
         guidelines=track.guidelines.text if track.guidelines else "",
         **choices_of(rules, questions, task.entry.docno),
     )

@@ -193,7 +193,7 @@ def _task_page(
     """The judging page with the stored answer, replaced by what was entered and is not stored."""
     page = task_page(task, request.user, entered=entered, following=following_entry(task))
     context = _context(page) | {"form": form, "skip_form": skip_form, "frame": "base.html"}
-    return render(request, template_of(page), context, status=status)
+    return render(request, page.unit.template, context, status=status)
 
 
 def _fragment(request: AuthenticatedRequest, taken: services.Taken, batch: Batch) -> str:
@@ -203,12 +203,7 @@ def _fragment(request: AuthenticatedRequest, taken: services.Taken, batch: Batch
     entered = take_unsent(request, task)
     page = task_page(task, request.user, entered=entered, following=ahead, is_new=taken.is_new)
     context = _context(page) | {"frame": "assessment/judging/_fragment.html"}
-    return render_to_string(template_of(page), context, request)
-
-
-def template_of(page: TaskPage) -> str:
-    kinds = {"members": page.members, "row": page.row, "pair": page.pair}
-    return f"assessment/judging/{next((kind for kind, parts in kinds.items() if parts), 'task')}.html"
+    return render_to_string(page.unit.template, context, request)
 
 
 def _context(page: TaskPage) -> dict[str, object]:

@@ -1,11 +1,17 @@
 """A generated answer on the judging page: a nugget that it should state, or a sentence of it and what that cites."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from django.utils.translation import gettext_noop
 
-from assay.answers import is_citation, normal
-from pooling.models import PoolEntry
+from assay.answers import NUGGET, is_citation, normal
+from assay.html.sanitize import plain
+from assay.protocols.schema import JudgingRules
+from assessment.judging.layouts.documents import Layout, rendered
+from assessment.models import Task
+from pooling.models import PooledAnswer
 
 
 class ShownSentence(NamedTuple):
@@ -23,31 +29,50 @@ class UnitAnswer(NamedTuple):
     answer: str
 
 
-class ShownAnswer(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class GeneratedAnswer(Layout):
     """An answer with what is judged in it: the text of a nugget, or the sentence whose citation is judged.
 
     Nothing shows which run has the answer.
     """
 
+    text = "assessment/judging/_generated.html"
+    shows_docno = False
+
     is_citation: bool
-    text: str
-    sentences: list[ShownSentence]
+    sentences: Sequence[ShownSentence]
+
+    @classmethod
+    def of(cls, task: Task, rules: JudgingRules) -> Layout:
+        """One query, and those of links."""
+        entry = task.entry
+        if entry.answer is None:
+            return Layout.of(task, rules)
+        cites = is_citation(entry.docno)
+        judged = normal(entry.passage)
+        sentences = [
+            ShownSentence(text, cites and normal(text) == judged) for text, _ in entry.answer.sentences
+        ]
+        document = rendered(task, rules)
+        return cls(task=task, rules=rules, document=document, is_citation=cites, sentences=sentences)
+
+    @classmethod
+    def sample(cls, task: Task, rules: JudgingRules) -> Layout:
+        entry = task.entry
+        entry.docno = f"{NUGGET}sample:1"
+        entry.answer = PooledAnswer(pool=entry.pool, topic=entry.topic, sentences=[[entry.passage, []]])
+        return cls.of(task, rules)
 
     @property
     def noun(self) -> str:
-        """The name of what is judged, for headings."""
         return gettext_noop("Citation") if self.is_citation else gettext_noop("Nugget")
 
-    def as_unit(self) -> UnitAnswer:
-        whole = " ".join(sentence.text for sentence in self.sentences)
-        return UnitAnswer("citation" if self.is_citation else "nugget", self.text, whole)
+    @property
+    def words(self) -> str:
+        return self.task.entry.passage
 
-
-def shown_answer(entry: PoolEntry) -> ShownAnswer | None:
-    """The answer of an entry; None if the entry is in none. One query."""
-    if entry.answer is None:
-        return None
-    cites = is_citation(entry.docno)
-    judged = normal(entry.passage)
-    sentences = [ShownSentence(text, cites and normal(text) == judged) for text, _ in entry.answer.sentences]
-    return ShownAnswer(cites, entry.passage, sentences)
+    def as_unit(self, *, is_html: bool) -> dict[str, object]:
+        document, whole = self.task.entry.document, " ".join(sentence.text for sentence in self.sentences)
+        text = "" if document is None else document.body if is_html else plain(document.body)
+        part = UnitAnswer("citation" if self.is_citation else "nugget", self.words, whole)
+        return super().as_unit(is_html=is_html) | {"text": text, "generated": part}

@@ -1,17 +1,22 @@
 """A citation on the judging page: its text, the words that it cites, and its post among the posts of its thread."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 from typing import NamedTuple
 
 from django.db.models import F
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_noop
 
 from assay.html.forum import Span, passage, to_html
 from assay.html.sanitize import plain
 from assay.languages import any_of, html_language, is_right_to_left
 from assay.measures.characters import CITATION
+from assay.protocols.schema import JudgingRules
+from assessment.judging.layouts.documents import Layout
 from assessment.judgments.answers import in_language
+from assessment.models import Task
 from corpus.models import Document
 from corpus.threads.selectors import address, resolve_links, safe_html
 from pooling.models import PoolEntry
@@ -151,3 +156,25 @@ def _in_thread(shown: ShownCitation, document: Document, span: Span) -> ShownCit
         has_later=len(after) > AROUND,
         thread=address(document.collection, document.thread, document.docno),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Citation(Layout):
+    """A citation, in its thread or alone."""
+
+    text = "assessment/judging/_citation.html"
+    topic_has_rules = True
+
+    citation: ShownCitation
+
+    @classmethod
+    def of(cls, task: Task, rules: JudgingRules) -> Layout:
+        citation = shown_citation(task.entry, in_context=rules.in_context)
+        return cls(task=task, rules=rules, citation=citation) if citation else Layout.of(task, rules)
+
+    @property
+    def noun(self) -> str:
+        return gettext_noop("Citation")
+
+    def as_unit(self, *, is_html: bool) -> dict[str, object]:
+        return super().as_unit(is_html=is_html) | {"citation": self.citation.as_unit(is_html=is_html)}

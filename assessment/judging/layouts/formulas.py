@@ -1,15 +1,19 @@
-"""The members of a unit on the judging page: each in its post, with the assessor's current choice."""
+"""Formulas on the judging page, in their posts or alone: one, or the instances of one with a choice each."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_noop
 
 from assay.html import highlight
+from assay.html.sanitize import plain
 from assay.protocols.schema import JudgingRules
 from assessment.judging.keys import Keys
+from assessment.judging.layouts.documents import SAMPLE_TEXT, Layout, thread_of
 from assessment.judgments.answers import ShownQuestion, fields_of, questions_of, shown_questions
 from assessment.judgments.selectors import EarlierJudgment, earlier_judgments, members_to_judge
 from assessment.models import Judgment, Task
@@ -18,6 +22,7 @@ from corpus.threads.selectors import address, comment_with, resolve_links, safe_
 from pooling.models import PoolMember
 from pooling.pools.entries import excerpt, latex_of
 
+SAMPLE_LATEX = r"\sum_{n=1}^{\infty} \frac{1}{n^2}"
 MAX_OPEN = 1_200  # characters of a post that is shown at once
 
 
@@ -113,23 +118,111 @@ def marked_texts(document: Document | None, formula: str) -> tuple[SafeString, S
     return safe_html(""), shown, remark
 
 
-def shown_formula(task: Task, *, in_context: bool) -> ShownMember:
-    """A unit that is a single formula, shown as a member: with its post, or without."""
-    entry, collection = task.entry, task.batch.pool.track.collection
-    member = PoolMember(docno=entry.docno, document=entry.document, entry=entry)
-    return _shown(member, collection, latex_of(collection, [entry.docno]), None, in_context)
+@dataclass(frozen=True, kw_only=True)
+class Formula(Layout):
+    """A single formula, shown as a member: with its post, or without."""
+
+    text = "assessment/judging/_formula.html"
+
+    formula: ShownMember
+
+    @classmethod
+    def of(cls, task: Task, rules: JudgingRules) -> Layout:
+        entry, collection = task.entry, task.batch.pool.track.collection
+        member = PoolMember(docno=entry.docno, document=entry.document, entry=entry)
+        latex = latex_of(collection, [entry.docno])
+        shown = _shown(member, collection, latex, None, rules.in_context)
+        return cls(task=task, rules=rules, formula=shown)
+
+    @classmethod
+    def sample(cls, task: Task, rules: JudgingRules) -> Layout:
+        task.entry.document = None
+        return cls(task=task, rules=rules, formula=_sample(1))
+
+    @property
+    def noun(self) -> str:
+        return gettext_noop("Formula")
+
+    @property
+    def thread(self) -> str:
+        entry = self.task.entry
+        return thread_of(entry.document, formula=entry.docno) if self.rules.in_context else ""
+
+    def as_unit(self, *, is_html: bool) -> dict[str, object]:
+        return super().as_unit(is_html=is_html) | {"latex": self.formula.latex}
 
 
-def filled_in(
-    task: Task, members: list[ShownMember], rules: JudgingRules, keys: Keys, entered: Mapping[str, Any]
-) -> list[ShownMember]:
-    """The members with their questions, and with what was entered and is not stored."""
-    shown, by_member = [], questions_of(task, rules, [member.docno for member in members])
-    for member in members:
-        suffix = f"-{member.key}"
-        stored = {f"choice{suffix}": member.choice, f"comment{suffix}": member.comment}
-        values = stored | fields_of(rules, member.answers, suffix) | dict(entered)
-        choice, comment = str(values[f"choice{suffix}"]), str(values[f"comment{suffix}"])
-        questions = shown_questions(rules, by_member[member.docno], values, keys.of_questions, suffix)
-        shown.append(member._replace(choice=choice, comment=comment, questions=questions))
-    return shown
+class UnitMember(NamedTuple):
+    """A document in the unit, which gets its own choice, as a program gets it."""
+
+    docno: str
+    latex: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormulaInstances(Layout):
+    """The instances of a formula that the assessor judges."""
+
+    template = "assessment/judging/members.html"
+    text = "assessment/judging/_member_text.html"
+    by_member = True
+    grade_can_submit = False
+
+    members: Sequence[ShownMember]
+
+    @classmethod
+    def of(cls, task: Task, rules: JudgingRules) -> Layout:
+        members = shown_members(task, in_context=rules.in_context)
+        return cls(task=task, rules=rules, members=members) if members else Layout.of(task, rules)
+
+    @classmethod
+    def sample(cls, task: Task, rules: JudgingRules) -> Layout:
+        return cls(task=task, rules=rules, members=[_sample(1), _sample(2)])
+
+    @property
+    def noun(self) -> str:
+        return gettext_noop("Formula")
+
+    @property
+    def texts(self) -> Sequence[object]:
+        return self.members
+
+    def with_answers(
+        self, keys: Keys, entered: Mapping[str, Any], questions: Sequence[ShownQuestion]
+    ) -> Self:
+        """The members with their questions, and with what was entered and is not stored."""
+        rules, members = self.rules, list[ShownMember]()
+        by_member = questions_of(self.task, rules, [member.docno for member in self.members])
+        for member in self.members:
+            suffix = f"-{member.key}"
+            stored = {f"choice{suffix}": member.choice, f"comment{suffix}": member.comment}
+            values = stored | fields_of(rules, member.answers, suffix) | dict(entered)
+            choice, comment = str(values[f"choice{suffix}"]), str(values[f"comment{suffix}"])
+            shown = shown_questions(rules, by_member[member.docno], values, keys.of_questions, suffix)
+            members.append(member._replace(choice=choice, comment=comment, questions=shown))
+        return replace(self, members=members)
+
+    def as_unit(self, *, is_html: bool) -> dict[str, object]:
+        shown = str if is_html else plain
+        members = [UnitMember(member.docno, member.latex, shown(str(member.body))) for member in self.members]
+        return super().as_unit(is_html=is_html) | {"members": members}
+
+
+def _sample(n: int) -> ShownMember:
+    """A formula in its post."""
+    none = safe_html("")
+    return ShownMember(
+        key=str(n),
+        docno=f"formula-{n}",
+        latex=SAMPLE_LATEX,
+        excerpt="",
+        body=safe_html(SAMPLE_TEXT),
+        title=none,
+        remark=none,
+        post="",
+        address="",
+        choice="",
+        comment="",
+        shown=0,
+    )

@@ -1,5 +1,7 @@
 """A pair on the judging page: its two documents side by side, and the choices about left and right."""
 
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.utils.translation import gettext_noop
@@ -7,10 +9,13 @@ from django.utils.translation import gettext_noop
 from assay.html.sanitize import plain
 from assay.protocols.pair_rules import on_sides
 from assay.protocols.schema import JudgingRules
+from assessment.judging.layouts.documents import SAMPLE_TEXT, SAMPLE_TITLE, Layout, thread_of
+from assessment.judgments.answers import in_language
 from assessment.judgments.pairs import sides_of
 from assessment.models import Task
+from corpus.models import Collection as Documents
 from corpus.models import Document
-from corpus.threads.selectors import RenderedText, address, render_document
+from corpus.threads.selectors import RenderedText, render_document
 
 
 class UnitSide(NamedTuple):
@@ -36,36 +41,61 @@ class Side(NamedTuple):
         return UnitSide(self.docno, shown(document.title), shown(str(document.body)))
 
 
-def shown_pair(task: Task, *, in_context: bool) -> list[Side]:
-    """The documents of a task, the left one first; empty if its unit is no pair. One query, and those of links."""
-    sides = sides_of(task)
-    if sides is None:
-        return []
-    collection = task.batch.pool.track.collection
-    rows = Document.objects.filter(collection=collection, docno__in=sides).select_related("collection")
-    documents = {document.docno: document for document in rows} if collection is not None else {}
-    return [
-        Side(
-            name,
-            docno,
-            render_document(documents[docno]) if docno in documents else None,
-            thread_of(documents.get(docno)) if in_context else "",
-        )
-        for name, docno in zip((gettext_noop("Left"), gettext_noop("Right")), sides, strict=True)
-    ]
+@dataclass(frozen=True, kw_only=True)
+class Pair(Layout):
+    """Two documents, the left one first. What is stored of a choice depends on their sides."""
 
+    template = "assessment/judging/pair.html"
 
-def thread_of(document: Document | None, *, formula: str = "") -> str:
-    """The URL of a document's thread, at one of its formulas; empty if it is in no thread or not loaded."""
-    if document is None or document.kind == Document.Kind.DOCUMENT:
-        return ""
-    return address(document.collection, document.thread, document.docno, formula=formula)
+    sides: Sequence[Side]
 
+    @classmethod
+    def of(cls, task: Task, rules: JudgingRules) -> Layout:
+        """One query, and those of links."""
+        docnos = sides_of(task)
+        if docnos is None:
+            return Layout.of(task, rules)
+        return cls._of_sides(task, rules, docnos, cls.documents(task, docnos))
 
-def as_shown(rules: JudgingRules, task: Task) -> JudgingRules:
-    """The rules of a task with choices about left and right instead of first and second, from left to right.
+    @classmethod
+    def sample(cls, task: Task, rules: JudgingRules) -> Layout:
+        document = Document(collection=Documents(), docno="sample", title=SAMPLE_TITLE, body=SAMPLE_TEXT)
+        task.entry.docno, task.entry.document = "sample-1|sample-2", None
+        docnos = sides_of(task) or ()
+        return cls._of_sides(task, rules, docnos, dict.fromkeys(docnos, document))
 
-    A key of the keyboard chooses a side. What is stored depends on the sides of the task.
-    """
-    sides = sides_of(task)
-    return rules if sides is None else on_sides(rules, *sides)
+    @staticmethod
+    def documents(task: Task, docnos: Collection[str]) -> Mapping[str, Document]:
+        """The documents of the sides by docno, as far as their texts are known."""
+        collection = task.batch.pool.track.collection
+        rows = Document.objects.filter(collection=collection, docno__in=docnos).select_related("collection")
+        return {} if collection is None else {document.docno: document for document in rows}
+
+    @classmethod
+    def _of_sides(
+        cls, task: Task, rules: JudgingRules, docnos: Sequence[str], documents: Mapping[str, Document]
+    ) -> "Pair":
+        sides = [
+            Side(
+                name,
+                docno,
+                render_document(documents[docno]) if docno in documents else None,
+                thread_of(documents.get(docno)) if rules.in_context else "",
+            )
+            for name, docno in zip((gettext_noop("Left"), gettext_noop("Right")), docnos, strict=True)
+        ]
+        return cls(task=task, rules=on_sides(rules, *docnos), sides=sides)
+
+    @property
+    def legend(self) -> str:
+        about = self.rules.about_pairs
+        return in_language(about.question) if about else super().legend
+
+    @property
+    def texts(self) -> Sequence[object]:
+        return self.sides
+
+    def as_unit(self, *, is_html: bool) -> dict[str, object]:
+        return super().as_unit(is_html=is_html) | {
+            "pair": [side.as_unit(is_html=is_html) for side in self.sides]
+        }

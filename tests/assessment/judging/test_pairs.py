@@ -20,7 +20,7 @@ from assay.protocols.loader import parse_protocol
 from assessment.agreement.preferences import preferences_of
 from assessment.checks import services as checks
 from assessment.errors import AnswerRefused
-from assessment.judging.layouts.pairs import as_shown
+from assessment.judging.layouts import shown_unit
 from assessment.judgments.disagreements import rounds_of
 from assessment.judgments.pairs import sides_of
 from assessment.models import Batch, Check, GoldUnit, Judgment
@@ -127,7 +127,7 @@ def test_choices_are_those_of_the_protocol(old: str, new: str, expected: list[st
 
     shown = choices_on(page)
     assert list(shown.values()) == expected
-    rules = as_shown(task.batch.pool.protocol.parsed.judging, task)
+    rules = shown_unit(task).rules
     keys = ["1", "2", "3", "4", "5"][: len(expected) - 1 - ("Both useless" in expected)]
     assert [grade.shortcut for grade in rules.grades] == keys + ["0"] * ("Both useless" in expected)
     if "Equally good" not in expected:

@@ -239,7 +239,7 @@ def test_document_layout_shows_topic_narrative_and_document(db: None) -> None:
     text = page.content.decode()
     for part in ("What counts here.", "A headline", "News.", ">Document</span>", ">Topic 301</span>"):
         assert part in text
-    assert page.context["document_thread"] == ""
+    assert page.context["unit"].thread == ""
 
 
 def test_page_states_that_the_text_of_a_document_is_missing(scene: Scene) -> None:
