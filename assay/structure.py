@@ -55,9 +55,12 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """The annotation of a key whose values are names of a registry: `Annotated[str, OneOf(POOL_STRATEGIES)]`."""
+    """The annotation of a key whose values are names of a registry: `Annotated[str, OneOf(POOL_STRATEGIES)]`.
 
-    registry: Registry[Any]
+    Each object of the registry has a `title`.
+    """
+
+    registry: Mapping[str, Any]
 
 
 SCALARS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}

@@ -138,7 +138,7 @@ def is_judging(campaign: Campaign) -> bool:
 @points(Phase.RUNS, 40)
 def nuggets(campaign: Campaign) -> Iterator[Point]:
     """The frozen lists of nuggets, if answers are judged by them: a topic without one is pooled without nuggets."""
-    if not campaign.protocol.is_of_answers:
+    if not campaign.protocol.judged.has_nuggets:
         return
     n_topics, n_frozen, n_written = nugget_counts(campaign.track)
     yield Point(

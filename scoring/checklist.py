@@ -58,7 +58,7 @@ def boards(campaign: Campaign) -> list[Any]:
 
 def _missing(campaign: Campaign, board: Any) -> list[str]:
     """As `missing_runs`; for runs of documents without a query."""
-    if campaign.protocol.is_of_answers:
+    if campaign.protocol.judged.has_nuggets:
         return missing_runs(board)
     scored = campaign.protocol.runs.scored_keys
     runs = [run for run in campaign.rows(runs_of) if run.kind in scored]

@@ -11,9 +11,10 @@ from itertools import combinations
 from assay.errors import InputError
 from assay.pools.depth import PooledUnits, Top, union
 from assay.preferences.pairs import Pair, Tournament, pooled_best
-from assay.preferences.votes import SIGN, Vote, by_topic, pair_docno, parse_votes
+from assay.preferences.votes import Vote, by_topic, parse_votes
 from assay.protocols.pair_rules import figures_of
 from assay.protocols.schema import PairRules
+from assay.protocols.units import SIGN, pair_docno
 
 Ranks = Mapping[str, Mapping[int, int]]  # of the documents of a topic: the rank in each run
 

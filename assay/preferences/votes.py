@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from assay.errors import InputError, plural
 from assay.formats.text import lines_of, read_text
+from assay.protocols.units import documents_of
 from assay.tables import natural
 
 TIE, BAD = "tie", "bad"
-SIGN = "|"  # between the documents of a pair
 MOST_ERRORS = 10
 WINNERS = {
     **dict.fromkeys(("first", "first-much"), "{first}"),
@@ -45,25 +45,6 @@ class Vote(NamedTuple):
     def loser(self) -> str:
         """The document that was not preferred; empty if none was."""
         return {self.left: self.right, self.right: self.left}.get(self.winner, "")
-
-
-def pair_docno(docno: str, other: str) -> str:
-    """The docno of a pair as a unit of a pool, whatever the sides.
-
-    >>> pair_docno("d7", "d12")
-    'd12|d7'
-    """
-    return SIGN.join(sorted((docno, other)))
-
-
-def documents_of(docno: str) -> tuple[str, str] | None:
-    """The documents of a pair, the first one and the second one; None for the docno of a document.
-
-    >>> documents_of("d12|d7"), documents_of("d12")
-    (('d12', 'd7'), None)
-    """
-    first, sign, second = docno.partition(SIGN)
-    return (first, second) if sign and first and second and SIGN not in second else None
 
 
 def vote_of(topic: str, docno: str, choice: str, assessor: str, left: str = "") -> Vote | None:

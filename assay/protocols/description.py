@@ -72,7 +72,7 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
     """Pairs of a heading and the protocol's rules under it, without the headings that do not apply."""
     is_judged = protocol.pool.strategy != "known-item"
     figures = ", ".join(f"{name.replace('_', ' ')} {n:g}" for name, n in protocol.published.items())
-    units = f"{'pairs of ' * protocol.judging.judges_pairs}{UNITS[protocol.unit]}"
+    units = f"{'pairs of ' * protocol.judged.has_votes}{UNITS[protocol.unit]}"
     has_text_baselines = bool(protocol.runs.kinds) and protocol.unit in {"answer", "document", "passage"}
     has_text_baselines = has_text_baselines and not protocol.cites_posts
     pairs = [
@@ -83,9 +83,9 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Nuggets and citations", " ".join(_nuggets(protocol))),
         ("Judging", " ".join(_judging(protocol)) if is_judged else ""),
         (
-            "Choices" if protocol.judging.judges_pairs else "Grades",
+            "Choices" if protocol.judged.has_votes else "Grades",
             ", ".join(
-                grade.label if protocol.judging.judges_pairs else _grade(grade)
+                grade.label if protocol.judged.has_votes else _grade(grade)
                 for grade in protocol.judging.given_grades or protocol.judging.preference_grades
             ),
         ),
@@ -209,7 +209,7 @@ def limits_of_answers(rules: AnswerRules) -> Iterator[str]:
 
 def _nuggets(protocol: Protocol) -> Iterator[str]:
     """Sentences about what is judged in generated answers."""
-    if protocol.is_of_answers:
+    if protocol.judged.has_nuggets:
         most, rules = protocol.runs.answers.citations, protocol.nuggets
         yield f"Of each sentence, {'the first citation is' if most == 1 else f'the first {most} citations are'} judged."
         if rules.most is not None:
@@ -285,7 +285,7 @@ def _judging(protocol: Protocol) -> Iterator[str]:
         # The plan of a dual batch uses `dual_topics` if both are given.
         how = "" if judging.dual_topics else ": the plan of a dual batch proposes them at random"
         yield f"A second assessor also judges {judging.dual_share:.0%} of the topics{how}."
-    if judging.form is None and not judging.judges_pairs and judging.layout != "generated-answer":
+    if judging.form is None and not (judging.judged.has_votes or judging.judged.has_nuggets):
         yield f"Units are shown {'in' if judging.in_context else 'without'} context."
     training, dual = (
         "one topic" if n == 1 else f"{n} topics" for n in (judging.training_topics, judging.dual_topics)

@@ -272,7 +272,7 @@ def _set_complaints(rules: schema.QrelsSet, protocol: Protocol, n: int) -> Itera
         yield f"{place}.key: {rules.key!r} is used by two sets"
     if not is_slug(rules.key):
         yield f"{place}.key: {shown(rules.key)} {NOT_A_SLUG}"
-    if judging.judges_pairs:
+    if judging.judged.has_votes:
         return
     closed = {question.key: question for question in judging.questions if question.kind in CLOSED}
     if rules.question and rules.question not in closed:

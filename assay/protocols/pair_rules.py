@@ -32,7 +32,7 @@ def figures_of(pairs: PairRules) -> dict[str, int]:
 def pair_complaints(protocol: Protocol) -> Iterator[str]:
     """Yield each error of the keys of pairs, and each use of them where documents are judged."""
     judging, pairs = protocol.judging, protocol.pool.pairs
-    if not judging.judges_pairs:
+    if not judging.judged.has_votes:
         # Complaints about keys of pairs in a protocol whose units are documents
         given = {
             "pool.pairs": protocol.pool.pairs,
@@ -49,7 +49,7 @@ def pair_complaints(protocol: Protocol) -> Iterator[str]:
         return
     if pairs is None:
         yield "pool.pairs: missing; the layout pair needs the table [pool.pairs], such as selection = 'all'"
-    elif protocol.unit not in {"answer", "document", "passage"} or protocol.cites_posts:
+    elif protocol.unit not in judging.judged.kinds or protocol.cites_posts:
         yield f"judging.layout: 'pair' shows two documents, but unit is {protocol.unit!r}; use document"
     elif protocol.pool.strategy == "known-item" or protocol.pool.near_duplicate_overlap is not None:
         yield "pool.pairs: a pool of known items or of near-duplicates has no pairs; use the strategy top-k"

@@ -19,7 +19,7 @@ def kind_in(protocol: Protocol, rules: schema.QrelsRules | schema.QrelsSet) -> Q
     """The kind of qrels that judgments become: those of a set, or the main ones."""
     if rules.preferences == "votes":
         return "preferences"
-    if protocol.is_of_answers and isinstance(rules, schema.QrelsRules):
+    if protocol.judged.has_nuggets and isinstance(rules, schema.QrelsRules):
         return "nuggets"
     has_subtopics = isinstance(rules, schema.QrelsSet) and is_of_subtopics(protocol, rules)
     return "subtopics" if has_subtopics else "grades"

@@ -27,15 +27,14 @@ from assay.protocols.qrels import HIGHEST_GRADE, highest_of, kind_in
 from assay.protocols.run_answers import run_question_complaints
 from assay.protocols.schema import JudgingRules, Protocol, QrelsSet
 from assay.protocols.strategies import POOL_STRATEGIES
+from assay.protocols.units import BY_LAYOUT, FORMULAS
 from assay.structure import shown
 
 MAX_SLUG = 100  # characters, the limit of the database column
 MAX_MEASURE = 50  # characters of the name of a measure, the limit of the database column
 WORD = re.compile(r"[^\s,;]{1,50}")
 FREE_ATTRIBUTES = ("eval", "subtask")  # of a submission in bolt-xml, whose values a protocol may list
-FORMULAS = frozenset({"formula", "visually-distinct-formula"})
-FITTING = {"pool.strategy": "answers", "judging.layout": "generated-answer"}  # generated answers
-LAYOUTS_OF_FORMULAS = frozenset({"formula", "formula-instances"})
+LAYOUTS_OF_ANSWERS = [name for name, unit in BY_LAYOUT.items() if "generated-answer" in unit.kinds]
 MAX_TAG = 100  # characters
 
 
@@ -276,12 +275,14 @@ def _answer_complaints(protocol: Protocol) -> Iterator[str]:
     for key, value, fits in (
         *(("runs.formats", name, name in schema.ANSWER_FORMATS) for name in protocol.runs.formats),
         ("pool.strategy", protocol.pool.strategy, protocol.pool.strategy == "answers"),
-        ("judging.layout", protocol.judging.layout, protocol.judging.layout == "generated-answer"),
+        ("judging.layout", protocol.judging.layout, "generated-answer" in protocol.judged.kinds),
     ):
         if fits and not is_own:
             yield f"{key}: {value!r} is for unit = {own}, but unit is {protocol.unit!r}"
         if is_own and not fits:
-            accepted = FITTING.get(key, ", ".join(schema.ANSWER_FORMATS))
+            accepted = {"pool.strategy": "answers", "judging.layout": ", ".join(LAYOUTS_OF_ANSWERS)}.get(
+                key, ", ".join(schema.ANSWER_FORMATS)
+            )
             yield f"{key}: {value!r} does not fit unit = {own}; use {accepted}"
     for n, phase in enumerate(protocol.runs.phases):
         if is_own and phase.has_board:
@@ -343,7 +344,7 @@ def _pool_and_layout_complaints(protocol: Protocol) -> Iterator[str]:
         yield f"pool.near_duplicate_overlap: {overlap} is not above 0 and at most 1"
     if instances.strategy is not None and (instances.limit or 0) <= 0:
         yield f"instances.limit: the strategy {instances.strategy} needs a limit above 0"
-    if layout in LAYOUTS_OF_FORMULAS and unit not in FORMULAS:
+    if protocol.judged.is_formula and unit not in FORMULAS:
         accepted = "question-answer or topic-document" + (" or citation" if unit == "passage" else "")
         yield f"judging.layout: {layout!r} shows formulas, but unit is {unit!r}; use {accepted}"
     if layout == "citation" and unit != "passage":
@@ -366,7 +367,7 @@ def _unlisted(registry: Registry[Any], name: str, protocol: Protocol) -> Iterato
 
 def _choice_complaints(judging: JudgingRules) -> Iterator[str]:
     """Complaints about grades and non-answers; `judging.grade[2]` is the second grade of the file."""
-    if not (judging.given_grades or judging.judges_pairs) and not (
+    if not (judging.given_grades or judging.judged.has_votes) and not (
         judging.form and (judging.questions or judging.form.frame)
     ):
         yield "judging.grade: a protocol needs at least one grade; only a form may have questions alone"
@@ -426,7 +427,7 @@ def _scoring_complaints(protocol: Protocol) -> Iterator[str]:
     names, keys = protocol.scoring.all_measures, ["", *(qrels_set.key for qrels_set in protocol.qrels.sets)]
     judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
     highest = judges * max((grade.value for grade in protocol.judging.grades), default=0)
-    highest = HIGHEST_GRADE if protocol.judging.judges_pairs else highest
+    highest = HIGHEST_GRADE if protocol.judged.has_votes else highest
     measures: defaultdict[str, list[Measure]] = defaultdict(list)
     if protocol.scoring == schema.ScoringRules(()) and protocol.runs != schema.NO_RUNS:
         yield 'scoring: missing; this key is required, except with pool.strategy = "rows"'
@@ -473,7 +474,7 @@ def _qrels_kind_complaints(
     """A complaint about a measure of a set of qrels that needs more than the set has."""
     needed = FAMILIES[measure.family].qrels
     kind = kind_in(protocol, of_set or protocol.qrels)
-    if protocol.judging.judges_pairs and needed not in ("grades", kind):
+    if protocol.judged.has_votes and needed not in ("grades", kind):
         yield f"{place}: {measure} needs {needed}; give it a set with preferences = 'votes', as in KEY:{measure}"
     elif of_set is not None and needed not in ("grades", kind):
         why = "" if kind == "subtopics" else "; a set has subtopics if its question is any-of"
@@ -490,7 +491,7 @@ def _measure_complaints(
     if measure.in_characters:
         yield from _character_complaints(protocol, measure, name)
     if family.of_answers:
-        if not protocol.is_of_answers:
+        if not (protocol.is_of_answers and protocol.judged.has_nuggets):
             yield f"{measure} is about generated answers; it needs unit = 'generated-answer'"
         if measure.number("max_rel") != highest:
             yield (

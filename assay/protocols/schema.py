@@ -18,6 +18,7 @@ from assay.answers import is_citation
 from assay.digests import sha256_of
 from assay.errors import say
 from assay.extensions import installed
+from assay.protocols import units
 from assay.protocols.strategies import POOL_STRATEGIES
 from assay.structure import Key, OneOf
 
@@ -124,26 +125,6 @@ PAIR_SELECTIONS = {
     "tournament": "pairs of a tournament in rounds",
     "pooled-best": "the best unseen document of each run against the winner so far",
 }
-Layout = Literal[
-    "question-answer",
-    "topic-document",
-    "formula-instances",
-    "formula",
-    "citation",
-    "generated-answer",
-    "form",
-    "pair",
-]
-LAYOUTS = {
-    "question-answer": "a question and an answer",
-    "topic-document": "a topic and a document",
-    "formula-instances": "a formula with its instances, each with a choice",
-    "formula": "a formula, by itself or in its post",
-    "citation": "a topic and a cited passage",
-    "generated-answer": "a generated answer with its nuggets and citations",
-    "form": "a row of a table, on a page of your own HTML",
-    "pair": "two documents side by side",
-}
 ChoicesFrom = Literal["subtopics"]
 CHOICES_FROM = {"subtopics": "the subtopics of the topic"}
 PreferenceRule = Literal["copeland", "bradley-terry", "tournament", "votes"]
@@ -183,7 +164,7 @@ AVERAGES = {"judged": "all topics of the qrels", "common": "topics that run and 
 OF_ANSWERS = {"unit": ("generated-answer",)}
 OF_FORMULAS = {"unit": ("formula", "visually-distinct-formula")}
 OF_FORMS = {"judging.layout": ("form",)}
-OF_PAIRS = {"judging.layout": ("pair",)}
+OF_PAIRS = {"judging.layout": tuple(name for name, unit in units.BY_LAYOUT.items() if unit.has_votes)}
 GRADED = "graded"  # the words of a table name: the choices that a set of qrels grades
 CONDITION = "condition"  # what a key names: the key of a grade, `question:choice`, or `topic.LABEL:value`
 
@@ -1313,8 +1294,9 @@ class JudgingRules:
     """The page and the choices of assessors, and the number of assessors per unit."""
 
     layout: Annotated[
-        Layout,
-        Key("Judging page", "The judging page. `pair` shows two documents side by side.", values=LAYOUTS),
+        str,
+        OneOf(units.BY_LAYOUT),
+        Key("Judging page", "The judging page. `pair` shows two documents side by side."),
     ]
     given_grades: Annotated[
         tuple[Grade, ...],
@@ -1403,14 +1385,13 @@ class JudgingRules:
         return bool(self.dual_share or self.dual_topics)
 
     @property
-    def judges_pairs(self) -> bool:
-        """True if a unit is a pair of documents, one of which is preferred."""
-        return self.layout == "pair"
+    def judged(self) -> units.Unit:
+        return units.BY_LAYOUT[self.layout]
 
     @property
     def about_pairs(self) -> PreferenceRules | None:
         """The rules of the choices about a pair, or the usual ones; None if units are no pairs."""
-        return (self.preference or PreferenceRules()) if self.judges_pairs else None
+        return (self.preference or PreferenceRules()) if self.judged.has_votes else None
 
     @property
     def preference_grades(self) -> tuple[Grade, ...]:
@@ -1445,9 +1426,14 @@ class JudgingRules:
         choice = self.choice(key)
         if not isinstance(choice, Grade):
             return choice.label if choice else key
-        first, _, second = docno.partition("|")
-        if self.judges_pairs and not self.given_grades and second and key not in {"tie", "bad"}:
-            document = second if key.startswith("second") else first
+        documents = self.judged.documents(docno)
+        if (
+            len(documents) > 1
+            and not self.given_grades
+            and not self.judged.is_blind
+            and key not in {"tie", "bad"}
+        ):
+            document = documents[key.startswith("second")]
             if key.endswith("-much"):
                 return say("{document} much better", document=document)
             return say("{document} better", document=document)
@@ -1471,11 +1457,6 @@ class JudgingRules:
     def marks_text(self) -> bool:
         """True if a question asks for parts of the text of the document."""
         return any(question.kind == "span" for question in self.questions)
-
-    @property
-    def has_members(self) -> bool:
-        """True if a unit is judged by its members, each with its own choice."""
-        return self.layout == "formula-instances"
 
 
 @dataclass(frozen=True, slots=True)
@@ -1900,14 +1881,14 @@ class Protocol:
         return self.needs and self.needs - {known.extension.name for known in installed()}
 
     @property
-    def judged_noun(self) -> str:
-        """The noun for what one judgment is about, an instance (a unit can have several) or a unit."""
-        return {"formula-instances": "instance", "pair": "pair"}.get(self.judging.layout, "unit")
+    def judged(self) -> units.Unit:
+        """The unit of the judging page."""
+        return self.judging.judged
 
     @property
     def judged_heading(self) -> str:
-        is_other = self.judged_noun != "unit" or self.is_of_answers
-        return self.judged_noun.capitalize() if is_other else "Document"
+        is_other = self.judged.noun != "unit" or self.judged.has_nuggets
+        return self.judged.noun.capitalize() if is_other else "Document"
 
     @property
     def lines_heading(self) -> str:
@@ -1921,13 +1902,13 @@ class Protocol:
 
     @property
     def is_of_answers(self) -> bool:
-        """Return whether a run has generated answers, whose nuggets and citations are judged."""
+        """Return whether a run has generated answers."""
         return self.unit == "generated-answer"
 
     @property
     def judges_relevance(self) -> bool:
         """Return whether a grade is one of relevance: not of a nugget in an answer, and not of a row."""
-        return self.judging.has_scale and not self.is_of_answers and self.pool.strategy != "rows"
+        return self.judging.has_scale and not self.judged.has_nuggets and self.pool.strategy != "rows"
 
     @property
     def high_units(self) -> str:

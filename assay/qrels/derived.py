@@ -18,9 +18,10 @@ import numpy as np
 from assay.formats.qrels.columns import PartRow
 from assay.preferences.pairs import Tournament
 from assay.preferences.values import Comparisons
-from assay.preferences.votes import BAD, TIE, Vote, by_topic, documents_of, pair_docno, vote_of
+from assay.preferences.votes import BAD, TIE, Vote, by_topic, vote_of
 from assay.protocols.pair_rules import figures_of
 from assay.protocols.schema import PairRules, Protocol, QrelsRules, QrelsSet
+from assay.protocols.units import documents_of, pair_docno
 from assay.qrels.freezing import ALWAYS, Frozen, Tally, Unit, votes_by_document, without_poor_topics
 from assay.qrels.freezing import Vote as Judged
 

@@ -132,7 +132,7 @@ def nuggets_of(path: PathLike | None, protocol: Protocol) -> dict[str, list[str]
     """
     if path is None:
         return {}
-    if not protocol.is_of_answers:
+    if not protocol.judged.has_nuggets:
         raise InputError("--nuggets is for generated answers, and the protocol has none")
     lists = read_nuggets(Path(path).read_bytes(), str(path))
     if problems := [problem for nugget_list in lists for problem in nugget_list.problems(protocol.nuggets)]:

@@ -41,10 +41,6 @@ INCOMPLETE = 1  # exit status
 ON_FILES = ("protocol", "topics", "units", "documents", "assessor", "output")
 ONLY_ON_FILES = (*ON_FILES, "guidelines")
 NOT_OF_ROWS = ("topics", "units")  # the table has them
-ONLY_ON_SERVER = {
-    "citation": "citations among the posts around them",
-    "generated-answer": "parts of generated answers",
-}
 
 EXAMPLE = (
     'assay judge --with "python judge_by_words.py" --protocol arqmath-2020-task1 --topics topics.xml --units pool.tsv '
@@ -137,9 +133,9 @@ def _rules(arguments: argparse.Namespace) -> JudgingRules:
     if not arguments.protocol:
         raise InputError("--protocol is missing; give it, or --server")
     rules = load_protocol(arguments.protocol).judging
-    if rules.layout in ONLY_ON_SERVER:
+    if rules.judged.beyond_files:
         raise InputError(
-            f"--protocol: {arguments.protocol} judges {ONLY_ON_SERVER[rules.layout]}, which needs --server"
+            f"--protocol: {arguments.protocol} judges {rules.judged.beyond_files}, which needs --server"
         )
     without = NOT_OF_ROWS if rules.form else ()
     if missing := [name for name in ON_FILES if name not in without and not getattr(arguments, name)]:
@@ -157,12 +153,11 @@ def _read(
         units = read_table(arguments.documents, rules.form)
         return units, {unit.topic: TopicRow(unit.topic, line=unit.line) for unit in units}, {}
     units = read_units(arguments.units)
-    is_formula = rules.layout in {"formula", "formula-instances"}
-    topics = read_topics_of(str(arguments.topics), units, is_formula=is_formula)
+    topics = read_topics_of(str(arguments.topics), units, is_formula=rules.judged.is_formula)
     named = [
         (docno, unit)
         for unit in units
-        for docno in (unit.sides(arguments.assessor) if rules.judges_pairs else (unit.docno,))
+        for docno in (unit.sides(arguments.assessor) if rules.judged.has_votes else (unit.docno,))
     ]
     return units, topics, read_documents(arguments.documents, named)
 
@@ -187,7 +182,7 @@ def _judge_files(arguments: argparse.Namespace) -> Totals:
             )
             answer = ask(program, asked, rules_of(asked) if rules.asks_about_subtopics else rules)
             if not isinstance(answer, str):
-                left = unit.sides(arguments.assessor)[0] if rules.judges_pairs else ""
+                left = unit.sides(arguments.assessor)[0] if rules.judged.has_votes else ""
                 label = rules.label_of(answer[0].choice.key, unit.docno)
                 output.add(unit, answer[0], label=label, left=left, seconds=answer[1])
             problem = answer if isinstance(answer, str) else ""

@@ -16,10 +16,10 @@ from assay.formats.text import lines_of, read_text
 from assay.formats.topics.reader import TopicRow, read_topics
 from assay.formats.topics.subtopics import labels_of
 from assay.html.sanitize import clean_body, clean_text, clean_title, plain
-from assay.preferences.votes import documents_of
 from assay.protocols.pair_rules import on_sides
 from assay.protocols.questions import choices_of, questions_for
 from assay.protocols.schema import FormRules, JudgingRules
+from assay.protocols.units import documents_of
 
 BLOCK = 1 << 20
 NAMED = 5  # of things that are missing
@@ -172,7 +172,7 @@ def question(
     """Return what the program gets about a unit, as plain values for JSON."""
     shown = str if is_html else plain
     document, own = documents.get(unit.docno, NO_TEXT), dict[str, Any]()
-    if rules.judges_pairs:
+    if rules.judged.has_votes:
         sides = unit.sides(assessor)
         rules = on_sides(rules, *sides)
         texts = [(docno, documents[docno]) for docno in sides]

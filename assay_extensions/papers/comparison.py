@@ -169,7 +169,7 @@ def _judging(collection: CollectionFacts) -> dict[str, str]:
     ranks = "one answer" if protocol.is_of_answers else f"{protocol.runs.max_ranks:,}"
     n_several, n_formulas = collection.several or (0, 0)
     several = f"{n_several:,} of {n_formulas:,} formulas ({100 * n_several / (n_formulas or 1):.1f} %)"
-    has_context = judging.form is None and not judging.judges_pairs and not protocol.is_of_answers
+    has_context = judging.form is None and not judging.judged.has_votes and not protocol.is_of_answers
     context = "in context" if judging.in_context else "alone"
     return {
         "Ranks of a run": ranks if protocol.runs.kinds else "–",

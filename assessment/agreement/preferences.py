@@ -37,7 +37,7 @@ def preferences_of(track: Track, of_round: Round) -> list[TopicPreferences]:
 
     Answers to hidden checks count as repeats, and for the share of the left, but decide nothing.
     """
-    if not track.protocol.parsed.judging.judges_pairs:
+    if not track.protocol.parsed.judged.has_votes:
         return []
     counted = by_topic(votes_of(judgments_of(track, of_round)))
     # The latest answers to the hidden checks of a round

@@ -44,7 +44,7 @@ def gold_entries(batch: Batch, assessor_id: int) -> GoldEntries:
     pool = batch.pool
     gold = GoldUnit.objects.filter(track=pool.track_id)
     is_known = Exists(gold.filter(topic=OuterRef("topic"), docno=OuterRef("docno")))
-    if pool.protocol.parsed.judging.has_members:
+    if pool.protocol.parsed.judged.has_members:
         docnos = gold.filter(topic=OuterRef("entry__topic")).values("docno")
         members = PoolMember.objects.filter(entry=OuterRef("pk"), position__gt=0, docno__in=docnos)
         is_known = Exists(members)

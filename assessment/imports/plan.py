@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from assay.formats.judgments.cells import choice_of
 from assay.formats.judgments.rows import JudgmentRow
-from assay.preferences.votes import documents_of
 from assay.protocols.questions import WrongAnswer, check_answers, questions_for
 from assay.protocols.schema import Grade, NonAnswer
 from assessment.imports.campaign import BatchKey, Campaign, PlannedJudgment
@@ -223,11 +222,11 @@ def _choice(source: JudgmentImport, row: JudgmentRow, campaign: Campaign) -> Gra
 
 def _check_left(row: JudgmentRow, campaign: Campaign) -> None:
     """The document on the left is one of the pair, or not given."""
-    pair = documents_of(row.docno) if campaign.rules.judges_pairs else None
-    if row.left and row.left not in (pair or ()):
+    documents = campaign.rules.judged.documents(row.docno)
+    if row.left and (row.left not in documents or len(documents) == 1):
         accepted = (
-            f"use {pair[0]} or {pair[1]}, or leave it empty"
-            if pair
+            f"use {' or '.join(documents)}, or leave it empty"
+            if len(documents) > 1
             else "leave it empty: only pairs have sides"
         )
         raise Unusable("side", f"{row.left} cannot be on the left of {row.docno}; {accepted}")

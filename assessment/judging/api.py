@@ -209,7 +209,7 @@ class SubmissionsSerializer(Strict):
 
 def _wrong_kind(batch: Batch, data: dict[str, Any]) -> dict[str, str]:
     """The problem with a submission of a choice or of members, whichever the units of the batch need."""
-    if batch.pool.protocol.parsed.judging.has_members:
+    if batch.pool.protocol.parsed.judged.has_members:
         if "members" not in data or "choice" in data:
             return {"members": "This unit needs `members`, with a choice for each."}
     elif "choice" not in data or "members" in data:

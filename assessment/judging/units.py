@@ -56,7 +56,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
     rules, topic, track = in_layout.rules, task.entry.topic, task.batch.pool.track
     # Members can be in several languages; then all questions can be asked.
     questions = questions_for(rules, labels=topic.labels, subtopics=labels_of(topic.subtopics))
-    if not rules.has_members:
+    if not rules.judged.has_members:
         questions = questions_of(task, rules, [task.entry.docno])[task.entry.docno]
     texts: dict[str, Any] = {
         "latex": "",

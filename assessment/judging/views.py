@@ -102,7 +102,7 @@ def judge_task(request: AuthenticatedRequest, task_id: int) -> HttpResponse:
 def _form(request: AuthenticatedRequest, task: Task) -> JudgmentForm | MembersForm:
     """The form for what the protocol judges: a document, or the members of a unit."""
     rules = task.batch.pool.protocol.parsed.judging
-    if not rules.has_members:
+    if not rules.judged.has_members:
         questions = questions_of(task, rules, [task.entry.docno])[task.entry.docno]
         return JudgmentForm(request.POST, rules=rules, questions=questions)
     to_judge = members.members_to_judge(task)

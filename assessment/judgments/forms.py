@@ -109,9 +109,9 @@ class ExportForm(StyledForm):
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not track.protocol.parsed.is_of_answers:
+        if not track.protocol.parsed.judged.has_nuggets:
             del self.fields["about"]
-        if track.protocol.parsed.judging.judges_pairs:
+        if track.protocol.parsed.judged.has_votes:
             cast("forms.ChoiceField", self.fields["to"]).choices = EXPORTS + EXPORTS_OF_PAIRS
 
 

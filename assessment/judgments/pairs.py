@@ -5,7 +5,8 @@ from hashlib import sha256
 
 from django.db.models import QuerySet
 
-from assay.preferences.votes import BAD, Vote, documents_of, vote_of
+from assay.preferences.votes import BAD, Vote, vote_of
+from assay.protocols.units import documents_of
 from assessment.models import MAIN_AND_DUAL, Batch, Judgment, Task
 from pooling.models import Pool
 from pooling.pools.selectors import chain, gives_votes
@@ -15,18 +16,16 @@ CHUNK = 5_000
 
 
 def sides_of(task: Task) -> tuple[str, str] | None:
-    """The documents on the left and on the right of a task; None if its unit is no pair.
+    """The documents on the left and on the right of a task; None if its unit is one document.
 
     The sides are drawn from batch, entry and assessor, so that the page that is prepared ahead has them too. A hidden
     repeat has the other order.
     """
-    if not task.batch.pool.protocol.parsed.judging.judges_pairs:
-        return None
-    pair = documents_of(task.entry.docno)
-    if pair is None:
+    pair = task.batch.pool.protocol.parsed.judged.documents(task.entry.docno)
+    if len(pair) != 2:
         return None
     drawn = sha256(f"{task.batch_id} {task.entry_id} {task.assessor_id}".encode()).digest()[0] % 2 == 1
-    return (pair[1], pair[0]) if drawn != task.is_check else pair
+    return pair[::-1] if drawn != task.is_check else pair
 
 
 def left_of(task: Task) -> str:

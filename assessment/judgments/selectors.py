@@ -67,8 +67,8 @@ def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:
 
 def with_words(judgments: QuerySet[Judgment], batch: Batch) -> QuerySet[Judgment]:
     """Judgments of a batch; of units in generated answers with `words`: the nugget or the sentence."""
-    is_of_answers = batch.pool.protocol.parsed.is_of_answers
-    return judgments.annotate(words=F("task__entry__passage")) if is_of_answers else judgments
+    has_nuggets = batch.pool.protocol.parsed.judged.has_nuggets
+    return judgments.annotate(words=F("task__entry__passage")) if has_nuggets else judgments
 
 
 def own_topics(batch: Batch, user: User) -> QuerySet[Topic]:
@@ -155,7 +155,7 @@ def earlier_judgments(
     for judgment in current.order_by("pk"):
         shown = EarlierJudgment(
             in_language(rules.label_of(judgment.choice, judgment.docno)),
-            None if rules.judges_pairs else judgment.grade,
+            None if rules.judged.has_votes else judgment.grade,
             judgment.comment,
             answers_in_words(rules, judgment.answers, task.entry.topic),
         )

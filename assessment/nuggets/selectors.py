@@ -41,7 +41,7 @@ def tracks_with_nuggets(user: User) -> QuerySet[Track]:
 
 def has_nuggets(track: Track) -> bool:
     """Return whether the protocol of a track judges answers by nuggets."""
-    return track.protocol.parsed.is_of_answers
+    return track.protocol.parsed.judged.has_nuggets
 
 
 def nugget_counts(track: Track) -> tuple[int, int, int]:

@@ -161,7 +161,7 @@ def import_lists(*, track: Track, data: bytes, name: str, by: User, freezes: boo
     topics = {topic.code: topic for topic in track.topics.all()}
     if unknown := [nugget_list.topic for nugget_list in read if nugget_list.topic not in topics]:
         raise NuggetRefused(f"{name}: the track has no topic {', '.join(unknown[:5])}.")
-    if not track.protocol.parsed.is_of_answers:
+    if not track.protocol.parsed.judged.has_nuggets:
         raise NuggetRefused(f"{track} judges no generated answers, so it has no nuggets.")
     n = sum(_add_all(_lock(topics[nugget_list.topic]), nugget_list, name, by) for nugget_list in read)
     for code in dict.fromkeys(nugget_list.topic for nugget_list in read) if freezes else ():

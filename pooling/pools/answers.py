@@ -22,7 +22,7 @@ from tracks.models import Topic, Track
 
 def latest_versions(track: Track) -> dict[str, int]:
     """The latest frozen nuggets of the topics of a track: topic and version. A topic without any is left out."""
-    if not track.protocol.parsed.is_of_answers:
+    if not track.protocol.parsed.judged.has_nuggets:
         return {}
     versions = NuggetVersion.objects.filter(topic__track=track).order_by("version")
     return dict(versions.values_list("topic__code", "version"))
@@ -34,7 +34,7 @@ def frozen_versions(track: Track) -> dict[str, int]:
     Raises PoolRefused: a topic has nuggets that nobody froze yet.
     """
     latest = latest_versions(track)
-    if not track.protocol.parsed.is_of_answers:
+    if not track.protocol.parsed.judged.has_nuggets:
         return {}
     nuggets = Nugget.objects.filter(topic__track=track, is_removed=False, replaced_by=None)
     unfrozen = set(nuggets.order_by().values_list("topic__code", flat=True)) - set(latest)

@@ -14,7 +14,6 @@ from django.db.models import Count, Min, QuerySet
 
 from assay.answers import NuggetUnit, unit_of
 from assay.html import highlight, sanitize
-from assay.preferences.votes import documents_of
 from corpus.models import Collection, Document, Formula
 from corpus.threads.selectors import RenderedText, address, addresses
 from pooling.models import Contribution, MemberContribution, Nugget, Pool, PoolEntry, PoolMember
@@ -134,9 +133,10 @@ def shown_entries(pool: Pool, entries: Sequence[PoolEntry]) -> list[ShownEntry]:
 
 def _texts_of_pairs(pool: Pool, entries: Sequence[PoolEntry]) -> dict[str, str]:
     """The beginnings of the documents of pairs, by the docno of the pair; none if no pairs are judged. One query."""
-    if pool.protocol.parsed.pool.pairs is None:
+    unit = pool.protocol.parsed.judged
+    if not unit.has_votes:
         return {}
-    pairs = {entry.docno: documents_of(entry.docno) or () for entry in entries}
+    pairs = {entry.docno: unit.documents(entry.docno) for entry in entries}
     documents = Document.objects.filter(
         collection=pool.track.collection, docno__in={docno for pair in pairs.values() for docno in pair}
     )

@@ -74,7 +74,7 @@ class PoolForm(StyledForm):
             ].help_text = "All random choices depend on it. All rounds of pairs have one seed."
         elif rules.strategy == "rows":  # which no run names
             del self.fields["max_runs_per_team"], self.fields["order"]
-        elif not track.protocol.parsed.is_of_answers:
+        elif not track.protocol.parsed.judged.has_nuggets:
             orders = [choice for choice in Pool.Order.choices if choice[0] != Pool.Order.BY_ANSWER]
             cast(forms.ChoiceField, self.fields["order"]).choices = orders
         source = "The usual depth is" if rules.depth_is_default else "The protocol states"

@@ -133,7 +133,7 @@ def with_order(protocol: Protocol, order: str) -> Protocol:
         return protocol
     if order not in ORDERS:
         raise PoolError(f"unknown order of judging {order}; use {', '.join(ORDERS)}")
-    if order == Pool.Order.BY_ANSWER and not protocol.is_of_answers:
+    if order == Pool.Order.BY_ANSWER and not protocol.judged.has_nuggets:
         raise PoolError(f"the order of judging {order} is for generated answers; use another one")
     return replace(protocol, pool=replace(protocol.pool, order=cast(JudgingOrder, order)))
 
@@ -242,7 +242,7 @@ def _lookups(pool: Pool, built: BuiltPool) -> dict[str, rows.DocumentLookup]:
     if collection is None or collection.status != Collection.Status.READY:
         return {}
     by_docno = partial(document_ids, collection.pk)
-    if protocol.is_of_answers:
+    if protocol.judged.has_nuggets:
         return {"documents": partial(answers.cited_segments, collection.pk)}
     if protocol.cites_posts:
         return {"documents": partial(cited_post_ids, collection.pk)}

@@ -77,7 +77,7 @@ def is_wider(board: Leaderboard, level: str) -> bool:
 def missing_runs(board: Leaderboard) -> list[str]:
     """The tags of submitted runs that the leaderboard would have if its runs were scored now. One query."""
     runs = runs_to_score(board.track).exclude(evaluations__leaderboard=board)
-    if board.track.protocol.parsed.is_of_answers:  # those whose units have no grade were left out
+    if board.track.protocol.parsed.judged.has_nuggets:  # those whose units have no grade were left out
         runs = runs.exclude(pk__in=[run["run"] for run in board.statistics.get("unassigned", ())])
     return list(runs.order_by("tag").values_list("tag", flat=True))
 

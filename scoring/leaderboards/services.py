@@ -190,7 +190,7 @@ def _score_runs(
         progress.update(n, len(runs), f"{run.team.name}: {run.tag}")
         ranking = ranking_of(run, track)
         units: list[tuple[str, str]] = []  # a value would count them as wrong
-        if protocol.is_of_answers:
+        if protocol.judged.has_nuggets:
             units = units_without_grade(ranking, judged, citations=protocol.runs.answers.citations)
         if units:
             unassigned.append(run.reference | {"units": len(units)})

@@ -188,11 +188,11 @@ def topic_page(
     all_values = np.array(list(values.values()))
     protocol = board.track.protocol.parsed
     entries = QrelsEntry.objects.filter(qrels=board.qrels_id, topic=code)
-    if protocol.is_of_answers:
+    if protocol.judged.has_nuggets:
         entries = entries.filter(grade__gte=0)  # without the lines of the list of nuggets
     by_docno = dict(entries.values_list("docno", "grade"))
     grades = Counter(by_docno.values())
-    has_pairs = protocol.judging.judges_pairs  # which are pooled; the qrels have documents
+    has_pairs = protocol.judged.has_votes  # which are pooled; the qrels have documents
     pooled = _contributions(board, code)
     if not oversees(
         user, board.track_id

@@ -124,7 +124,7 @@ def freeze_pool(
         return _first_of(parts, pool, made)
     report = frozen.report | made | counted_judgments
     columns = frozen.columns
-    if protocol.is_of_answers:
+    if protocol.judged.has_nuggets:
         columns = with_nuggets(
             columns, [nuggets for nuggets in frozen_nuggets(pool) if nuggets.topic not in left_out]
         )

@@ -208,7 +208,7 @@ class QrelsPage:
 def qrels_page(user: AnyUser, qrels: Qrels) -> QrelsPage:
     """Counts by topic and grade, and the report on how the version was made: for others, only the dropped topics."""
     by_topic = grades_by_topic(qrels)
-    if qrels.protocol.parsed.is_of_answers:  # lines of the nugget list have no grade, and are no units
+    if qrels.protocol.parsed.judged.has_nuggets:  # lines of the nugget list have no grade, and are no units
         by_topic = {
             code: {grade: n for grade, n in counts.items() if grade >= 0} for code, counts in by_topic.items()
         }
@@ -396,7 +396,7 @@ def grade_label(protocol: Protocol, qrels: Qrels, grade: int) -> str:
     A sum of several judges has none: 2 may be one judge's *Relevant*, or *Partially relevant* twice.
     """
     if grade < 0:
-        return "nugget of the list" if protocol.is_of_answers else "pooled, not judged"
+        return "nugget of the list" if protocol.judged.has_nuggets else "pooled, not judged"
     if (rules := protocol.qrels.set_of(qrels.set_key)) and not rules.preferences:
         # The labels of the choices that have a grade in a set, without those of its rules
         if is_of_subtopics(protocol, rules):

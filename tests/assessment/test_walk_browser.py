@@ -227,7 +227,7 @@ def test_track_is_judged_from_training_to_qrels(
     office.goto(f"{of_track}/agreement/")
     office.get_by_role("link", name="Show disagreements").click()
     disputed = Judgment.objects.filter(batch=main, is_current=True, grade=0)  # Bob gave 2
-    noun = track.protocol.parsed.judged_noun  # a formula has several instances, each with its own judgments
+    noun = track.protocol.parsed.judged.noun  # a formula has several instances, each with its own judgments
     expect(office.get_by_text(f"{counted(disputed.count(), noun)}.")).to_be_visible()
     assert_accessible(office)
     office.get_by_role("link", name="Make an adjudication batch").click()

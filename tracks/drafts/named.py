@@ -5,6 +5,7 @@ from typing import Any
 
 from assay.protocols.questions import CLOSED
 from assay.protocols.schema import CONDITION, GRADED, PREFERENCES, YES_AND_NO
+from assay.protocols.units import BY_LAYOUT
 from tracks.drafts.schema import parent_of, spec_of, steps_of, tables_at, value_at
 
 ANSWERS = [{"key": answer.key, "label": answer.label} for answer in YES_AND_NO]
@@ -42,8 +43,8 @@ def _graded(path: str, data: Mapping[str, Any]) -> list[Any]:
 
 def _conditions(path: str, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The conditions that a key may have: grades, choices of questions before its own, and values of labels."""
-    is_of_pairs = value_at(data, "judging.layout") == "pair"
-    for grade in PREFERRED if is_of_pairs else tables_at(data, "judging.grade"):
+    unit = BY_LAYOUT.get(str(value_at(data, "judging.layout")))
+    for grade in PREFERRED if unit and unit.has_votes else tables_at(data, "judging.grade"):
         if key := str(grade.get("key", "")):
             yield key, name_of(grade)
     n = next((n for key, n in steps_of(path) if key == "question"), None)

@@ -190,7 +190,7 @@ class GradeScale(NamedTuple):
     @classmethod
     def of(cls, protocol: Protocol, scale: int = 1) -> Self:
         """The scale of a protocol, for qrels whose grades are multiplied by `scale`."""
-        if protocol.judging.judges_pairs:  # the choices are about pairs; the qrels have documents
+        if protocol.judged.has_votes:  # the choices are about pairs; the qrels have documents
             return cls(protocol.slug, tuple(range((HIGHEST_GRADE + 1) * scale)))
         grades = tuple(sorted(grade.value for grade in protocol.judging.grades))
         judges = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1

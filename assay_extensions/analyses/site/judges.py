@@ -54,7 +54,7 @@ def sides_of(track: Track) -> list[Sides]:
     # a grade is multiplied to be on the scale of the qrels
     scale = protocol.judging.judges if protocol.qrels.aggregate == "sum" else 1
     unit_of: dict[Unit, str] = {}
-    if protocol.judging.layout == "formula-instances":  # the formula of each instance in the pools
+    if protocol.judged.has_members:  # the formula of each instance in the pools
         members = PoolMember.objects.filter(entry__pool__track=track, position__gt=0)
         rows = members.values_list("entry__topic__code", "docno", "entry__docno")
         unit_of = {(topic, docno): unit for topic, docno, unit in rows.iterator(chunk_size=5_000)}

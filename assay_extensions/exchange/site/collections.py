@@ -57,7 +57,7 @@ def check(*, track: Track, form: str) -> None:
     protocol, title = track.protocol.parsed, FORMS[form].title.partition(":")[0]
     if track.collection_id is None:
         raise ArchiveRefused(f"{track} has no collection, and {title} needs its documents.")
-    if protocol.unit not in {"answer", "document"} or protocol.judging.judges_pairs:
+    if protocol.unit not in {"answer", "document"} or protocol.judged.has_votes:
         raise ArchiveRefused(f"{title} holds grades of documents, which {track} does not judge.")
     if _versions(track).first() is None:
         raise ArchiveRefused(f"{track} has no qrels yet. Freeze or import a version first.")

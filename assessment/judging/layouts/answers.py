@@ -37,7 +37,6 @@ class GeneratedAnswer(Layout):
     """
 
     text = "assessment/judging/_generated.html"
-    shows_docno = False
 
     is_citation: bool
     sentences: Sequence[ShownSentence]

@@ -32,7 +32,6 @@ class Layout:
         text: the template of each of `texts`, as `shown`.
         scripts: of the page, besides those of all layouts.
         noun: what is judged, in headings; `topic_noun`: what it is judged for.
-        shows_docno: whether an assessor may know the id of the unit.
         topic_has_rules: whether the narrative of a topic is called Rules.
         by_member: whether the unit has members that have a choice each.
         grade_can_submit: whether the page is complete with a choice, so that a key can submit it.
@@ -43,7 +42,6 @@ class Layout:
     text: ClassVar[str] = "assessment/judging/_document.html"
     scripts: ClassVar[Sequence[str]] = ()
     topic_noun: ClassVar[str] = gettext_noop("Topic")
-    shows_docno: ClassVar[bool] = True
     topic_has_rules: ClassVar[bool] = False
     by_member: ClassVar[bool] = False
     grade_can_submit: ClassVar[bool] = True

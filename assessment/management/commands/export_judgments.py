@@ -41,7 +41,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         track, path = track_of(options["track"]), options["file"]
-        if options["format"] in VOTE_FORMS and not track.protocol.parsed.judging.judges_pairs:
+        if options["format"] in VOTE_FORMS and not track.protocol.parsed.judged.has_votes:
             raise CommandError(
                 f"{track} judges no pairs, so it has no preferences; use {' or '.join(FORMS)}."
             )

@@ -11,9 +11,10 @@ from assay.cli.main import main
 from assay.pools.depth import PooledUnits
 from assay.pools.pairs import pool_pairs
 from assay.preferences.pairs import pooled_best
-from assay.preferences.votes import Vote, documents_of
+from assay.preferences.votes import Vote
 from assay.protocols.loader import ProtocolError, parse_protocol
 from assay.protocols.schema import PairRules
+from assay.protocols.units import documents_of
 from assay.qrels.derived import derive
 from assay.qrels.freezing import Frozen, Unit
 from assay.qrels.freezing import Vote as Judged
