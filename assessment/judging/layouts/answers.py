@@ -48,12 +48,15 @@ class GeneratedAnswer(Layout):
         if entry.answer is None:
             return Layout.of(task, rules)
         cites = is_citation(entry.docno)
+        noun = gettext_noop("Citation") if cites else gettext_noop("Nugget")
         judged = normal(entry.passage)
         sentences = [
             ShownSentence(text, cites and normal(text) == judged) for text, _ in entry.answer.sentences
         ]
         document = rendered(task, rules)
-        return cls(task=task, rules=rules, document=document, is_citation=cites, sentences=sentences)
+        return cls(
+            task=task, rules=rules, noun=noun, document=document, is_citation=cites, sentences=sentences
+        )
 
     @classmethod
     def sample(cls, task: Task, rules: JudgingRules) -> Layout:
@@ -61,10 +64,6 @@ class GeneratedAnswer(Layout):
         entry.docno = f"{NUGGET}sample:1"
         entry.answer = PooledAnswer(pool=entry.pool, topic=entry.topic, sentences=[[entry.passage, []]])
         return cls.of(task, rules)
-
-    @property
-    def noun(self) -> str:
-        return gettext_noop("Citation") if self.is_citation else gettext_noop("Nugget")
 
     @property
     def words(self) -> str:

@@ -165,16 +165,13 @@ class Citation(Layout):
     text = "assessment/judging/_citation.html"
     topic_has_rules = True
 
+    noun: str = gettext_noop("Citation")
     citation: ShownCitation
 
     @classmethod
     def of(cls, task: Task, rules: JudgingRules) -> Layout:
         citation = shown_citation(task.entry, in_context=rules.in_context)
         return cls(task=task, rules=rules, citation=citation) if citation else Layout.of(task, rules)
-
-    @property
-    def noun(self) -> str:
-        return gettext_noop("Citation")
 
     def as_unit(self, *, is_html: bool) -> dict[str, object]:
         return super().as_unit(is_html=is_html) | {"citation": self.citation.as_unit(is_html=is_html)}

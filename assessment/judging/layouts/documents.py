@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from django.utils.translation import gettext, gettext_noop
 
@@ -31,7 +31,7 @@ class Layout:
         template: of the page.
         text: the template of each of `texts`, as `shown`.
         scripts: of the page, besides those of all layouts.
-        noun: what is judged, in headings; `topic_noun`: what it is judged for.
+        topic_noun: what it is judged for, in headings; `noun`: what is judged.
         topic_has_rules: whether the narrative of a topic is called Rules.
         by_member: whether the unit has members that have a choice each.
         grade_can_submit: whether the page is complete with a choice, so that a key can submit it.
@@ -48,6 +48,7 @@ class Layout:
 
     task: Task
     rules: JudgingRules
+    noun: str = gettext_noop("Document")
     document: RenderedText | None = None
 
     @classmethod
@@ -59,10 +60,6 @@ class Layout:
     def sample(cls, task: Task, rules: JudgingRules) -> "Layout":
         """A made-up unit. Its entry has a document; nothing is stored."""
         return cls.of(task, rules)
-
-    @property
-    def noun(self) -> str:
-        return gettext_noop("Document")
 
     @property
     def words(self) -> str:
@@ -84,7 +81,7 @@ class Layout:
         return [self]
 
     def with_answers(
-        self, keys: Keys, entered: Mapping[str, Any], questions: Sequence[ShownQuestion]
+        self, keys: Keys, entered: Mapping[str, object], questions: Sequence[ShownQuestion]
     ) -> Self:
         """The unit with the parts that contain questions. `entered` are values of the form that are not stored."""
         return self
@@ -99,12 +96,11 @@ class Layout:
         return {"document_title": shown(document.title) if document else "", "text": text}
 
 
+@dataclass(frozen=True, kw_only=True)
 class QuestionAnswer(Layout):
     topic_noun = gettext_noop("Question")
 
-    @property
-    def noun(self) -> str:
-        return gettext_noop("Answer")
+    noun: str = gettext_noop("Answer")
 
 
 def rendered(task: Task, rules: JudgingRules) -> RenderedText | None:

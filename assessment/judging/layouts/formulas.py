@@ -124,6 +124,7 @@ class Formula(Layout):
 
     text = "assessment/judging/_formula.html"
 
+    noun: str = gettext_noop("Formula")
     formula: ShownMember
 
     @classmethod
@@ -138,10 +139,6 @@ class Formula(Layout):
     def sample(cls, task: Task, rules: JudgingRules) -> Layout:
         task.entry.document = None
         return cls(task=task, rules=rules, formula=_sample(1))
-
-    @property
-    def noun(self) -> str:
-        return gettext_noop("Formula")
 
     @property
     def thread(self) -> str:
@@ -169,6 +166,7 @@ class FormulaInstances(Layout):
     by_member = True
     grade_can_submit = False
 
+    noun: str = gettext_noop("Formula")
     members: Sequence[ShownMember]
 
     @classmethod
@@ -181,15 +179,11 @@ class FormulaInstances(Layout):
         return cls(task=task, rules=rules, members=[_sample(1), _sample(2)])
 
     @property
-    def noun(self) -> str:
-        return gettext_noop("Formula")
-
-    @property
     def texts(self) -> Sequence[object]:
         return self.members
 
     def with_answers(
-        self, keys: Keys, entered: Mapping[str, Any], questions: Sequence[ShownQuestion]
+        self, keys: Keys, entered: Mapping[str, object], questions: Sequence[ShownQuestion]
     ) -> Self:
         """The members with their questions, and with what was entered and is not stored."""
         rules, members = self.rules, list[ShownMember]()

@@ -59,7 +59,8 @@ class Pair(Layout):
 
     @classmethod
     def sample(cls, task: Task, rules: JudgingRules) -> Layout:
-        document = Document(collection=Documents(), docno="sample", title=SAMPLE_TITLE, body=SAMPLE_TEXT)
+        kind = Document.Kind.DOCUMENT  # which is in no thread
+        document = Document(collection=Documents(), kind=kind, title=SAMPLE_TITLE, body=SAMPLE_TEXT)
         task.entry.docno, task.entry.document = "sample-1|sample-2", None
         docnos = sides_of(task) or ()
         return cls._of_sides(task, rules, docnos, dict.fromkeys(docnos, document))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 from django.urls import reverse
 from django.utils.translation import gettext_noop
@@ -26,6 +26,7 @@ class Row(Layout):
     scripts = ("tracks/form_frame.js",)
     grade_can_submit = False
 
+    noun: str = gettext_noop("Row")
     form: FormRules
     values: Mapping[str, str] | None = None
     parts: Sequence[ShownPart] = ()
@@ -41,16 +42,12 @@ class Row(Layout):
         return replace(row, values=sample_values(row.form)) if isinstance(row, Row) else row
 
     @property
-    def noun(self) -> str:
-        return gettext_noop("Row")
-
-    @property
     def given(self) -> Mapping[str, str]:
         entry = self.task.entry
         return values_of(entry.topic, entry.docno) if self.values is None else self.values
 
     def with_answers(
-        self, keys: Keys, entered: Mapping[str, Any], questions: Sequence[ShownQuestion]
+        self, keys: Keys, entered: Mapping[str, object], questions: Sequence[ShownQuestion]
     ) -> Self:
         if self.form.frame:
             task = self.task.pk

@@ -13,6 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from assay import samples
 from assay.protocols.loader import shipped_slugs
 from tests.helpers.factories import make_organizer, make_protocol, make_user
 from tracks.drafts.forms import MAX_BYTES
@@ -50,6 +51,21 @@ def test_every_shipped_protocol_opens_in_each_section_and_in_the_preview(
     assert changes.keys() == {"slug", "source"}
     assert changes["slug"] == f"{slug}-2"
     assert changes["source"].startswith("Adapted from ")
+
+
+@pytest.mark.parametrize("name", ["pairs-lab.toml", "captions-lab.toml"])
+def test_layouts_without_a_shipped_protocol_have_a_preview(
+    client: Client, organizer: User, name: str
+) -> None:
+    text = samples.path(name).read_text()
+    draft = ProtocolDraft.objects.create(owner=organizer, text=text)
+
+    page = client.get(f"{draft.get_absolute_url()}preview/")
+
+    assert page.status_code == 200
+    assert {"pairs-lab.toml": "A sample unit", "captions-lab.toml": "value of "}[
+        name
+    ] in page.content.decode()
 
 
 def values_of(page: HttpResponse) -> dict[str, list[str]]:
