@@ -22,7 +22,7 @@ from tracks.models import Machine
 
 def is_by_topic(protocol: Protocol) -> bool:
     """Return whether the grades of a topic are all that is frozen, and depend on its judgments only."""
-    rules, is_given = protocol.qrels, protocol.pool.strategy == "known-item" or protocol.is_of_answers
+    rules, is_given = protocol.qrels, protocol.pool.strategy == "known-item" or protocol.judged.has_nuggets
     has_others = rules.preferences or bool(rules.sets) or rules.export_groups
     return protocol.judging.has_grades and not is_given and not has_others
 
