@@ -31,7 +31,7 @@ def _description() -> tuple[bytes, str]:
     return content, etag_of(content)
 
 
-def with_examples(result: Any, **_more: Any) -> Any:
+def with_examples(result: Any, **_more: object) -> Any:
     """Give the content of each request its example."""
     for name, example in json.loads(Path(__file__).with_name("api_examples.json").read_bytes()).items():
         result["components"]["schemas"][name]["examples"] = [example]

@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from typing import Any
 
 from celery import Celery
 from celery.exceptions import SecurityWarning
@@ -21,7 +20,7 @@ app.autodiscover_tasks()  # of every installed app
 
 
 @worker_ready.connect
-def write_ready_file(**_: Any) -> None:
+def write_ready_file(**_: object) -> None:
     """Tell `make run` that the worker is ready: a worker whose queue is a folder cannot be asked."""
     file = paths.worker_file(paths.var_folder())
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004
@@ -15,14 +14,14 @@ HEARTBEATS = 3
 UNSAFE = {"'unsafe-inline'", "'unsafe-eval'", "*", "https:", "http:"}
 
 
-def secret_key(**_: Any) -> list[CheckMessage]:
+def secret_key(**_: object) -> list[CheckMessage]:
     if len(settings.SECRET_KEY) >= SECRET_LENGTH:
         return []
     hint = "Use 50 random characters, or unset it: the server then generates a key."
     return [Error(f"SECRET_KEY has fewer than {SECRET_LENGTH} characters.", hint=hint, id="assay.E001")]
 
 
-def folders(**_: Any) -> list[CheckMessage]:
+def folders(**_: object) -> list[CheckMessage]:
     """The folders of uploads must be writable."""
     errors: list[CheckMessage] = []
     for folder in (Path(settings.VAR_DIR), Path(settings.MEDIA_ROOT)):
@@ -39,7 +38,7 @@ def folders(**_: Any) -> list[CheckMessage]:
     return errors
 
 
-def jobs(**_: Any) -> list[CheckMessage]:
+def jobs(**_: object) -> list[CheckMessage]:
     """A job must not count as lost between two heartbeats, or workers would repeat it endlessly."""
     if settings.JOB_LOST_AFTER_SECONDS >= HEARTBEATS * settings.JOB_HEARTBEAT_SECONDS:
         return []
@@ -50,7 +49,7 @@ def jobs(**_: Any) -> list[CheckMessage]:
     return [Error(message, id="assay.E003")]
 
 
-def content_security_policy(**_: Any) -> list[CheckMessage]:
+def content_security_policy(**_: object) -> list[CheckMessage]:
     directives = settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
     unsafe = sorted(
         f"{name} {value}" for name, values in directives.items() for value in UNSAFE & set(values)
@@ -60,7 +59,7 @@ def content_security_policy(**_: Any) -> list[CheckMessage]:
     return [Error(f"CONTENT_SECURITY_POLICY allows {', '.join(unsafe)}.", id="assay.E004")]
 
 
-def extensions(**_: Any) -> list[CheckMessage]:
+def extensions(**_: object) -> list[CheckMessage]:
     """Extensions that cannot be used stop the start."""
     try:
         checked()
@@ -69,7 +68,7 @@ def extensions(**_: Any) -> list[CheckMessage]:
     return []
 
 
-def front_end(**_: Any) -> list[CheckMessage]:
+def front_end(**_: object) -> list[CheckMessage]:
     if (Path(settings.BASE_DIR) / "static" / "vendor" / "bootstrap").is_dir():
         return []
     return [
@@ -79,7 +78,7 @@ def front_end(**_: Any) -> list[CheckMessage]:
     ]
 
 
-def https(**_: Any) -> list[CheckMessage]:
+def https(**_: object) -> list[CheckMessage]:
     if settings.HTTPS:
         return []
     return [
@@ -87,14 +86,14 @@ def https(**_: Any) -> list[CheckMessage]:
     ]
 
 
-def allowed_hosts(**_: Any) -> list[CheckMessage]:
+def allowed_hosts(**_: object) -> list[CheckMessage]:
     if "*" not in settings.ALLOWED_HOSTS:
         return []
     hint = "Name the hosts of the site: redirects contain the host of the request."
     return [Warning("ALLOWED_HOSTS contains *, so any host name is accepted.", hint=hint, id="assay.W007")]
 
 
-def site_url(**_: Any) -> list[CheckMessage]:
+def site_url(**_: object) -> list[CheckMessage]:
     if settings.SITE_URL:
         return []
     message = "SITE_URL is not set, so links in e-mails have the host and port that the request names."
@@ -102,7 +101,7 @@ def site_url(**_: Any) -> list[CheckMessage]:
     return [Warning(message, hint=hint, id="assay.W009")]
 
 
-def proxies(**_: Any) -> list[CheckMessage]:
+def proxies(**_: object) -> list[CheckMessage]:
     if not settings.BEHIND_PROXY or settings.TRUSTED_PROXIES:
         return []
     message = (

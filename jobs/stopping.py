@@ -15,14 +15,14 @@ _time: Any = None  # by the monotonic clock, which is that of the machine; 0 if 
 
 
 @worker_init.connect
-def watch(**_: Any) -> None:
+def watch(**_: object) -> None:
     """Let the processes that this one forks see the time."""
     global _time  # noqa: PLW0603  a worker is a process
     _time = RawValue("d", 0.0)
 
 
 @worker_shutting_down.connect
-def stop(**_: Any) -> None:
+def stop(**_: object) -> None:
     if _time is not None:
         _time.value = time.monotonic() + HAND_BACK_SECONDS
 

@@ -20,7 +20,7 @@ def connect() -> None:
     pre_migrate.connect(_check, sender=installed.get_app_config("accounts"))  # once, not for every app
 
 
-def _check(*, plan: Plan, using: str, apps: Apps, **_: Any) -> None:
+def _check(*, plan: Plan, using: str, apps: Apps, **_: object) -> None:
     reversed_migrations = [migration for migration, is_reversed in plan if is_reversed]
     lost = list(losses(reversed_migrations, apps=apps, using=using))
     if lost:

@@ -30,7 +30,7 @@ PLANNED_AGAIN_AFTER = 100  # executions
 _prepared: WeakKeyDictionary[Any, dict[str, int]] = WeakKeyDictionary()
 
 
-def plan_for_all_rows(connection: BaseDatabaseWrapper, **_: Any) -> None:
+def plan_for_all_rows(connection: BaseDatabaseWrapper, **_: object) -> None:
     """Let a new connection plan cursors for all of their rows, because files have all of them.
 
     By default, PostgreSQL plans for the first tenth: it reads a table in the order of the file, even for few rows.

@@ -50,7 +50,7 @@ def browser_of(request: HttpRequest) -> str:
 
 
 @transaction.atomic
-def _note(request: HttpRequest, user: User, **_: Any) -> None:
+def _note(request: HttpRequest, user: User, **_: object) -> None:
     if not request.method:  # no page was sent, as when a program of the server makes a session
         return
     place = {"browser": browser_of(request), "address": network_of(request)}
@@ -63,7 +63,7 @@ def _note(request: HttpRequest, user: User, **_: Any) -> None:
 
 
 @transaction.atomic
-def _note_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+def _note_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_: object) -> None:
     """Record a wrong password for an account. Other names are not: somebody may have typed a password there."""
     user = User.objects.filter(username=str(credentials.get("username") or "")).first()
     if request is None or user is None:

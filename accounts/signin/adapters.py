@@ -61,7 +61,7 @@ def refuse(request: HttpRequest, sentence: str) -> NoReturn:
 class AccountAdapter(DefaultAccountAdapter):
     """Logs people of the site in, with its sentences."""
 
-    def pre_login(self, request: HttpRequest, user: User, **_: Any) -> HttpResponse | None:
+    def pre_login(self, request: HttpRequest, user: User, **_: object) -> HttpResponse | None:
         if not SiteBackend().user_can_authenticate(user):
             refuse(request, gettext(CLOSED))
         return None
@@ -111,7 +111,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
     }
 
     def on_authentication_error(
-        self, request: HttpRequest, provider: Any, error: str = AuthError.UNKNOWN, **_: Any
+        self, request: HttpRequest, provider: Any, error: str = AuthError.UNKNOWN, **_: object
     ) -> None:
         is_canceled = error == AuthError.CANCELLED  # prose: allow a name of django-allauth
         sentence = CANCELED if is_canceled else FAILED

@@ -42,25 +42,25 @@ def connect() -> None:
         user_logged_in.connect(_refuse_without_code)
 
 
-def _connected(sociallogin: Any, **_: Any) -> None:
+def _connected(sociallogin: Any, **_: object) -> None:
     record("account.connected", sociallogin.user, to=sociallogin.account.provider)
 
 
-def _disconnected(socialaccount: Any, **_: Any) -> None:
+def _disconnected(socialaccount: Any, **_: object) -> None:
     record("account.disconnected", socialaccount.user, provider=socialaccount.provider)
 
 
 def _recording(action: str, kind: str) -> Callable[..., None]:
     """A receiver that records an action with an authenticator of a kind, or of any."""
 
-    def receive(user: User, authenticator: Any = None, **_: Any) -> None:
+    def receive(user: User, authenticator: Any = None, **_: object) -> None:
         if not kind or authenticator.type == kind:
             record(action, user)
 
     return receive
 
 
-def _refuse_without_code(request: HttpRequest, user: User, **_: Any) -> None:
+def _refuse_without_code(request: HttpRequest, user: User, **_: object) -> None:
     """End a session that began without the second factor of its user, whichever page began it."""
     methods = {used["method"] for used in get_authentication_records(request, user)}
     if "mfa" not in methods and user.authenticator_set.filter(type="totp").exists():  # type: ignore[attr-defined]

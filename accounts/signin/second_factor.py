@@ -89,7 +89,7 @@ class SecondFactorMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
 
-    def process_view(self, request: HttpRequest, *_: Any) -> HttpResponse | None:
+    def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
         match, user = request.resolver_match, request.user
         if match is None or match.view_name in BEFORE_SET_UP or is_api(request):
             return None

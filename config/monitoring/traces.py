@@ -54,7 +54,7 @@ class TraceMiddleware(Middleware):
 
 
 @task_prerun.connect
-def begin(task_id: str, task: Any, **_: Any) -> None:
+def begin(task_id: str, task: Any, **_: object) -> None:
     """Begin the span of a task, with the name of the task and the number of its job."""
     span = provider().get_tracer("assay").start_span(task.name, kind=SpanKind.CONSUMER)
     if task.name == "jobs.tasks.run_job" and task.request.args:
@@ -63,7 +63,7 @@ def begin(task_id: str, task: Any, **_: Any) -> None:
 
 
 @task_postrun.connect
-def end(task_id: str, state: str, **_: Any) -> None:
+def end(task_id: str, state: str, **_: object) -> None:
     span = _tasks.pop(task_id, None)
     if span is not None:
         if state == "FAILURE":

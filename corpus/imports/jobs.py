@@ -32,7 +32,7 @@ from jobs import services as jobs
 from web.statements import analyze
 
 
-def _import_failed(*, collection_id: int, **_: Any) -> None:
+def _import_failed(*, collection_id: int, **_: object) -> None:
     """Keep a collection hidden if its first import fails."""
     ensure_visual_index()
     importing = Collection.objects.filter(pk=collection_id, status=Collection.Status.IMPORTING)

@@ -105,7 +105,7 @@ def watch() -> None:
         _alarm()
 
 
-def _alarm(**_: Any) -> None:
+def _alarm(**_: object) -> None:
     letters.post(kind=ALARM, data={}, site="")
 
 

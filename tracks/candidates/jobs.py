@@ -95,7 +95,7 @@ def _check(track: Track) -> None:
         )
 
 
-def _discard(*, location: str, **_: Any) -> None:
+def _discard(*, location: str, **_: object) -> None:
     """Delete the upload of an import that failed: its file has errors, or it is uploaded again."""
     if location.startswith(UPLOAD):
         storage.discard([location.removeprefix(UPLOAD)])

@@ -38,7 +38,7 @@ class Command(BaseCommand):
             help=f"days until it expires, 1 to {MAX_DAYS}; default: 90",
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         user = user_named(options["user"])
         if user is None or not user.is_active:
             raise CommandError(f"There is no active user {options['user']}.")

@@ -27,7 +27,7 @@ class Command(BaseCommand):
             help="also remove the second factor: the device and the recovery codes are lost",
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         user = user_named(options["user"])
         if user is None or not user.is_active:
             raise CommandError(f"There is no active user {options['user']}.")

@@ -39,7 +39,7 @@ class Command(BaseCommand):
             "--about", choices=list(ABOUT), default="", help="of generated answers: only these"
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         track, path = track_of(options["track"]), options["file"]
         if options["format"] in VOTE_FORMS and not track.protocol.parsed.judged.has_votes:
             raise CommandError(

@@ -20,7 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, help="file to write, which must not exist")
         parser.add_argument("--format", choices=list(FORMS), default=FORMS[0], help=f"default: {FORMS[0]}")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         track = track_of(options["track"])
         lists = frozen_lists(track)
         if not lists:

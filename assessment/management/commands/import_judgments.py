@@ -63,7 +63,7 @@ class Command(BaseCommand):
             "--check", action="store_true", help="say what would be imported, and import nothing"
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         try:
             self._import(self._start(**options), is_check=options["check"])
         except OSError as error:

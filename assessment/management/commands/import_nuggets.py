@@ -23,7 +23,7 @@ class Command(BaseCommand):
         add_by(parser)
         parser.add_argument("--freeze", action="store_true", help="freeze each list that changed")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         track, user = track_of(options["track"]), organizer_of(options["by"])
         file: Path = options["file"]
         with refusals():

@@ -28,7 +28,7 @@ class Command(BaseCommand):
             help="replace all ids that the index did not give; pools built before contain the old ids",
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         slug, is_from_scratch = options["slug"], options["from_scratch"]
         collection = collection_named(slug)
         if collection is None:

@@ -52,7 +52,7 @@ class Command(BaseCommand):
             help="refuse formula indexes of another version; by default the version is detected from the columns",
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         try:
             job = self._job(options)
         except Refused as refusal:

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, help="list of people, as on the page")
         add_by(parser)
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         track, user = track_of(options["track"]), organizer_of(options["by"])
         with refusals():
             people = read(options["file"].read_text("utf-8"))

@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("user", help="username, or the number of the account")
         parser.add_argument("--yes", action="store_true", help="erase; it cannot be undone")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         name = options["user"]
         user = user_named(name) or (User.objects.filter(pk=name).first() if name.isdecimal() else None)
         if user is None:

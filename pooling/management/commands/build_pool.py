@@ -32,7 +32,7 @@ class Command(BaseCommand):
             "--top-up", metavar="NAME", help="earlier pool of the track: leave out the units that it contains"
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         track, user = track_of(options["track"]), organizer_of(options["by"])
         earlier = pool_named(track, options["top_up"] or "")
         if options["top_up"] and earlier is None:

@@ -33,7 +33,7 @@ class Command(BaseCommand):
             help="file of topic and seconds, for a protocol that limits the time",
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         track = track_of(options["track"])
         team, user = team_named(track, options["team"]), user_named(options["by"])
         if team is None or user is None:

@@ -41,7 +41,7 @@ class Command(BaseCommand):
         add_by(parser)
         parser.add_argument("--output", type=Path, metavar="FILE", help="also write the qrels to FILE")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         track, user = track_of(options["track"]), organizer_of(options["by"])
         pool = pool_named(track, options["pool"])
         if pool is None:

@@ -26,7 +26,7 @@ class Command(BaseCommand):
         )
         add_by(parser)
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         track, user = track_of(options["track"]), organizer_of(options["by"])
         boards = leaderboards_for(user).filter(track=track).order_by("-pk")
         number = options["leaderboard"]

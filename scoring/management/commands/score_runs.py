@@ -34,7 +34,7 @@ class Command(BaseCommand):
             "--output", type=Path, metavar="FILE", help="also write the leaderboard to FILE, as TSV"
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         track, user = track_of(options["track"]), organizer_of(options["by"])
         versions, number = qrels_of(user, track).order_by("-version"), options["version_of_qrels"]
         qrels = (versions if number is None else versions.filter(version=number)).first()

@@ -33,7 +33,7 @@ class Command(BaseCommand):
         parser.add_argument("--description", default="", help="shown to everyone")
         add_by(parser)
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         user = organizer_of(options["by"])
         with refusals():
             name = options["protocol"]

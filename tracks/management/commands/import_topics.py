@@ -28,7 +28,7 @@ class Command(BaseCommand):
         other.add_argument("--labels", action="store_true", help="the file contains labels, not topics")
         other.add_argument("--rows", action="store_true", help="the file contains rows, not topics")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         file: Path = options["file"]
         try:
             source: dict[str, Any] = {

@@ -10,7 +10,7 @@ from tracks.protocols import services as protocol_services
 class Command(BaseCommand):
     help = "Store the protocols that ship with Assay. Repeating the command changes nothing."
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         loaded = protocol_services.load_shipped()
         self.stdout.write(
             f"{len(loaded.current)} protocols: {', '.join(protocol.slug for protocol in loaded.current)}"

@@ -16,7 +16,7 @@ class Command(BaseCommand):
         add_track(parser)
         parser.add_argument("status", choices=["open", "closed"], help="whether runs are accepted")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         change = services.open_for_runs if options["status"] == "open" else services.close
         with refusals():
             track = change(track=track_of(options["track"]))

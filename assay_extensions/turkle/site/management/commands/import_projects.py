@@ -39,7 +39,7 @@ class Command(BaseCommand):
         add_meaning(parser, "account", word_and_meaning, "WORKER=USER", words)
         parser.add_argument("--check", action="store_true", help="say what would be made, and import nothing")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         user = organizer_of(options["by"])
         mapping = {f"{kind}s": dict(options[kind]) for kind in ("title", "slug", "account")}
         try:
