@@ -1,4 +1,4 @@
-"""What extensions add to archives: files of leaderboards, and forms of test collections of other tools."""
+"""Points of archives: files of leaderboards, and forms of test collections of other tools."""
 
 from dataclasses import dataclass
 

@@ -125,7 +125,7 @@ def _documents(track: Track) -> Iterator[Document]:
 
 
 def check_upload(file: BinaryIO, name: str) -> None:
-    """Refuse an upload that is no test collection.
+    """Refuse an upload that is not a test collection.
 
     Raises:
         BadFile: It is not one.
