@@ -1,6 +1,6 @@
 # Assay: `make run` starts everything, `make test` checks everything.
 .DEFAULT_GOAL := help
-.PHONY: help setup run docs screenshots format lint style types collected test nightly coverage fuzz audit pins kept stop clean
+.PHONY: help setup run docs screenshots format lint style types collected test nightly alone coverage fuzz audit pins kept stop clean
 PYTHON := .venv/bin/python
 # Tests start many processes of Assay: the compiled modules are kept.
 unexport PYTHONDONTWRITEBYTECODE
@@ -57,6 +57,9 @@ test: ## Run all checks, build the documentation, and run all tests, including t
 nightly: ## Run all tests, also the ones that take minutes: every page, every text in every field
 	@sh server/setup.sh --browser
 	$(PYTHON) -m pytest -n 3 --dist worksteal --nightly
+
+alone: setup ## Run the tests of the core without the extensions of Assay. Tests that need one are skipped
+	ASSAY_EXTENSIONS=none $(PYTHON) -m pytest -n 3 --dist worksteal -p tests.alone -m "not browser" tests assay
 
 coverage: setup ## Run all tests and name the lines that they do not reach. It takes half as long again as without
 	$(PYTHON) -m pytest -n 3 --dist worksteal --cov --cov-report=term-missing:skip-covered
