@@ -109,6 +109,7 @@ def test_closing_asks_only_before_an_announced_deadline(client: Client) -> None:
 
 
 def test_opening_says_what_is_public_fixed_and_missing_and_wants_the_remarks_accepted(client: Client) -> None:
+    pytest.importorskip("assay_extensions.building")
     track = make_track(status=Track.Status.DRAFT, description="Find **answers**.", skipped=[])
     make_topic(track, "A.1")
     address = reverse("tracks:open_track", args=[track.slug])

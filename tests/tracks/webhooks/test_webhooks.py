@@ -330,6 +330,7 @@ def test_program_adds_a_webhook_and_strangers_to_the_track_do_not_find_it(track:
 
 
 def test_failed_job_is_announced_to_the_track_of_its_subject(track: Track, organizer: User) -> None:
+    pytest.importorskip("assay_extensions.building.site.tasks")
     make_webhook(track, organizer, "https://lab.example.org/", "job.failed")
     job = jobs.request(kind="tracks.leaks.check", title="t", arguments={}, by=organizer, subject=track)
 
