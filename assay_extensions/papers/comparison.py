@@ -19,14 +19,14 @@ from assay.statistics.qrels_summary import Grades, summarize
 from assay.statistics.ranking_comparison import DISTINCT
 from assay.tables.paper import Column, Group, PaperTable, Value, mean_count, number, words
 from assay_extensions.papers.examples import agreement_table, examples_table, first_table, relevance
-from assay_extensions.papers.facts import CollectionFacts, TopicFacts, in_order
+from assay_extensions.papers.facts import PaperCollection, PaperTopic, in_order
 from assay_extensions.papers.overview import label_values, teams_of
 from assay_extensions.papers.rankings import complexity_table, groups_tables, instances_tables
 
 COMPLEXITY = "complexity"
 
 
-def class_label(collections: Sequence[CollectionFacts], wanted: str = "") -> str:
+def class_label(collections: Sequence[PaperCollection], wanted: str = "") -> str:
     """The label that divides the topics of all collections into classes; empty if there is none.
 
     It is the wanted one, the complexity if a collection has it, or else the first one that most collections have.
@@ -40,7 +40,7 @@ def class_label(collections: Sequence[CollectionFacts], wanted: str = "") -> str
 
 
 def comparison_tables(
-    collections: Sequence[CollectionFacts],
+    collections: Sequence[PaperCollection],
     *,
     measures: Sequence[str] = (),
     label: str = "",
@@ -75,7 +75,7 @@ def comparison_tables(
     return [table for table in tables if table.n_rows]
 
 
-def classes_table(collections: Sequence[CollectionFacts], *, label: str = "") -> PaperTable:
+def classes_table(collections: Sequence[PaperCollection], *, label: str = "") -> PaperTable:
     """Table 1: topics by class, with an example of each class. Topics without qrels count if no topic has them."""
     classes = _classes(collections, label)
     counted: dict[str, list[int]] = {}
@@ -116,7 +116,7 @@ def classes_table(collections: Sequence[CollectionFacts], *, label: str = "") ->
     return PaperTable("classes", title, caption, tuple(columns), (Group("", tuple(rows)),))
 
 
-def collections_table(collections: Sequence[CollectionFacts]) -> PaperTable:
+def collections_table(collections: Sequence[PaperCollection]) -> PaperTable:
     """Table 2: what each collection consists of. A number that nobody stated has no column; baselines are no team."""
     sizes: dict[str, list[int | None]] = {
         "Teams": [len(teams_of(collection.track.runs)) for collection in collections],
@@ -148,7 +148,7 @@ def collections_table(collections: Sequence[CollectionFacts]) -> PaperTable:
     )
 
 
-def judging_table(collections: Sequence[CollectionFacts]) -> PaperTable:
+def judging_table(collections: Sequence[PaperCollection]) -> PaperTable:
     """The way each collection was judged. A column for each collection, because the answers are words."""
     columns = (Column("Rule"), *(Column(collection.track.name) for collection in collections))
     rules = [_judging(collection) for collection in collections]
@@ -157,7 +157,7 @@ def judging_table(collections: Sequence[CollectionFacts]) -> PaperTable:
     return PaperTable("judging", "Pools and judging", caption, columns, (Group("", rows),))
 
 
-def _judging(collection: CollectionFacts) -> dict[str, str]:
+def _judging(collection: PaperCollection) -> dict[str, str]:
     protocol = collection.track.protocol
     pool, judging, instances = protocol.pool, protocol.judging, protocol.instances
     depths = protocol.runs.depths if collection.depths is None else collection.depths
@@ -188,7 +188,7 @@ def _judging(collection: CollectionFacts) -> dict[str, str]:
     }
 
 
-def units_table(collections: Sequence[CollectionFacts], *, level: int | None = None) -> PaperTable:
+def units_table(collections: Sequence[PaperCollection], *, level: int | None = None) -> PaperTable:
     """Table 5: judged and relevant units per topic, of the qrels, their instances, and groups of assessors."""
     parts = ("Min", "Max", "Mean", "Total")
     columns = [Column("Units"), Column("Topics", is_number=True)]
@@ -221,7 +221,7 @@ def units_table(collections: Sequence[CollectionFacts], *, level: int | None = N
     )
 
 
-def extremes_table(collections: Sequence[CollectionFacts], *, level: int | None = None) -> PaperTable:
+def extremes_table(collections: Sequence[PaperCollection], *, level: int | None = None) -> PaperTable:
     """The topics with the fewest and the most judged and relevant units, by name: the ends of table 5."""
     groups = []
     for collection in collections:
@@ -272,7 +272,7 @@ class Bar(NamedTuple):
 
 
 def _bars(
-    collections: Sequence[CollectionFacts], label: str, classes: Sequence[str], level: int | None
+    collections: Sequence[PaperCollection], label: str, classes: Sequence[str], level: int | None
 ) -> Iterator[Bar]:
     for collection in collections:
         track = collection.track
@@ -295,7 +295,7 @@ def _bars(
 
 
 def relevant_table(
-    collections: Sequence[CollectionFacts], *, label: str = "", level: int | None = None
+    collections: Sequence[PaperCollection], *, label: str = "", level: int | None = None
 ) -> PaperTable:
     """The values of figure 2: relevant units of a topic, by class of topics, grade and group of assessors."""
     columns = [Column("Topics")]
@@ -317,7 +317,7 @@ def relevant_table(
     )
 
 
-def _classes(collections: Sequence[CollectionFacts], label: str) -> list[str]:
+def _classes(collections: Sequence[PaperCollection], label: str) -> list[str]:
     """The values of the labels by which the collections are compared, in their order."""
     names = dict.fromkeys(collection.label(label) for collection in collections)
     tracks = [collection.track for collection in collections]
@@ -327,7 +327,7 @@ def _classes(collections: Sequence[CollectionFacts], label: str) -> list[str]:
     )
 
 
-def _members(collection: CollectionFacts, label: str, value: str) -> dict[str, TopicFacts]:
+def _members(collection: PaperCollection, label: str, value: str) -> dict[str, PaperTopic]:
     """The topics of a class that count: those of the qrels, or all if there are no qrels."""
     name, track = collection.label(label), collection.track
     return {
@@ -338,7 +338,7 @@ def _members(collection: CollectionFacts, label: str, value: str) -> dict[str, T
 
 
 def relevant_plot(
-    collections: Sequence[CollectionFacts], *, label: str = "", level: int | None = None
+    collections: Sequence[PaperCollection], *, label: str = "", level: int | None = None
 ) -> plots.Plot | None:
     """Figure 2: mean relevant units of a topic, by class of topics, stacked by grade; None without labels."""
     label = class_label(collections, label)

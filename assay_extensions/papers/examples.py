@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.formulas.source import latex_tokens
 from assay.tables.paper import Column, Group, PaperTable, Row, Value, number, words
-from assay_extensions.papers.facts import CollectionFacts, Example, RunFacts
+from assay_extensions.papers.facts import Example, PaperCollection, PaperRun
 
 ALIKE = 0.8  # share of equal tokens from which a formula looks like that of the topic
 _LAYOUT = re.compile(r"[{}$]|\\(?:left|right|displaystyle|textstyle|q?quad|[,;:! ])")
@@ -33,7 +33,7 @@ def looks_like(topic: str, formula: str) -> bool:
     return total > 0 and 2 * (first & second).total() >= ALIKE * total
 
 
-def first_table(collections: Sequence[CollectionFacts], *, level: int | None = None) -> PaperTable:
+def first_table(collections: Sequence[PaperCollection], *, level: int | None = None) -> PaperTable:
     """For how many topics the first hit of each run is not relevant, among the judged ones and among all."""
     groups = []
     for collection in collections:
@@ -70,7 +70,7 @@ def relevance(level: int | None) -> str:
     return f"A unit is relevant from grade {level}."
 
 
-def _first(run: RunFacts, collection: CollectionFacts, lowest: int) -> Row:
+def _first(run: PaperRun, collection: PaperCollection, lowest: int) -> Row:
     """A run's numbers of topics; empty where the first judged hits, or their formulas, are not known."""
     wrong = sum(n for grade, n in run.first.items() if 0 <= int(grade) < lowest)
     judged = {topic: docno for topic, (docno, grade) in run.first_hits.items() if grade < lowest}
@@ -91,7 +91,7 @@ def _first(run: RunFacts, collection: CollectionFacts, lowest: int) -> Row:
     return (Value(f"{run.team}: {run.tag}"), *map(number, counts))
 
 
-def agreement_table(collections: Sequence[CollectionFacts], *, digits: int = 4) -> PaperTable:
+def agreement_table(collections: Sequence[PaperCollection], *, digits: int = 4) -> PaperTable:
     """Kappa side by side: the agreement of the assessors of each collection."""
     columns = (
         Column("Collection"),
@@ -119,7 +119,7 @@ def agreement_table(collections: Sequence[CollectionFacts], *, digits: int = 4) 
     )
 
 
-def example_topic(collection: CollectionFacts, wanted: str = "") -> str:
+def example_topic(collection: PaperCollection, wanted: str = "") -> str:
     """The wanted topic, if it has commented judgments, or else the first one with comments on most grades; or empty."""
     grades: dict[str, set[int]] = {}
     for example in collection.examples:
@@ -129,7 +129,7 @@ def example_topic(collection: CollectionFacts, wanted: str = "") -> str:
     return min(grades, key=lambda code: (-len(grades[code]), code), default="")
 
 
-def examples_table(collections: Sequence[CollectionFacts], *, topic: str = "") -> PaperTable:
+def examples_table(collections: Sequence[PaperCollection], *, topic: str = "") -> PaperTable:
     """Table 4: for one topic of each collection, a unit of each grade with the comment of an assessor."""
     groups = []
     for collection in collections:
@@ -155,7 +155,7 @@ def examples_table(collections: Sequence[CollectionFacts], *, topic: str = "") -
     )
 
 
-def _examples(collection: CollectionFacts, code: str) -> Iterator[Row]:
+def _examples(collection: PaperCollection, code: str) -> Iterator[Row]:
     labels: Mapping[int, str] = {
         grade.value: grade.label for grade in collection.track.protocol.judging.grades
     }

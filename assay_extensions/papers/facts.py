@@ -16,7 +16,7 @@ from assay.statistics.ranking_comparison import RankingComparison
 from assay.tables.paper import MOST_LETTERS
 
 
-class RunFacts(NamedTuple):
+class PaperRun(NamedTuple):
     """A run. `pooled_as` is another kind than its own, or empty.
 
     `made` and `uses` are empty if nobody stated them; `means` is empty if it was not scored. `first` has the number of
@@ -50,7 +50,7 @@ class RunFacts(NamedTuple):
         return self.team.casefold(), self.tag.casefold()
 
 
-class TopicFacts(NamedTuple):
+class PaperTopic(NamedTuple):
     """A topic with its labels, and how many units of it have each grade; `grades` is None without qrels.
 
     `split` is its part of the track, such as train or test; `text` its formula, or else its title; LaTeX is between
@@ -92,7 +92,7 @@ def text_of(title: str, latex: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class TrackFacts:
+class PaperTrack:
     """A track, as papers report it.
 
     Args:
@@ -104,13 +104,13 @@ class TrackFacts:
 
     name: str
     protocol: Protocol
-    runs: tuple[RunFacts, ...] = ()
+    runs: tuple[PaperRun, ...] = ()
     measures: tuple[str, ...] = ()
     n_topics: int = 0
-    topics: Mapping[str, TopicFacts] = field(default_factory=dict)
+    topics: Mapping[str, PaperTopic] = field(default_factory=dict)
     organizations: Mapping[str, str] = field(default_factory=dict)
 
-    def label(self, topic: TopicFacts, name: str) -> str:
+    def label(self, topic: PaperTopic, name: str) -> str:
         """The value of a label in words, in the spelling of the protocol; upper and lower case count as equal."""
         value = next((text for key, text in topic.labels.items() if key.casefold() == name.casefold()), "")
         known = {text.casefold(): text for text in self.protocol.topics.labels.get(name, ())}
@@ -123,7 +123,7 @@ class TrackFacts:
         return UnitFacts(counts, self.protocol.scoring.relevant_from)
 
     @property
-    def parts(self) -> dict[str, dict[str, TopicFacts]]:
+    def parts(self) -> dict[str, dict[str, PaperTopic]]:
         """The topics of each split, under the names of the track and the split; one part if there are no splits."""
         splits = sorted({topic.split for topic in self.topics.values()} - {""})
         if not splits:
@@ -202,7 +202,7 @@ class Example(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class CollectionFacts:
+class PaperCollection:
     """A test collection: a track, its documents, and the comparisons of its runs that are known.
 
     Args:
@@ -223,7 +223,7 @@ class CollectionFacts:
         latex: of the first hits of runs, by their ids.
     """
 
-    track: TrackFacts
+    track: PaperTrack
     source: str = ""
     n_documents: int | None = None
     n_formulas: int | None = None

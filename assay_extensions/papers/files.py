@@ -64,12 +64,12 @@ from assay.statistics.ranking_comparison import (
 from assay.structure import decoded, read_toml
 from assay_extensions.papers.facts import (
     AgreementFacts,
-    CollectionFacts,
     Example,
+    PaperCollection,
+    PaperRun,
+    PaperTopic,
+    PaperTrack,
     Rankings,
-    RunFacts,
-    TopicFacts,
-    TrackFacts,
     UnitFacts,
     text_of,
 )
@@ -131,7 +131,7 @@ class ScoredRuns:
     """The scored runs of a track: for the tables that need more than means."""
 
     files: TrackFiles
-    facts: TrackFacts
+    facts: PaperTrack
     qrels: TrackQrels
     rows: list[RunColumns]  # as submitted
     runs: list[Ranked]  # as they are scored
@@ -145,7 +145,7 @@ class ScoredRuns:
         """Of the runs, in the order of the arrays."""
         return tuple(f"{run.team}: {run.tag}" for run in self.facts.runs if run.means)
 
-    def comparison(self) -> CollectionFacts:
+    def comparison(self) -> PaperCollection:
         """Return what a comparison of test collections needs.
 
         Raises:
@@ -190,7 +190,7 @@ class ScoredRuns:
                 }
                 scored = {group: _scored(form.runs, qrels, of_groups) for group, qrels in judged.items()}
                 groups[name] = self._rankings({EVERYBODY: everybody[name]} | scored)
-        return CollectionFacts(
+        return PaperCollection(
             self.facts,
             source=self.files.source,
             n_documents=self.files.documents,
@@ -391,8 +391,8 @@ def _read(files: TrackFiles, measures: list[str]) -> ScoredRuns:
         (of_first, hits), public = first.get(run.tag, ({}, {})), public_answers(protocol.runs, answers)
         stated = (run.team, run.tag, run.kind, other, made, run.uses)
         is_oracle = run.tag in protocol.runs.kind(run.kind).oracles
-        runs.append(RunFacts(*stated, of_run, is_baseline, of_first, public, is_oracle, hits))
-    facts = TrackFacts(
+        runs.append(PaperRun(*stated, of_run, is_baseline, of_first, public, is_oracle, hits))
+    facts = PaperTrack(
         name=files.name,
         protocol=protocol,
         runs=tuple(runs),
@@ -432,7 +432,7 @@ def _qrels(files: TrackFiles, protocol: Protocol, formulas: Formulas | None) -> 
     return TrackQrels(units, None, distinct, warning)
 
 
-def _topics(files: TrackFiles, qrels: QrelsColumns | None) -> dict[str, TopicFacts]:
+def _topics(files: TrackFiles, qrels: QrelsColumns | None) -> dict[str, PaperTopic]:
     """The topics of the files with their labels, and the counts of the qrels."""
     rows: dict[str, TopicRow] = {}
     if files.topics:
@@ -452,7 +452,7 @@ def _topics(files: TrackFiles, qrels: QrelsColumns | None) -> dict[str, TopicFac
         row = rows.get(code, TopicRow(code))
         column = next((name for name in own if name.strip().lower() == SPLIT), "")
         split = split_of(own.pop(column)) if column else row.split
-        topics[code] = TopicFacts(own, counts.get(code), split, text_of(row.title, row.latex), row.latex)
+        topics[code] = PaperTopic(own, counts.get(code), split, text_of(row.title, row.latex), row.latex)
     return topics
 
 

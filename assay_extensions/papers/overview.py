@@ -17,7 +17,7 @@ from assay.protocols.schema import RunKind, RunQuestion
 from assay.statistics.leaderboard import STRONGEST, Baselines
 from assay.tables.answers import answer_cells, answer_columns, capitalized, explained
 from assay.tables.paper import CHECK, TOTAL, Column, Group, PaperTable, Row, Value, number, words
-from assay_extensions.papers.facts import RunFacts, TrackFacts
+from assay_extensions.papers.facts import PaperRun, PaperTrack
 
 BASELINES = "Baselines"
 NO_LABEL = "No label"
@@ -25,7 +25,7 @@ MADE = ("automatic", "manual")
 
 
 def overview_tables(
-    tracks: Sequence[TrackFacts],
+    tracks: Sequence[PaperTrack],
     *,
     measures: Sequence[str] = (),
     digits: int = 4,
@@ -48,7 +48,7 @@ def overview_tables(
     return [table for table in tables if table.groups]
 
 
-def runs_table(tracks: Sequence[TrackFacts]) -> PaperTable:
+def runs_table(tracks: Sequence[PaperTrack]) -> PaperTable:
     """Submitted runs by team: how they were made, their kind, and the data that they use."""
     used = {run.pooled_kind for track in tracks for run in track.runs}
     named = dict.fromkeys(kind for track in tracks for kind in track.protocol.runs.keys)
@@ -81,24 +81,24 @@ def runs_table(tracks: Sequence[TrackFacts]) -> PaperTable:
     )
 
 
-def _uses(tracks: Sequence[TrackFacts]) -> list[str]:
+def _uses(tracks: Sequence[PaperTrack]) -> list[str]:
     """Return what runs may state to use, in the order of the protocols."""
     return list(dict.fromkeys(word for track in tracks for word in track.protocol.runs.uses))
 
 
-def _counts(name: str, runs: Sequence[RunFacts], kinds: Sequence[str], uses: Sequence[str]) -> Row:
+def _counts(name: str, runs: Sequence[PaperRun], kinds: Sequence[str], uses: Sequence[str]) -> Row:
     made = Counter((run.made or MADE[0], run.pooled_kind) for run in runs)
     n_using = Counter(run.uses for run in runs)
     counts = [made[how, kind] for how in MADE for kind in kinds] + [n_using[word] for word in uses]
     return (Value(name), *(number(n) for n in [*counts, len(runs)]))
 
 
-def teams_of(runs: Iterable[RunFacts]) -> list[str]:
+def teams_of(runs: Iterable[PaperRun]) -> list[str]:
     """Teams with a run that is not a baseline."""
     return sorted({run.team for run in runs if not run.is_baseline}, key=str.casefold)
 
 
-def participants_table(tracks: Sequence[TrackFacts]) -> PaperTable:
+def participants_table(tracks: Sequence[PaperTrack]) -> PaperTable:
     """The teams with their newest organizations, and how many runs each submitted to each track."""
     columns = [Column("Team"), Column("Organization")]
     columns += [Column(track.name, "Runs" if len(tracks) > 1 else "", is_number=True) for track in tracks]
@@ -116,7 +116,7 @@ def participants_table(tracks: Sequence[TrackFacts]) -> PaperTable:
     return table.with_reason("the team stated no organization")
 
 
-def topics_table(tracks: Sequence[TrackFacts]) -> PaperTable:
+def topics_table(tracks: Sequence[PaperTrack]) -> PaperTable:
     """Topics by the value of each label: all, and those that the qrels have."""
     parts = (("Topics", False), ("Assessed", True))
     columns = [Column("Category")]
@@ -135,7 +135,7 @@ def topics_table(tracks: Sequence[TrackFacts]) -> PaperTable:
     return table.with_reason("no topic of the track has the label")
 
 
-def _topic_counts(title: str, tracks: Sequence[TrackFacts], label: str = "", value: str = "") -> Row:
+def _topic_counts(title: str, tracks: Sequence[PaperTrack], label: str = "", value: str = "") -> Row:
     """Topics with a value of a label, or all; nothing for a track that does not use the label."""
     cells: list[Value] = []
     for track in tracks:
@@ -151,7 +151,7 @@ def _topic_counts(title: str, tracks: Sequence[TrackFacts], label: str = "", val
     return (Value(title), *cells)
 
 
-def label_values(tracks: Sequence[TrackFacts], name: str) -> list[str]:
+def label_values(tracks: Sequence[PaperTrack], name: str) -> list[str]:
     """The values of a label in order: those of the protocols, then steps such as low and high, then by name."""
     by_track = [{track.label(topic, name) for topic in track.topics.values()} for track in tracks]
     used = {value for values in by_track if values - {""} for value in values}
@@ -161,20 +161,20 @@ def label_values(tracks: Sequence[TrackFacts], name: str) -> list[str]:
     return [*known, *others, *([""] if "" in used else [])]
 
 
-def default_measures(track: TrackFacts, wanted: Sequence[str]) -> list[str]:
+def default_measures(track: PaperTrack, wanted: Sequence[str]) -> list[str]:
     """The measures of a track that are wanted, or all but the shares of judged documents."""
     chosen = [measure for measure in wanted if measure in track.measures]
     return chosen or [measure for measure in track.measures if not measure.startswith("judged@")]
 
 
-def asked_of(tracks: Sequence[TrackFacts], wanted: Sequence[str] = ()) -> dict[str, RunQuestion]:
+def asked_of(tracks: Sequence[PaperTrack], wanted: Sequence[str] = ()) -> dict[str, RunQuestion]:
     """The public questions about the runs of some tracks that are wanted, or all, by key."""
     asked = public_questions(*(track.protocol.runs for track in tracks))
     return {key: question for key, question in asked.items() if not wanted or key in wanted}
 
 
 def results_table(
-    tracks: Sequence[TrackFacts],
+    tracks: Sequence[PaperTrack],
     *,
     measures: Sequence[str] = (),
     digits: int = 4,
@@ -233,7 +233,7 @@ def results_table(
 
 
 def gains_table(
-    tracks: Sequence[TrackFacts],
+    tracks: Sequence[PaperTrack],
     *,
     measures: Sequence[str] = (),
     digits: int = 4,
@@ -281,7 +281,7 @@ def gains_table(
     return table.with_reason("the baseline has the mean 0")
 
 
-def _kind(run: RunFacts, main: RunKind | None) -> str:
+def _kind(run: PaperRun, main: RunKind | None) -> str:
     """The kind of a run, or the mark of the main kind; in parentheses for a baseline that is pooled as one."""
     if main is None:
         return run.kind
@@ -293,12 +293,12 @@ def _kind(run: RunFacts, main: RunKind | None) -> str:
 class Merged(NamedTuple):
     """A run in each track; None where it was not scored."""
 
-    of_tracks: list[RunFacts | None]
+    of_tracks: list[PaperRun | None]
 
     @property
-    def last(self) -> RunFacts:
+    def last(self) -> PaperRun:
         """The run as the last track that has it states it."""
-        run: RunFacts = next(run for run in reversed(self.of_tracks) if run is not None)
+        run: PaperRun = next(run for run in reversed(self.of_tracks) if run is not None)
         return run
 
     def mean(self, n: int, measure: str) -> float | None:
@@ -306,7 +306,7 @@ class Merged(NamedTuple):
         return None if run is None else run.means.get(measure)
 
 
-def _merged(tracks: Sequence[TrackFacts]) -> list[Merged]:
+def _merged(tracks: Sequence[PaperTrack]) -> list[Merged]:
     """The scored runs, the best first by the first measure of the last track, then of those before it."""
     merged: dict[tuple[str, str], Merged] = {}
     for n, track in enumerate(tracks):

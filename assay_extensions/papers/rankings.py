@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.statistics.ranking_comparison import ALL, UNLABELED, RankingComparison
 from assay.tables.paper import Column, Group, PaperTable, Row, Value, number
-from assay_extensions.papers.facts import CollectionFacts, Rankings, in_order
+from assay_extensions.papers.facts import PaperCollection, Rankings, in_order
 from assay_extensions.papers.overview import default_measures
 
 Statistic = Callable[[RankingComparison], NDArray[np.float64] | NDArray[np.int64]]
@@ -27,7 +27,7 @@ DIFFERENCES: dict[str, Statistic] = {
 
 
 def complexity_table(
-    collections: Sequence[CollectionFacts], *, measures: Sequence[str] = (), label: str = "", digits: int = 4
+    collections: Sequence[PaperCollection], *, measures: Sequence[str] = (), label: str = "", digits: int = 4
 ) -> PaperTable:
     """Table 6: how the rankings by every two classes of topics differ, and the mean gap between neighbors.
 
@@ -106,7 +106,7 @@ CAPTIONS = {
 
 
 def instances_tables(
-    collections: Sequence[CollectionFacts], measures: Sequence[str], digits: int
+    collections: Sequence[PaperCollection], measures: Sequence[str], digits: int
 ) -> Iterator[PaperTable]:
     """Table 8: the runs over all instances of formulas, and over distinct formulas."""
     return _rankings(
@@ -120,7 +120,7 @@ def instances_tables(
 
 
 def groups_tables(
-    collections: Sequence[CollectionFacts], measures: Sequence[str], digits: int
+    collections: Sequence[PaperCollection], measures: Sequence[str], digits: int
 ) -> Iterator[PaperTable]:
     """Table 7: the runs by group of assessors, over all instances of formulas and over distinct formulas."""
     return _rankings(
@@ -131,8 +131,8 @@ def groups_tables(
 def _rankings(
     name: str,
     title: str,
-    of_collection: Callable[[CollectionFacts], Mapping[str, Rankings]],
-    collections: Sequence[CollectionFacts],
+    of_collection: Callable[[PaperCollection], Mapping[str, Rankings]],
+    collections: Sequence[PaperCollection],
     wanted: Sequence[str],
     digits: int,
 ) -> Iterator[PaperTable]:

@@ -13,7 +13,7 @@ from assay.protocols.run_answers import public_questions
 from assay.tables.figures import as_pgfplots
 from assay.tables.paper import PaperTable, as_file
 from assay_extensions.papers.comparison import comparison_tables, relevant_plot
-from assay_extensions.papers.facts import CollectionFacts
+from assay_extensions.papers.facts import PaperCollection
 from assay_extensions.papers.overview import overview_tables
 from assay_extensions.papers.site import selectors
 from assay_extensions.papers.site.forms import ComparisonForm, TablesForm
@@ -122,7 +122,7 @@ def comparison_page(user: User, asked: QueryDict) -> ComparisonPage:
     return ComparisonPage(form, bool(tracks), missing, tables, plot, measures, asked.urlencode())
 
 
-def _missing(track: Track, collection: CollectionFacts) -> Iterator[Missing]:
+def _missing(track: Track, collection: PaperCollection) -> Iterator[Missing]:
     facts, protocol = collection.track, collection.track.protocol
     boards = reverse("scoring:leaderboards", args=[track.slug])
     if not facts.n_topics:

@@ -12,12 +12,12 @@ from assay.protocols.run_answers import public_answers
 from assay.statistics.ranking_comparison import RankingComparison, compare_rankings
 from assay_extensions.papers.facts import (
     AgreementFacts,
-    CollectionFacts,
     Example,
+    PaperCollection,
+    PaperRun,
+    PaperTopic,
+    PaperTrack,
     Rankings,
-    RunFacts,
-    TopicFacts,
-    TrackFacts,
     UnitFacts,
     text_of,
 )
@@ -49,7 +49,7 @@ def board_of(user: User, track: Track) -> Leaderboard | None:
     return by_people.order_by("-pk").first()
 
 
-def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
+def facts_of(track: Track, board: Leaderboard | None) -> PaperTrack:
     """A track with its submitted runs, and the means and qrels of a leaderboard. Five queries."""
     means = means_of(board) if board else {}
     columns = ("run_id", "pk", "first_grades", "first_hits")
@@ -61,7 +61,7 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
         as_kind = rules.pooled_as(run.kind, run.tag, run.pooled_as)
         evaluation, first, hits = by_run.get(run.pk, (0, {}, {}))
         run_facts.append(
-            RunFacts(
+            PaperRun(
                 run.team.name,
                 run.tag,
                 run.kind,
@@ -81,14 +81,14 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
         code: (labels, split, text_of(title, latex), latex) for code, labels, split, title, latex in rows
     }
     counts = grades_by_topic(board.qrels) if board else {}
-    return TrackFacts(
+    return PaperTrack(
         name=track.name,
         protocol=track.protocol.parsed,
         runs=tuple(run_facts),
         measures=tuple(board.measures) if board else (),
         n_topics=board.qrels.n_topics if board else 0,
         topics={
-            code: TopicFacts(labels, counts.get(code), split, text, latex)
+            code: PaperTopic(labels, counts.get(code), split, text, latex)
             for code in sorted(topics.keys() | counts.keys())
             for labels, split, text, latex in [topics.get(code, ({}, "", "", ""))]
         },
@@ -96,7 +96,7 @@ def facts_of(track: Track, board: Leaderboard | None) -> TrackFacts:
     )
 
 
-def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> CollectionFacts:
+def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> PaperCollection:
     """A track for a comparison of test collections, with the stored rankings of its newest leaderboard.
 
     Two further queries for each measure, four for judgments and formulas, and those of `facts_of`. Rankings by
@@ -112,7 +112,7 @@ def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> Col
         "latex": _latex(track, hits, is_visual=is_visual),
     }
     if board is None:
-        return CollectionFacts(facts, *_sizes(track), **from_judgments)
+        return PaperCollection(facts, *_sizes(track), **from_judgments)
     by_label: dict[str, dict[str, RankingComparison]] = {}
     spelled = {label.casefold(): label for label in facts.labels}
     for measure in default_measures(facts, measures):
@@ -141,7 +141,7 @@ def collection_of(user: User, track: Track, measures: Sequence[str] = ()) -> Col
         for group, of_group in groups.items()
         if "group" in of_group.qrels.report
     }
-    return CollectionFacts(
+    return PaperCollection(
         facts,
         *_sizes(track),
         units=units,

@@ -14,30 +14,30 @@ from assay.tables.paper import PaperTable, rows_of
 from assay_extensions.papers.comparison import class_label, comparison_tables, relevant_plot
 from assay_extensions.papers.facts import (
     AgreementFacts,
-    CollectionFacts,
     Example,
+    PaperCollection,
+    PaperRun,
+    PaperTopic,
+    PaperTrack,
     Rankings,
-    RunFacts,
-    TopicFacts,
-    TrackFacts,
     UnitFacts,
 )
 
 LEVELS = ("low", "low", "high", "high")
 
 
-def collection(name: str, relevant: tuple[int, ...] = (4, 2, 1, 0)) -> CollectionFacts:
+def collection(name: str, relevant: tuple[int, ...] = (4, 2, 1, 0)) -> PaperCollection:
     topics = {
-        f"B.{n}": TopicFacts({"complexity": level}, {0: 1, 1: 9 - count, 3: count})
+        f"B.{n}": PaperTopic({"complexity": level}, {0: 1, 1: 9 - count, 3: count})
         for n, (level, count) in enumerate(zip(LEVELS, relevant, strict=True))
     }
-    runs = (RunFacts("Ours", "a", "primary"), RunFacts("Org", "tf", "baseline", is_baseline=True))
-    track = TrackFacts(name, load_protocol("arqmath-2021-task2"), runs, ("AP",), 4, topics)
+    runs = (PaperRun("Ours", "a", "primary"), PaperRun("Org", "tf", "baseline", is_baseline=True))
+    track = PaperTrack(name, load_protocol("arqmath-2021-task2"), runs, ("AP",), 4, topics)
     scores = np.array([[0.9, 0.7, 0.1, 0.1], [0.5, 0.3, 0.6, 0.4], [0.2, 0.0, 0.9, 0.9]])
     labels = {code: topic.labels["complexity"] for code, topic in topics.items()}
     means = np.array([[0.5, 0.4, 0.3], [0.1, 0.2, 0.3]])
     columns = compare_rankings(["instances", "distinct formulas"], means, [4, 4])
-    return CollectionFacts(
+    return PaperCollection(
         track,
         source="Posts",
         n_documents=1000,
@@ -248,12 +248,12 @@ def test_examples_are_of_a_topic_with_comments_on_most_grades() -> None:
 
 
 def test_classes_are_those_of_a_label_that_most_collections_have() -> None:
-    def labeled(name: str, *labels: str) -> CollectionFacts:
+    def labeled(name: str, *labels: str) -> PaperCollection:
         topics = {
-            f"{n}": TopicFacts(dict.fromkeys(labels, value), {0: 2 - n, 2: n})
+            f"{n}": PaperTopic(dict.fromkeys(labels, value), {0: 2 - n, 2: n})
             for n, value in enumerate(("low", "High"))
         }
-        return CollectionFacts(TrackFacts(name, load_protocol("trec-adhoc"), (), (), 2, topics))
+        return PaperCollection(PaperTrack(name, load_protocol("trec-adhoc"), (), (), 2, topics))
 
     collections = [
         labeled("One", "category", "Difficulty"),
@@ -271,7 +271,7 @@ def test_classes_are_those_of_a_label_that_most_collections_have() -> None:
 
 
 def test_without_labels_there_is_no_figure() -> None:
-    bare = CollectionFacts(TrackFacts("Bare", load_protocol("trec-adhoc")))
+    bare = PaperCollection(PaperTrack("Bare", load_protocol("trec-adhoc")))
 
     assert relevant_plot([bare]) is None
     assert [table.name for table in comparison_tables([bare])] == ["collections", "judging"]
@@ -286,4 +286,4 @@ def test_beginning_of_a_topic_has_whole_formulas() -> None:
         f"${'x' * 900}$": " …",
     }
 
-    assert {text: TopicFacts({}, text=text).shown for text in texts} == texts
+    assert {text: PaperTopic({}, text=text).shown for text in texts} == texts

@@ -8,15 +8,15 @@ import pytest
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import RunQuestion
 from assay.tables.paper import Column, Group, PaperTable, Value, as_file, as_latex, number, rows_of, words
-from assay_extensions.papers.facts import RunFacts, TopicFacts, TrackFacts
+from assay_extensions.papers.facts import PaperRun, PaperTopic, PaperTrack
 from assay_extensions.papers.overview import overview_tables, results_table
 
 MEASURES = ("nDCG'", "AP(rel=2)'", "judged@10")
 
 
-def run(team: str, tag: str, value: float, kind: str = "primary", **stated: str) -> RunFacts:
+def run(team: str, tag: str, value: float, kind: str = "primary", **stated: str) -> PaperRun:
     means = dict.fromkeys(MEASURES, value)
-    return RunFacts(
+    return PaperRun(
         team,
         tag,
         kind,
@@ -28,14 +28,14 @@ def run(team: str, tag: str, value: float, kind: str = "primary", **stated: str)
     )
 
 
-def track(name: str, *runs: RunFacts) -> TrackFacts:
+def track(name: str, *runs: PaperRun) -> PaperTrack:
     topics = {
-        "A.1": TopicFacts({"Category": "PROOF"}, {0: 4, 2: 1}),
-        "A.2": TopicFacts({"Category": "concept"}),
-        "A.3": TopicFacts({}, {0: 2, 3: 2}),
+        "A.1": PaperTopic({"Category": "PROOF"}, {0: 4, 2: 1}),
+        "A.2": PaperTopic({"Category": "concept"}),
+        "A.3": PaperTopic({}, {0: 2, 3: 2}),
     }
     organizations = {"Ours": f"University of {name}"}
-    return TrackFacts(name, load_protocol("arqmath-2020-task1"), runs, MEASURES, 2, topics, organizations)
+    return PaperTrack(name, load_protocol("arqmath-2020-task1"), runs, MEASURES, 2, topics, organizations)
 
 
 OLD = track(
