@@ -104,7 +104,7 @@ def test_roles_are_given_exchanged_and_taken_and_a_track_keeps_an_organizer(scen
     first, other = make_role(scene.track, "first"), make_user("other")
     client, address = as_user(first), reverse("participation:set_organizer", args=[scene.track.slug])
 
-    alone = client.post(address, {"username": "first", "role": "chair"})
+    alone = client.post(reverse("participation:leave_organizers", args=[scene.track.slug]), {"role": "chair"})
     client.post(address, {"username": "other", "role": "chair"})
     as_chair = as_user(other).get(reverse("participation:people", args=[scene.track.slug])).content.decode()
     client.post(address, {"username": "other", "role": "organizer"})
@@ -137,11 +137,22 @@ def test_organizer_is_asked_before_removing_oneself_and_the_last_one_stays(scene
         reverse("participation:set_organizer", args=[slug]), {"username": "first", "role": "none"}
     )
     kept = scene.track.organizers.filter(user=first).exists()
-    left = client.post(address)
+    asked_of_chair = client.post(
+        reverse("participation:set_organizer", args=[slug]),
+        {"username": "first", "role": "chair"},
+        follow=True,
+    )
+    organizes = scene.track.organizers.filter(user=first, is_chair=False).exists()
+    client.post(address, {"role": "chair"})
+    chairs = scene.track.organizers.filter(user=first, is_chair=True).exists()
+    scene.track.organizers.filter(user=first).update(is_chair=False)
+    left = client.post(address, {"role": "none"})
 
     assert "first is the only organizer of" in alone
     assert "btn-danger" not in alone.partition("<main")[2]
-    assert (asked.url, kept, left.status_code) == (address, True, 302)
+    assert (asked.url, kept, left.status_code) == (f"{address}?role=none", True, 302)
+    assert "Make yourself a chair of" in asked_of_chair.content.decode()
+    assert (organizes, chairs) == (True, True)
     assert not scene.track.organizers.filter(user=first).exists()
 
 

@@ -56,6 +56,12 @@ class OrganizerForm(StyledForm):
         return user
 
 
+class LeavingForm(forms.Form):
+    """The role that organizers keep who give up their own."""
+
+    role = forms.ChoiceField(choices=[("none", "none"), ("chair", "chair")], widget=forms.HiddenInput)
+
+
 class RoleInvitationForm(TermsForm):
     """A link to a team or to the assessors of a track."""
 

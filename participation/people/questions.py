@@ -21,7 +21,8 @@ def removal_page(track: Track, user: User) -> Confirmation:
         "to others.",
         fixed=[f"The judgments of {user} are kept and still count"],
         changeable=["Give the topics to others, in the plan of the batch", f"Add {user} again"],
-        notified=f"Nobody. {user} no longer sees the batches of the track.",
+        notified=f"Nobody. {user} gets no more tasks, and can change judgments of finished topics while their batch is "
+        "open.",
         is_danger=True,
     )
 
@@ -40,14 +41,16 @@ def member_page(team: Team, user: User, *, is_own: bool = False) -> Confirmation
     )
 
 
-def leaving_page(track: Track, user: User) -> Confirmation:
-    """The question before an organizer or a chair gives up the role."""
+def leaving_page(track: Track, user: User, *, is_chair: bool = False) -> Confirmation:
+    """The question before an organizer or a chair gives up the role, or an organizer becomes a chair."""
     role = track.organizers.filter(user=user).first()
+    removal = f"Remove yourself as {role.role if role else 'organizer'} of {track}"
     return Confirmation(
-        act=f"Remove yourself as {role.role if role else 'organizer'} of {track}",
-        button="Remove yourself",
+        act=f"Make yourself a chair of {track}" if is_chair else removal,
+        button="Make me a chair" if is_chair else "Remove yourself",
         back=reverse("participation:people", args=[track.slug]),
-        text="You see what visitors see, from this moment. You cannot undo this yourself.",
+        text=f"You see {'all and change nothing' if is_chair else 'what visitors see'}, from this moment. "
+        "You cannot undo this yourself.",
         checks=list(refusals(partial(organizers.check_dismissal, track=track, user=user))),
         fixed=["What you made stays"],
         changeable=["Another organizer or an administrator can appoint you again"],

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import (
@@ -26,6 +27,7 @@ from participation.models import Team
 from participation.people import questions, selectors, services
 from participation.people.forms import (
     GroupsForm,
+    LeavingForm,
     ListForm,
     OrganizerForm,
     RoleInvitationForm,
@@ -191,8 +193,9 @@ def set_organizer(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, track, organizer=form)
     user, role = form.cleaned_data["username"], form.cleaned_data["role"]
-    if role == "none" and user == request.user:
-        return redirect("participation:leave_organizers", track.slug)
+    organizes = track.organizers.filter(user=request.user, is_chair=False)
+    if user == request.user and (role == "none" or (role == "chair" and organizes.exists())):
+        return redirect(f"{reverse('participation:leave_organizers', args=[track.slug])}?role={role}")
     if role != "none":
         reason = form.cleaned_data["reason"]
         organizers.appoint(track=track, user=user, role=role, by=request.user, reason=reason)
@@ -207,11 +210,17 @@ def set_organizer(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @read_and_post
 @people_form
 def leave_organizers(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Ask, then take the role of an organizer or a chair from oneself. Organizers and administrators."""
+    """Ask, then take the role in organizing from oneself, or become a chair. Organizers and administrators."""
     track = _track(request, slug)
-    page = questions.leaving_page(track, request.user)
-    if not page.is_given(request):
-        return confirmation_page(request, page, layout="tracks/base.html", track=track)
+    form = LeavingForm(request.POST or {"role": request.GET.get("role", "none")})
+    is_chair = form.is_valid() and form.cleaned_data["role"] == "chair"
+    page = questions.leaving_page(track, request.user, is_chair=is_chair)
+    if not form.is_valid() or not page.is_given(request):
+        return confirmation_page(request, page, layout="tracks/base.html", track=track, form=form)
+    if is_chair:
+        organizers.appoint(track=track, user=request.user, role="chair", by=request.user)
+        messages.success(request, f"{request.user} is a chair of {track}.")
+        return redirect("participation:people", track.slug)
     organizers.dismiss(track=track, user=request.user, by=request.user)
     messages.success(request, f"You have no longer a role in organizing {track}.")
     return redirect("home")

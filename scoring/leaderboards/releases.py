@@ -146,7 +146,7 @@ def release_page(board: Leaderboard, level: str) -> ReleasePage:
     if not is_public:
         hidden.insert(0, "The runs of other teams by topic.")
     if n_others := track.leaderboards.exclude(pk=board.pk).filter(release=Leaderboard.Release.HIDDEN).count():
-        hidden.append(f"{counted(n_others, 'other leaderboard')} of the track, with qrels of their own.")
+        hidden.append(f"{counted(n_others, 'other leaderboard')} of the track.")
     return ReleasePage(
         track=track,
         board=board,
@@ -215,17 +215,23 @@ def _correction(board: Leaderboard, released: Leaderboard) -> str:
 
 
 def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:
+    kinds = board.track.protocol.parsed.runs.kinds
+    is_baseline = Q(run__kind__in=[kind.key for kind in kinds if kind.baseline])
     runs = board.evaluations.aggregate(
         n=Count("pk"),
-        teams=Count("run__team", distinct=True),
+        teams=Count("run__team", distinct=True, filter=~is_baseline),
+        baselines=Count("pk", filter=is_baseline),
         withdrawn=Count("pk", filter=~Q(run__status="submitted")),
     )
     whose = "Every run" if is_public else "For each team, its own runs"
     dropped = len(board.qrels.report.get("dropped", ()))
     n_runs, n_teams = counted(runs["n"], "run"), counted(runs["teams"], "team")
     n_units, n_topics = counted(board.qrels.n_judged, "unit"), counted(board.qrels.n_topics, "topic")
-    names = f"{n_runs} of {n_teams} with the names of teams and runs"
+    baselines = f" and {counted(runs['baselines'], 'baseline')}" if runs["baselines"] else ""
+    names = f"{n_runs} of {n_teams}{baselines} with the names of teams and runs"
     left_out = f"; and the {counted(dropped, 'dropped topic')}" if dropped else ""
+    if omitted := len(board.qrels.report.get("left_out_topics", ())):
+        left_out += f"; and the {counted(omitted, 'topic')} left out, with the reason"
     facts = [
         f"The leaderboard: {names}, and {counted(len(board.measures), 'measure')} with intervals and tiers.",
         f"{whose} by topic: all values, curves, and the comparison of two runs.",

@@ -93,7 +93,7 @@ class FreezeForm(StyledForm):
         reasons = dict(line.partition(" ")[::2] for line in lines)
         if len(reasons) < len(lines):
             raise forms.ValidationError("A topic is there twice.")
-        return {topic: reason.strip() for topic, reason in reasons.items()}
+        return {topic.removesuffix(":"): reason.strip() for topic, reason in reasons.items()}
 
     @property
     def previewed(self) -> dict[str, Any] | None:

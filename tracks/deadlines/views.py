@@ -22,7 +22,7 @@ from tracks.tracks.selectors import track_or_404
 from web.downloads import download
 from web.forms import refusals_in
 from web.pages import site_of
-from web.times import in_words
+from web.times import in_words, now
 
 
 @organizer_form
@@ -45,6 +45,10 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             )
             after = list(track.deadlines.all())
             messages.success(request, _saved(track, before, after))
+            if track.status == Track.Status.DRAFT and any(
+                not row.kind and row.opens_at and row.opens_at <= now() for row in after
+            ):
+                messages.warning(request, f"The opening time has passed, so everybody sees {track} now.")
             if track.status == Track.Status.CLOSED and _closings(before) != _closings(after):
                 messages.warning(request, f"{track} is closed. Open it for runs to apply the deadlines.")
             return redirect("tracks:deadlines", track.slug)

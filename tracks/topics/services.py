@@ -521,7 +521,9 @@ def edit(
     current = Topic.objects.select_for_update(of=("self",)).select_related("track__protocol").get(pk=topic.pk)
     if texts.get("known_item"):
         _check_known_items(current.track)
-    given: dict[str, object] = {name: WRITTEN.get(name, str)(text) for name, text in texts.items()}
+    given: dict[str, object] = {
+        name: WRITTEN.get(name, str)(text.replace("\r\n", "\n")) for name, text in texts.items()
+    }
     if tags is not None:
         given["tags"] = list(dict.fromkeys(tags))
     if subtopics is not None:

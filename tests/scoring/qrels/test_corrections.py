@@ -31,7 +31,7 @@ def test_topic_is_left_out_at_freezing_with_a_reason_that_page_and_files_keep(sc
     scene.judged(*CHOICES)
     client = client_of(scene.organizer)
 
-    address = freeze_on_page(client, scene.pool, left_out=f"A.2 {REASON}")
+    address = freeze_on_page(client, scene.pool, left_out=f"A.2: {REASON}")
 
     version = Qrels.objects.get()
     assert b"A.2\t" not in qrels_tsv(version)

@@ -143,6 +143,19 @@ def test_pages_below_a_page_mark_it_in_the_navigation(organizer: Client) -> None
         assert re.findall(r'aria-current="page">\s*([\w ]+?)\s*<', text) == [label], page
 
 
+def test_organizer_reads_that_an_opening_time_in_the_past_shows_a_draft_to_everybody(
+    organizer: Client,
+) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    make_topic(track)
+
+    later = save(organizer, track, opens_="2036-05-01T10:00").content.decode()
+    past = save(organizer, track, opens_="2020-05-01T10:00").content.decode()
+
+    sentence = f"The opening time has passed, so everybody sees {track} now."
+    assert (sentence in later, sentence in past) == (False, True)
+
+
 def test_saving_without_a_change_changes_nothing(organizer: Client) -> None:
     track = make_track(status=Track.Status.DRAFT)
     make_topic(track)
