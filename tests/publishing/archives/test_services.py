@@ -23,6 +23,7 @@ from assay.archive.files import CHECKSUMS, Writer
 from assay.archive.verify import Finding, verify
 from assay.cli.main import main
 from assay.digests import sha256_of
+from assay.extensions import installed
 from assay.protocols.loader import load_protocol
 from assay.statistics.leaderboard import leaderboard_statistics
 from assay_extensions.analyses.site.report_pages import reports_page
@@ -502,6 +503,24 @@ def test_fault_of_ours_in_an_analysis_or_a_page_is_not_called_damage(
         assert loaded.job is not None
         assert loaded.job.error == "An unexpected error occurred. The log of the worker has the details."
         assert not Track.objects.exists()
+
+
+@pytest.mark.django_db
+def test_archive_with_analyses_names_the_extension_that_it_needs(
+    archive_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_EXTENSIONS", "none")
+    installed.cache_clear()
+    try:
+        wrong = [finding for finding in findings_of(archive_file) if not finding.is_right]
+        loaded = load(archive_file, make_organizer("maud"))
+    finally:
+        installed.cache_clear()
+
+    problem = "the extension analyses is not installed, or ASSAY_EXTENSIONS leaves it out"
+    assert [(finding.part, finding.problem) for finding in wrong] == [("analyses of leaderboard 1", problem)]
+    assert loaded.job is not None
+    assert problem in loaded.job.error
 
 
 def zip_of(path: Path, names: dict[str, bytes]) -> Path:
