@@ -162,10 +162,18 @@ class CorrectionForm(StyledForm):
 
     title = forms.CharField(required=False, max_length=MAX_TEXT)
     body = forms.CharField(
-        required=False, max_length=MAX_BODY, widget=forms.Textarea(attrs={"rows": 8}), help_text="HTML."
+        required=False,
+        strip=False,
+        max_length=MAX_BODY,
+        widget=forms.Textarea(attrs={"rows": 8}),
+        help_text="HTML.",
     )
     narrative = forms.CharField(
-        required=False, max_length=MAX_BODY, widget=forms.Textarea(attrs={"rows": 4}), help_text="HTML."
+        required=False,
+        strip=False,
+        max_length=MAX_BODY,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="HTML.",
     )
     reason = forms.CharField(
         max_length=2_000, widget=forms.Textarea(attrs={"rows": 2}), help_text="Everybody reads it."

@@ -227,10 +227,10 @@ def test_api_changes_the_texts_that_are_given(client: Client) -> None:
 
 def test_text_of_an_opened_track_is_corrected_with_a_reason_that_everybody_reads(client: Client) -> None:
     track = make_track(protocol="trec-adhoc")
-    topic = make_topic(track, "T.1", title="Old title", body="<p>Old.</p>", narrative="<p>One\ntwo.</p>")
+    topic = make_topic(track, "T.1", title="Old title", body="<p>Old.</p>", narrative="<p>One\ntwo.</p>\n")
     client.force_login(make_organizer())
     address = reverse("tracks:correct_topic", args=[track.slug, "T.1"])
-    fields = {"title": "New title", "body": "<p>New.</p>", "narrative": "<p>One\r\ntwo.</p>"}
+    fields = {"title": "New title", "body": "<p>New.</p>", "narrative": "<p>One\r\ntwo.</p>\r\n"}
 
     unexplained = client.post(address, fields)
     page = client.post(address, fields | {"reason": "A typing error."}, follow=True).content.decode()
