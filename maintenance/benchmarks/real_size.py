@@ -377,7 +377,7 @@ def pages(
     """
     from django.test import Client
 
-    with database(var=var.absolute(), settings={"DEBUG": "0"}):
+    with database(var=var.absolute(), settings={"DEBUG": "0", "REDIS_URL": "filesystem://"}):
         from accounts.models import User
 
         participant = User.objects.filter(teams__isnull=False).first()
