@@ -52,6 +52,8 @@ def test_extension_that_cannot_be_used_is_named_also_for_own_names(tmp_path: Pat
 
 
 def test_extensions_of_assay_are_selected_as_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("assay_extensions.turkle")
+
     def selected(value: str) -> list[str]:
         monkeypatch.setenv("ASSAY_EXTENSIONS", value)
         installed.cache_clear()
@@ -103,6 +105,7 @@ def test_extension_that_is_not_selected_is_not_imported(
 def test_selection_that_is_not_possible_is_refused(
     value: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("assay_extensions.turkle")
     with other_packages(tmp_path, red=RED, blue=BLUE):
         monkeypatch.setenv("ASSAY_EXTENSIONS", value)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.apps import apps
 from django.core.management import get_commands
 from django.db.models import Field, FileField
@@ -67,6 +68,7 @@ def addresses() -> dict[str, str]:
 
 
 def test_names_that_others_remember() -> None:
+    pytest.importorskip("assay_extensions.turkle")
     app.loader.import_default_modules()
     text = source()
     uploads = {f"{prefix}/" for prefix in PREFIX.findall(text)}

@@ -1,5 +1,6 @@
 """`assay extensions`, and commands that extensions add."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ def run(arguments):
 
 
 def test_list_has_package_version_and_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("assay_extensions.turkle")
     assert main(["extensions"]) == 0
     before = capsys.readouterr().out.splitlines()
     assert before[0] == "name\tversion\tpackage\tsource\tadds"
@@ -35,7 +37,7 @@ def test_list_has_package_version_and_source(tmp_path: Path, capsys: pytest.Capt
         assert main(["extensions"]) == 0
 
     row = "apple\t1.2\tapple-package\tapple:EXTENSION\tcommand peel"
-    assert capsys.readouterr().out.splitlines() == [before[0], row, *before[1:]]
+    assert capsys.readouterr().out.splitlines() == [before[0], *sorted([row, *before[1:]])]
 
 
 def test_command_of_an_extension_runs_and_is_in_the_help(
@@ -46,7 +48,7 @@ def test_command_of_an_extension_runs_and_is_in_the_help(
         assert capsys.readouterr().out == "3 apples peeled\n"
         with pytest.raises(SystemExit):
             main(["--help"])
-        assert "  peel          peel apples\n" in capsys.readouterr().out
+        assert re.search(r"^  peel +peel apples$", capsys.readouterr().out, re.MULTILINE)
 
     with pytest.raises(SystemExit) as refused:
         main(["peel", "3"])

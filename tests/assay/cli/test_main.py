@@ -193,6 +193,7 @@ def test_wrong_use_is_one_line(words: list[str], message: str, capsys: pytest.Ca
 def test_a_file_that_does_not_exist_is_one_line_and_status_2(
     words: list[str], message: str, samples: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("assay_extensions.turkle")
     assert main(words) == 2
 
     captured = capsys.readouterr()
