@@ -30,7 +30,7 @@ os.environ["ASSAY_EXTENSIONS"] = ",".join(place.name for place in bundled())
 
 gc.set_threshold(100_000, 20, 20)  # a build keeps nearly all that it makes
 
-OURS = ("library_reference", "generated_tables")
+OURS = ("library_reference", "generated_tables", "import_layers")
 
 project = "Assay"
 author = "the Assay contributors"
