@@ -29,6 +29,19 @@ from web.caches import ForgivingRedisCache
 
 
 @pytest.mark.django_db
+def test_refused_page_of_a_track_leads_to_who_organizes_it(client: Client) -> None:
+    make_track("arq", status="open")
+    client.force_login(make_user("pat"))
+
+    refused = client.get(reverse("tracks:deadlines", args=["arq"]))
+    of_no_track = client.get(reverse("corpus:start_import")).content.decode()
+
+    assert refused.status_code == 403
+    assert f'href="{reverse("tracks:track", args=["arq"])}"' in refused.content.decode()
+    assert "ask an organizer to change your role" in of_no_track
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("name", "page"),
     [("home", "/help/index.html"), ("corpus:start_import", "/help/howto/import-a-collection.html")],
