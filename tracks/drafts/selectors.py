@@ -71,6 +71,8 @@ def start_page(user: User, search: str) -> StartPage:
         if all(word in words for word in search.lower().split()):
             grades = ", ".join(str(grade.value) for grade in protocol.judging.given_grades)
             measures = ", ".join(protocol.scoring.all_measures[:3])
+            if protocol.qrels.aggregate == "sum":
+                grades += f", added over {protocol.judging.judges} assessors"
             figures = " · ".join(filter(None, [grades and f"Grades {grades}", measures]))
             noun = unit_of(protocol)
             groups[f"{noun[0].upper()}{noun[1:]}"].append(Card(stored, figures))
