@@ -234,9 +234,13 @@ def instant(moment: datetime | None, zone: str = "UTC") -> SafeString | str:
     """An instant in the zone in which it was entered and in UTC; `config/times.js` adds the reader's own time."""
     if moment is None:
         return "–"
-    return format_html(
-        '<time datetime="{}" data-local>{}</time>', localtime(moment).isoformat(), in_words(moment, zone)
+    parts = in_words(moment, zone).partition(" (")
+    zones = format_html_join(
+        " ",
+        '<span class="text-nowrap">{}</span>',
+        ((part,) for part in (parts[0], "".join(parts[1:]).strip()) if part),
     )
+    return format_html('<time datetime="{}" data-local>{}</time>', localtime(moment).isoformat(), zones)
 
 
 @register.simple_tag
