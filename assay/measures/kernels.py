@@ -1,6 +1,6 @@
 """The kernels of rankings and of sets of documents, and what kernels are made of: sums and shares per topic.
 
-`assay.measures.scores` has the table of all kernels by family. "Equals" names the measure of trec_eval.
+`FAMILIES` of `assay.protocols.measures` names the kernel of each family. "Equals" names the measure of trec_eval.
 """
 
 import math

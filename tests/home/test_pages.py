@@ -29,7 +29,7 @@ from web.caches import ForgivingRedisCache
 
 
 @pytest.mark.django_db
-def test_refused_page_of_a_track_leads_to_who_organizes_it(client: Client) -> None:
+def test_refused_page_of_a_track_leads_to_its_organizers(client: Client) -> None:
     make_track("arq", status="open")
     client.force_login(make_user("pat"))
 
