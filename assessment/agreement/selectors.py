@@ -1,7 +1,7 @@
 """The agreement of a track's assessors, and the units on which they disagree. For organizers only."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import partial
@@ -90,8 +90,8 @@ class AgreementPage:
     """The agreement in one round on one scale. `level` is the grade from which a unit is relevant in two-way values.
 
     `main_alpha` is the ordinal one, or the nominal one without an order; `mean_kappa` is that of all pairs, or nan.
-    `people` are the assessors with an account; guests, who can be many, have a table of their own and no matrices.
-    `machines` are compared with people in the main round only.
+    `people` are the assessors with an account, with their full names, as in the pairs of people. Guests, who can be
+    many, have a table of their own and no matrices. `machines` are compared with people in the main round only.
     """
 
     track: Track
@@ -133,13 +133,16 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
         pairs = [replace(pair, linear=undefined, quadratic=undefined, two_way=undefined) for pair in pairs]
         topics = [row._replace(ordinal=math.nan, two_way=math.nan) for row in topics]
     assessors = report.by_assessor(pairs)
-    guests = frozenset(
-        Assessor.objects.filter(track=track)
-        .exclude(user__guest_until=None)
-        .values_list("user__username", flat=True)
-    )
-    people = [row for row in assessors if row.name not in guests]
-    of_people = [pair for pair in pairs if not guests & {pair.first, pair.second}]
+    accounts = [assessor.user for assessor in Assessor.objects.filter(track=track).select_related("user")]
+    guests = frozenset(user.username for user in accounts if user.guest_until)
+    n_named = Counter(user.named for user in accounts)
+    names = {user.username: user.named for user in accounts if n_named[user.named] == 1}
+    shown = [row._replace(name=names.get(row.name, row.name)) for row in assessors if row.name not in guests]
+    of_people = [
+        replace(pair, first=names.get(pair.first, pair.first), second=names.get(pair.second, pair.second))
+        for pair in pairs
+        if not guests & {pair.first, pair.second}
+    ]
     alphas = [value for value in values if not (scale.is_nominal and report.needs_order(value.name))]
     kappas = [pair.kappa.value for pair in pairs if not math.isnan(pair.kappa.value)]
     counts = judgments_of(track, of_round).order_by().aggregate(n=Count("pk"), graded=Count("grade"))
@@ -160,15 +163,15 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
         pairs_of_people=of_people,
         matrices=[Matrix.from_pair(pair) for pair in of_people],
         assessors=assessors,
-        people=people,
+        people=shown,
         of_guests=[row for row in assessors if row.name in guests],
         plot=plots.groups(
             f"{track.slug}-kappa",
             f"{track.name}: mean kappa by assessor",
-            [row.name for row in people],
+            [row.name for row in shown],
             [
-                ("all grades", [_defined(row.kappa) for row in people]),
-                ("two-way", [_defined(row.two_way) for row in people]),
+                ("all grades", [_defined(row.kappa) for row in shown]),
+                ("two-way", [_defined(row.two_way) for row in shown]),
             ][: 1 if scale.is_nominal else 2],
             across="Assessor",
             up="Kappa",

@@ -1,8 +1,9 @@
 """Compares a file of judgments with a track: what is new, what is there already, and what cannot come in.
 
 A judgment is there already if its batch has one of the same document by the same assessor with the same choice, comment
-and time. If the batch has another one, the two are in conflict. In a main batch, a unit never gets more judges than
-its batch asks for: the assessors of a file without seats share the seats in the order in which they appear.
+and time. If the batch has another one, the two are in conflict: either nothing can come in, or the one that is here is
+kept and the others come in. In a main batch, a unit never gets more judges than its batch asks for: the assessors of a
+file without seats share the seats in the order in which they appear.
 """
 
 from collections import Counter
@@ -71,6 +72,10 @@ class ImportPlan:
     n_stored: int = 0
     n_new: int = 0
     n_equal: int = 0
+    keeps_stored: bool = (
+        False  # where the file is in conflict with a judgment that is here, instead of complaining
+    )
+    n_kept: int = 0
     batches: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # new ones: batch, kind, pool
     complaints: list[LineComplaint] = field(default_factory=list)  # the first lines only
     n_by_kind: Counter[str] = field(default_factory=Counter)
@@ -82,6 +87,12 @@ class ImportPlan:
         self.complaints.append(LineComplaint(line, kind, message))
         if len(self.complaints) >= 2 * COMPLAINTS_KEPT:
             self.complaints = sorted(self.complaints)[:COMPLAINTS_KEPT]
+
+    def conflict(self, line: int, message: str) -> None:
+        if self.keeps_stored:
+            self.n_kept += 1
+        else:
+            self.complain(line, "conflict", message)
 
     def attempt(self, row: JudgmentRow, resolve: Callable[[JudgmentRow], Meaning]) -> Meaning | None:
         """Call a function with a row; None, with a complaint, if it cannot use the row."""
@@ -119,6 +130,10 @@ def plan_part(
         batch for key in {judgment.batch for judgment in planned} if (batch := existing_batch(key, campaign))
     ]
     planned = list(_not_stored(planned, campaign, batches, plan))
+    while orphans := _without_what_they_replace(planned):
+        for judgment in orphans.values():
+            plan.conflict(judgment.row.line, "it replaces a judgment of the file that is in conflict")
+        planned = [judgment for judgment in planned if id(judgment) not in orphans]
     seats = Seats(campaign, batches, {judgment.topic for judgment in planned})
     for judgment, message in seats.give(planned):
         plan.complain(judgment.row.line, "judges", message)
@@ -276,14 +291,24 @@ def _not_stored(
             message = f"{chosen}, and {judgment.choice.key} in the file"
             if latest.choice == judgment.choice.key:
                 message = f"{chosen} too, with another comment or time"
-            plan.complain(row.line, "conflict", message)
+            plan.conflict(row.line, message)
         elif here:
             judgment.stored = same
             plan.n_equal += 1
         elif before is not None and before.stored and before.stored.is_replaced:
-            plan.complain(row.line, "conflict", "it replaces a judgment that has been replaced here already")
+            plan.conflict(row.line, "it replaces a judgment that has been replaced here already")
         else:
             yield judgment
+
+
+def _without_what_they_replace(planned: list[PlannedJudgment]) -> dict[int, PlannedJudgment]:
+    """The judgments, by `id`, that replace one that is neither stored nor planned."""
+    here = {id(judgment) for judgment in planned}
+    return {
+        id(judgment): judgment
+        for judgment in planned
+        if (before := judgment.replaces) is not None and not before.stored and id(before) not in here
+    }
 
 
 def report_of(plan: ImportPlan, staged: Staged, source: JudgmentImport, campaign: Campaign) -> dict[str, Any]:
@@ -293,6 +318,8 @@ def report_of(plan: ImportPlan, staged: Staged, source: JudgmentImport, campaign
         "rows": staged.n_rows,
         "new": plan.n_new,
         "equal": plan.n_equal,
+        "kept": plan.n_kept,
+        "conflicts": plan.n_by_kind["conflict"],
         "n_complaints": sum(plan.n_by_kind.values()),
         "by_kind": [[WORDS[kind], plan.n_by_kind[kind]] for kind in WORDS if plan.n_by_kind[kind]],
         "complaints": [

@@ -164,7 +164,8 @@ def _report(source: JudgmentImport, report: Report = silent) -> dict[str, Any]:
         try:
             with transaction.atomic():
                 staged = stage(_opened(source, file), has_ids=False, report=report)
-                plan, campaign = ImportPlan(report), Campaign(source.track)
+                plan = ImportPlan(report, keeps_stored=source.keeps_stored)
+                campaign = Campaign(source.track)
                 for part in parts():
                     plan_part(plan, source, part, campaign, is_numbered=staged.is_numbered)
         except JudgmentsError as error:
@@ -193,11 +194,18 @@ def _opened(source: JudgmentImport, file: BinaryIO) -> JudgmentStream:
     return stream
 
 
-def request_import(*, source: JudgmentImport) -> None:
-    """Import the judgments of a checked file, or queue the job that does."""
+def request_import(*, source: JudgmentImport, keeps_stored: bool = False) -> None:
+    """Import the judgments of a checked file, or queue the job that does.
+
+    With `keeps_stored`, the judgments that are here are kept where the file has others, and the rest is imported.
+    """
     with transaction.atomic():
         current = _lock(source)
-        if not current.is_ready:
+        if keeps_stored and current.has_only_conflicts:
+            current.mapping["conflicts"] = {"kept": "stored"}
+            current.save(update_fields=["mapping"])
+            source.mapping = current.mapping
+        elif not current.is_ready:
             raise NotReady(current.report.get("n_complaints", 0))
         if source.size > SMALL:
             queue(source, IMPORT, f"Import the judgments of {source.name}", subject=source.track)
@@ -229,7 +237,8 @@ def _import(source: JudgmentImport, file: BinaryIO, report: Report = silent) -> 
     track_services.lock(current.track_id)
     for pk in Batch.objects.filter(pool__track=current.track_id).order_by("pk").values_list("pk", flat=True):
         lock_for_managing(pk)
-    plan, campaign, now = ImportPlan(report), Campaign(current.track), timezone.now()
+    plan = ImportPlan(report, keeps_stored=current.keeps_stored)
+    campaign, now = Campaign(current.track), timezone.now()
     make_batches(current, campaign)
     for part in parts():
         planned = plan_part(plan, current, part, campaign, is_numbered=staged.is_numbered)

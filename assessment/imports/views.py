@@ -45,9 +45,9 @@ def import_judgments(request: AuthenticatedRequest, import_id: int) -> HttpRespo
 
 @organizer_action
 def run_import(request: AuthenticatedRequest, import_id: int) -> HttpResponse:
-    """Import the judgments of a checked file. Organizers only."""
+    """Import the judgments of a checked file; `keep` keeps those that are here if they differ. Organizers only."""
     source = selectors.import_or_404(import_id)
-    services.request_import(source=source)
+    services.request_import(source=source, keeps_stored="keep" in request.POST)
     source.refresh_from_db()
     if source.imported_at is not None:
         messages.success(request, f"{counted(source.n_imported, 'judgment')} imported from {source.name}.")

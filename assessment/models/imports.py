@@ -72,6 +72,17 @@ class JudgmentImport(CheckedUpload):
             self.imported_at is None and bool(self.report.get("new")) and not self.report.get("n_complaints")
         )
 
+    @property
+    def has_only_conflicts(self) -> bool:
+        """True if the latest check found judgments to import, and nothing wrong except conflicts with stored ones."""
+        n_conflicts, n_complaints = self.report.get("conflicts"), self.report.get("n_complaints")
+        return self.imported_at is None and bool(self.report.get("new") and n_conflicts == n_complaints)
+
+    @property
+    def keeps_stored(self) -> bool:
+        """True if the judgments that are here are kept where the file has others."""
+        return "conflicts" in self.mapping
+
 
 class ProjectImport(CheckedUpload):
     """Projects of Turkle in one upload, imported as tracks: all of them or none."""

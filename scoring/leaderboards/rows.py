@@ -56,9 +56,9 @@ class BoardRow(NamedTuple):
 
     @property
     def pooled_as(self) -> str:
-        """The kind that the run is pooled as; in parentheses if it is not its own, as in overview papers."""
+        """The kind of the run, or the other kind that it is pooled as."""
         name = self.rules.name_of(self.as_kind)
-        return name if self.as_kind == self.run.kind else f"({name})"
+        return name if self.as_kind == self.run.kind else f"pooled as {name}"
 
     @property
     def judged_at_10(self) -> str:

@@ -404,7 +404,7 @@ def _columns(board: Leaderboard, key: str, sort: str) -> list[Column]:
         labels["unjudged"] = "Unjudged share"
     labels["missing"] = "Missing topics"
     titles = dict(titled(board)) | {
-        "kind": "the kind of run; in parentheses, the other kind that it is pooled as",
+        "kind": "the kind of run, or the other kind that it is pooled as",
         "judged": "share of the top 10 ranks that is judged",
         "unjudged": "share of all documents returned for the topics of the qrels that is not judged",
         "missing": "topics of the qrels that are missing from the run",

@@ -15,7 +15,7 @@ window.assay.eachTask((_main, signal) => {
     let text = gettext("{minutes} min left", time);
     if (left <= 0) text = gettext("Time is over");
     else if (time.hours) text = gettext("{hours} h {minutes} min left", time);
-    label.textContent = `${text} · `;
+    label.textContent = text;
     label.classList.toggle("is-short", left < SHORT);
     label.hidden = label.dataset.quiet !== undefined && left >= SHORT;
   }

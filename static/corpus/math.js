@@ -141,6 +141,7 @@
           autoload: { html: [], texhtml: [], mhchem: [] }, // KaTeX has mhchem; MathJax's needs its output's fonts
           maxMacros: 1000,
           maxBuffer: 20000,
+          noundefined: { color: "gray" },
         },
       };
       const script = document.createElement("script");

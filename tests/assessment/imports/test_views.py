@@ -197,6 +197,40 @@ def test_every_line_that_cannot_come_in_is_named_and_nothing_is_imported(
     assert Judgment.objects.count() == 1
 
 
+def test_judgments_that_are_here_are_kept_and_the_others_imported(scene: Scene, organizer: Client) -> None:
+    first, second, third = docnos(scene)
+    run(organizer, upload(organizer, scene, turkle(("A.1", first, "3", "bob"))))
+    rows = (("A.1", first, "0", "bob"), ("A.1", second, "2", "bob"), ("A.1", third, "1", "bob"))
+    source = upload(organizer, scene, turkle(*rows))
+    page = " ".join(organizer.get(source.get_absolute_url()).content.decode().split())
+    assert "Import the other 2, keep the 1 that is here" in page
+    assert "it has 1 error" in run(organizer, source)
+    assert Judgment.objects.count() == 1
+
+    keep = organizer.post(reverse("assessment:run_import", args=[source.pk]), {"keep": "1"}, follow=True)
+
+    page = " ".join(keep.content.decode().split())
+    assert "2 judgments imported from results.csv" in page
+    assert "<dt>Different here, and kept</dt><dd>1</dd>" in page
+    chosen = dict(Judgment.objects.values_list("docno", "grade"))
+    assert chosen == {first: 3, second: 2, third: 1}
+
+
+def test_a_file_with_a_wrong_line_is_not_imported_around_its_conflicts(
+    scene: Scene, organizer: Client
+) -> None:
+    first, second, third = docnos(scene)
+    run(organizer, upload(organizer, scene, turkle(("A.1", first, "3", "bob"))))
+    rows = (("A.1", first, "0", "bob"), ("A.1", second, "9", "bob"), ("A.1", third, "1", "bob"))
+    source = upload(organizer, scene, turkle(*rows))
+
+    refused = organizer.post(reverse("assessment:run_import", args=[source.pk]), {"keep": "1"})
+
+    assert refused.status_code == 409
+    assert "keep the 1" not in organizer.get(source.get_absolute_url()).content.decode()
+    assert Judgment.objects.count() == 1
+
+
 def test_words_of_the_file_are_mapped_to_accounts_columns_and_grades(scene: Scene, organizer: Client) -> None:
     first, second, _ = docnos(scene)
     content = turkle(("A.1", first, "perfect", "w1"), ("A.1", second, "perfect", "w2"))

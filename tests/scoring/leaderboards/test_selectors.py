@@ -195,7 +195,7 @@ def test_shares_of_judged_documents_are_with_the_scores(scene: Scene, board: Lea
 def test_a_baseline_is_marked_with_what_it_is_pooled_as_in_parentheses(
     scene: Scene, board: Leaderboard
 ) -> None:
-    assert row_of(scene, board, "base").pooled_as == "(primary)"
+    assert row_of(scene, board, "base").pooled_as == "pooled as primary"
     assert row_of(scene, board, "first").pooled_as == "primary"
     rows = csv.DictReader(StringIO(leaderboard_file(board, "tsv")), delimiter="\t")
     kinds = {row["run"]: (row["kind"], row["pooled as"]) for row in rows}
