@@ -28,7 +28,7 @@ class EditBatchForm(StyledForm, forms.ModelForm[Batch]):
         labels = {
             "minutes_allotted": "Minutes for a task",
             "judges": "People per unit",
-            "is_shared": "Open to join",
+            "is_shared": "Open to join: assessors take units by themselves",
         }
 
     def clean_name(self) -> str:

@@ -41,7 +41,7 @@ class NewBatchForm(StyledForm, forms.ModelForm[Batch]):
         labels = {
             "minutes_allotted": "Minutes for a task",
             "judges": "People per unit",
-            "is_shared": "Open to join",
+            "is_shared": "Open to join: assessors take units by themselves",
         }
 
     def __init__(self, *args: Any, track: Track, pools: QuerySet[Pool], **kwargs: Any) -> None:

@@ -158,7 +158,9 @@ def choice(campaign: Campaign) -> Iterator[Point]:
             f"{sample}: both people have decided on {n_done:,} of {candidates}",
             sample.get_absolute_url(),
         )
-    yield Point("Choice of topics", state, address, False, action="Choose among candidates", is_optional=True)
+    yield Point(
+        "Choice of topics", state, address, False, action="Choose topics from candidates", is_optional=True
+    )
 
 
 @points(Phase.SET_UP, 120)

@@ -21,7 +21,7 @@ class TrackForm(StyledForm, forms.ModelForm[Track]):
         model = Track
         fields = ["name", "slug", "description", "protocol", "collection", "topic_collection"]
         field_classes: ClassVar = {"slug": ShortNameField}
-        labels = {"slug": "Short name", "topic_collection": "Threads that the topics come from"}
+        labels = {"slug": "Short name", "topic_collection": "Source of the topics"}
         help_texts = {"slug": "For the address of the track, such as arqmath-2020. Empty: from the name."}
         widgets = {"description": forms.Textarea(attrs={"rows": 4})}
 

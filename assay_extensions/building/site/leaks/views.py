@@ -21,7 +21,7 @@ class CheckForm(StyledForm):
         min_value=0.01,
         max_value=1,
         initial=OVERLAP,
-        label="Least overlap of near-duplicates",
+        label="Smallest overlap of a near-duplicate",
         help_text="0.6 lists questions that share 60 % of their sequences of three words with a topic. A smaller "
         "number lists more questions.",
     )
