@@ -191,6 +191,8 @@ def test_participant_of_a_closed_track_sees_runs_and_scores(scored: Scene) -> No
 
     assert primary(before) == ["See your runs"]
     assert primary(after) == ["See the leaderboard"]
+    assert ">Your scores</a>" not in before
+    assert ">Your scores</a>" in after
     assert "any number accepted" not in before
     assert "Disk space left" not in before
     assert "Runs cannot be submitted now: the track is closed." in before

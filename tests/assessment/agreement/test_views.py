@@ -81,6 +81,16 @@ def test_page_shows_kappa_worked_out_by_hand(dual: Scene, organizer: Client) -> 
     assert re.search(r'A\.1</a>\s*<span class="optional math">\s*<bdi>Title of A\.1', html)
 
 
+def test_page_names_assessors_as_other_pages_do(dual: Scene, organizer: Client) -> None:
+    dual.ada.first_name, dual.ada.last_name = "Ada", "Lovelace"
+    dual.ada.save()
+
+    html = page(organizer, "agreement", dual.track)
+
+    assert '<th scope="row">Ada Lovelace and bob</th>' in html
+    assert '<th scope="row">Ada Lovelace</th>' in html
+
+
 def test_downloads_hold_the_numbers_of_the_page(dual: Scene, organizer: Client) -> None:
     rows = {
         name: organizer.get(

@@ -267,7 +267,9 @@ def test_formula_draws_only_in_its_own_text(posts: Collection, read: Open) -> No
 def test_definitions_of_a_post_apply_only_in_that_post(posts: Collection, read: Open) -> None:
     body = "$\\newcommand{\\R}{\\mathbb{Q}}\\DeclareMathOperator{\\ord}{ord}\\def\\x#1{[#1]}$ $\\R$ $\\ord \\x{y}$"
     question = _question(posts, f"<p>{body}</p><p>$\\begin{{eqnarray}}\\x{{z}}\\end{{eqnarray}}$</p>")
-    make_answer(question, "2", body=sanitize.clean_body("<p>$\\R$ $\\begin{eqnarray}\\R\\end{eqnarray}$</p>"))
+    make_answer(
+        question, "2", body=sanitize.clean_body("<p>$\\R$ $\\begin{eqnarray}\\R\\end{eqnarray}$ $\\ds x$</p>")
+    )
 
     page = read("1")
 
@@ -276,6 +278,8 @@ def test_definitions_of_a_post_apply_only_in_that_post(posts: Collection, read: 
     assert page.locator("#post-1 .katex-html").nth(2).inner_text().replace("\u200b", "").split() == ["ord[y]"]
     assert page.locator("#post-1 [data-math=mathjax] math").text_content() == "[z]"
     assert page.locator("#post-2 .katex-html").first.inner_text().strip() == "R"
+    undefined = page.locator("#post-2 mtext", has_text="\\ds")
+    assert undefined.get_attribute("mathcolor") == "gray", "it does not look like an error of the page"
 
 
 def test_hostile_definition_affects_no_other_post(posts: Collection, read: Open) -> None:
