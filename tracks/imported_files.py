@@ -45,7 +45,15 @@ def storing(track: Track, data: bytes) -> Iterator[tuple[Track, str]]:
 
 
 def record(
-    track: Track, data: bytes, name: str, form: str, n_topics: int, file: str, *, is_private: bool
+    track: Track,
+    data: bytes,
+    name: str,
+    form: str,
+    n_topics: int,
+    file: str,
+    *,
+    is_private: bool,
+    n_removed: int = 0,
 ) -> None:
     """Record what was imported, with the stored file."""
     storage.claim(file)
@@ -60,4 +68,5 @@ def record(
         file=file,
         has_private_parts=is_private,
     )
-    audit.record(action=f"{form}.imported", subject=name, track=track, details=counts | {"sha256": sha256})
+    details = counts | ({"removed": n_removed} if n_removed else {}) | {"sha256": sha256}
+    audit.record(action=f"{form}.imported", subject=name, track=track, details=details)

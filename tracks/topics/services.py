@@ -141,9 +141,31 @@ def import_topics(
             row.labels or row.thread or row.source or row.known_item or row.split or row.subtopics
             for row in rows
         )
-        record(current, data, name, "topics", len(rows), file, is_private=is_private)
+        n_removed = report.n_removed
+        record(current, data, name, "topics", len(rows), file, is_private=is_private, n_removed=n_removed)
         on_stored(report)
     return report
+
+
+class RemovalRefused(TopicsRefused):
+    """An import would remove topics, and nobody has accepted that. Nothing is stored."""
+
+    def __init__(self, report: TopicReport) -> None:
+        topics = counted(report.n_removed, "topic is,topics are")
+        super().__init__(
+            f"{topics} not in the file. Accept below that they are removed, and choose the file again."
+        )
+        self.report = report
+
+
+def accept_removal(report: Report, *, given: str) -> None:
+    """Refuse to remove another number of topics than the `given` one.
+
+    Raises:
+        RemovalRefused: It is another one.
+    """
+    if isinstance(report, TopicReport) and report.n_removed and given != str(report.n_removed):
+        raise RemovalRefused(report)
 
 
 class ThreadMatch(NamedTuple):

@@ -1,5 +1,7 @@
 """The pages of topics, and the one that creates a track with its topics."""
 
+from functools import partial
+
 from django.contrib import messages
 from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse
@@ -45,13 +47,18 @@ def import_topics(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     track = track_or_404(request.user, slug)
     form = TopicFileForm(request.POST or None, request.FILES or None, track=track)
     report, is_preview = None, _is_preview(request)
+    accept = partial(services.accept_removal, given=request.POST.get("removed", ""))
     if request.method == "POST" and form.is_valid():
         try:
             if is_preview:
                 report = services.preview_upload(track=track, **form.cleaned_data)
             else:
-                messages.success(request, str(services.import_upload(track=track, **form.cleaned_data)))
+                imported = services.import_upload(track=track, **form.cleaned_data, on_stored=accept)
+                messages.success(request, str(imported))
                 return redirect("tracks:topics", track.slug)
+        except services.RemovalRefused as refusal:
+            report, is_preview = refusal.report, True
+            form.add_error("upload", refusal.message)
         except Refused as refusal:
             form.add_error("upload", refusal.message.split("\n"))
     labels = track.protocol.parsed.topics.labels

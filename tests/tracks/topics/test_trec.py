@@ -153,11 +153,11 @@ def signed_in(user: object) -> Client:
     return client
 
 
-def posted(track: Track, data: bytes, name: str) -> str:
+def posted(track: Track, data: bytes, name: str, *, removed: int = 0) -> str:
     address = reverse("tracks:import_topics", args=[track.slug])
     upload = SimpleUploadedFile(name, data)
     response = signed_in(make_organizer()).post(
-        address, {"holds": "all topics", "upload": upload}, follow=True
+        address, {"holds": "all topics", "upload": upload, "removed": removed}, follow=True
     )
     return response.content.decode()
 
@@ -173,7 +173,7 @@ def track(db: None) -> Track:
 
 def test_organizer_imports_the_topics_and_assessors_judge_by_the_narrative(track: Track) -> None:
     posted(track, WEB.encode("latin-1"), "wt09.xml")
-    page = posted(track, gzip.compress(SAMPLE), "topics.801-802.gz")
+    page = posted(track, gzip.compress(SAMPLE), "topics.801-802.gz", removed=1)
     Track.objects.update(status=Track.Status.OPEN)
     topic = track.topics.get(code="801")
     ada = make_assessor(track, "ada")

@@ -12,7 +12,7 @@ from django.core.management import CommandError
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import User
+from accounts.models import Event, User
 from tests.corpus.imports.test_services import output_of
 from tests.helpers.dumps import write
 from tests.helpers.factories import (
@@ -381,3 +381,32 @@ def test_import_shows_what_it_adds_changes_and_removes_before_it_does(organizer:
     assert kept == ["Old", "Old", "Old"]
     assert "2 topics are not in this file and stay." in stored
     assert track.topics.count() == 4
+
+
+def test_import_that_removes_topics_asks_with_the_preview_and_the_log_names_how_many(
+    organizer: Client,
+) -> None:
+    track = make_track(protocol="trec-adhoc", status=Track.Status.DRAFT)
+    address = reverse("tracks:import_topics", args=[track.slug])
+    for code in ("T.1", "T.2"):
+        make_topic(track, code)
+
+    def send(**fields: str) -> str:
+        upload = SimpleUploadedFile("topics.jsonl", b'{"code": "T.3", "title": "New"}\n')
+        form = {"upload": upload, "holds": "all topics"} | fields
+        return organizer.post(address, form, follow=True).content.decode()
+
+    asked = send()
+    other = send(removed="1")
+    kept = sorted(track.topics.values_list("code", flat=True))
+    accepted = send(removed="2")
+
+    for page in (asked, other):
+        assert re.search(r"<dt>Removed</dt>\s*<dd>T.1, T.2</dd>", page)
+        assert "2 topics are not in the file. Accept below that they are removed" in page
+        assert re.search(r'form="import" name="removed" value="2".*\s*<label .*>Remove 2 topics', page)
+    assert kept == ["T.1", "T.2"]
+    assert "2 removed because the file does not contain them" in accepted
+    assert [topic.code for topic in track.topics.all()] == ["T.3"]
+    [event] = Event.objects.filter(action="topics.imported")
+    assert (event.details["topics"], event.details["removed"]) == (1, 2)
