@@ -4,6 +4,9 @@ Chairs are refused everything that changes something. An organizer of another tr
 either.
 """
 
+import re
+from html import unescape
+
 import pytest
 from django.contrib.admin import site
 from django.template.loader import render_to_string
@@ -166,6 +169,30 @@ def test_page_says_what_becomes_of_the_work_of_an_assessor_before_they_are_remov
 
     assert "The judgments of zoe are kept and still count" in page
     assert not scene.track.assessors.filter(user=zoe).exists()
+
+
+def test_removed_assessor_is_added_again_with_a_line_of_the_list(scene: Scene) -> None:
+    ada, client = scene.ada, as_user(make_role(scene.track, "first"))
+    User.objects.filter(pk=ada.pk).update(email="ada@example.org")
+    scene.judge(scene.batch({ada: ["A.1"]}), ada, "high")
+    people = reverse("participation:people", args=[scene.track.slug])
+    before = client.get(people).content.decode()
+
+    asked = client.get(
+        reverse("participation:remove_assessor", args=[scene.track.slug, ada.pk])
+    ).content.decode()
+    client.post(reverse("participation:remove_assessor", args=[scene.track.slug, ada.pk]))
+    link = re.search(r'href="([^"]*)">Add to the assessors again', client.get(people).content.decode())
+    assert link is not None
+    text = re.search(r"<textarea[^>]*>\s*([^<]*)</textarea>", client.get(unescape(link[1])).content.decode())
+    assert text is not None
+    client.post(
+        reverse("participation:add_people", args=[scene.track.slug]), {"text": text[1], "action": "add"}
+    )
+
+    assert "Add to the assessors again" not in before
+    assert "can change judgments of finished topics while their batch is open" in asked
+    assert scene.track.assessors.get(user=ada).ended_at is None
 
 
 def test_navigation_of_a_chair_has_links_only_and_leads_to_the_audit_log(scene: Scene) -> None:

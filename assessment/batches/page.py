@@ -127,7 +127,7 @@ def batch_page(batch: Batch) -> BatchPage:
         guests=_by_guests([row for row in by_assessor if row.assessor.guest_until]),
         by_topic=_by_topic(progress.shares),
         rates=rates,
-        hours_left=sum(hours.values()) if rates else None,
+        hours_left=progress.total_hours(rates) if rates else None,
         unassigned=pooled_topics(progress.batch).exclude(pk__in=assigned),
         choice_counts=[
             ChoiceCount(choice.label, isinstance(choice, Grade), n_of_choice.get(choice.key, 0))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
@@ -173,12 +173,11 @@ class BatchProgress:
         return hours
 
     def total_hours(self, rates: Rates | None) -> float:
-        """The hours that all assessors together will still take; 0 without rates."""
-        return (
-            sum(rates.hours(share.assignment.assessor_id, share.left) for share in self.shares)
-            if rates
-            else 0.0
-        )
+        """The hours that the units will still take, also those that nobody has; 0 without rates."""
+        if rates is None:
+            return 0.0
+        untaken = self.n_untaken * rates.others / SECONDS_PER_HOUR
+        return untaken + sum(rates.hours(share.assignment.assessor_id, share.left) for share in self.shares)
 
     @property
     def assessors(self) -> list[User]:
@@ -278,6 +277,11 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
     progress = progress_from(batches_by_id, in_order, judged, sizes, settled)
     unfinished = (Task.Status.ACCEPTED, Task.Status.EXPIRED)
     tasks = Task.objects.filter(batch__in=progress, status__in=unfinished).order_by()
+    # Not those that were taken back with their topic
+    held = TopicAssignment.objects.filter(
+        batch=OuterRef("batch"), topic=OuterRef("entry__topic"), assessor=OuterRef("assessor")
+    )
+    tasks = tasks.filter(Exists(held.filter(is_withdrawn=False)))
     overdue = Q(status=Task.Status.EXPIRED) | Q(expires_at__lte=timezone.now())
     counts = tasks.values_list("batch").annotate(
         n_open=Count("pk", filter=~overdue), n_overdue=Count("pk", filter=overdue)

@@ -44,8 +44,8 @@ BoardSerializer = answer(
     selectors.BoardPage,
     "Board",
     "n_judged=judged n_units=total n_open n_overdue n_skipped n_unsettled pace times hours_left assessors topics",
-    n_open="Tasks that somebody has open.",
-    n_overdue="Of these, beyond their time.",
+    n_open="Tasks that somebody has open, within their time.",
+    n_overdue="Tasks beyond their time, which are not in `n_open`.",
     n_unsettled="Non-answers that count and are not being adjudicated.",
     hours_left="Estimated hours for all units that are left, of one person; null before 20 units are timed.",
 )

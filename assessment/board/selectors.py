@@ -230,7 +230,9 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
         pace=pace_of(by_hour, left=total - judged, now=now),
         times=Times.from_seconds(_seconds(groups)),
         rates=next(iter(rates.values()), None),
-        hours_left=sum(row.hours_left or 0 for row in assessors) if rates else None,
+        hours_left=sum(row.total_hours(rates.get(row.batch.pk)) for row in current.batches)
+        if rates
+        else None,
         labels=[choice.label for choice in rules.choices],
         assessors=assessors,
         shown=shown,

@@ -22,6 +22,7 @@ from assessment.judging.forms import ExampleForm, KeysForm
 from assessment.judging.guidelines import examples_page, guidelines_page
 from assessment.judging.keys import judged_protocols
 from assessment.judging.page import stored_page
+from assessment.judgments.selectors import own_judgments
 from participation.interaction.selectors import tracks_with_sessions
 from tracks.assessors.selectors import is_assessor
 from tracks.candidates.selectors import samples_of
@@ -99,7 +100,9 @@ def done(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
         return redirect("assessment:link")
     item = selectors.desk_batch(batch, request.user)
     other = next((desk_batch for desk_batch in selectors.desk(request.user) if not desk_batch.is_done), None)
-    return render(request, "assessment/judging/done.html", {"item": item, "other": other})
+    former = own_judgments(batch, request.user).exclude(topic__in=[row.topic.pk for row in item.topics])
+    context = {"item": item, "other": other, "n_former": former.count()}
+    return render(request, "assessment/judging/done.html", context)
 
 
 @translated

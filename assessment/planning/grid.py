@@ -108,7 +108,8 @@ class Grid:
 
     @property
     def to_do(self) -> int:
-        return sum(column.to_do for column in self.columns)
+        """The units left to judge, also those of topics that nobody has."""
+        return sum(column.to_do for column in self.columns) + self.progress.n_untaken
 
     @property
     def people(self) -> list[GridColumn]:
@@ -125,9 +126,8 @@ class Grid:
         return sum(guest.judged for guest in self.guests), sum(guest.to_do for guest in self.guests)
 
     @property
-    def hours(self) -> float | None:
-        known = [column.hours for column in self.columns if column.hours is not None]
-        return sum(known) if known else None
+    def hours(self) -> float:
+        return self.progress.total_hours(self.rates)
 
     @property
     def able(self) -> list[User]:

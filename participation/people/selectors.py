@@ -43,6 +43,13 @@ class Person:
         return self.assessor is not None and self.assessor.ended_at is None
 
     @property
+    def line(self) -> str:
+        """The list with which a former assessor is added again; empty for others, and without an address."""
+        if self.assessor is None or self.is_judging or not self.user.email:
+            return ""
+        return f"E-mail\tRole\tGroup\n{self.user.email}\tassessor\t{self.assessor.group}"
+
+    @property
     def may_be_changed(self) -> bool:
         """Return whether an organizer can do something about the person."""
         return (self.user.is_active or self.organizer is not None) and not self.user.is_machine

@@ -93,7 +93,8 @@ def _page(
 def add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Check a pasted list, then carry it out. Organizers only."""
     track = _track(request, slug)
-    form = ListForm(request.POST or None, initial={"is_mailing": settings.SENDS_MAIL})
+    initial = {"is_mailing": settings.SENDS_MAIL, "text": request.GET.get("text", "")}
+    form = ListForm(request.POST or None, initial=initial)
     context = {
         "track": track,
         "form": form,

@@ -1,11 +1,15 @@
 """Assigning topics: each rule and each refusal; also when assessors are removed or change their group."""
 
+import re
+
 import pytest
 from django.db import IntegrityError, transaction
 from django.test import Client
+from django.urls import reverse
 
 from accounts.models import Event, User
 from assay.errors import Refused
+from assessment.batches import progress
 from assessment.batches import services as batch_services
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from assessment.planning import services as assignment_services
@@ -383,6 +387,46 @@ def test_removed_assessor_loses_open_topics_and_keeps_judgments(scene: Scene, or
     assert Event.objects.filter(action="assessor.removed").count() == 1
     add(track=scene.track, user=scene.ada)
     assert browser.get(f"/tracks/{scene.track.slug}/judging/").status_code == 200
+
+
+def test_pages_count_the_units_that_nobody_has_after_a_removal(
+    scene: Scene, organizer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As left to judge, with their time; the task that was taken back is not overdue."""
+    monkeypatch.setattr(progress, "LEAST_TIMED", 1)
+    judge(accept(scene.batch, scene.ada), "high", seconds=3600)
+    accept(scene.batch, scene.ada)
+
+    remove(organizer, scene, scene.ada)
+
+    plan, batch, board = (
+        " ".join(re.sub("<[^>]*>", " ", organizer.get(address).content.decode()).split())
+        for address in (
+            reverse("assessment:plan", args=[scene.batch.pk]),
+            scene.batch.get_absolute_url(),
+            reverse("assessment:board", args=[scene.track.slug]),
+        )
+    )
+    assert "To judge 5 units Judged 1 units Time left 5.0 h" in plan
+    assert "Time left 5.0 h" in batch
+    assert "Tasks open 0 0 overdue" in batch
+    assert "About 5.0 h left" in board
+
+
+def test_assessor_reads_that_judgments_of_topics_taken_back_are_kept(scene: Scene, organizer: Client) -> None:
+    for _ in range(4):
+        judge(accept(scene.batch, scene.ada), "high")
+    browser = Client()
+    browser.force_login(scene.ada)
+    address = reverse("assessment:done", args=[scene.batch.pk])
+    before = browser.get(address).content.decode()
+
+    remove(organizer, scene, scene.ada)
+    after = " ".join(browser.get(address).content.decode().split())
+
+    assert "that you no longer have" not in before
+    assert "You have judged all your units of this batch: 3 units of 1 topic." in after
+    assert "Your judgments of 1 unit of topics that you no longer have are kept too." in after
 
 
 def test_somebody_without_topics_leaves_no_trace(scene: Scene, organizer: Client) -> None:
