@@ -5,10 +5,11 @@ from datetime import datetime
 from functools import cached_property
 from html import unescape
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery, prefetch_related_objects
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, JSONObject
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
@@ -20,7 +21,7 @@ from assay.protocols.loader import shipped_slugs
 from assessment.models import Batch
 from corpus.models import Collection
 from participation.models import Team
-from participation.teams.selectors import own_teams_with_rights, teams_with
+from participation.teams.selectors import KINDS, competes, own_teams_with_rights, teams_with
 from pooling.models import Run
 from scoring.leaderboards.summaries import Summary, summaries_of
 from scoring.models import Leaderboard
@@ -96,6 +97,13 @@ class ListedTrack:
         names = ("is_judging", "is_judging_main", "was_judging")
         judging = {name: getattr(self.track, name) for name in names}
         return state_of(self.track, has_results=self.board is not None, **judging)
+
+    @property
+    def n_teams(self) -> int:
+        """The teams that do not only have baselines."""
+        track: Any = self.track
+        rules = track.protocol.as_written.runs
+        return sum(competes(team["of"], rules) for team in track.kinds_by_team)
 
     @property
     def coming(self) -> str:
@@ -294,7 +302,9 @@ def _counted(tracks: QuerySet[Track]) -> QuerySet[Track]:
     main = batches.filter(kind=Batch.Kind.MAIN)
     return tracks.annotate(
         n_topics=_number_of(Topic.objects.all()),
-        n_teams=_number_of(Team.objects.all()),
+        kinds_by_team=ArraySubquery(
+            Team.objects.filter(track=OuterRef("pk")).order_by().values(kinds=JSONObject(of=KINDS))
+        ),
         n_runs=_number_of(submitted),
         is_judging=Exists(batches.filter(status=Batch.Status.OPEN)),
         is_judging_main=Exists(main.filter(status=Batch.Status.OPEN)),
@@ -302,7 +312,7 @@ def _counted(tracks: QuerySet[Track]) -> QuerySet[Track]:
     )
 
 
-def _number_of(rows: QuerySet[Topic] | QuerySet[Team] | QuerySet[Run]) -> Coalesce:
+def _number_of(rows: QuerySet[Topic] | QuerySet[Run]) -> Coalesce:
     of_track = rows.filter(track=OuterRef("pk")).order_by().values("track")
     return Coalesce(Subquery(of_track.annotate(n=Count("pk")).values("n")), 0)
 

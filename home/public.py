@@ -85,7 +85,7 @@ class PublicPage:
         counts: list[tuple[str, int, int | None]] = [topics]
         if self.protocol.takes_runs:
             counts += [
-                (gettext_noop("Teams"), track.n_teams, None),
+                (gettext_noop("Teams"), self.listed.n_teams, None),
                 (gettext_noop("Runs"), track.n_runs, None),
             ]
         if self.result is not None:

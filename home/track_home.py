@@ -16,8 +16,8 @@ from assay.tables import natural
 from assessment.batches.progress import BatchProgress, rates_of
 from assessment.checklist import progress_of_all
 from assessment.models import Batch, Judgment
-from participation.checklist import teams_of
-from pooling.checklist import runs_of
+from participation.checklist import competing
+from pooling.checklist import baselines_of, runs_of
 from tracks.checklist.points import Problem
 from tracks.checklist.selectors import Checklist
 from tracks.deadline_acceptance import next_closing
@@ -82,6 +82,7 @@ class Home:
     closing: Deadline | None
     time_left: str
     n_runs: int
+    n_baselines: int
     n_teams: int
     n_submitting: int
     n_warned: int
@@ -97,7 +98,8 @@ def track_home(track: Track, page: Checklist) -> Home:
     problems = page.problems
     closing = next_closing(track)
     left = (closing.closes_at - now).total_seconds() if closing and closing.closes_at else 0
-    runs = [(run.team_id, run.n_warnings) for run in page.campaign.rows(runs_of)]
+    runs, teams = page.campaign.rows(runs_of), page.campaign.once(competing)
+    n_baselines = baselines_of(page.campaign)
     return Home(
         track=track,
         checklist=page,
@@ -107,10 +109,11 @@ def track_home(track: Track, page: Checklist) -> Home:
         judging=_judging(page.campaign.once(progress_of_all)),
         closing=closing,
         time_left=times.time_left(left) if closing else "",
-        n_runs=len(runs),
-        n_teams=len(page.campaign.rows(teams_of)),
-        n_submitting=len({team for team, _ in runs}),
-        n_warned=sum(n > 0 for _, n in runs),
+        n_runs=len(runs) - n_baselines,
+        n_baselines=n_baselines,
+        n_teams=len(teams),
+        n_submitting=sum(bool(team.kinds) for team in teams),
+        n_warned=sum(run.n_warnings > 0 for run in runs),
         days=_days(track, now),
         first_day=now - timedelta(days=DAYS - 1),
         events=list(log.events(track.pk)[:EVENTS]),

@@ -9,6 +9,7 @@ from django.db.models import Count, QuerySet
 from participation.invitations.selectors import open_invitations
 from participation.models import Team
 from participation.requests.selectors import undecided
+from participation.teams.selectors import KINDS, competes
 from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, n_of, named, numbers, points
 from web.pages import counted
 
@@ -23,11 +24,16 @@ def _numbers() -> dict[str, Any]:
 
 @listed
 def teams_of(track: Any) -> QuerySet[Team]:
-    """The teams by name, each with its numbers of members and of runs."""
+    """The teams by name, each with its numbers of members and of runs, and the kinds of its submitted runs."""
     teams = Team.objects.filter(track=track).annotate(
-        n_members=Count("members", distinct=True), n_runs=Count("runs", distinct=True)
+        n_members=Count("members", distinct=True), n_runs=Count("runs", distinct=True), kinds=KINDS
     )
     return teams.only("name").order_by("name")
+
+
+def competing(campaign: Campaign) -> list[Any]:
+    """The teams of `teams_of` that do not only have baselines."""
+    return [team for team in campaign.rows(teams_of) if competes(team.kinds, campaign.protocol.runs)]
 
 
 @points(Phase.SET_UP, 65)
@@ -65,7 +71,7 @@ def team_points(campaign: Campaign) -> Iterator[Point]:
         problems.append(Problem(text, empty[0].get_absolute_url() if len(empty) == 1 else people))
     yield Point(
         "Teams",
-        counted(len(teams), "team") if teams else "none yet",
+        counted(len(campaign.once(competing)), "team") if teams else "none yet",
         people if teams else campaign.address("participation:add_people"),
         bool(teams),
         tuple(problems),

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet
 
-from participation.checklist import teams_of
+from participation.checklist import competing, teams_of
 from pooling.interaction import progress_of
 from pooling.models import Pool, PoolRun, Run
 from pooling.runs.selectors import has_obligations, owing_teams
@@ -62,15 +62,17 @@ def closing_of(campaign: Campaign) -> Closing:
 def runs_point(campaign: Campaign) -> Iterator[Point]:
     if not campaign.protocol.takes_runs:
         return
-    runs, teams, problems = campaign.rows(runs_of), campaign.rows(teams_of), []
+    runs, teams, problems = campaign.rows(runs_of), campaign.once(competing), []
     address, is_open = campaign.address("pooling:runs"), campaign.once(closing_of).is_open
-    submitting = {run.team_id for run in runs}
-    silent = [team.name for team in teams if team.pk not in submitting]
+    silent = [team.name for team in teams if not team.kinds]
     if silent and runs:
         problems.append(Problem(f"Without a run: {named(silent)}."))
+    n_baselines = baselines_of(campaign)
+    baselines = f"{counted(n_baselines, 'baseline')} and " if n_baselines else ""
+    runs_of_teams = counted(len(runs) - n_baselines, "run")
     yield Point(
         "Runs",
-        f"{counted(len(runs), 'run')} from {len(submitting):,} of {counted(len(teams), 'team')}"
+        f"{baselines}{runs_of_teams} from {len(teams) - len(silent):,} of {counted(len(teams), 'team')}"
         if runs
         else "none yet",
         address,
@@ -81,8 +83,14 @@ def runs_point(campaign: Campaign) -> Iterator[Point]:
         waits=_until("Teams can submit runs", campaign) if is_open else "",
     )
     if has_obligations(campaign.protocol.runs):
-        yield _owed(campaign, len(teams))
+        yield _owed(campaign, len(campaign.rows(teams_of)))
     yield _close(campaign, is_open=is_open)
+
+
+def baselines_of(campaign: Campaign) -> int:
+    """The number of submitted baselines."""
+    rules = campaign.protocol.runs
+    return sum(rules.kind(run.kind).baseline for run in campaign.rows(runs_of))
 
 
 def _until(sentence: str, campaign: Campaign) -> str:

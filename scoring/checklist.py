@@ -15,6 +15,7 @@ from scoring.leaderboards.releases import missing_runs, reasons_to_wait
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels, QrelsEntry
 from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, n_of, named, points
 from tracks.models import Track
+from web.pages import counted
 
 
 @listed
@@ -63,6 +64,11 @@ def _missing(campaign: Campaign, board: Any) -> list[str]:
     scored = campaign.protocol.runs.scored_keys
     runs = [run for run in campaign.rows(runs_of) if run.kind in scored]
     return [run.tag for run in runs if run.pk not in board.scored]
+
+
+def _n_gone(campaign: Campaign, board: Any) -> int:
+    """The number of its runs that are no longer submitted."""
+    return len({*board.scored} - {run.pk for run in campaign.rows(runs_of)})
 
 
 def _reasons(campaign: Campaign, board: Any) -> list[str]:
@@ -150,6 +156,9 @@ def _scored(campaign: Campaign, board: Any, newest: Qrels | None) -> Point:
     elif is_ready and (missing := _missing(campaign, board)):
         verb = "is" if len(missing) == 1 else "are"
         text = f"{named(missing)} {verb} not on the leaderboard."
+        problems.append(Problem(text, address, "Score again"))
+    elif is_ready and board.release == Leaderboard.Release.HIDDEN and (n_gone := _n_gone(campaign, board)):
+        text = f"{counted(n_gone, 'run was,runs were')} withdrawn or disqualified after the scoring."
         problems.append(Problem(text, address, "Score again"))
     is_scoring = board.status == Leaderboard.Status.SCORING
     waits = f"The runs are being scored against {board.qrels}." if is_scoring else ""

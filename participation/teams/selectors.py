@@ -3,15 +3,25 @@
 from collections.abc import Collection, Iterable
 
 from django.conf import settings
+from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Sum
 
 from accounts.access import AnyUser
 from accounts.models import User
+from assay.protocols.schema import RunRules
 from participation.models import EndedMembership, Membership, Team
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
 from web.pages import MEGABYTE
 from web.statements import Prepared
+
+# The kinds of the submitted runs of a team
+KINDS = ArrayAgg("runs__kind", distinct=True, filter=Q(runs__status="submitted"), default=[])
+
+
+def competes(kinds: Collection[str], rules: RunRules) -> bool:
+    """Return whether a team whose submitted runs are of these kinds counts as one: baselines are not teams."""
+    return not kinds or any(not rules.kind(kind).baseline for kind in kinds)
 
 
 def teams_of(user: AnyUser, track: Track) -> QuerySet[Team]:

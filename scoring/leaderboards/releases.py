@@ -69,6 +69,12 @@ class ReleasePage:
         )
 
 
+def runs_in_words(n: int, n_teams: int, n_baselines: int) -> str:
+    """The baselines and the `n` other runs of a leaderboard: "2 baselines and 5 runs of 2 teams"."""
+    baselines = f"{counted(n_baselines, 'baseline')} and " if n_baselines else ""
+    return f"{baselines}{counted(n, 'run')} of {counted(n_teams, 'team')}"
+
+
 def is_wider(board: Leaderboard, level: str) -> bool:
     """Return whether more people see the leaderboard at this level than now."""
     return WIDER.index(Leaderboard.Release(level)) > WIDER.index(Leaderboard.Release(board.release))
@@ -160,8 +166,11 @@ def release_page(board: Leaderboard, level: str) -> ReleasePage:
 
 
 def _remarks(board: Leaderboard) -> Iterator[Check]:
-    """Yield what people will ask about the results. It needs no reason. Two queries."""
+    """Yield what people will ask about the results. It needs no reason. Three queries."""
     track, qrels = board.track, board.qrels
+    if n_gone := board.evaluations.exclude(run__status=Run.Status.SUBMITTED).count():
+        label = f"{counted(n_gone, 'run was,runs were')} withdrawn or disqualified after the scoring"
+        yield Check("look", label, "New scores leave such runs out.", board.get_absolute_url(), "Score again")
     link = ("", qrels.get_absolute_url(), "Qrels")
     if n := qrels.report.get("unjudged", {}).get("n", 0):
         yield Check("look", f"{counted(n, 'unit of the pool is,units of the pool are')} unjudged", *link)
@@ -218,17 +227,14 @@ def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:
     kinds = board.track.protocol.parsed.runs.kinds
     is_baseline = Q(run__kind__in=[kind.key for kind in kinds if kind.baseline])
     runs = board.evaluations.aggregate(
-        n=Count("pk"),
-        teams=Count("run__team", distinct=True, filter=~is_baseline),
-        baselines=Count("pk", filter=is_baseline),
-        withdrawn=Count("pk", filter=~Q(run__status="submitted")),
+        n=Count("pk", filter=~is_baseline),
+        n_teams=Count("run__team", distinct=True, filter=~is_baseline),
+        n_baselines=Count("pk", filter=is_baseline),
     )
     whose = "Every run" if is_public else "For each team, its own runs"
     dropped = len(board.qrels.report.get("dropped", ()))
-    n_runs, n_teams = counted(runs["n"], "run"), counted(runs["teams"], "team")
     n_units, n_topics = counted(board.qrels.n_judged, "unit"), counted(board.qrels.n_topics, "topic")
-    baselines = f" and {counted(runs['baselines'], 'baseline')}" if runs["baselines"] else ""
-    names = f"{n_runs} of {n_teams}{baselines} with the names of teams and runs"
+    names = f"{runs_in_words(**runs)} with the names of teams and runs"
     left_out = f"; and the {counted(dropped, 'dropped topic')}" if dropped else ""
     if omitted := len(board.qrels.report.get("left_out_topics", ())):
         left_out += f"; and the {counted(omitted, 'topic')} left out, with the reason"
@@ -244,10 +250,4 @@ def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:
         f"the two. {_correction(board, other)}"
         for other in released
     ]
-    if runs["withdrawn"]:
-        facts.insert(
-            1,
-            f"Among them {counted(runs['withdrawn'], 'run')} withdrawn or disqualified since. Score the runs again to "
-            "leave such runs out.",
-        )
     return facts

@@ -23,7 +23,7 @@ from pooling.models import Run
 from pooling.runs.answers import ChosenAnswers
 from scoring.evaluations.selectors import means_of, name_order, places_of, with_names
 from scoring.leaderboards.marks import Axis, Heat, Lead, Marked, axis_of, heat_of, lead_of, marked
-from scoring.leaderboards.releases import missing_runs, qrels_known_since
+from scoring.leaderboards.releases import missing_runs, qrels_known_since, runs_in_words
 from scoring.leaderboards.rows import BoardRow, Cell, Gain, number_of, shown_or_empty
 from scoring.models import Evaluation, Leaderboard, MeasureStatistics, Qrels
 from scoring.qrels.selectors import correction_of
@@ -70,10 +70,9 @@ class RankingPage(LeaderboardPage):
     dropped: list[dict[str, Any]]  # topics that the qrels leave out
     has_all_columns: bool  # also on a narrow screen
     n_runs: int
-    n_teams: int
-    n_baselines: int
+    runs_in_words: str
     n_own: int
-    n_disqualified_since: int
+    n_gone: int  # runs withdrawn or disqualified since
     n_after_release: int
     correction: Qrels | None  # the version that corrects the qrels, if the user may see it
     missing: list[str]  # tags of runs that were submitted since, for organizers
@@ -136,7 +135,8 @@ def leaderboard_page(
     rows.sort(key=keys[key], reverse=sort.startswith("-") == (key in WORD_COLUMNS))
     shared = shared_page(user, board, key)
     tier_column = board.measures.index(shared.charted)
-    kinds = {row.run.kind for row in rows if not row.is_baseline}
+    competing = [row for row in rows if not row.is_baseline]
+    kinds = {row.run.kind for row in competing}
     submitted = [kind for kind in board.track.protocol.parsed.runs.kinds if kind.key in kinds]
     of_kinds = {f"{OF_KIND}{kind.key}": f"{kind.name} runs" for kind in submitted}
     filters = FILTERS | (of_kinds if len(of_kinds) > 1 else {})
@@ -163,10 +163,11 @@ def leaderboard_page(
         dropped=getattr(board, "dropped", None) or [],
         has_all_columns=has_all_columns,
         n_runs=len(rows),
-        n_teams=len({row.run.team_id for row in rows if not row.is_baseline}),
-        n_baselines=sum(row.is_baseline for row in rows),
+        runs_in_words=runs_in_words(
+            len(competing), len({row.run.team_id for row in competing}), len(rows) - len(competing)
+        ),
         n_own=sum(row.is_own for row in rows),
-        n_disqualified_since=sum(row.run.status == Run.Status.DISQUALIFIED for row in rows),
+        n_gone=sum(row.run.status != Run.Status.SUBMITTED for row in rows),
         n_after_release=sum(row.is_after_release for row in rows),
         correction=correction_of(user, board.qrels),
         missing=missing_runs(board) if oversees(user, board.track_id) else [],

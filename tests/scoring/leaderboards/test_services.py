@@ -394,7 +394,7 @@ def test_old_leaderboard_marks_a_disqualified_run_and_a_new_one_names_it(scene: 
 
     before, after = page(old, scene.other), page(new, scene.other)
     assert "disqualified since" in before
-    assert "1 run was disqualified after these runs were scored" in " ".join(before.split())
+    assert "1 run was withdrawn or disqualified after these runs were scored" in " ".join(before.split())
     assert old.evaluations.count() == 2
     assert [evaluation.run.tag for evaluation in new.evaluations.all()] == ["poor"]
     assert "Left out, because it was disqualified before the runs were scored" in " ".join(after.split())

@@ -299,7 +299,7 @@ def test_an_organizer_freezes_scores_and_releases(scored: Scene) -> None:
     check = text_of(client, f"{address}?level=participants")
     released = client.post(address, {"level": "participants"}, follow=True)
 
-    assert "2 runs of 1 team and 1 baseline with the names of teams and runs" in check
+    assert "1 baseline and 1 run of 1 team with the names of teams and runs" in check
     assert "9 units of 3 topics with their grades" in check
     assert "The runs of other teams by topic" in check
     for text in (

@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Event, User
+from scoring.leaderboards import services as leaderboard_services
 from scoring.models import Leaderboard, Qrels
 from scoring.qrels.exports import qrels_package
 from scoring.qrels.selectors import qrels_tsv
@@ -42,7 +43,10 @@ def test_topic_is_left_out_at_freezing_with_a_reason_that_page_and_files_keep(sc
     event = Event.objects.get(action="qrels.frozen")
     assert event.details["left out"] == {"A.2": REASON}
     scene.submit(scene.ours, "run-1", "10 9")
-    scene.leaderboard(version, release="public")
+    board = scene.leaderboard(version)
+    release = client.get(reverse("scoring:release", args=[board.pk]), {"level": "public"}).content.decode()
+    assert "and the 1 topic left out, with the reason" in release
+    leaderboard_services.release(leaderboard=board, level="public", by=scene.organizer, reason="A test.")
     assert REASON in Client().get(address).content.decode()
 
 

@@ -23,6 +23,7 @@ from corpus.models import Collection
 from jobs import services as jobs
 from pooling.models import Pool
 from pooling.pools import services as pool_services
+from pooling.runs import changes
 from scoring.leaderboards import services as leaderboard_services
 from scoring.leaderboards.releases import hindrances, missing_runs
 from scoring.qrels import services as qrels_services
@@ -526,6 +527,58 @@ def test_late_run_that_is_on_no_leaderboard_is_named_until_the_runs_are_scored_a
     assert 'class="btn btn-primary">Score again' in shown
     assert "“late” was submitted after the scoring. Score the runs again." in release.replace("&quot;", '"')
     assert following(track).text.startswith("The runs are being scored against")
+
+
+def test_withdrawn_run_on_a_hidden_leaderboard_asks_to_score_the_runs_again(scene: Scene) -> None:
+    """In *Next*, on the leaderboard, and on the page of the release, which needs no reason for it."""
+    client = Client()
+    client.force_login(scene.organizer)
+    scene.submit(scene.ours, "good", "10 é 9")
+    run = scene.submit(scene.theirs, "gone", "9 10")
+    track_services.close(track=scene.track)
+    batch_services.close(batch=scene.judged(*NINE))
+    board = scene.leaderboard(qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer))
+    changes.withdraw_for_team(run=run, by=scene.organizer, reason="They asked for it.")
+
+    step = following(scene.track)
+    shown = client.get(step.address).content.decode()
+    release = client.get(f"{board.get_absolute_url()}release/?level=public").content.decode()
+    client.post(f"{board.get_absolute_url()}release/", {"level": "public"})
+
+    sentence = "1 run was withdrawn or disqualified after the scoring"
+    assert step[:3] == (Kind.REPAIR, "Score again", f"{sentence}.")
+    assert step.address == board.get_absolute_url()
+    assert "1 run was withdrawn or disqualified after these runs were" in shown
+    assert 'class="btn btn-primary">Score again' in shown
+    assert (sentence in release, "Release to everybody anyway" in release) == (True, False)
+    assert f'href="{board.get_absolute_url()}">Score again</a>' in release
+    assert texts(points(scene.track)["Leaderboard"]) == [], "it was released as it is"
+
+
+def test_pages_count_no_team_for_baselines(scene: Scene) -> None:
+    scene.submit(scene.ours, "good", "10 é 9")
+    scene.submit(scene.theirs, "tf-idf", "9 10", kind="baseline")
+    track_services.close(track=scene.track)
+    board = scene.leaderboard(release="public")
+    address = scene.track.get_absolute_url()
+
+    home, public, tracks, shown = (
+        " ".join(re.sub("<[^>]*>", " ", page_of(user, page)).split())
+        for user, page in (
+            (scene.organizer, address),
+            (scene.stranger, address),
+            (scene.stranger, reverse("home")),
+            (scene.stranger, board.get_absolute_url()),
+        )
+    )
+
+    assert "Runs 1 from 1 of 1 team and 1 baseline" in home
+    assert "Teams 1 Runs 2" in public or "1 Teams 2 Runs" in public
+    assert "1 team · 2 runs" in tracks
+    assert "1 baseline and 1 run of 1 team, " in shown
+    checklist = points(scene.track)
+    assert checklist["Runs"].state == "1 baseline and 1 run from 1 of 1 team"
+    assert checklist["Teams"].state == "1 team"
 
 
 def test_pool_of_a_late_run_asks_for_a_batch_and_then_for_new_qrels(scene: Scene) -> None:
