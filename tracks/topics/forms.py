@@ -186,10 +186,10 @@ def form_for(topic: Topic) -> type[TopicTextForm]:
 
 
 class ProtocolChoice(forms.ModelChoiceField[StoredProtocol]):
-    """A protocol with its title: the short name alone says little."""
+    """A protocol with its title first: the short name alone says little."""
 
     def label_from_instance(self, obj: StoredProtocol) -> str:
-        return f"{obj.slug}: {obj.title}"
+        return f"{obj.title} ({obj.slug})"
 
 
 class NewTrackForm(TrackForm):
@@ -207,4 +207,5 @@ class NewTrackForm(TrackForm):
         stored = cast("forms.ModelChoiceField[StoredProtocol]", self.fields["protocol"]).queryset
         attrs = self.fields["protocol"].widget.attrs
         self.fields["protocol"] = ProtocolChoice(stored, help_text="It cannot change once the track is open.")
-        self.fields["protocol"].widget.attrs.update(attrs)
+        shows_chosen = {"hx-get": "", "hx-target": "#chosen", "hx-select": "#chosen", "hx-swap": "outerHTML"}
+        self.fields["protocol"].widget.attrs.update(attrs | shows_chosen)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from accounts.access import AuthenticatedRequest, creator_required, organizer_form
 from assay.errors import Refused
 from tracks.models import Topic
+from tracks.protocols.selectors import protocol_page, protocols
 from tracks.topics import selectors, services
 from tracks.topics.forms import CorrectionForm, NewTopicForm, NewTrackForm, TopicFileForm, form_for
 from tracks.tracks.selectors import track_or_404
@@ -38,7 +39,10 @@ def new_track(request: AuthenticatedRequest) -> HttpResponse:
         except Refused as refusal:
             form.instance.pk = None
             form.add_error("topics" if form.cleaned_data["topics"] else None, refusal.message.split("\n"))
-    return render(request, "tracks/topics/new_track.html", {"form": form})
+    number = str(form["protocol"].value() or "")
+    stored = protocols().filter(pk=int(number)).first() if number.isdecimal() else None
+    chosen = protocol_page(stored) if stored and not stored.missing else None
+    return render(request, "tracks/topics/new_track.html", {"form": form, "chosen": chosen})
 
 
 @organizer_form

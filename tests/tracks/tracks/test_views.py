@@ -63,6 +63,19 @@ def test_form_of_a_track_names_empty_choices_and_what_may_be_empty(client: Clien
     assert '> Name <span class="optional">' not in page
 
 
+def test_form_of_a_track_shows_what_the_chosen_protocol_states(client: Client) -> None:
+    client.force_login(make_organizer())
+    address, chosen = reverse("tracks:new_track"), make_track().protocol
+
+    before, page, wrong = (
+        client.get(address, {"protocol": given}).content.decode() for given in ("", chosen.pk, "x")
+    )
+
+    states = f'<a href="{reverse("tracks:protocol", args=[chosen.slug])}">{chosen.title}</a>'
+    assert [states in text for text in (before, page, wrong)] == [False, True, False]
+    assert "<dt>Grades</dt>" in page
+
+
 def test_organizer_opens_and_closes_a_track(client: Client) -> None:
     track = make_track(status=Track.Status.DRAFT)
     make_topic(track, "A.1")
