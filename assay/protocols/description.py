@@ -93,7 +93,7 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
         ("Form", " ".join(_form(protocol.judging.form))),
         ("Questions", " ".join(_questions(protocol.judging))),
         ("Qrels", " ".join(_qrels(protocol))),
-        ("Measures", "; ".join(map(_measure, protocol.scoring.all_measures))),
+        ("Measures", ";\n".join(map(_measure, protocol.scoring.all_measures))),
         ("Text baselines", TOKENIZERS[protocol.baselines.tokenizer] if has_text_baselines else ""),
         ("Interaction", " ".join(_interaction(protocol))),
         ("Participants see", ", ".join(map(label_title, protocol.topics.participants_see))),

@@ -55,6 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
         text = json.dumps(json_schema(Protocol, most=MOST), ensure_ascii=False, indent=1) + "\n"
     else:
         protocol = load_protocol(arguments.protocol)
-        text = f"{protocol.title}\n\n" + "".join(f"{name}: {rule}\n" for name, rule in facts(protocol))
+        text = f"{protocol.title}\n\n" + "".join(
+            f"{name}: {rule}\n".replace(";\n", "; ") for name, rule in facts(protocol)
+        )
     print(protocol.text if arguments.action == "show" and arguments.toml else text, end="")  # noqa: T201
     return 0

@@ -68,13 +68,13 @@ WORDS = {
     (
         "bolt-ir-p3",
         "Measures",
-    ): "charP@100 (precision at rank 100, in characters of citations, relevant from grade 1); "
-    "charR@100 (recall at rank 100, in characters, relevant from grade 1); "
-    "charF@100 (F measure at rank 100, in characters, equal weights, relevant from grade 1); "
-    "charRprec (precision at rank R, the number of relevant citations, in characters, relevant from grade 1); "
-    "charAP@1000 (average precision in characters over the top 1,000 ranks, relevant from grade 1); "
-    "charP@5 (precision at rank 5, in characters of citations, relevant from grade 1); "
-    "charP@10 (precision at rank 10, in characters of citations, relevant from grade 1); "
+    ): "charP@100 (precision at rank 100, in characters of citations, relevant from grade 1);\n"
+    "charR@100 (recall at rank 100, in characters, relevant from grade 1);\n"
+    "charF@100 (F measure at rank 100, in characters, equal weights, relevant from grade 1);\n"
+    "charRprec (precision at rank R, the number of relevant citations, in characters, relevant from grade 1);\n"
+    "charAP@1000 (average precision in characters over the top 1,000 ranks, relevant from grade 1);\n"
+    "charP@5 (precision at rank 5, in characters of citations, relevant from grade 1);\n"
+    "charP@10 (precision at rank 10, in characters of citations, relevant from grade 1);\n"
     "charP@20 (precision at rank 20, in characters of citations, relevant from grade 1)",
     ("bolt-ir-p3", "Interaction"): (
         "Sessions of at most 120 seconds per topic, followed by post-interaction runs. The change of charRprec "

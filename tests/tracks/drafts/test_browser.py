@@ -85,7 +85,7 @@ def test_lab_makes_its_protocol_without_toml(live_server: LiveServer, browser_pa
     person.click(page.get_by_role("button", name="Add protocol"))
     person.click(page.get_by_role("link", name="Create a track"))
 
-    expect(page.locator("#id_protocol option:checked")).to_have_text("math-lab-2027: Math lab 2027")
+    expect(page.locator("#id_protocol option:checked")).to_have_text("Math lab 2027 (math-lab-2027)")
     made = StoredProtocol.objects.get(slug="math-lab-2027").parsed
     assert person.clicks <= MOST_CLICKS
     assert made.runs.columns is not None

@@ -4,6 +4,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.http import HttpResponse
+from django.template.defaultfilters import linebreaksbr
 from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
@@ -26,7 +27,7 @@ def test_protocol_is_described_on_its_page_and_its_tracks(client: Client, slug: 
     page, public = (client.get(each).content.decode() for each in (address, track.get_absolute_url()))
 
     for heading, words in facts(protocol):
-        assert f"<dt>{heading}</dt><dd>{escape(words)}</dd>" in page
+        assert f"<dt>{heading}</dt><dd>{linebreaksbr(words, autoescape=True)}</dd>" in page
     in_short = [dict(facts(protocol)).get("Grades", ""), ", ".join(protocol.scoring.measures)]
     assert all(escape(words) in public for words in in_short)
     assert f'href="{address}"' in public, "the other rules are one click away"
