@@ -549,6 +549,7 @@ def test_withdrawn_run_on_a_hidden_leaderboard_asks_to_score_the_runs_again(scen
     assert step[:3] == (Kind.REPAIR, "Score again", f"{sentence}.")
     assert step.address == board.get_absolute_url()
     assert "1 run was withdrawn or disqualified after these runs were" in shown
+    assert shown.partition("<main")[2].count("btn-primary") == 1, "the release is not the main button"
     assert 'class="btn btn-primary">Score again' in shown
     assert (sentence in release, "Release to everybody anyway" in release) == (True, False)
     assert f'href="{board.get_absolute_url()}">Score again</a>' in release
