@@ -119,7 +119,7 @@ def test_kinds_decide_depths_scores_and_filters(scene: Scoring) -> None:
     assert ">shallow</a>" in page
     assert ">base</a>" not in page
     assert "Contrastive system runs" in page
-    assert "(reference)" in page
+    assert "pooled as reference" in page
     assert ">shallow</a>" not in primary
 
 
@@ -294,7 +294,7 @@ def test_header_of_a_run_answers_questions_and_leaves_with_the_run(scene: Scorin
     assert problems[1].startswith("line 3: answers.data of the header: “secret” is not")
     assert "Which models does it use?" in problems[2]
     assert (accepted.status_code, run.answers) == (201, {"models": "bm25", "data": ["train"]})
-    assert "with a header of ir_metadata" in page
+    assert "with its description as a header, in the format ir_metadata" in page
     assert "Names and versions. Empty: method.retrieval.name of the file" in form
     sent = b"".join(of_page.streaming_content)
     assert sent == b"".join(of_api.streaming_content)
