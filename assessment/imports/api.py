@@ -78,6 +78,15 @@ class JudgmentImportChangeSerializer(Strict):
         return value
 
 
+class RunImportSerializer(Strict):
+    """The treatment of judgments that are in conflict with some that are here."""
+
+    keeps_stored = serializers.BooleanField(
+        default=False,
+        help_text="If the only `complaints` are conflicts: keep the judgments that are here, and import the others.",
+    )
+
+
 JUDGMENT_IMPORTS = ("tracks/<slug:slug>/judgment-imports/", "judgment_imports", JudgmentImportSerializer)
 
 
@@ -141,11 +150,12 @@ class Imports(Endpoints):
         "judgment-imports/<int:import_id>/run/",
         "run_judgment_import",
         JudgmentImportSerializer,
+        takes=RunImportSerializer,
         stores_files=True,
     )
     def run_judgment_import(self, request: Request, import_id: int) -> object:
         """Import the judgments of a checked file: all of them, or none. A large file is imported by its `job`."""
-        services.request_import(source=selectors.import_or_404(import_id))
+        services.request_import(source=selectors.import_or_404(import_id), **self.validated(request))
         return selectors.import_or_404(import_id)
 
 

@@ -216,6 +216,20 @@ def test_judgments_that_are_here_are_kept_and_the_others_imported(scene: Scene, 
     assert chosen == {first: 3, second: 2, third: 1}
 
 
+def test_a_program_keeps_the_judgments_that_are_here(scene: Scene, organizer: Client) -> None:
+    first, second, _ = docnos(scene)
+    run(organizer, upload(organizer, scene, turkle(("A.1", first, "3", "bob"))))
+    source = upload(organizer, scene, turkle(("A.1", first, "0", "bob"), ("A.1", second, "2", "bob")))
+    client = api(make_organizer("api"))
+
+    refused = call(client, "POST", "run_judgment_import", source.pk)
+    imported = call(client, "POST", "run_judgment_import", source.pk, data={"keeps_stored": True})
+
+    assert refused.status_code == 409
+    assert imported.json()["n_imported"] == 1
+    assert dict(Judgment.objects.values_list("docno", "grade")) == {first: 3, second: 2}
+
+
 def test_a_file_with_a_wrong_line_is_not_imported_around_its_conflicts(
     scene: Scene, organizer: Client
 ) -> None:
