@@ -81,7 +81,7 @@ class JudgmentImportChangeSerializer(Strict):
 class RunImportSerializer(Strict):
     """The treatment of judgments that are in conflict with some that are here."""
 
-    keeps_stored = serializers.BooleanField(
+    may_skip_conflicts = serializers.BooleanField(
         default=False,
         help_text="If the only `complaints` are conflicts: keep the judgments that are here, and import the others.",
     )
@@ -155,7 +155,8 @@ class Imports(Endpoints):
     )
     def run_judgment_import(self, request: Request, import_id: int) -> object:
         """Import the judgments of a checked file: all of them, or none. A large file is imported by its `job`."""
-        services.request_import(source=selectors.import_or_404(import_id), **self.validated(request))
+        keeps_stored = self.validated(request)["may_skip_conflicts"]
+        services.request_import(source=selectors.import_or_404(import_id), keeps_stored=keeps_stored)
         return selectors.import_or_404(import_id)
 
 

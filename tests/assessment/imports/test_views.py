@@ -223,7 +223,7 @@ def test_a_program_keeps_the_judgments_that_are_here(scene: Scene, organizer: Cl
     client = api(make_organizer("api"))
 
     refused = call(client, "POST", "run_judgment_import", source.pk)
-    imported = call(client, "POST", "run_judgment_import", source.pk, data={"keeps_stored": True})
+    imported = call(client, "POST", "run_judgment_import", source.pk, data={"may_skip_conflicts": True})
 
     assert refused.status_code == 409
     assert imported.json()["n_imported"] == 1
