@@ -202,6 +202,8 @@ def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Poin
     is_known = campaign.protocol.pool.strategy == "known-item"
     is_optional = (is_known or not (is_main or is_recommended)) and not opened
     state = f"{counted(len(batches), 'batch,batches')}, {len(opened)} open" if batches else "no batch"
+    skip = SKIPS.get(kind, "")
+    is_skipped = not batches and skip in campaign.track.skipped
     problems = [*_gaps(campaign, opened), *_untouched(campaign, batches)] if is_main else []
     has_begun = len(drafts) < len(batches)
     if has_begun or not is_main:
@@ -219,7 +221,7 @@ def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Poin
         is_pressing=bool(opened),
         has_begun=has_begun,
         look=(lambda: _unjudged(campaign)) if is_main and has_begun else tuple,
-        skip=SKIPS[kind] if is_recommended and not is_known else "",
+        skip=skip if is_skipped or (is_recommended and not is_known) else "",
     )
     if opened:
         return _under_way(campaign, opened, point)
@@ -247,8 +249,7 @@ def _to_create(campaign: Campaign, kind: Batch.Kind, point: Point) -> Point:
         return point._replace(is_possible=False)
     address = reverse(PLANS[kind], args=[ready[0].pk]) if kind in PLANS else point.address
     if kind == Batch.Kind.TRAINING:
-        n = counted(campaign.protocol.judging.training_topics, "topic")
-        detail = f"the protocol states {n}, which assessors judge and discuss before the main judging."
+        detail = "the protocol states it: assessors judge and discuss some topics before the main judging."
         return point._replace(address=address, action="Plan a training round", detail=detail)
     if kind == Batch.Kind.DUAL:
         detail = "other assessors judge some topics a second time, which shows how well assessors agree."

@@ -60,7 +60,7 @@ def team_points(campaign: Campaign) -> Iterator[Point]:
     teams, people, problems = campaign.rows(teams_of), campaign.address("participation:people"), []
     if n_requests := campaign.numbers["n_requests"]:
         problems.append(Problem(f"{counted(n_requests, 'request')} to join to decide."))
-    if n_links := campaign.numbers["n_links"]:
+    if (n_links := campaign.numbers["n_links"]) and "links" not in campaign.track.skipped:
         text = (
             f"{counted(n_links, 'person has,people have')} not used their link. Send it if you have not yet."
         )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet
+from django.urls import reverse
 
 from participation.checklist import competing, teams_of
 from pooling.interaction import progress_of
@@ -13,7 +14,9 @@ from pooling.runs.selectors import has_obligations, owing_teams
 from tracks.checklist.points import NAMED, Campaign, Phase, Point, Problem, listed, named, points
 from tracks.deadline_acceptance import acceptances_at, is_accepting, until_closing
 from tracks.models import Deadline, Track
+from tracks.tracks.selectors import says_before
 from web import times
+from web.confirmation import Check
 from web.pages import counted
 
 
@@ -56,6 +59,26 @@ def closing_of(campaign: Campaign) -> Closing:
     is_timed = bool(accepting) and all(acceptance.ends_at for acceptance in accepting)
     ends = times.in_words(max(timed), timed[max(timed)]) if is_timed else ""
     return Closing(is_accepting(accepting), ends)
+
+
+@says_before("closing")
+def checks_of_closing(track: Track) -> Iterator[Check]:
+    """Say before the closing which runs there are, and which teams have none."""
+    runs, teams, address = (
+        list(runs_of(track)),
+        list(teams_of(track)),
+        reverse("pooling:runs", args=[track.slug]),
+    )
+    submitting = {run.team_id for run in runs}
+    if runs:
+        n_teams = counted(len(teams), "team")
+        yield Check("ok", f"{counted(len(runs), 'run')} from {len(submitting):,} of {n_teams}")
+    else:
+        yield Check("look", "No runs", "A pool is built from runs.", address, "Runs")
+    if runs and (silent := [team.name for team in teams if team.pk not in submitting]):
+        yield Check("look", f"{counted(len(silent), 'team')} without a run", named(silent), address, "Runs")
+    if warned := [run.tag for run in runs if run.n_warnings]:
+        yield Check("look", f"{counted(len(warned), 'run')} with warnings", named(warned), address, "Runs")
 
 
 @points(Phase.RUNS, 20)
@@ -128,7 +151,6 @@ def _close(campaign: Campaign, *, is_open: bool) -> Point:
         not is_draft and not is_open,
         action="Close for runs",
         detail="" if ends else "No deadline is set, so the track stays open until you close it.",
-        is_form=not ends,
         is_optional=bool(campaign.rows(pools_of)),
         is_possible=is_open and bool(campaign.rows(runs_of)),
         waits=f"Runs close by themselves {on}." if ends and campaign.rows(runs_of) else "",

@@ -206,10 +206,10 @@ def _to_release(campaign: Campaign, board: Any) -> Point:
     if closing.is_open:
         address = campaign.address("tracks:close_track")
         detail = "While the track is open, a run could be made from the qrels that you release."
-        return point._replace(address=address, action="Close for runs", detail=detail, is_form=True)
+        return point._replace(address=address, action="Close for runs", detail=detail)
     reasons = _reasons(campaign, board)
     return point._replace(
         address=f"{reverse('scoring:release', args=[board.pk])}?level=public",
-        action=f"Release to everybody{' anyway' if reasons else ''}",
+        action="Release to everybody",
         detail=next(iter(reasons), "The leaderboard is ready. Its page of release shows who will see what."),
     )

@@ -84,7 +84,7 @@ def scored(client: Client, track: Track, pool: Pool) -> dict[str, dict[str, str]
     """Freeze the qrels, score the runs, and read the leaderboard's file: run -> column -> value."""
     address = reverse("scoring:freeze", args=[track.slug])
     digest = client.get(address, {"pool": pool.pk}).context["preview"].digest
-    client.post(address, {"pool": pool.pk, "digest": digest, "accepts_losses": "on"})
+    client.post(address, {"pool": pool.pk, "digest": digest})
     client.post(reverse("scoring:score", args=[Qrels.objects.get().pk]))
     run_jobs()
     file = reverse("scoring:leaderboard_file", args=[Leaderboard.objects.get().pk, "tsv"])

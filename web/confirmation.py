@@ -48,7 +48,6 @@ class Confirmation:
     lead: str = ""
     keep: str = "Cancel"
     is_danger: bool = False
-    is_reasoned: bool = False  # a field of its form asks for a reason, in place of accepting the remarks
     preview: str = ""  # a template
     context: dict[str, Any] = field(default_factory=dict)
 
@@ -61,13 +60,9 @@ class Confirmation:
         return [check.label for check in self.checks if check.state == "stop"]
 
     @property
-    def accepts(self) -> str:
-        """The label of the checkbox for what is left."""
-        return (
-            f"{self.button} with {counted(self.remarks, 'remark')} left"
-            if self.remarks and not self.is_reasoned
-            else ""
-        )
+    def words(self) -> str:
+        """The words of the button. They name the remarks, so that pressing it accepts them."""
+        return with_remarks(self.button, self.remarks)
 
     def is_given(self, request: HttpRequest) -> bool:
         """Return whether a request confirms it, with as many remarks as there are now.
@@ -78,6 +73,11 @@ class Confirmation:
             return False
         is_accepted = not self.remarks or request.POST.get("remarks") == str(self.remarks)
         return is_accepted or bool(self.blocking)
+
+
+def with_remarks(button: str, n: int) -> str:
+    """The words of a button that is pressed although `n` remarks are left."""
+    return f"{button} with {counted(n, 'remark')} left" if n else button
 
 
 def by_mail(sentence: str, instead: str) -> str:
@@ -119,10 +119,10 @@ def confirmation_page(
     template: str = "confirmation.html",
     **context: Any,
 ) -> HttpResponse:
-    """The page. Status 422 if a request did not accept the remarks that are left, or its form has errors."""
+    """The page. Status 422 if a request knew of other remarks than there are now, or its form has errors."""
     form = context.get("form")
     is_wrong = request.method == "POST"
-    errors = ["Accept the remarks that are left, or resolve them."] if is_wrong and not form else []
-    page = {"confirmation": confirmation, "layout": layout, "errors": errors}
+    errors = ["Nothing is done yet: read the remarks above, then press again."]
+    page = {"confirmation": confirmation, "layout": layout, "errors": errors if is_wrong and not form else []}
     context = page | {"form": None, "crumbs": ()} | confirmation.context | context
     return render(request, template, context, status=422 if is_wrong else 200)

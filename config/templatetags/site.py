@@ -179,18 +179,17 @@ def _step_of(context: template.Context, track: Track) -> Next | None:
 
 
 @register.simple_tag(takes_context=True)
-def main_style(context: template.Context, address: str) -> str:
+def main_style(context: template.Context, *, is_deed: bool = False) -> str:
     """The style of the main button of a page of a track: filled where the next step leads (ADR 75).
 
-    If it is the button of the step itself, it is marked, so that the line of the step has no second one.
+    Elsewhere, the line of the step has the filled button. Where the line marks the step as done, the filled button is
+    that of the page that does it, `is_deed`, if there is one.
     """
     step, match = _step_of(context, context["track"]), context["request"].resolver_match
-    if step is None or step.leads_to(match):
-        is_marked = step is not None and any(point.is_seen for point in step.skips[:1])
-        return (
-            "btn-plain" if is_marked else "btn-primary"
-        )  # the line has the button that marks the step as done
-    return "btn-primary is-next" if step.is_at(address) else "btn-plain"
+    if step is not None and not step.leads_to(match):
+        return "btn-plain"
+    is_marked = step is not None and any(point.is_seen for point in step.skips[:1])
+    return "btn-primary" if is_marked == is_deed else "btn-plain"
 
 
 @register.simple_tag(takes_context=True)
@@ -200,7 +199,7 @@ def main_link(context: template.Context, words: str, address: str) -> SafeString
         return SafeString()
     step = _step_of(context, context["track"])
     text = step.button if step and step.is_at(address) else words
-    return format_html('<a class="btn {}" href="{}">{}</a>', main_style(context, address), address, text)
+    return format_html('<a class="btn {}" href="{}">{}</a>', main_style(context), address, text)
 
 
 @register.simple_tag(takes_context=True)
@@ -342,10 +341,15 @@ def released_results(context: template.Context, track: Track) -> dict[str, objec
 
 
 class JudgedUnits(NamedTuple):
-    """The numbers of judged and relevant units by topic, in a version of qrels; 0 if there is none."""
+    """The numbers of judged and relevant units by topic, in a version of qrels; 0 if there is none.
+
+    The organizers left the topics `left_out` out of the version; `dropped` are those with too few relevant units.
+    """
 
     version: int = 0
     by_topic: dict[str, tuple[int, int]] = {}
+    left_out: frozenset[str] = frozenset()
+    dropped: frozenset[str] = frozenset()
 
 
 @register.simple_tag(takes_context=True)
@@ -355,7 +359,9 @@ def judged_units(context: template.Context, track: Track) -> JudgedUnits:
     if qrels is None:
         return JudgedUnits()
     level = qrels.protocol.parsed.scoring.relevant_from
-    return JudgedUnits(qrels.version, units_by_topic(qrels, level))
+    omitted = (qrels.left_out_topics, qrels.dropped_topics)  # type: ignore[attr-defined]
+    topics = (frozenset(row["topic"] for row in rows or ()) for rows in omitted)
+    return JudgedUnits(qrels.version, units_by_topic(qrels, level), *topics)
 
 
 @register.filter

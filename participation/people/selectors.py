@@ -17,7 +17,7 @@ from participation.requests.selectors import OpenRequest, open_requests_for, ope
 from participation.teams.selectors import deciders_among, is_manager
 from tracks.agreements.selectors import acceptances_of
 from tracks.models import AgreementAcceptance, Assessor, Organizer, Track
-from tracks.tracks.selectors import says_if_ready
+from tracks.tracks.selectors import says_before
 from web.confirmation import Check
 from web.pages import counted, page_of
 
@@ -156,7 +156,7 @@ def person_of(track: Track, user_id: int) -> User | None:
     return person.user if person else None
 
 
-@says_if_ready
+@says_before("opening")
 def checks_of_opening(track: Track) -> Iterator[Check]:
     """Say before the opening who takes part, and who has not used the link."""
     address = reverse("participation:people", args=[track.slug])

@@ -43,7 +43,7 @@ class ReleasePage:
         return Confirmation(
             act=f"Release the leaderboard to {target}",
             lead=f"Scored against qrels {self.board.qrels}.{anonymous}",
-            button=f"Release to {target}{' anyway' if self.hindrances else ''}",
+            button=f"Release to {target}",
             back=self.board.get_absolute_url(),
             keep="Not yet",
             text="You can hide the leaderboard again, but what people have read or downloaded stays with them.",
@@ -64,7 +64,6 @@ class ReleasePage:
                 "Tell the teams yourself.",
             ),
             is_danger=bool(self.hindrances),
-            is_reasoned=True,
             preview="scoring/leaderboards/_what_is_seen.html",
         )
 

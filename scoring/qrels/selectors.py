@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 
@@ -28,6 +28,7 @@ from scoring.qrels import topic_previews
 from scoring.qrels.frozen import NOTHING, freeze_pool
 from scoring.selectors import boards_of, leaderboards_for
 from tracks.models import Machine, Track
+from web.confirmation import with_remarks
 from web.pages import counted
 from web.statements import Prepared
 
@@ -136,7 +137,8 @@ def newest_of_people(user: AnyUser, track: Track) -> Qrels | None:
 
 def _newest_of_people(versions: QuerySet[Qrels]) -> QuerySet[Qrels]:
     whole = versions.filter(machine=None).exclude(report__has_key="part_of").order_by("-pk")
-    return whole.select_related(None).select_related("protocol").only("version", "protocol")
+    shown = whole.select_related(None).select_related("protocol").only("version", "protocol")
+    return shown.annotate(left_out_topics=F("report__left_out_topics"), dropped_topics=F("report__dropped"))
 
 
 def units_by_topic(qrels: Qrels, relevant_from: int) -> dict[str, tuple[int, int]]:
@@ -282,8 +284,6 @@ class FreezePreview:
         losses, n_unjudged = [], self.report.get("unjudged", {}).get("n", 0)
         if n_dropped := len(self.report.get("dropped", ())):
             losses.append(f"{n_dropped:,} of {counted(self.n_topics + n_dropped, 'topic')} would be dropped")
-        if left_out := self.report.get("left_out_topics"):
-            losses.append(f"{counted(len(left_out), 'topic')} left out by you")
         if n_unjudged:
             losses.append(
                 f"{counted(n_unjudged, 'unit')} of the pool {'is' if n_unjudged == 1 else 'are'} unjudged"
@@ -303,6 +303,18 @@ class FreezePage:
     can_score: bool
     lacks_dual: bool  # the protocol states second judgments, but nobody has made any
     tab: str = "qrels_list"
+
+    @property
+    def buttons(self) -> list[tuple[str, str]]:
+        """The name and words of the buttons that freeze the preview, the usual one first."""
+        if (preview := self.preview) is None:
+            return []
+        kinds = (preview.losses, preview.same, self.lacks_dual, preview.n_short)
+        n = len(preview.empty) + sum(map(bool, kinds))
+        return [
+            *([("score", with_remarks("Freeze and score", n))] if self.can_score else []),
+            ("", with_remarks("Freeze qrels", 0 if self.can_score else n)),
+        ]
 
 
 def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:

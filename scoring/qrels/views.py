@@ -21,7 +21,6 @@ from scoring.qrels import exports, selectors, services
 from scoring.qrels.examples import material_page
 from scoring.qrels.forms import ExportForm, FreezeForm, ImportForm, SupersedeForm
 from tracks.assessors.selectors import is_assessor
-from tracks.models import Track
 from tracks.tracks.selectors import track_or_404, tracks_organized_by
 from web.api.conditional import unless_known
 from web.confirmation import Confirmation, confirmation_page
@@ -52,17 +51,13 @@ def freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = FreezeForm(request.POST or request.GET, track=track)
     digest = "" if "without" in request.POST else request.POST.get("digest", "")
     with refusals_in(form):
-        if digest and form.is_valid() and (request.POST.get("accepts_losses") or not _losses(track, form)):
+        if digest and form.is_valid():
             version = services.freeze_judgments(by=request.user, digest=digest, **form.chosen)
             return _to_version(request, version, is_scored="score" in request.POST)
     page = selectors.freeze_page(track, form.previewed)
-    context = context_of(page) | {"form": form, "is_asked": bool(digest) and form.is_valid()}
-    return render(request, "scoring/qrels/freeze.html", context)
-
-
-def _losses(track: Track, form: FreezeForm) -> list[str]:
-    preview = selectors.freeze_page(track, form.previewed).preview
-    return [] if preview is None else preview.losses
+    return render(
+        request, "scoring/qrels/freeze.html", context_of(page) | {"form": form, "buttons": page.buttons}
+    )
 
 
 @organizer_form

@@ -20,6 +20,6 @@ def freeze_on_page(client: Client, pool: Pool, **chosen: object) -> str:
     address = reverse("scoring:freeze", args=[pool.track.slug])
     fields = {"pool": pool.pk, **chosen}
     preview = client.get(address, fields).content.decode()
-    response = client.post(address, {**fields, "digest": digest_in(preview), "accepts_losses": "on"})
+    response = client.post(address, {**fields, "digest": digest_in(preview)})
     assert response.status_code == 302, response.content.decode()
     return response["Location"]

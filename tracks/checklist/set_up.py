@@ -170,7 +170,7 @@ def data(campaign: Campaign) -> Iterator[Point]:
     if track.collection is None or not campaign.protocol.takes_runs:
         return
     n_released, page = counts["n_released"], campaign.address("tracks:downloads")
-    state = counted(n_released, "file or link,files and links") if n_released else "not offered"
+    state = "documents released" if n_released else "not offered"
     point = Point("Data", state, page, n_released > 0, skip="data")
     if n_released:
         yield point

@@ -33,7 +33,7 @@ class ReleaseForm(StyledForm):
             "audience": self.download.audience,
             "release": LATER if self.before else HIDDEN,
             "released_at": text,
-            "zone": self.download.zone,
+            "zone": self.download.zone if self.before else times.AOE,
             **self.initial,
         }
 

@@ -18,7 +18,7 @@ from tracks.agreements.selectors import has_accepted
 from tracks.downloads.contents import Item, is_private, original_name, originals, sample_runs, topic_files
 from tracks.markdown import plain_html
 from tracks.models import Download, Fetch, Track
-from tracks.tracks.selectors import released_to, says_if_ready
+from tracks.tracks.selectors import released_to, says_before
 from web import times
 from web.confirmation import Check
 
@@ -190,7 +190,7 @@ def parts_of(track: Track) -> list[Download]:
     return [*single, *track.downloads.exclude(kind__in=SINGLE)]
 
 
-@says_if_ready
+@says_before("opening")
 def check_of_opening(track: Track) -> Iterator[Check]:
     """Say before the opening whether teams get the documents. What organizers alone get does not count."""
     if track.collection_id is None:

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from tracks.markdown import plain_html
 from tracks.models import Track
 from tracks.tracks import services
-from tracks.tracks.selectors import readiness
+from tracks.tracks.selectors import said_before
 from web import times
 from web.confirmation import Check, Confirmation, by_mail, refusals
 from web.pages import counted
@@ -21,7 +21,7 @@ def opening_page(track: Track) -> Confirmation:
     """The question before a track is opened: the public view, what is fixed then, and what is missing."""
     checks = [
         check._replace(state="skip", detail="Skipped.", address="") if check.skip in track.skipped else check
-        for check in (*_own_checks(track), *readiness(track))
+        for check in (*_own_checks(track), *said_before("opening", track))
     ]
     checks += refusals(partial(services.check_opening, track))
     is_draft = track.status == Track.Status.DRAFT
@@ -91,9 +91,9 @@ def _closing(track: Track) -> str:
 
 
 def closing_page(track: Track) -> Confirmation:
-    """The question before a track is closed. Closing before an announced time is a remark to accept."""
+    """The question before a track is closed. Closing before an announced time is a remark."""
     row = track.deadlines.filter(closes_at__gt=times.now()).order_by("closes_at").last()
-    checks = list(refusals(partial(services.check_closing, track)))
+    checks = [*refusals(partial(services.check_closing, track)), *said_before("closing", track)]
     if row and row.closes_at:
         left = times.time_left((row.closes_at - times.now()).total_seconds())
         label = f"Runs are due in {left}"
@@ -109,7 +109,7 @@ def closing_page(track: Track) -> Confirmation:
         keep="Not yet",
         back=track.get_absolute_url(),
         text="From this moment teams cannot submit or withdraw runs. A run that is being checked is not accepted.",
-        checks=checks,
+        checks=sorted(checks, key=lambda check: ORDER.index(check.state)),
         changeable=["Opening the track again"],
         notified=_notified("the closing"),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
@@ -19,18 +19,22 @@ from web.confirmation import Check
 from web.statements import Prepared
 
 Reader = Callable[[Track], Iterable[Check]]
-_readers: list[Reader] = []
+_readers: dict[str, list[Reader]] = {"opening": [], "closing": []}
 
 
-def says_if_ready(reader: Reader) -> Reader:
-    """Register a function of a noun or an app above this one that yields lines for the page of the opening."""
-    _readers.append(reader)
-    return reader
+def says_before(act: Literal["opening", "closing"]) -> Callable[[Reader], Reader]:
+    """Register a function of a noun or an app above this one that yields lines for the page that asks before."""
+
+    def register(reader: Reader) -> Reader:
+        _readers[act].append(reader)
+        return reader
+
+    return register
 
 
-def readiness(track: Track) -> Iterator[Check]:
-    """Yield the lines of all registered functions."""
-    for reader in _readers:
+def said_before(act: Literal["opening", "closing"], track: Track) -> Iterator[Check]:
+    """Yield the lines of all functions that are registered for an act."""
+    for reader in _readers[act]:
         yield from reader(track)
 
 

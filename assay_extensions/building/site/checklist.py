@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import F, Func, IntegerField, QuerySet
+from django.db.models import F, Func, IntegerField, Q, QuerySet
 
 from assay_extensions.building.site.leaks.selectors import is_outdated
 from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, points
@@ -16,7 +16,9 @@ def latest_checks(track: Any) -> QuerySet[LeakCheck]:
     """The latest complete check."""
     checks = LeakCheck.objects.filter(track=track, is_complete=True)
     n_leaks = Func(F("leaks"), function="jsonb_array_length", output_field=IntegerField())
-    return checks.only("track", "n_forbidden", "reason", "digest").annotate(n_leaks=n_leaks)[:1]
+    is_by_text = ~Q(unknown=[])
+    shown = checks.only("track", "n_forbidden", "reason", "digest")
+    return shown.annotate(n_leaks=n_leaks, is_by_text=is_by_text)[:1]
 
 
 @points(Phase.SET_UP, 110)
@@ -45,7 +47,8 @@ def leaks(campaign: Campaign) -> Iterator[Point]:
         problems.append(Problem(text, action="See the leaks" if is_draft else ""))
     text = "Topics or the collection changed after the check. Check again."
     n_leaks = counted(check.n_forbidden, "leak")
-    none = f"none forbidden, {check.n_leaks:,} reported" if check.n_leaks else "none"
+    none = f"none forbidden, {check.n_leaks:,} reported" if check.n_leaks else "none found"
+    none += " by text" if check.is_by_text else ""
     state = n_leaks if is_open else f"{n_leaks}, accepted" if check.reason else none
     yield Point(
         "Leaked topics",

@@ -86,10 +86,14 @@ def test_links_that_the_site_does_not_send_are_the_next_step(
 
     filled = re.findall(r"btn-primary[^>]*>\s*([^<]*)<", page)
     assert ("<strong>Send the links</strong>" in page) is not sends_mail
-    assert ("Mark as sent" in filled) is not sends_mail
+    assert ("Copy all links" in filled) is not sends_mail
+    assert (">Mark as sent</button>" in page) is not sends_mail
     assert "Add people from a list" not in filled
     assert ("Marked as sent: Links." in sent.content.decode()) is not sends_mail
     assert ">Mark as sent</button>" not in sent.content.decode()
+    home = as_user(scene.organizer).get("/tracks/arq/").content.decode()
+    assert ("used their link. Send it if you have not yet" in home) is sends_mail
+    assert sends_mail or re.search(r'done:</span></span>\s*<a [^>]*people/#links">Links</a>', home)
 
 
 def test_repeating_a_list_changes_nothing(scene: Scene) -> None:

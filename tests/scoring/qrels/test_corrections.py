@@ -39,6 +39,8 @@ def test_topic_is_left_out_at_freezing_with_a_reason_that_page_and_files_keep(sc
     assert version.report["left_out_topics"] == [{"topic": "A.2", "reason": REASON, "units": 3}]
     assert "A.2" not in {each["topic"] for each in version.report["dropped"]}
     page = client.get(address).content.decode()
+    topics = client.get(reverse("tracks:topics", args=[version.track.slug])).content.decode()
+    assert 'colspan="2" data-label="Judged">left out</td>' in topics
     assert (REASON in page, "1 left out\n" in page, "none dropped" in page) == (True, True, False)
     event = Event.objects.get(action="qrels.frozen")
     assert event.details["left out"] == {"A.2": REASON}

@@ -162,6 +162,8 @@ def test_next_step_leads_through_a_campaign(scene: Scene) -> None:
     assert f'href="{following(track).address}"' in client.get(track.get_absolute_url()).content.decode()
     client.post(reverse("tracks:skip", args=[track.slug]), {"points": "publication"})
     assert following(track)[:2] == (Kind.DONE, "The campaign is complete.")
+    home = client.get(track.get_absolute_url()).content.decode()
+    assert 'href="/tracks/arq/clone/">Clone for the next campaign</a>' in home.replace(track.slug, "arq")
     assert all(phase.is_done for phase in checklist(track).phases)
 
 
@@ -286,10 +288,11 @@ def test_button_of_the_step_is_marked_so_that_its_line_shows_no_second_one(scene
     batches = page_of(scene.organizer, reverse("assessment:judging", args=[scene.track.slug]))
     dates = page_of(scene.organizer, reverse("tracks:deadlines", args=[scene.track.slug]))
 
-    assert re.search(r'class="btn btn-primary is-next" [^>]*>Create and open the batch…<', batches)
-    assert re.search(r'<strong class="named">Create and open the batch</strong>', batches)
+    for page in (batches, dates):
+        assert re.search(r'class="btn btn-sm btn-primary" [^>]*>Create and open the batch…<', page)
+        assert page.count("btn-primary") == 1
+    assert re.search(r'class="btn btn-plain" [^>]*>Create and open the batch…<', batches)
     assert 'class="btn btn-plain">Set dates<' in dates
-    assert "is-next" not in dates
 
 
 def test_track_that_closes_by_itself_can_be_closed_earlier_from_its_home(scene: Scene) -> None:
@@ -763,7 +766,7 @@ def test_topic_without_a_relevant_unit_is_named_before_qrels_are_frozen_and_scor
     page = client.get(step.address).content.decode()
     [without] = re.findall(r'name="without"\s+value="(2 [^"]*)">Leave these out<', page)
     fields = dict(re.findall(r'type="hidden" name="(digest)" value="(\w+)"', page))
-    data = {"pool": scene.pool.pk, "accepts_losses": "on", "score": "1", **fields}
+    data = {"pool": scene.pool.pk, "score": "1", **fields}
     preview = client.post(
         step.address, {**data, "without": without, "left_out": "A.1 unclear"}
     ).content.decode()

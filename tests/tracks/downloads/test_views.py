@@ -553,12 +553,14 @@ def test_next_step_exports_the_collection_and_leads_to_the_page_that_releases_it
     organizer.post(release.address, fields | {"release": ["hidden", "now"]})
 
     assert (export.text, export.is_form) == ("Export the collection", True)
-    assert 'class="btn btn-primary is-next">Export the collection<' in before
+    assert 'class="btn btn-sm btn-primary">Export the collection<' in before
+    assert 'class="btn btn-plain">Export the collection<' in before
     assert 'class="btn btn-plain" href="/tracks/lab/downloads/attach/">' in before
     assert 'id="jobs" hx-get=""' in during
     assert waits[:2] == (Kind.WAIT, "The collection is being exported.")
     assert "HX-Refresh" not in polled
     assert reloaded["HX-Refresh"] == "true"
-    assert f'class="btn btn-primary is-next" href="{release.address}">Release the documents…<' in after
+    assert f'class="btn btn-sm btn-primary" href="{release.address}">Release the documents…<' in after
+    assert f'class="btn btn-plain" href="{release.address}">Release the documents…<' in after
     assert re.search(r'btn-primary" name="release" value="now">\s*Release the documents<', edit)
     assert checklist(track).next.text not in {"Release the documents", "Export the collection"}

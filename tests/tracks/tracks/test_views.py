@@ -84,7 +84,7 @@ def test_organizer_opens_and_closes_a_track(client: Client) -> None:
     confirm(client, reverse("tracks:open_track", args=[track.slug]))
     track.refresh_from_db()
     opened = track.status
-    client.post(reverse("tracks:close_track", args=[track.slug]))
+    confirm(client, reverse("tracks:close_track", args=[track.slug]))
     track.refresh_from_db()
 
     assert (opened, track.status) == ("open", "closed")
@@ -102,6 +102,30 @@ def test_only_organizers_open_and_close_a_track(client: Client, name: str) -> No
     assert client.get(address).status_code == 200
 
 
+def submitted(track: Track) -> Run:
+    team = Team.objects.create(track=track, name="ours")
+    return Run.objects.create(
+        track=track, team=team, submitted_by=make_user(), tag="a", n_lines=1, n_topics=1
+    )
+
+
+def test_closing_names_the_runs_and_what_is_missing(client: Client) -> None:
+    track = make_track()
+    client.force_login(make_organizer())
+    address = reverse("tracks:close_track", args=[track.slug])
+
+    before = client.get(address).content.decode()
+    submitted(track)
+    Team.objects.create(track=track, name="silent")
+    after = client.get(address).content.decode()
+
+    assert '<b class="text-break">No runs</b>' in before
+    assert "Close for runs with 1 remark left" in before
+    assert "1 run from 1 of 2 teams" in after
+    assert "1 team without a run" in after
+    assert "silent" in after
+
+
 def test_closing_asks_only_before_an_announced_deadline(client: Client) -> None:
     track, other = make_track(), make_track("other")
     make_deadline(track, closes_at=86_400 * 3 + 60)
@@ -113,6 +137,7 @@ def test_closing_asks_only_before_an_announced_deadline(client: Client) -> None:
     page = asked.content.decode()
     before = Track.objects.get(pk=track.pk).status
     confirm(client, address)
+    submitted(other)
     client.post(at_once)
 
     assert (asked.status_code, before) == (422, "open")
@@ -140,7 +165,7 @@ def test_opening_says_what_is_public_fixed_and_missing_and_wants_the_remarks_acc
     assert [text for text in remarks if text not in page] == []
     assert "Open for runs with 4 remarks left" in page
     assert (unaccepted.status_code, changed.status_code, track.status) == (422, 422, "draft")
-    assert "Accept the remarks that are left" in unaccepted.content.decode()
+    assert "Nothing is done yet: read the remarks above" in unaccepted.content.decode()
     assert confirm(client, address).url == track.get_absolute_url()
 
 

@@ -15,7 +15,7 @@ from assay_extensions.building.leaks import KINDS, Leak, Report
 from corpus.models import Collection, Import
 from jobs.models import Job
 from tracks.models import CandidateFile, LeakCheck, Track
-from tracks.tracks.selectors import says_if_ready
+from tracks.tracks.selectors import says_before
 from web.confirmation import Check
 from web.pages import counted
 
@@ -91,7 +91,7 @@ def checked_digest(track: Track) -> str:
     return sha256_of(json.dumps(read, sort_keys=True).encode())
 
 
-@says_if_ready
+@says_before("opening")
 def check_of_opening(track: Track) -> Iterator[Check]:
     """Say before the opening whether the topics were searched in the collection. What blocks is said elsewhere."""
     address = reverse("building:leaks", args=[track.slug])
@@ -103,9 +103,13 @@ def check_of_opening(track: Track) -> Iterator[Check]:
         yield Check("ok", f"{counted(check.n_forbidden, 'leak')}, accepted", check.reason)
     elif check is not None and not check.n_forbidden:
         n_others = counted(len(check.leaks), "other finding") if check.leaks else ""
-        yield Check(
-            "ok", "No forbidden leaks", n_others, address if n_others else "", "See it" if n_others else ""
+        n_unknown = counted(len(check.unknown), "topic")
+        label = (
+            f"No leaks found by text; own threads not checked for {n_unknown}"
+            if check.unknown
+            else "No forbidden leaks"
         )
+        yield Check("ok", label, n_others, address if n_others else "", "See it" if n_others else "")
 
 
 def leaks_page(track: Track) -> LeaksPage:
