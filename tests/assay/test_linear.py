@@ -190,6 +190,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "protocols.description.label_value": {"label": "languages"},
     "protocols.loader.parse_protocol": {"name": "x.toml"},
     "protocols.loader.read_checked": {"name": "x.toml"},
+    "protocols.units.pair_docno": {"other": "d7"},
     "structure.decoded": {"name": "x.toml"},
     "structure.read_toml": None,
     "structure.strict_json": None,
