@@ -33,7 +33,7 @@ def test_what_an_organizer_does_on_a_page_is_in_the_log_of_its_track(client: Cli
     make_topic(track)
 
     confirm(client, reverse("tracks:open_track", args=[track.slug]))
-    client.post(reverse("tracks:close_track", args=[track.slug]))
+    confirm(client, reverse("tracks:close_track", args=[track.slug]))
 
     page = client.get(reverse("tracks:history", args=[track.slug])).content.decode()
     assert page.index("track closed") < page.index("track opened")

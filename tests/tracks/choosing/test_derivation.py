@@ -59,7 +59,7 @@ def test_topics_are_derived_with_their_numbers_and_labels(organizer: Client, tra
 
     topic = track.topics.get()
     assert "1 topic derived from questions." in page
-    assert "Their formulas come from the topics of" in page
+    assert "The formulas come from the topics of" in page
     assert (topic.code, topic.formula_id, topic.latex, topic.thread) == ("B.201", "q_1", "x", "77")
     assert (topic.labels, topic.tags) == ({"complexity": "low"}, ["algebra"])
     assert 'data-formula-id="q_3"' in topic.body
