@@ -154,6 +154,7 @@ def set_up(organizer: Organizer, files: Files, others: Others) -> None:
     organizer.type(text=files.people)
     organizer.press("Check the list")
     organizer.press(f"Add {files.n_people} people, with {files.n_people} new accounts")
+    organizer.next("Send the links", button="Mark as sent")
     organizer.next("Check for leaks", button="Skip all 4")
     organizer.next("Open for runs")
     organizer.press("Open for runs", "**/answers-2020/")
