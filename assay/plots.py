@@ -4,7 +4,7 @@ A plot is a kind with its data, not a drawing: sizes, colors and hover texts are
 Decision: ADR 34.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -135,9 +135,14 @@ def lines(
     *,
     across: str,
     up: str,
+    gray: Container[str] = (),
 ) -> Plot:
-    """One line for each (name, values), over the same labels; None interrupts it."""
-    series = [{"name": curve, "values": _rounded(values)} for curve, values in curves]
+    """One line for each (name, values), over the same labels; None interrupts it.
+
+    Args:
+        gray: the names of the lines in gray, with dashes.
+    """
+    series = [{"name": curve, "values": _rounded(values)} | _marked(curve, gray) for curve, values in curves]
     return Plot("lines", name, title, across, up, list(labels), series)
 
 
@@ -189,14 +194,29 @@ def costs(
 
 
 def shares(
-    name: str, title: str, rows: Sequence[tuple[str, Sequence[tuple[str, int]]]], *, across: str, up: str
+    name: str,
+    title: str,
+    rows: Sequence[tuple[str, Sequence[tuple[str, int]]]],
+    *,
+    across: str,
+    up: str,
+    gray: Container[str] = (),
 ) -> Plot:
-    """A bar of one length for each (label, [(part, number)]), divided by the numbers; all rows have the same parts."""
+    """A bar of one length for each (label, [(part, number)]), divided by the numbers; all rows have the same parts.
+
+    Args:
+        gray: the names of the parts in gray; the others go from dark to pale, in their order.
+    """
     parts = [part for part, _ in rows[0][1]] if rows else []
     series = [
-        {"name": part, "values": [numbers[n][1] for _, numbers in rows]} for n, part in enumerate(parts)
+        {"name": part, "values": [numbers[n][1] for _, numbers in rows]} | _marked(part, gray)
+        for n, part in enumerate(parts)
     ]
     return Plot("shares", name, title, across, up, [label for label, _ in rows], series, digits=0)
+
+
+def _marked(name: str, gray: Container[str]) -> dict[str, bool]:
+    return {"gray": True} if name in gray else {}
 
 
 def _rounded(values: Sequence[float | None]) -> list[float | None]:

@@ -243,6 +243,7 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
             [(row.name, [(share.label, share.n) for share in row.mix]) for row in shown if row.mix],
             across="Percent of judgments",
             up="Assessor",
+            gray={choice.label for choice in rules.non_answers},
         ),
         days=days,
         day_plot=_plot(track, "Day", [(f"{period.start:%d %b}", period.n) for period in days]),

@@ -247,7 +247,8 @@ def _curves_plot(board: Leaderboard, rows: list[BoardRow]) -> plots.Plot | None:
     lines = [(name, curve["by_recall"]) for name, curve in zip(names, curves, strict=True)]
     name, title = f"{board.track.slug}-recall", f"{board.track.name}: interpolated precision by recall"
     up = "Precision in characters" if curves[0].get("in_characters") else "Precision"
-    return plots.lines(name, title, recalls, lines, across="Recall", up=up)
+    baselines = {name for name, row in zip(names, drawn, strict=True) if row.is_baseline}
+    return plots.lines(name, title, recalls, lines, across="Recall", up=up, gray=baselines)
 
 
 def has_parts(qrels: Qrels) -> bool:

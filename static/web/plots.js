@@ -158,13 +158,18 @@
         points.map((point) => [point.seriesName, shown(point.value)]),
       );
     const dashes = ["solid", "dashed", "dotted"];
-    option.series = plot.series.map((series, n) => ({
-      type: "line",
-      name: series.name,
-      data: series.values,
-      symbolSize: 6,
-      lineStyle: { type: dashes[Math.floor(n / look.series.length) % dashes.length] },
-    }));
+    let [nGray, nColored] = [0, 0];
+    option.series = plot.series.map((series) => {
+      const n = series.gray ? look.series.length + nGray++ * look.series.length : nColored++;
+      return {
+        type: "line",
+        name: series.name,
+        data: series.values,
+        symbolSize: 6,
+        itemStyle: { color: series.gray ? look.muted : look.series[n % look.series.length] },
+        lineStyle: { type: dashes[Math.floor(n / look.series.length) % dashes.length] },
+      };
+    });
     return option;
   };
 
@@ -332,12 +337,18 @@
     option.tooltip.trigger = "item"; // of all parts it would be higher than a plot of one row
     option.tooltip.formatter = ({ seriesIndex, seriesName, dataIndex: n, value }) =>
       rows(plot.labels[n], [[seriesName, `${plot.series[seriesIndex].values[n]} (${value.toFixed(0)} %)`]]);
+    const [ordered, gray] = [false, true].map((is) => plot.series.filter((part) => !!part.gray === is));
+    const paint = (part) => {
+      const like = part.gray ? gray : ordered;
+      const pale = (0.7 * like.indexOf(part)) / Math.max(like.length - 1, 1);
+      return echarts.color.lerp(pale, [part.gray ? look.muted : look.main, look.page]);
+    };
     option.series = plot.series.map((part) => ({
       type: "bar",
       stack: "all",
       barMaxWidth: ROW,
       name: part.name,
-      itemStyle: { borderColor: look.page, borderWidth: 1 },
+      itemStyle: { color: paint(part), borderColor: look.page, borderWidth: 1 },
       data: part.values.map((value, n) => (totals[n] ? (100 * value) / totals[n] : 0)),
     }));
     return option;

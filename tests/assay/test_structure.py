@@ -146,8 +146,11 @@ def test_costs_mark_depths_of_the_curve_only() -> None:
 def test_shares_have_the_numbers_of_each_part() -> None:
     rows = [("ada", [("High", 3), ("Low", 1)]), ("bob", [("High", 0), ("Low", 2)])]
 
-    plot = plots.shares("s", "Choices", rows, across="Percent", up="Assessor")
+    plot = plots.shares("s", "Choices", rows, across="Percent", up="Assessor", gray={"Low"})
 
     assert plot.data["labels"] == ["ada", "bob"]
-    assert plot.data["series"] == [{"name": "High", "values": [3, 0]}, {"name": "Low", "values": [1, 2]}]
+    assert plot.data["series"] == [
+        {"name": "High", "values": [3, 0]},
+        {"name": "Low", "values": [1, 2], "gray": True},
+    ]
     assert plots.shares("s", "Choices", [], across="Percent", up="Assessor").data["series"] == []
