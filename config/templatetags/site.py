@@ -179,27 +179,29 @@ def _step_of(context: template.Context, track: Track) -> Next | None:
 
 
 @register.simple_tag(takes_context=True)
-def main_style(context: template.Context, *, is_deed: bool = False) -> str:
+def main_style(context: template.Context, *, is_deed: bool = False, is_only: bool = False) -> str:
     """The style of the main button of a page of a track: filled where the next step leads (ADR 75).
 
-    Elsewhere, the line of the step has the filled button. Where the line marks the step as done, the filled button is
-    that of the page that does it, `is_deed`, if there is one.
+    Elsewhere, the line of the step has the filled button. If the step leads nowhere, the button is filled on a page that
+    has only this one, `is_only`. Where the line marks the step as done, the filled button is that of the page that does
+    it, `is_deed`, if there is one.
     """
     step, match = _step_of(context, context["track"]), context["request"].resolver_match
     if step is not None and not step.leads_to(match):
-        return "btn-plain"
+        return "btn-primary" if is_only and not step.address else "btn-plain"
     is_marked = step is not None and any(point.is_seen for point in step.skips[:1])
     return "btn-primary" if is_marked == is_deed else "btn-plain"
 
 
 @register.simple_tag(takes_context=True)
-def main_link(context: template.Context, words: str, address: str) -> SafeString:
+def main_link(context: template.Context, words: str, address: str, *, is_only: bool = False) -> SafeString:
     """The main button of a page of a track that leads to another page, in the words of the step if that does too."""
     if is_refused(address) and not context["may_change"]:
         return SafeString()
     step = _step_of(context, context["track"])
     text = step.button if step and step.is_at(address) else words
-    return format_html('<a class="btn {}" href="{}">{}</a>', main_style(context), address, text)
+    style = main_style(context, is_only=is_only)
+    return format_html('<a class="btn {}" href="{}">{}</a>', style, address, text)
 
 
 @register.simple_tag(takes_context=True)
