@@ -182,9 +182,9 @@ def _step_of(context: template.Context, track: Track) -> Next | None:
 def main_style(context: template.Context, *, is_deed: bool = False, is_only: bool = False) -> str:
     """The style of the main button of a page of a track: filled where the next step leads (ADR 75).
 
-    Elsewhere, the line of the step has the filled button. If the step leads nowhere, the button is filled on a page that
-    has only this one, `is_only`. Where the line marks the step as done, the filled button is that of the page that does
-    it, `is_deed`, if there is one.
+    Elsewhere, the line of the step has the filled button. If the step leads nowhere, the button is filled on a page
+    that has only this one, `is_only`. Where the line marks the step as done, the filled button is that of the page that
+    does it, `is_deed`, if there is one.
     """
     step, match = _step_of(context, context["track"]), context["request"].resolver_match
     if step is not None and not step.leads_to(match):
