@@ -55,7 +55,7 @@ def test_component_is_rendered_by_its_values() -> None:
 
     texts = [rendered(source, key=key).rstrip("\n") for key in ("a", "<", "", "a")]
 
-    hint = ' <kbd class="key-hint" aria-hidden="true">{}</kbd>'
+    hint = '<kbd class="key-hint" aria-hidden="true">{}</kbd>'
     assert texts == [hint.format("A"), hint.format("&lt;"), "", hint.format("A")]
 
 
