@@ -57,7 +57,7 @@ def board_or_404(user: AnyUser, board_id: int) -> Leaderboard:
     """A leaderboard that the user may see, with `dropped`, the topics that its qrels leave out.
 
     Raises:
-        Http404: There is none with this number for the user.
+        Http404: It does not exist, or the user may not see it.
     """
     dropped, overseen = F("qrels__report__dropped"), overseen_by(user)
     own = (

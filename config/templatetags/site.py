@@ -343,7 +343,7 @@ def released_results(context: template.Context, track: Track) -> dict[str, objec
 
 
 class JudgedUnits(NamedTuple):
-    """The numbers of judged and relevant units by topic, in a version of qrels; 0 if there is none.
+    """The numbers of judged and relevant units of a version of qrels, by topic.
 
     The organizers left the topics `left_out` out of the version; `dropped` are those with too few relevant units.
     """

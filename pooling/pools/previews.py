@@ -140,7 +140,7 @@ class PreviewTables:
 class PreviewPage:
     """The preview of a pool: its tables if `job` has computed them. `query` repeats the form in links, without depth.
 
-    `refusal` is the reason why there is none. `needs_ids`: formulas of the runs may lack visual ids, which the
+    `refusal` says why no preview can be computed. `needs_ids`: formulas of the runs may lack visual ids, which the
     organizer can have made.
     """
 

@@ -46,7 +46,7 @@ def qrels_or_404(user: AnyUser, qrels_id: int) -> Qrels:
     """A version that the user may see.
 
     Raises:
-        Http404: There is none with this number for the user.
+        Http404: It does not exist, or the user may not see it.
     """
     overseen = overseen_by(user)
     own = _versions().filter(pk=qrels_id, track__in=overseen) if overseen else _versions().none()

@@ -62,7 +62,7 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class TopicRow(TopicFacts):
-    """A topic of a file."""
+    """A topic as a file states it, with the place where it begins."""
 
     line: int = 0
 

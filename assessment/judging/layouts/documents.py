@@ -15,7 +15,7 @@ from assessment.models import Task
 from corpus.models import Document
 from corpus.threads.selectors import RenderedText, address, render_document
 
-# Of a made-up unit, for the preview of a protocol
+# The preview of a protocol shows this made-up unit
 SAMPLE_TITLE = "Why does this sum converge?"
 SAMPLE_TEXT = (
     "<p>A sample unit. The texts of your collection will be here.</p><p>The terms fall faster than those of a "
