@@ -149,7 +149,7 @@ class Person:
 
     def wait_for(self, job: str) -> None:
         """Read a job until it is done."""
-        while (state := self.api("GET", job.removeprefix("/api/v1/"))["state"]) in {"queued", "running"}:
+        while (state := self.api("GET", job.removeprefix("/api/v1/"))["status"]) in {"queued", "running"}:
             time.sleep(1)
         if state != "done":
             raise SystemExit(f"{job}: {state}")
