@@ -507,7 +507,7 @@ class AnswerRules:
     """The limits of generated answers. A run that only exceeds limits can be cut."""
 
     max_words: Annotated[
-        int | None, Key("Words at most", "The most words of an answer: after NFKC, separated by white space.")
+        int | None, Key("Words at most", "The most words of an answer, separated by white space.")
     ] = None
     max_characters: Annotated[
         int | None, Key("Characters at most", "The most characters of an answer, after NFKC.")

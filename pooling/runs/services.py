@@ -42,7 +42,7 @@ from pooling.errors import (
 )
 from pooling.models import Run
 from pooling.runs.selectors import Owing, n_of_kinds, owing_teams, today_of
-from pooling.runs.units import formula_lookup, post_lookup, unit_lookup
+from pooling.runs.units import formula_lookup, narratives, post_lookup, unit_lookup
 from tracks import deadline_acceptance
 from tracks.agreements.services import check_accepted
 from tracks.announcements import announce
@@ -84,6 +84,7 @@ def check(
             formulas=formulas,
             posts=posts,
             characters=characters,
+            narratives=narratives(track, protocol),
             name=file_name[-255:],
             kind=kind,
             team=team.name if team else "",

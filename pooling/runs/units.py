@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from assay.formats.runs.citations import PostLookup
 from assay.formats.runs.examples import N_UNITS, PASSAGE, Unit, placeholders, sample_run
 from assay.formats.runs.formulas import FormulaLookup
-from assay.formats.runs.rules import ABSENT, FIT, OTHER_UNIT, UnitLookup
+from assay.formats.runs.rules import ABSENT, FIT, OTHER_UNIT, UnitLookup, copies_narratives
+from assay.html.sanitize import plain
 from assay.measures.characters import CITATION
 from assay.protocols.schema import Protocol
 from corpus.formulas.selectors import formulas_of
@@ -149,11 +150,19 @@ def cited_post_ids(collection_id: int, docnos: NDArray[np.bytes_]) -> dict[str, 
     return {docno: known[post.decode()] for docno, post in posts.items() if post.decode() in known}
 
 
+def narratives(track: Track, protocol: Protocol) -> dict[str, str]:
+    """The text of each topic, if answers repeat it. One query at most."""
+    if not copies_narratives(protocol):
+        return {}
+    rows = track.topics.values_list("code", "title", "body", "narrative")
+    return {code: plain(title or body or narrative) for code, title, body, narrative in rows}
+
+
 @makes_samples
 def sample(track: Track) -> Item | None:
     """The sample run of a track, which accepts it; None while it has no topics, or its collection no units.
 
-    Four queries at most.
+    Five queries at most.
     """
     protocol = track.protocol.parsed
     topics = list(track.topics.values_list("code", flat=True))
@@ -175,7 +184,7 @@ def sample(track: Track) -> Item | None:
         units = [Unit(code, post) for code, post in formulas.values_list("code", "post")[:N_UNITS]]
     if not topics or not units or not protocol.runs.kinds:
         return None
-    extension, content = sample_run(protocol, topics, units)
+    extension, content = sample_run(protocol, topics, units, narratives(track, protocol))
     about = gettext("A run that {track} accepts: {n} lines for each topic. Replace them by yours.")
     about = about.format(track=track, n=len(units))
     return Item.generated(Download.Kind.SAMPLE_RUN, f"{track.slug}-sample-run.{extension}", about, content)

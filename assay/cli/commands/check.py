@@ -18,15 +18,16 @@ from assay.cli.main import add, add_format, input_path
 from assay.cli.pooling import read_formulas, read_posts, read_protocol_and_topics
 from assay.cli.site import connect, declared, print_json, print_refusal, track_of, upload
 from assay.client.server import REFUSED, ServerError
-from assay.errors import InputError
+from assay.errors import BadFile, InputError
 from assay.formats.compression import read_file
 from assay.formats.reports import Report, print_report
 from assay.formats.runs.answers import characters_of
 from assay.formats.runs.reader import check_run
-from assay.formats.runs.rules import ABSENT, FIT, UnitLookup
+from assay.formats.runs.rules import ABSENT, FIT, UnitLookup, copies_narratives
 from assay.formats.runs.timing import check_seconds
 from assay.formats.text import lines_of, read_text
-from assay.formats.topics.reader import read_labels
+from assay.formats.topics.reader import read_labels, read_topics
+from assay.html.sanitize import plain
 from assay.protocols.schema import Protocol
 from assay.research.pooling import formula_lookup
 
@@ -116,6 +117,17 @@ def _characters(arguments: argparse.Namespace, protocol: Protocol) -> dict[str, 
         raise InputError(f"{arguments.labels}: {label}: {error}") from None
 
 
+def _narratives(arguments: argparse.Namespace, protocol: Protocol) -> dict[str, str]:
+    """The text of each topic, if answers repeat it; empty if the file has only codes."""
+    if not arguments.topics or not copies_narratives(protocol):
+        return {}
+    try:
+        topics = read_topics(read_file(arguments.topics), arguments.topics.name, is_formula=False)
+    except BadFile:  # a list of codes, which has been read
+        return {}
+    return {topic.code: plain(topic.title or topic.body or topic.narrative) for topic in topics}
+
+
 def _documents(arguments: argparse.Namespace) -> UnitLookup | None:
     """The lookup of ids in the list of documents, or by their pattern; None without either."""
     if arguments.docnos and arguments.docno_pattern:
@@ -145,7 +157,7 @@ def _on_files(arguments: argparse.Namespace) -> list[Report]:
         arguments.repair.mkdir(parents=True, exist_ok=True)
     formulas = formula_lookup(read_formulas(arguments.formulas))
     posts, reports, characters = read_posts(arguments.posts), [], _characters(arguments, protocol)
-    units = _documents(arguments)
+    units, narratives = _documents(arguments), _narratives(arguments, protocol)
     for path in arguments.runs:
         checked = check_run(
             path,
@@ -156,6 +168,7 @@ def _on_files(arguments: argparse.Namespace) -> list[Report]:
             posts=posts,
             name=path.name,
             characters=characters,
+            narratives=narratives,
         )
         reports.append(checked.report)
         if arguments.format == "text":

@@ -4,11 +4,12 @@ A line is the answer to a topic: sentences, each with what it cites, as the trac
 them. `forms` has the keys of each. A citation is a place in the list of references, from 0, or the id of a document, or
 in RAGTIME an object of ids, each with its confidence; the first citations of a sentence are the most important ones.
 
-Words are counted after NFKC, separated by white space. A complaint names the line, and the key in it.
+Words are separated by white space; the form of RAG 2024 counts them after NFKC. A complaint names the line, and the key
+in it.
 
 Source:
     Key names and limits: rag24_validation.py and rag25_validation.py of castorini/ragnarok; track_specs.yml of
-    autojudge-base 1.0.0.
+    autojudge-base 1.0.0; rag-task.md of TREC-RAG/trec-rag-skills f281e88.
 """
 
 import json
@@ -35,6 +36,7 @@ MAX_LINE = 1 << 20  # bytes of a line
 MAX_CITED = 300  # bytes of the id of a document, which is part of the id of a citation
 MAX_SENTENCES = 1000  # of an answer
 MANNERS = ("automatic", "manual")
+PLAIN_TAG = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -148,10 +150,15 @@ class AnswerReader:
             )
         form, rules = self.form, self._expected.rules.answers
         topic, tag = of_line.name(form.topic, n_bytes=MAX_TOPIC), of_line.name(form.tag, rules.max_run_id)
+        if tag is not None and form.has_plain_tags and not PLAIN_TAG.fullmatch(tag):
+            message = f"{form.tag} may be refused where the run is uploaded"
+            accepted = "Letters, digits, - _ and . without a period first."
+            self._tally.warning("tag", message, accepted, number, note=tag)
         self._note_manner(of_line, form)
+        self._check_texts(of_line, form, topic)
         references = _references(of_line, form, rules)
         answer = Answer(topic or "", tuple(_sentences(of_line, form, references)))
-        is_long = _check_length(answer, of_line, rules, self._expected.characters)
+        is_long = _check_length(answer, of_line, form, rules, self._expected.characters)
         if tag is not None:
             n, first = self.tags.get(tag.encode(), (0, number))
             self.tags[tag.encode()] = (n + 1, first)
@@ -178,6 +185,20 @@ class AnswerReader:
         if form.team and (team := line.name(form.team)) and self._expected.team not in ("", team):
             message = f"{form.team} is not the team that submits"
             self._tally.warning("team", message, f"{self._expected.team}.", line.number, note=team)
+
+    def _check_texts(self, line: _Line, form: AnswerForm, topic: str | None) -> None:
+        for place in form.texts:
+            text = line.at(place)
+            if not isinstance(text, str) or not text.strip():
+                given = "missing" if text is None else json.dumps(text, ensure_ascii=False)[:60]
+                line.error("text", f"{place} has no text", "A text.", f"{place}: {given}")
+            elif place == form.narrative and text.split() != self._narrative(topic, text).split():
+                message, accepted = f"{place} is not the text of the topic", "A copy of it, unchanged."
+                line.error("narrative", message, accepted, f"{topic}: {text[:60]}")
+
+    def _narrative(self, topic: str | None, text: str) -> str:
+        """The text of a topic; where it is not known, the text that the file has."""
+        return self._expected.narratives.get(topic or "") or text
 
     def rows(self) -> RunRows:
         """All rows of the run."""
@@ -246,7 +267,10 @@ def _references(line: _Line, form: AnswerForm, rules: AnswerRules) -> list[str] 
     if len(set(references)) < n:
         ((again, _),) = Counter(references).most_common(1)
         message = "references has a document twice"
-        line.error("repeated-reference", message, "Each document once.", again, is_repairable=True)
+        if form.is_lenient:
+            line.tally.warning("repeated-reference", message, "Each document once.", line.number, note=again)
+        else:
+            line.error("repeated-reference", message, "Each document once.", again, is_repairable=True)
     if most is not None and n > most:
         message = f"references has more than {most} documents"
         line.error("too-many-references", message, f"At most {most}.", f"{n}", is_repairable=True)
@@ -267,6 +291,9 @@ def _sentences(line: _Line, form: AnswerForm, references: Sequence[str] | None) 
     key = form.sentences
     given = line.list_at(key, "A list of sentences: [{text, citations}].")
     if given is None:
+        return []
+    if not given and form.is_lenient:
+        line.tally.warning("sentences", f"{key} has no sentences", "At least one sentence.", line.number)
         return []
     if not 0 < len(given) <= MAX_SENTENCES:
         line.error("sentences", f"{key} has {len(given):,} sentences", f"1 to {MAX_SENTENCES:,} sentences.")
@@ -311,6 +338,10 @@ class _Citations(NamedTuple):
                 "Each document once; the first one counts.",
             )
             self.line.tally.warning("repeated-citation", message, accepted, self.line.number, note=self.place)
+        if self.form.judged is not None and len(given) > self.form.judged:
+            message, most = f"a sentence has more than {self.form.judged} citations", self.form.judged
+            note, accepted = f"{self.place}: {len(given)}", f"{most} citations; the first {most} are judged."
+            self.line.tally.warning("many-citations", message, accepted, self.line.number, note=note)
         return list(dict.fromkeys(docnos))
 
     def _docno(self, citation: Any, n: int) -> str:
@@ -347,11 +378,17 @@ def _most_characters(topic: str, rules: AnswerRules, of_topics: Mapping[str, int
     return of_topics.get(topic, rules.max_characters)
 
 
-def _check_length(answer: Answer, line: _Line, rules: AnswerRules, of_topics: Mapping[str, int]) -> bool:
+def _words(text: str, form: AnswerForm) -> int:
+    return len((normal(text) if form.counts_nfkc else text).split())
+
+
+def _check_length(
+    answer: Answer, line: _Line, form: AnswerForm, rules: AnswerRules, of_topics: Mapping[str, int]
+) -> bool:
     """Report an answer that is too long. Return whether it is."""
     add = line.tally.error if rules.too_long == "error" else line.tally.warning
     limits: tuple[tuple[str, int, int | None], ...] = (
-        ("words", answer.n_words, rules.max_words),
+        ("words", sum(_words(sentence.text, form) for sentence in answer.sentences), rules.max_words),
         ("characters", len(answer.text), _most_characters(answer.topic, rules, of_topics)),
     )
     is_long = False
@@ -373,9 +410,9 @@ def _cut(
     line: _Line, answer: Answer, form: AnswerForm, rules: AnswerRules, of_topics: Mapping[str, int]
 ) -> bytes:
     """The line with whole sentences left out from the end, and without references beyond the limit."""
-    texts = [normal(sentence.text) for sentence in answer.sentences]
-    n_words = list(accumulate(len(text.split()) for text in texts))
-    n_characters = [n - 1 for n in accumulate(len(text) + 1 for text in texts)]
+    texts = [sentence.text for sentence in answer.sentences]
+    n_words = list(accumulate(_words(text, form) for text in texts))
+    n_characters = [n - 1 for n in accumulate(len(normal(text)) + 1 for text in texts)]
     limits = ((n_words, rules.max_words), (n_characters, _most_characters(answer.topic, rules, of_topics)))
     n = max(1, min(len(texts) if most is None else bisect_right(numbers, most) for numbers, most in limits))
     content, key = dict(line.content), form.sentences

@@ -1,7 +1,8 @@
 """Describes the runs that a protocol accepts, and writes a small one, for participants to try their submission with."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -42,7 +43,7 @@ EXAMPLES = {
         '"answer": [{"text": "Owls sing at night.", "citations": [1, 0]}]}'
     ),
     "rag-2026": (
-        '{"metadata": {"team_id": "Owls", "run_id": "Owls-main", "run_desc": "Two models.", "type": "automatic", '
+        '{"metadata": {"team_id": "Owls", "run_id": "Owls-main", "run_desc": "Two models.", '
         '"narrative_id": "T1", "narrative": "Why do owls sing?"}, "references": ["doc-17", "doc-4"], '
         '"answer": [{"text": "Owls sing at night.", "citations": ["doc-4", "doc-17"]}]}'
     ),
@@ -143,6 +144,7 @@ N_UNITS = 3  # per topic
 ENDINGS = {b"\t": "tsv", b",": "csv", b";": "csv"}
 PASSAGE = "Replace this text by the passage."
 SENTENCE = "Replace this text by a sentence of the answer."
+TEXT = "Replace this text."
 
 
 class Unit(NamedTuple):
@@ -159,7 +161,12 @@ def placeholders(protocol: Protocol) -> list[Unit]:
     return [Unit(f"doc-{n}", f"post-{n}") for n in range(1, N_UNITS + 1)]
 
 
-def sample_run(protocol: Protocol, topics: Sequence[str], units: Sequence[Unit]) -> tuple[str, bytes]:
+def sample_run(
+    protocol: Protocol,
+    topics: Sequence[str],
+    units: Sequence[Unit],
+    narratives: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[str, bytes]:
     """The extension and the content of a run in the protocol's first format that ranks some units for each topic.
 
     `units` are at most as many as the protocol has ranks.
@@ -177,18 +184,22 @@ def sample_run(protocol: Protocol, topics: Sequence[str], units: Sequence[Unit])
             for rank, (unit, score) in enumerate(zip(units, scores, strict=True), 1)
         )
     if isinstance(form, AnswerForm):
-        return "jsonl", b"".join(_answer(form, protocol, topic, units) for topic in topics)
+        return "jsonl", b"".join(
+            _answer(form, protocol, topic, units, narratives.get(topic, TEXT)) for topic in topics
+        )
     is_bolt, rules = form.name == "bolt-xml", protocol.runs
     root = _bolt(rules, topics, units, scores) if is_bolt else _ntcir(topics, units, scores)
     return "xml", etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
 
 
-def _answer(form: AnswerForm, protocol: Protocol, topic: str, units: Sequence[Unit]) -> bytes:
+def _answer(form: AnswerForm, protocol: Protocol, topic: str, units: Sequence[Unit], narrative: str) -> bytes:
     """A line of generated answers that cites some documents."""
     docnos = [unit.docno for unit in units]
     manner = next((kind for kind in protocol.runs.keys if kind == "manual"), "automatic")
     content: dict[str, Any] = {}
-    for place, value in ((form.tag, TAG), (form.topic, topic), (form.team, "Sample"), (form.kind, manner)):
+    values = {form.tag: TAG, form.topic: topic, form.team: "Sample", form.kind: manner}
+    values |= dict.fromkeys(form.texts, TEXT) | {form.narrative: narrative}
+    for place, value in values.items():
         if place:
             outer, _, key = place.rpartition(".")
             (content.setdefault(outer, {}) if outer else content)[key] = value

@@ -124,6 +124,7 @@ def check_run(
     kind: str = "",
     team: str = "",
     characters: Mapping[str, int] = MappingProxyType({}),
+    narratives: Mapping[str, str] = MappingProxyType({}),
     tolerated: Collection[str] = (),
     warns: bool = True,
     depth: int | None = None,
@@ -140,6 +141,7 @@ def check_run(
         kind: the kind of run that was declared, which a file that declares a kind must have; empty: not known.
         team: the team that submits; a file that names another one gets a warning. Empty: not known.
         characters: the number that a generated answer may have, by topic; others have that of the protocol.
+        narratives: the text of each topic, which answers of some forms must repeat; empty: not known.
         tolerated: the codes of errors that are only warnings; see `UNUSED_RANKS`.
         warns: False: look only for errors, in two thirds of the time; without errors, the report has no counts.
         depth: the number of documents of each topic in the columns; None: all. All of them are checked.
@@ -149,7 +151,7 @@ def check_run(
     """
     limits = limits or (ANY_SIZE if isinstance(source, Path) else Limits())
     expected = expected_of(protocol, topics, units, limits)._replace(
-        kind=kind, team=team, characters=characters
+        kind=kind, team=team, characters=characters, narratives=narratives
     )
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
         check = _Check(

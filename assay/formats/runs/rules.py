@@ -149,6 +149,12 @@ class AnswerForm(NamedTuple):
     has_references: bool  # whether citations are of a list of references
     has_indexes: bool = False  # whether a citation can be a place in that list, from 0
     has_ids: bool = True  # whether it can be the id of a document
+    texts: tuple[str, ...] = ()  # places that must have a text
+    narrative: str = ""  # place of the text of the topic, which is copied; empty: none
+    judged: int | None = None  # more citations of a sentence get a warning
+    is_lenient: bool = False  # an answer without sentences, or a reference twice, is only a warning
+    has_plain_tags: bool = False  # a tag of other signs than letters, digits, - _ and . is a warning
+    counts_nfkc: bool = False  # whether words are counted after NFKC, which makes two words of some signs
     has_ranks: bool = False
     ties: Ties = "file"
 
@@ -156,7 +162,8 @@ class AnswerForm(NamedTuple):
     def places(self) -> tuple[str, ...]:
         """The places that a line must have."""
         references = ("references",) if self.has_references else ()
-        return (*filter(None, (self.tag, self.topic, self.team, self.kind)), *references, self.sentences)
+        named = filter(None, (self.tag, self.topic, self.team, self.kind))
+        return (*named, *self.texts, *references, self.sentences)
 
 
 class JsonForm(NamedTuple):
@@ -170,7 +177,7 @@ class JsonForm(NamedTuple):
 
 RunForm = LineForm | XmlForm | AnswerForm | JsonForm
 _OF_RUN = ("metadata.run_id", "metadata.topic_id", "metadata.team_id")
-_NARRATIVE = ("metadata.run_id", "metadata.narrative_id", "metadata.team_id", "metadata.type", "answer")
+_NARRATIVE = ("metadata.run_id", "metadata.narrative_id", "metadata.team_id")
 FORMS: dict[RunFormat, RunForm] = {
     form.name: form
     for form in (
@@ -231,22 +238,32 @@ FORMS: dict[RunFormat, RunForm] = {
             has_references=True,
             has_indexes=True,
             has_ids=False,
+            counts_nfkc=True,
         ),
         AnswerForm(
             "rag-2025",
             "JSON lines: metadata {team_id, run_id, type, narrative_id, narrative}, references, "
             "answer [{text, citations}]",
             *_NARRATIVE,
+            "metadata.type",
+            "answer",
             has_references=True,
             has_indexes=True,
         ),
         AnswerForm(
             "rag-2026",
-            "JSON lines: metadata {team_id, run_id, run_desc, type, narrative_id, narrative}, references, "
+            "JSON lines: metadata {team_id, run_id, run_desc, narrative_id, narrative}, references, "
             "answer [{text, citations}]",
             *_NARRATIVE,
+            "",
+            "answer",
             has_references=True,
             has_indexes=True,
+            texts=("metadata.run_desc", "metadata.narrative"),
+            narrative="metadata.narrative",
+            judged=3,
+            is_lenient=True,
+            has_plain_tags=True,
         ),
         AnswerForm(
             "ragtime",
@@ -289,6 +306,11 @@ def forms_of(protocol: Protocol, formats: Sequence[RunFormat] = ()) -> list[RunF
         fixed = rules.second_column.encode()
         forms = [form._replace(fixed=fixed) if form.name == "trec-6" else form for form in forms]  # type: ignore[call-arg]
     return forms if rules.ties is None else [form._replace(ties=rules.ties) for form in forms]
+
+
+def copies_narratives(protocol: Protocol) -> bool:
+    """Return whether answers in a form that the protocol accepts repeat the text of their topic."""
+    return any(isinstance(form, AnswerForm) and form.narrative for form in forms_of(protocol))
 
 
 NOUNS = {
@@ -347,6 +369,7 @@ class Expected(NamedTuple):
     kind: str = ""  # the kind that the submitter declared; empty: not known
     team: str = ""  # the team that submits; empty: not known
     characters: Mapping[str, int] = MappingProxyType({})  # that an answer may have, by topic
+    narratives: Mapping[str, str] = MappingProxyType({})  # the texts of topics
 
     @property
     def noun(self) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
+from assay.formats.runs.examples import EXAMPLES
 from assay.nuggets.lists import Nugget
 from tests.assay.cli.test_protocol_keys import with_change
 from tests.helpers.answer_runs import (
@@ -304,3 +305,21 @@ def test_run_of_documents_has_no_answers(runs: Path, capsys: pytest.CaptureFixtu
 def test_grades_have_other_words_for_citations(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["protocol", "show", RAG]) == 0
     assert "Support (2, of citations Full support)" in capsys.readouterr().out
+
+
+def test_run_of_rag_2026_repeats_the_text_of_its_topics(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    protocol = with_change(tmp_path, RAG, 'formats = ["rag-2024"]', 'formats = ["rag-2026"]')
+    (tmp_path / "topics.tsv").write_text("T1\tWhy do owls sing?\n")
+    run = tmp_path / "run.jsonl"
+    arguments = ["check", "--protocol", protocol, "--topics", str(tmp_path / "topics.tsv"), str(run)]
+
+    run.write_text(EXAMPLES["rag-2026"] + "\n")
+    accepted = main(arguments)
+    capsys.readouterr()
+    run.write_text(EXAMPLES["rag-2026"].replace("Why do", "Why would") + "\n")
+    refused = main(arguments)
+
+    assert (accepted, refused) == (0, 1)
+    assert "line 1: metadata.narrative is not the text of the topic" in capsys.readouterr().out

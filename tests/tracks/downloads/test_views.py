@@ -18,6 +18,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from assay.formats.topics.reader import read_topics
+from assay.protocols.loader import parse_protocol, shipped_text
 from jobs import services as job_services
 from jobs.models import Job
 from pooling.runs import services as run_services
@@ -38,7 +39,7 @@ from tracks.agreements import services as agreements
 from tracks.checklist.selectors import Kind, checklist
 from tracks.downloads import services
 from tracks.downloads.services import DownloadRefused, Release
-from tracks.models import Download, Fetch, Track
+from tracks.models import Download, Fetch, StoredProtocol, Track
 from tracks.topics.services import import_topics
 from web.times import now
 
@@ -163,6 +164,23 @@ def test_sample_run_of_citations_cites_posts_of_the_collection(settings: Any, tm
 
     assert b'subtask="citations"' in content
     assert (checked.report.is_acceptable, checked.report.errors) == (True, ())
+
+
+def test_sample_run_of_rag_2026_repeats_the_texts_of_topics(track: Track) -> None:
+    text = shipped_text("trec-rag-2024").replace('formats = ["rag-2024"]', 'formats = ["rag-2026"]')
+    parsed = parse_protocol(text, name="own.toml")
+    own = StoredProtocol.objects.create(slug="own", title="Own", text=text, digest=parsed.digest)
+    rag = make_track("rag", protocol="trec-rag-2024", collection=None)
+    Track.objects.filter(pk=rag.pk).update(protocol=own)
+    rag.refresh_from_db()
+    make_topic(rag, "T1", title="Why do owls &amp; crows sing?", body="")
+    content = fetch(browser(), rag, "rag-sample-run.jsonl").getvalue()
+
+    good = run_services.check(track=rag, file=BytesIO(content), file_name="run.jsonl")
+    bad = run_services.check(track=rag, file=BytesIO(content.replace(b"Why", b"How")), file_name="run.jsonl")
+
+    assert good.report.errors == ()
+    assert [error.code for error in bad.report.errors] == ["narrative"]
 
 
 def test_checksums_are_accepted_by_sha256sum(track: Track, tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 """Runs of generated answers are read into rows of ids, or refused with line and key; one that is too long is cut."""
 
 import json
+import re
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from assay import samples
@@ -26,7 +28,8 @@ META = {"team_id": "one", "run_id": "owls", "topic_id": "T1", "narrative_id": "T
 
 def protocol(form: str = "rag-2024", **limits: Any) -> Protocol:
     """The protocol of RAG 2024 with other formats and limits, and the kinds automatic and manual."""
-    text = RAG.replace('formats = ["rag-2024"]', f'formats = ["{form}"]').replace(
+    text = RAG.replace("max_words = 400\n", "") if "max_words" in limits else RAG
+    text = text.replace('formats = ["rag-2024"]', f'formats = ["{form}"]').replace(
         'key = "rag"', 'key = "automatic"'
     )
     text = text.replace('key = "ag"', 'key = "manual"')
@@ -81,7 +84,15 @@ def test_report_counts_answers_and_sentences() -> None:
     ("form", "line"),
     [
         ("rag-2025", meta("answer", [{"text": "x", "citations": [1, "d9"]}], references=["d9", "d8"])),
-        ("rag-2026", meta("answer", [{"text": "x", "citations": ["d8", 0]}], references=["d9", "d8"])),
+        (
+            "rag-2026",
+            meta(
+                "answer",
+                [{"text": "x", "citations": ["d8", 0]}],
+                references=["d9", "d8"],
+                metadata={"run_desc": "x", "narrative": "Why?"},
+            ),
+        ),
         ("ragtime", meta("responses", [{"text": "x", "citations": {"d9": 0.2, "d8": 0.9}}])),
         ("dragun", meta("responses", [{"text": "x", "citations": ["d8", "d9"]}])),
     ],
@@ -91,6 +102,46 @@ def test_citations_of_every_form_are_documents_by_priority(form: str, line: str)
 
     assert complaints(checked) == []
     assert checked.answers["T1"].sentences == (Sentence("x", ("d8", "d9")),)
+
+
+NARRATIVE = "What should a town weigh before it closes a bridge?"
+
+
+@pytest.mark.parametrize("case", (Path(__file__).parent / "rag_2026.jsonl").read_text().splitlines())
+def test_rag_2026_has_the_verdicts_of_its_rules(case: str) -> None:
+    """The rows and verdicts of the track's verifier, with the differences that the rules demand.
+
+    Each row is with an answer to another topic, because a file without any answer is refused.
+    """
+    known = json.loads(case)
+    row = json.dumps(known["row"], ensure_ascii=False) + "\n"
+    other = meta(
+        "answer",
+        [{"text": "x", "citations": []}],
+        references=[],
+        metadata={
+            "narrative_id": "made-2",
+            "narrative": "Why?",
+            "run_desc": "x",
+            "run_id": known["row"]["metadata"]["run_id"],
+        },
+    )
+    is_shard = re.compile(rb"shard_\d+_\d+").fullmatch
+
+    def units(docnos: Any) -> Any:
+        return np.array([FIT if is_shard(docno) else ABSENT for docno in docnos.tolist()], np.uint8)
+
+    checked = check(
+        row + other,
+        protocol("rag-2026", max_words=1024, max_run_id=20),
+        topics=["made-1", "made-2"],
+        narratives={"made-1": NARRATIVE},
+        units=units,
+    )
+
+    warnings = [each for each in checked.report.warnings if each.code != "missing-topics"]
+    verdict = "reject" if checked.report.errors else "warn" if warnings else "accept"
+    assert verdict == known["verdict"], complaints(checked)
 
 
 @pytest.mark.parametrize("form", ANSWER_FORMATS)
