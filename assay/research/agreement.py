@@ -100,7 +100,7 @@ def _last(rows: Ints) -> Ints:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement(Result):
-    """The agreement of assessors. Its tables are `all`, `alpha`, `pairs`, `assessors` and `topics`."""
+    """The agreement of assessors. Its tables are `all`, `alpha`, `ac`, `pairs`, `assessors` and `topics`."""
 
     graded: report.Graded
     level: int
@@ -123,7 +123,7 @@ class Agreement(Result):
 
     @cached_property
     def tables(self) -> list[Table]:
-        """Alpha of all, with intervals; kappa of every two and by assessor; alpha by topic."""
+        """Alpha and AC of all, with intervals; kappa of every two and by assessor; alpha by topic."""
         judgments, level, scale = self.graded, self.level, self.scale
         prefix = f"“{scale.label}” ({scale.numbers}): " if scale.key else ""
         of_all = (len(judgments.assessors), *_alphas(judgments, level), self.n_without_grade, self.n_repeated)
@@ -144,7 +144,7 @@ class Agreement(Result):
         ]
         overall, topics = map(report.without_order, own) if scale.is_nominal else own
         others = report.tables(judgments, level, is_nominal=scale.is_nominal)
-        return [overall, *islice(others, 3), topics]  # its own table of topics also counts judgments
+        return [overall, *islice(others, 4), topics]  # its own table of topics also counts judgments
 
     def plot(self) -> Figure:
         """Cohen's kappa of every two assessors, with its interval."""

@@ -1,11 +1,12 @@
-"""Agreement of judges: Cohen's kappa of two judges, plain or weighted, and Krippendorff's alpha of any number.
+"""Agreement of judges: Cohen's kappa of two judges, and Krippendorff's alpha and Gwet's AC of any number.
 
 Judgments are flat arrays of equal length, with one row for each judgment: its unit, judge and grade. Leave non-answers
 out. Grades are ordered by their numbers. Functions raise ValueError for arrays of different lengths.
 
-Standard errors are the jackknife's: the value is computed again without each unit. Intervals are Student's, of Fisher's
-transformation of the value, so that they stay between -1 and 1. They are nan where they are undefined: with fewer than
-two units, where values without one unit are all equal, as in perfect agreement, or where one of them is undefined.
+Standard errors of kappa and alpha are the jackknife's: the value is computed again without each unit. Intervals are
+Student's, of Fisher's transformation of the value, so that they stay between -1 and 1. Those of AC are Gwet's. They are
+nan where they are undefined: with fewer than two units, where values without one unit are all equal, as in perfect
+agreement, or where one of them is undefined.
 """
 
 import math
@@ -118,10 +119,7 @@ def cohen_kappa(first: Ints, second: Ints, *, weights: Weights = "none", scale: 
     if not n:
         return Kappa(0, math.nan, math.nan, math.nan, math.nan)
     steps_of = np.union1d(grades, np.array(scale, dtype=np.int64))
-    place = np.searchsorted(steps_of, grades)
-    steps = np.abs(np.subtract.outer(place, place)).astype(np.float64)
-    share = steps / max(1, len(steps_of) - 1)
-    cost = {"none": (steps > 0).astype(np.float64), "linear": share, "quadratic": np.square(share)}[weights]
+    cost = _cost_of_steps(np.searchsorted(steps_of, grades), len(steps_of), weights)
     row, column = np.nonzero(table)
     tables = np.repeat(table[None].astype(np.float64), len(row) + 1, axis=0)
     tables[np.arange(len(row)), row, column] -= 1  # the last one is whole
@@ -129,6 +127,13 @@ def cohen_kappa(first: Ints, second: Ints, *, weights: Weights = "none", scale: 
     values = 1 - np.divide(observed, by_chance, out=np.full(len(tables), np.nan), where=by_chance > 0)
     error = _jackknife(values[:-1], table[row, column].astype(np.float64))
     return Kappa(n, 1 - float(observed[-1]), 1 - float(by_chance[-1]), float(values[-1]), error)
+
+
+def _cost_of_steps(place: Ints, n_grades: int, weights: Weights) -> Floats:
+    """(grades, grades) what it costs to give the grade at one place of the scale and that at another, from 0 to 1."""
+    steps = np.abs(np.subtract.outer(place, place)).astype(np.float64)
+    share = steps / max(1, n_grades - 1)
+    return {"none": (steps > 0).astype(np.float64), "linear": share, "quadratic": np.square(share)}[weights]
 
 
 def _costs(tables: Floats, cost: Floats) -> tuple[Floats, Floats]:
@@ -243,6 +248,73 @@ def _alphas(grades: Ints, coincidences: NDArray[np.float64], metric: Metric) -> 
     ratio = np.divide(observed, by_chance, out=np.full(len(n), np.nan), where=by_chance > 0)
     values: Floats = 1 - ratio
     return values
+
+
+class GwetAC(NamedTuple):
+    """Gwet's AC of any number of judges.
+
+    Args:
+        n: number of units with a grade; those with a single grade count for the chance.
+        observed, expected: the weighted share of pairs of judgments of a unit that agree, and the share expected by
+            chance.
+        value: AC; nan if no unit has two judgments, or if judges can give only one grade.
+        error: its standard error over units; nan where it is undefined.
+    """
+
+    n: int
+    observed: Undefinable
+    expected: Undefinable
+    value: Undefinable
+    error: Undefinable
+
+    def interval(self, level: float = LEVEL) -> Interval:
+        """Student's interval. Its high end is at most 1, its low end can be below -1, as Gwet has it."""
+        if not (self.n > 1 and self.error > 1e-12):
+            return Interval(math.nan, math.nan)
+        width = t_quantile(level, self.n - 1) * self.error
+        return Interval(self.value - width, min(1.0, self.value + width))
+
+
+def gwet_ac(unit: Ints, grade: Ints, *, weights: Weights = "none", scale: Sequence[int] = ()) -> GwetAC:
+    """Gwet's AC1 of any number of judges, or AC2 with weights. It does not fall where one grade is frequent.
+
+    Args:
+        unit, grade: (judgments,) unit and grade of each; at most one judgment per judge and unit.
+        weights: what a disagreement counts, as for `cohen_kappa`; "none" is AC1, and others are AC2.
+        scale: the grades that a judge can give, also those that nobody gave. Grades that occur are added.
+
+    Source:
+        Gwet (2008), doi:10.1348/000711006X126600; standard error: Gwet (2014), Handbook of Inter-Rater Reliability,
+        chapter 5; equals irrCAC.
+
+    >>> round(gwet_ac(np.array([1, 1, 2, 2, 3, 3]), np.array([0, 0, 0, 0, 0, 1])).value, 3)
+    0.538
+    """
+    if unit.shape != grade.shape:
+        raise ValueError(f"got {len(unit)} units and {len(grade)} grades; each judgment needs one of each")
+    given = np.union1d(grade, np.array(scale, dtype=np.int64))
+    n_grades, (units, row) = len(given), places(unit)
+    n = len(units)
+    cells = row * n_grades + np.searchsorted(given, grade)
+    counts = np.bincount(cells, minlength=n * n_grades).reshape(n, n_grades).astype(np.float64)
+    weight = 1 - _cost_of_steps(np.arange(n_grades), n_grades, weights)
+    n_judges = counts.sum(axis=1)
+    is_shared = n_judges > 1
+    n_shared = int(is_shared.sum())
+    if not n_shared or n_grades < 2:
+        return GwetAC(n, math.nan, math.nan, math.nan, math.nan)
+    pairs = np.maximum(n_judges * (n_judges - 1), 1)
+    agreeing = (counts * (counts @ weight - 1)).sum(axis=1) / pairs * is_shared
+    shares = counts / n_judges[:, None]
+    share = shares.mean(axis=0)
+    scaled = float(weight.sum()) / (n_grades * (n_grades - 1))
+    observed, expected = float(agreeing.sum()) / n_shared, scaled * float((share * (1 - share)).sum())
+    value = (observed - expected) / (1 - expected)
+    own = n / n_shared * (agreeing - expected * is_shared) / (1 - expected)
+    by_chance = scaled * (shares @ (1 - share))
+    away = own - 2 * (1 - value) * (by_chance - expected) / (1 - expected) - value
+    error = math.sqrt(float(np.square(away).sum()) / (n * (n - 1))) if n > 1 else math.nan
+    return GwetAC(n, observed, expected, value, error)
 
 
 class SharedUnits(NamedTuple):

@@ -17,14 +17,17 @@ from assay.statistics.agreement import (
     Kappa,
     Metric,
     Patterns,
+    Weights,
     cohen_kappa,
     confusion,
+    gwet_ac,
     places,
     shared_units,
 )
 from assay.tables import Cell, Table, Undefinable
 
 METRICS: tuple[Metric, ...] = ("nominal", "ordinal", "interval")
+WEIGHTS: tuple[Weights, ...] = ("none", "linear", "quadratic")
 Ints = NDArray[np.int64]
 PAIR_HEADER = (
     "first", "second", "units", "agreement", "kappa", "kappa_linear", "kappa_quadratic", "agreement_two_way",
@@ -32,6 +35,7 @@ PAIR_HEADER = (
 )  # fmt: skip
 ASSESSOR_HEADER = ("assessor", "other_assessors", "units", "kappa", "kappa_two_way")
 TOPIC_HEADER = ("topic", "units", "agreement", "alpha_nominal", "alpha_ordinal", "alpha_two_way")
+UNSHARED = "No unit has the grades of two assessors."
 OF_ORDER = ("ordinal", "interval", "two-way", "two_way", "linear", "quadratic")  # in names of values
 
 
@@ -143,10 +147,31 @@ def _alpha(name: str, patterns: Patterns, metric: Metric) -> Value:
     value, interval = patterns.alpha(metric), patterns.interval(metric)
     reason = ""
     if math.isnan(value):
-        is_unshared = not len(patterns.n_units)
         same = "All shared units have the same grade, so chance alone gives agreement."
-        reason = "No unit has the grades of two assessors." if is_unshared else same
+        reason = same if len(patterns.n_units) else UNSHARED
     return Value(name, value, interval, reason)
+
+
+class AcValue(Value):
+    """Gwet's AC with the weights that are its name."""
+
+
+def acs(graded: Graded, level: int) -> list[AcValue]:
+    """Gwet's AC1, AC2 with each of the weights of kappa, and AC1 two-way; of the grades of the scale."""
+    scale = graded.scale
+    return [
+        *(_ac(weights, graded.unit, graded.grade, weights, scale) for weights in WEIGHTS),
+        _ac("two-way", graded.unit, graded.two_way(level), "none", (0, 1)),
+    ]
+
+
+def _ac(name: str, unit: Ints, grade: Ints, weights: Weights, scale: tuple[int, ...]) -> AcValue:
+    ac = gwet_ac(unit, grade, weights=weights, scale=scale)
+    reason = ""
+    if math.isnan(ac.value):
+        is_shared = int(np.bincount(places(unit)[1]).max(initial=0)) > 1
+        reason = "Only one grade is known, so chance alone gives agreement." if is_shared else UNSHARED
+    return AcValue(name, ac.value, ac.interval(), reason)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -310,9 +335,9 @@ def needs_order(name: str) -> bool:
 
 
 def without_order(table: Table) -> Table:
-    """The table without the columns, and the rows of alphas, that need an order of the numbers."""
+    """The table without the columns, and the rows of alphas and ACs, that need an order of the numbers."""
     kept = [n for n, name in enumerate(table.header) if not needs_order(name)]
-    rows = [row for row in table.rows if table.name != "alpha" or not needs_order(str(row[0]))]
+    rows = [row for row in table.rows if table.name not in ("alpha", "ac") or not needs_order(str(row[0]))]
     header = tuple(table.header[n] for n in kept)
     description = f"{table.description}; only what needs no order of the answers"
     return replace(
@@ -321,7 +346,7 @@ def without_order(table: Table) -> Table:
 
 
 def tables(graded: Graded, level: int, *, is_nominal: bool = False) -> Iterator[Table]:
-    """The report as tables: alphas, pairs, assessors, topics. Numbers without order have no values that need one.
+    """The report as tables: alphas, ACs, pairs, assessors, topics. Numbers without order have no values that need one.
 
     Each is computed when it is asked for.
     """
@@ -334,6 +359,9 @@ def _tables(graded: Graded, level: int) -> Iterator[Table]:
     alpha_rows = [(alpha.name, alpha.value, *alpha.interval) for alpha in alphas(graded, level)]
     alpha_header = ("grades", "alpha", "low", "high")
     yield Table("alpha", f"Krippendorff's alpha with 95 % intervals; {two_way}", alpha_header, [*alpha_rows])
+    ac_rows = [(ac.name, ac.value, *ac.interval) for ac in acs(graded, level)]
+    of_ac = "Gwet's AC1, without weights and two-way, and AC2, with weights, with 95 % intervals"
+    yield Table("ac", f"{of_ac}; two-way from grade {level}", ("weights", "ac", "low", "high"), [*ac_rows])
     of_pairs = pairs(graded, level)
     yield Table(
         "pairs",

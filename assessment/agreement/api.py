@@ -31,6 +31,13 @@ answer(
     grades="nominal, ordinal, interval or two-way.",
 )
 answer(
+    report.AcValue,
+    "GwetAC",
+    "weights=name ac=value low=interval.low high=interval.high",
+    "Gwet's AC1, or AC2 with weights.",
+    weights="none, linear, quadratic or two-way.",
+)
+answer(
     report.Pair,
     "Pair",
     "first second units=kappa.n agreement=kappa.observed kappa=kappa.value kappa_linear=linear.value "
@@ -78,7 +85,7 @@ AgreementSerializer = answer(
     selectors.AgreementPage,
     "Agreement",
     "round=current.key rounds=round_keys level judgments=n_judgments without_grade=n_without_grade "
-    "units_judged_twice=graded.n_shared_units alphas pairs assessors topics machines preferences",
+    "units_judged_twice=graded.n_shared_units alphas acs pairs assessors topics machines preferences",
     "The agreement of the assessors of a track in a round.",
     rounds="The keys of all rounds.",
     level="The grade from which a unit is relevant in two-way values.",

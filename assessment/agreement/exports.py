@@ -13,7 +13,7 @@ from assessment.judgments.disagreements import Difference, disagreements, round_
 from tracks.models import Track
 
 MACHINES = ("machine", *report.PAIR_HEADER[2:])
-TABLES = ("alpha", "pairs", "assessors", "topics")
+TABLES = ("alpha", "ac", "pairs", "assessors", "topics")
 
 
 def machines_tsv(compared: Iterable[Comparison]) -> str:

@@ -104,6 +104,7 @@ class AgreementPage:
     n_without_grade: int
     graded: report.Graded
     alphas: list[report.Value]
+    acs: list[report.AcValue]
     main_alpha: report.Value | None
     mean_kappa: float
     pairs: list[report.Pair]
@@ -127,7 +128,7 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
     """Every measure of agreement in a round; the number of queries is fixed."""
     level, columns = scale.level, graded(track, of_round, scale)
     pairs = report.pairs(columns, level)
-    values, topics = report.alphas(columns, level), report.by_topic(columns, level)
+    topics = report.by_topic(columns, level)
     if scale.is_nominal:  # what needs an order is undefined
         undefined = Kappa(0, math.nan, math.nan, math.nan, math.nan)
         pairs = [replace(pair, linear=undefined, quadratic=undefined, two_way=undefined) for pair in pairs]
@@ -143,7 +144,10 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
         for pair in pairs
         if not guests & {pair.first, pair.second}
     ]
-    alphas = [value for value in values if not (scale.is_nominal and report.needs_order(value.name))]
+    alphas, acs = report.alphas(columns, level), report.acs(columns, level)
+    if scale.is_nominal:
+        alphas = [value for value in alphas if not report.needs_order(value.name)]
+        acs = [value for value in acs if not report.needs_order(value.name)]
     kappas = [pair.kappa.value for pair in pairs if not math.isnan(pair.kappa.value)]
     counts = judgments_of(track, of_round).order_by().aggregate(n=Count("pk"), graded=Count("grade"))
     return AgreementPage(
@@ -157,6 +161,7 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
         n_without_grade=counts["n"] - counts["graded"],
         graded=columns,
         alphas=alphas,
+        acs=acs,
         main_alpha=next((alpha for alpha in alphas if alpha.name == "ordinal"), next(iter(alphas), None)),
         mean_kappa=sum(kappas) / len(kappas) if kappas else math.nan,
         pairs=pairs,

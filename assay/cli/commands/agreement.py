@@ -1,4 +1,4 @@
-"""Measure how far assessors agree: kappa of every two, and Krippendorff's alpha of all, also by topic and assessor.
+"""Measure how far assessors agree: kappa of every two, alpha and AC of all, also by topic and assessor.
 
 The files are exports of judgments (CSV or lines of JSON), any CSV with the columns topic, docno, assessor and grade,
 Turkle's results, or qrels. The judgments of all files are compared together. In qrels, the file is the assessor.

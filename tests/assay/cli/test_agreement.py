@@ -164,7 +164,9 @@ def test_intervals_surround_kappa_and_alpha(capsys: pytest.CaptureFixture[str]) 
     (pair,) = tables["pairs"]
     assert float(pair["kappa_low"]) < float(pair["kappa"]) < float(pair["kappa_high"])
     assert [row["grades"] for row in tables["alpha"]] == ["nominal", "ordinal", "interval", "two-way"]
-    assert all(float(row["low"]) < float(row["alpha"]) < float(row["high"]) for row in tables["alpha"])
+    assert [row["weights"] for row in tables["ac"]] == ["none", "linear", "quadratic", "two-way"]
+    for name in ("alpha", "ac"):
+        assert all(float(row["low"]) < float(row[name]) <= float(row["high"]) for row in tables[name])
 
 
 def test_weights_count_the_steps_of_the_protocol_and_units_that_agree_have_no_interval(
@@ -192,6 +194,20 @@ def test_weights_count_the_steps_of_the_protocol_and_units_that_agree_have_no_in
     assert (of_protocol["kappa_linear"], of_files["kappa_linear"]) == ("0.4545", "0.4000")
     assert (agreeing["pairs"][0]["kappa"], agreeing["pairs"][0]["kappa_low"]) == ("1.0000", "")
     assert {row["low"] for row in agreeing["alpha"]} == {""}
+
+
+def test_chance_of_ac_is_that_of_the_scale_of_the_protocol(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By hand: half of the units agree, and shares are 1/4, 3/4: 2 (1/4)(3/4) / (q - 1) for q of 2 and 4 grades."""
+    path = tmp_path / "judgments.csv"
+    rows = ["A.1,1,a,0", "A.1,1,b,1", "A.1,2,a,1", "A.1,2,b,1"]
+    path.write_text("topic,docno,assessor,grade\n" + "\n".join(rows))
+
+    of_files, of_protocol = (ask(capsys, "agreement", str(path), *more)["ac"][0] for more in ([], PROTOCOL))
+
+    assert float(of_files["ac"]) == pytest.approx((0.5 - 0.375) / 0.625, abs=1e-4)
+    assert float(of_protocol["ac"]) == pytest.approx((0.5 - 0.125) / 0.875, abs=1e-4)
 
 
 def test_answers_to_a_question_are_compared(capsys: pytest.CaptureFixture[str]) -> None:

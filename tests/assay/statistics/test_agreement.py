@@ -1,5 +1,7 @@
+import json
 import math
 import warnings
+from pathlib import Path
 
 import krippendorff
 import numpy as np
@@ -12,6 +14,7 @@ from assay.statistics.agreement import (
     Patterns,
     cohen_kappa,
     confusion,
+    gwet_ac,
     krippendorff_alpha,
     shared_units,
 )
@@ -229,3 +232,56 @@ def test_judgments_of_other_units_are_refused() -> None:
         cohen_kappa(np.zeros(2, dtype=int), np.zeros(3, dtype=int))
     with pytest.raises(ValueError, match="one of each"):
         krippendorff_alpha(np.zeros(2, dtype=int), np.zeros(3, dtype=int))
+
+
+WEIGHTS = {"none": "identity", "linear": "linear", "quadratic": "quadratic"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a_five_raters", "b_skewed", "c_unused_category", "d_two_raters_complete", "e_all_agree", "f_no_pair"],
+)
+def test_ac_is_that_of_irrcac(data: Path, name: str) -> None:
+    folder = data / "judges" / "agreement"
+    unit, _, grade = np.loadtxt(folder / f"{name}.tsv", dtype=str, skiprows=1).T
+    answers = json.loads((folder / "answers.json").read_text())[name]
+    scale = [int(category) for category in answers["categories"] or ()]
+    for weights, theirs in WEIGHTS.items():
+        ac = gwet_ac(unit.astype(np.int64), grade.astype(np.int64), weights=weights, scale=scale)
+        expected = answers["values"][f"gwet/{theirs}"]
+        if expected["coefficient_value"] is None:
+            assert math.isnan(ac.value)
+            continue
+        assert ac.value == pytest.approx(expected["coefficient_value"], abs=1e-9)
+        assert ac.error == pytest.approx(expected["se"], abs=1e-9)
+        if expected["se"]:
+            assert ac.interval() == pytest.approx(expected["confidence_interval"], abs=1e-9)
+        else:
+            assert not ac.interval().is_defined
+
+
+def test_ac_of_real_grades(data: Path) -> None:
+    folder = data / "judges"
+    people, machine = (
+        np.loadtxt(folder / "rag25" / f"{name}.qrels", dtype=str, comments=None)
+        for name in ("people", "machine")
+    )
+    assert np.array_equal(people[:, :3], machine[:, :3])
+    panel = np.loadtxt(folder / "panel" / "grades.tsv", dtype=str, skiprows=1)[:, 2:].astype(np.int64)
+    of_two = np.column_stack((people[:, 3], machine[:, 3])).astype(np.int64)
+    for grades, answers, key in (
+        (of_two, "rag25/agreement.answers.json", "coefficient_value"),
+        (panel, "panel/answers.json", "coefficient"),
+    ):
+        expected = json.loads((folder / answers).read_text())
+        unit = np.repeat(np.arange(len(grades)), grades.shape[1])
+        for weights, theirs in WEIGHTS.items():
+            ac = gwet_ac(unit, grades.ravel(), weights=weights, scale=range(5))
+            values = expected[f"gwet/{theirs}"]
+            assert (ac.value, ac.error) == pytest.approx((values[key], values["se"]), abs=1e-7)
+
+
+def test_ac_with_one_grade_is_undefined() -> None:
+    unit, grade = np.array([1, 1, 2, 2]), np.ones(4, dtype=np.int64)
+    assert math.isnan(gwet_ac(unit, grade).value)  # irrCAC has 1
+    assert gwet_ac(unit, grade, scale=(0, 1)).value == 1

@@ -96,7 +96,7 @@ def test_downloads_hold_the_numbers_of_the_page(dual: Scene, organizer: Client) 
         name: organizer.get(
             reverse("assessment:agreement_tsv", args=[dual.track.slug, name])
         ).content.decode()
-        for name in ("alpha", "pairs", "assessors", "topics")
+        for name in ("alpha", "ac", "pairs", "assessors", "topics")
     }
 
     pair = dict(zip(*(line.split("\t") for line in rows["pairs"].splitlines()), strict=True))
