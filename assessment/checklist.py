@@ -5,7 +5,6 @@ from typing import Any
 
 from django.db.models import Count, F, JSONField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
-from django.urls import reverse
 
 from assessment.batches.other_batches import SETTLED_IN_TRACK
 from assessment.batches.progress import (
@@ -21,6 +20,7 @@ from pooling.checklist import pools_of
 from pooling.models import Pool, PoolEntry
 from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, named, numbers, points
 from tracks.models import Topic
+from web.links import address_of
 from web.pages import counted, hours
 
 PLANS = {Batch.Kind.TRAINING: "assessment:new_training", Batch.Kind.DUAL: "assessment:new_dual"}
@@ -183,7 +183,7 @@ def _discussion(campaign: Campaign) -> Iterator[Point]:
     yield Point(
         "Discussion",
         batch.get_discussion_display(),
-        reverse("assessment:discussion", args=[batch.pk]),
+        address_of("assessment:discussion", batch.pk),
         batch.discussion != Batch.Discussion.HIDDEN,
         action="Discuss the training round",
         detail="assessors compare their grades, and agree on what a grade means. Share it with them on the page.",
@@ -247,7 +247,7 @@ def _to_create(campaign: Campaign, kind: Batch.Kind, point: Point) -> Point:
     ready = [pool for pool in campaign.rows(pools_of) if pool.status == Pool.Status.READY]
     if not ready:
         return point._replace(is_possible=False)
-    address = reverse(PLANS[kind], args=[ready[0].pk]) if kind in PLANS else point.address
+    address = address_of(PLANS[kind], ready[0].pk) if kind in PLANS else point.address
     if kind == Batch.Kind.TRAINING:
         detail = "the protocol states it: assessors judge and discuss some topics before the main judging."
         return point._replace(address=address, action="Plan a training round", detail=detail)
@@ -280,7 +280,7 @@ def _draft(campaign: Campaign, point: Point, batch: Batch) -> Point:
             if is_new
             else f"Give {counted(len(progress.untaken), 'topic')} to assessors"
         )
-    address = reverse("assessment:plan", args=[batch.pk])
+    address = address_of("assessment:plan", batch.pk)
     return point._replace(state=f"{batch} is a draft", address=address, action=action)
 
 
@@ -349,7 +349,7 @@ def _gaps(campaign: Campaign, opened: list[Batch]) -> Iterator[Problem]:
             f"{named(codes)} {verb} nobody: {progress.n_untaken:,} of {counted(progress.total, 'unit')} "
             "would stay unjudged."
         )
-        address = f"{reverse('assessment:plan', args=[batch.pk])}?action=share"
+        address = f"{address_of('assessment:plan', batch.pk)}?action=share"
         yield Problem(text, address, f"Give {n_topics} to assessors")
 
 

@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from functools import cached_property
 from typing import Any
 
 import brotli
@@ -63,6 +64,16 @@ class StaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: ignore[
     def file_hash(self, name: str, content: Any = None) -> str | None:
         digits: str | None = super().file_hash(name, content)
         return digits and digits[:8]
+
+    def url(self, name: str | None, force: bool = False) -> str:
+        """The address of a file, found once: a page names fifteen, and the files stay while the process runs."""
+        if (name, force) not in self._addresses:
+            self._addresses[name, force] = super().url(name, force)
+        return self._addresses[name, force]
+
+    @cached_property
+    def _addresses(self) -> dict[tuple[str | None, bool], str]:
+        return {}
 
     def create_compressor(self, **options: Any) -> Compressor:
         return _Compressor(**options)

@@ -1,11 +1,11 @@
 """The context of the frame of every page, with the page of the documentation that its link *Help* opens."""
 
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
 from jobs.selectors import n_running
 from tracks.assessors.selectors import judges_anywhere
+from web.links import address_of
 
 START = "index.html"
 
@@ -165,7 +165,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
     # An error page may have no view.
     match = request.resolver_match
     page, _, anchor = HELP.get(match.view_name if match else "", START).partition("#")
-    address = reverse("documentation", args=[page])
+    address = address_of("documentation", page)
     return {
         "is_assessor": SimpleLazyObject(lambda: judges_anywhere(request.user)),
         "n_running": SimpleLazyObject(lambda: n_running(request.user)),

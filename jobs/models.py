@@ -3,9 +3,10 @@
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.urls import get_script_prefix, reverse
+from django.urls import get_script_prefix
 
 from accounts.models import User
+from web.links import address_of
 from web.models import JsonField
 from web.names import NameField
 
@@ -76,7 +77,7 @@ class Job(models.Model):
         return f"{self.title} ({self.get_state_display()})"
 
     def get_absolute_url(self) -> str:
-        return reverse("jobs:job", args=[self.pk])
+        return address_of("jobs:job", self.pk)
 
     @property
     def subject_url(self) -> str:

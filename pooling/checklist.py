@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet
-from django.urls import reverse
 
 from participation.checklist import competing, teams_of
 from pooling.interaction import progress_of
@@ -17,6 +16,7 @@ from tracks.models import Deadline, Track
 from tracks.tracks.selectors import says_before
 from web import times
 from web.confirmation import Check
+from web.links import address_of
 from web.pages import counted
 
 
@@ -67,7 +67,7 @@ def checks_of_closing(track: Track) -> Iterator[Check]:
     runs, teams, address = (
         list(runs_of(track)),
         list(teams_of(track)),
-        reverse("pooling:runs", args=[track.slug]),
+        address_of("pooling:runs", track.slug),
     )
     submitting = {run.team_id for run in runs}
     if runs:

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
-from django.urls import reverse
 
 from publishing.models import Archive
 from scoring.checklist import boards_of, qrels_of
 from tracks.checklist.points import Campaign, Phase, Point, Problem, n_of, numbers, points
 from tracks.models import Download
+from web.links import address_of
 from web.pages import counted
 
 
@@ -57,9 +57,9 @@ def _publication(campaign: Campaign) -> Point:
     newest = campaign.numbers["newest_archive"]
     address = campaign.address("tracks:downloads")
     if hidden and not n:
-        address = reverse("tracks:edit_download", args=[campaign.track.slug, hidden])
+        address = address_of("tracks:edit_download", campaign.track.slug, hidden)
     elif not n:
-        address = reverse("publishing:offer_archive", args=[newest])
+        address = address_of("publishing:offer_archive", newest)
     return Point(
         "Published archive",
         counted(n, "archive") if n else "for organizers only",

@@ -3,7 +3,6 @@
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator, URLValidator
 from django.db import models
-from django.urls import reverse
 
 from accounts.models import User
 from assay.archive.description import author
@@ -12,6 +11,7 @@ from assay.formats.text import lines_of
 from jobs.models import Job
 from participation.models import Team
 from tracks.models import StoredProtocol, Track
+from web.links import address_of
 from web.models import JsonField
 from web.names import NameField
 
@@ -149,7 +149,7 @@ class LoadedArchive(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        return reverse("publishing:loaded_archive", args=[self.pk])
+        return address_of("publishing:loaded_archive", self.pk)
 
 
 class Consent(models.Model):

@@ -6,7 +6,6 @@ from typing import Any
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import JSONObject
-from django.urls import reverse
 
 from assessment.checklist import CHANGES_QRELS, batches_of, is_judging, n_judged
 from assessment.models import Batch, Judgment
@@ -15,6 +14,7 @@ from scoring.leaderboards.releases import missing_runs, reasons_to_wait
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels, QrelsEntry
 from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, n_of, named, points
 from tracks.models import Track
+from web.links import address_of
 from web.pages import counted
 
 
@@ -172,7 +172,7 @@ def _newer(board: Any, released: Any) -> Iterator[Point]:
         return
     is_correction = board.qrels.supersedes_id == released.qrels_id
     people = "everybody" if released.release == Leaderboard.Release.PUBLIC else "the teams"
-    address = f"{reverse('scoring:release', args=[board.pk])}?level={released.release}"
+    address = f"{address_of('scoring:release', board.pk)}?level={released.release}"
     text = f"Released is the leaderboard against {released.qrels}, not the one against {board.qrels}."
     action = f"Release to {people}"
     problem = Problem(text, address, action if is_correction else "")
@@ -209,7 +209,7 @@ def _to_release(campaign: Campaign, board: Any) -> Point:
         return point._replace(address=address, action="Close for runs", detail=detail)
     reasons = _reasons(campaign, board)
     return point._replace(
-        address=f"{reverse('scoring:release', args=[board.pk])}?level=public",
+        address=f"{address_of('scoring:release', board.pk)}?level=public",
         action="Release to everybody",
         detail=next(iter(reasons), "The leaderboard is ready. Its page of release shows who will see what."),
     )

@@ -14,8 +14,9 @@ from django.urls import ResolverMatch
 
 from accounts.access import AnyUser
 from tracks.assessors.selectors import is_assessor
-from tracks.checklist.points import Campaign, address_in, numbers
+from tracks.checklist.points import Campaign, numbers
 from tracks.models import Track
+from web.links import address_of
 
 MOST_TABS = 6
 
@@ -82,7 +83,7 @@ class Page(NamedTuple):
     is_for: Callable[[Visitor], bool] = lambda visitor: True
 
     def address_in(self, track: Track) -> str:
-        return self.address(track) if self.address else address_in(self.view, track.slug)
+        return self.address(track) if self.address else address_of(self.view, track.slug)
 
 
 class Item(NamedTuple):

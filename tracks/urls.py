@@ -1,6 +1,6 @@
 """URLs of the tracks app."""
 
-from django.urls import path, register_converter, reverse
+from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 from django.utils.translation import gettext_noop
 
@@ -21,6 +21,7 @@ from tracks.tabs import Page, Section, register, rows_of_track
 from tracks.topics import views as topics
 from tracks.tracks import views as tracks
 from tracks.webhooks import views as webhooks
+from web.links import address_of
 
 
 class PageName(StringConverter):
@@ -166,7 +167,7 @@ register(
         "tracks:protocol",
         Section.SET_UP,
         6,
-        address=lambda track: reverse("tracks:protocol", args=[track.protocol.slug]),
+        address=lambda track: address_of("tracks:protocol", track.protocol.slug),
     ),
     Page("General", "tracks:edit_track", Section.SETTINGS, 1),
     Page(

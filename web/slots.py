@@ -2,7 +2,9 @@
 
 from collections import defaultdict
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch
+
+from web.links import address_of
 
 _TEMPLATES: defaultdict[str, list[str]] = defaultdict(list)
 
@@ -19,6 +21,6 @@ def templates_of(place: str) -> list[str]:
 def address_if_known(view: str, *arguments: object) -> str:
     """The address of a page of an extension, or of the first page if the site does not have the extension."""
     try:
-        return reverse(view, args=arguments)
+        return address_of(view, *arguments)
     except NoReverseMatch:
-        return reverse("home")
+        return address_of("home")

@@ -3,13 +3,13 @@
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
-from django.urls import reverse
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from participation.models import Invitation
 from pooling.models import Pool, PoolEntry
 from tracks.models import Topic
+from web.links import address_of
 from web.names import NameField
 
 MOST_CHECKS = 50  # percent
@@ -118,7 +118,7 @@ class Batch(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        return reverse("assessment:batch", args=[self.pk])
+        return address_of("assessment:batch", self.pk)
 
     @property
     def n_judges(self) -> int:

@@ -1,13 +1,13 @@
 """Imports of judgments and of projects."""
 
 from django.db import models
-from django.urls import reverse
 
 from accounts.models import User
 from assessment.models.batches import Batch
 from jobs.models import Job
 from pooling.models import Pool
 from tracks.models import Track
+from web.links import address_of
 from web.models import JsonField
 from web.names import NameField
 from web.slots import address_if_known
@@ -63,7 +63,7 @@ class JudgmentImport(CheckedUpload):
     created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
 
     def get_absolute_url(self) -> str:
-        return reverse("assessment:import", args=[self.pk])
+        return address_of("assessment:import", self.pk)
 
     @property
     def is_ready(self) -> bool:

@@ -2,12 +2,12 @@
 
 from django.db import models
 from django.db.models import Q
-from django.urls import reverse
 
 from accounts.models import User
 from assessment.models.batches import Batch
 from pooling.models import Pool, PoolEntry
 from tracks.models import Topic, Track
+from web.links import address_of
 from web.models import JsonField
 
 
@@ -81,7 +81,7 @@ class Task(models.Model):
         return f"{self.entry} by {self.assessor}"
 
     def get_absolute_url(self) -> str:
-        return reverse("assessment:task", args=[self.pk])
+        return address_of("assessment:task", self.pk)
 
 
 class GoldUnit(models.Model):

@@ -9,13 +9,13 @@ from django import template
 from django.core.paginator import Page
 from django.template.loader import render_to_string
 from django.templatetags.static import static
-from django.urls import reverse
 from django.utils.autoreload import file_changed
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from web import pages
+from web.links import address_of
 
 register = template.Library()
 WITH_WORDS = {"choices", "nav_phase", "site_foot"}  # components whose HTML depends on the language too
@@ -112,13 +112,13 @@ file_changed.connect(lambda **_: _rendered.cache_clear(), weak=False)  # of the 
 @register.simple_tag
 def download_button(label: str, view_name: str, *args: object) -> SafeString:
     """A button that downloads a file: `{% download_button "TSV" "scoring:qrels_file" qrels.pk %}`."""
-    return _download(label, reverse(view_name, args=args), "btn btn-plain")
+    return _download(label, address_of(view_name, *args), "btn btn-plain")
 
 
 @register.simple_tag
 def download_link(label: str, view_name: str, *args: object, **query: str) -> SafeString:
     """A link in a sentence that downloads a file; keywords become its query string."""
-    address = reverse(view_name, args=args)
+    address = address_of(view_name, *args)
     return _download(label, f"{address}?{urlencode(query)}" if query else address, "")
 
 

@@ -9,7 +9,6 @@ from django import template
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import QuerySet
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
@@ -44,6 +43,7 @@ from tracks.checklist.selectors import Checklist, Next, checklist
 from tracks.deadline_acceptance import Acceptance, next_closing, timetable
 from tracks.models import Topic, Track
 from tracks.topics.selectors import topics_by_code
+from web.links import address_of
 from web.pages import context_of, counted, hours, size
 from web.slots import templates_of
 from web.statements import Prepared
@@ -378,7 +378,7 @@ def published_runs(track: Track) -> SafeString | str:
     current = publication_of(track)
     if current is None:
         return ""
-    address = reverse("publishing:publication", args=[track.slug])
+    address = address_of("publishing:publication", track.slug)
     n_runs = counted(len(current.runs), "run")
     heading = gettext("Published runs")
     return format_html('{}: <a href="{}">{}</a>', heading, address, n_runs)

@@ -1,16 +1,19 @@
-"""The tags of every page: `translate`, Django's own but quicker for the usual texts, and `repeat`.
+"""The tags of every page: `translate` and `url`, Django's own but quicker for the usual cases, and `repeat`.
 
 For each text of a page, Django makes a lazy object, asks it for its words, escapes them and restores percent signs.
 The judging page has fifty of them. A literal needs one lookup.
 """
 
 from django import template
+from django.template import defaulttags
 from django.template.base import FilterExpression, Node, NodeList, Parser, Token
 from django.template.loader_tags import BlockNode
 from django.templatetags.i18n import do_translate
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
+
+from web.links import address_of
 
 register = template.Library()
 
@@ -33,6 +36,24 @@ class Value(Node):
 
     def render(self, context: template.Context) -> str:
         return conditional_escape(gettext(self.value.resolve(context)))
+
+
+class Address(defaulttags.URLNode):
+    """The address of a page, which the process may have found before."""
+
+    def render(self, context: template.Context) -> str:
+        if self.kwargs or self.asvar:
+            return str(super().render(context))
+        args = [arg.resolve(context) for arg in self.args]
+        address = address_of(self.view_name.resolve(context), *args)
+        return conditional_escape(address) if context.autoescape else address
+
+
+@register.tag
+def url(parser: Parser, token: Token) -> Node:
+    """The address of a page, as Django's tag."""
+    node = defaulttags.url(parser, token)
+    return Address(node.view_name, node.args, node.kwargs, node.asvar)
 
 
 @register.tag("translate")

@@ -2,10 +2,10 @@
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.urls import reverse
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
+from web.links import address_of
 from web.models import JsonField
 from web.names import NameField
 
@@ -46,7 +46,7 @@ class Collection(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        return reverse("corpus:collection", args=[self.slug])
+        return address_of("corpus:collection", self.slug)
 
 
 class Document(models.Model):

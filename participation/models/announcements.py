@@ -2,11 +2,11 @@
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Letter, User
 from tracks.models import Track
+from web.links import address_of
 from web.names import NameField
 
 
@@ -42,7 +42,7 @@ class Announcement(models.Model):
         return self.title
 
     def get_absolute_url(self) -> str:
-        return reverse("participation:announcements", args=[self.track.slug])
+        return address_of("participation:announcements", self.track.slug)
 
     @property
     def readers(self) -> str:

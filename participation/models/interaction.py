@@ -2,11 +2,11 @@
 
 from django.db import models
 from django.db.models import Q
-from django.urls import reverse
 
 from accounts.models import User
 from participation.models.teams import Team
 from tracks.models import Topic
+from web.links import address_of
 from web.names import NameField
 
 
@@ -76,4 +76,4 @@ class Nomination(models.Model):
         return f"{self.team}: {self.topic.code}"
 
     def get_absolute_url(self) -> str:
-        return reverse("participation:session", args=[self.pk])
+        return address_of("participation:session", self.pk)

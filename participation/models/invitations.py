@@ -3,11 +3,11 @@
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower
-from django.urls import reverse
 
 from accounts.models import Letter, User
 from participation.models.teams import Team
 from tracks.models import Track
+from web.links import address_of
 from web.names import NameField
 
 
@@ -115,4 +115,4 @@ class JoinRequest(models.Model):
         return f"{self.name} for {self.team_name}"
 
     def get_absolute_url(self) -> str:
-        return reverse("participation:people", args=[self.track.slug])
+        return address_of("participation:people", self.track.slug)

@@ -3,10 +3,10 @@
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
-from django.urls import reverse
 
 from accounts.models import User
 from tracks.models import Track
+from web.links import address_of
 from web.models import JsonField
 from web.names import NameField
 
@@ -42,7 +42,7 @@ class Team(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        return reverse("participation:team", args=[self.pk])
+        return address_of("participation:team", self.pk)
 
 
 class Membership(models.Model):

@@ -2,13 +2,13 @@
 
 from django.db import models
 from django.db.models import Q
-from django.urls import reverse
 
 from accounts.models import User
 from corpus.models import Document
 from jobs.models import Job
 from pooling.models.runs import Run
 from tracks.models import StoredProtocol, Topic, Track
+from web.links import address_of
 from web.models import JsonField
 from web.names import NameField
 
@@ -83,7 +83,7 @@ class Pool(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        return reverse("pooling:pool", args=[self.pk])
+        return address_of("pooling:pool", self.pk)
 
     @property
     def depths(self) -> list[tuple[str, int]]:

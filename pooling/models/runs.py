@@ -4,7 +4,6 @@ from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import Q
-from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
@@ -12,6 +11,7 @@ from assay.protocols.run_answers import answers_in_words
 from assay.protocols.schema import Phase
 from participation.models.teams import Team
 from tracks.models import Track
+from web.links import address_of
 from web.models import JsonField
 from web.names import NameField
 
@@ -96,7 +96,7 @@ class Run(models.Model):
         return f"{self.team}-{self.tag}"
 
     def get_absolute_url(self) -> str:
-        return reverse("pooling:run", args=[self.pk])
+        return address_of("pooling:run", self.pk)
 
     @property
     def kind_name(self) -> str:

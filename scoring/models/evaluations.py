@@ -2,13 +2,13 @@
 
 from django.db import models
 from django.db.models import Q
-from django.urls import reverse
 
 from accounts.models import User
 from assay.formats.runs.rows import MAX_TOPIC
 from jobs.models import Job
 from pooling.models import Run
 from scoring.models.leaderboards import Leaderboard
+from web.links import address_of
 from web.models import JsonField
 
 
@@ -48,7 +48,7 @@ class Evaluation(models.Model):
         return f"{self.run} on {self.leaderboard}"
 
     def get_absolute_url(self) -> str:
-        return reverse("scoring:evaluation", args=[self.pk])
+        return address_of("scoring:evaluation", self.pk)
 
     @property
     def mismatch(self) -> str:

@@ -3,7 +3,6 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.urls import reverse
 
 from accounts.models import User
 from assay.statistics.intervals import METHODS, coverage
@@ -12,6 +11,7 @@ from jobs.models import Job
 from participation.models import Team
 from scoring.models.qrels import Qrels
 from tracks.models import Track
+from web.links import address_of
 from web.models import JsonField
 
 
@@ -74,7 +74,7 @@ class Leaderboard(models.Model):
         return f"{self.track} against {self.qrels}"
 
     def get_absolute_url(self) -> str:
-        return reverse("scoring:leaderboard", args=[self.pk])
+        return address_of("scoring:leaderboard", self.pk)
 
     @property
     def has_shares(self) -> bool:

@@ -2,7 +2,6 @@
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.urls import reverse
 
 from accounts.models import User
 from assay.protocols.schema import Phase
@@ -10,6 +9,7 @@ from pooling.models import Run
 from scoring.models.leaderboards import Leaderboard
 from scoring.models.qrels import Qrels
 from tracks.models import Track
+from web.links import address_of
 from web.models import JsonField
 
 # The releases after which the scores of runs after closing may be shown
@@ -39,7 +39,7 @@ class PhaseBoard(models.Model):
         return f"{self.rules.name} of {self.track}"
 
     def get_absolute_url(self) -> str:
-        return reverse("scoring:phase", args=[self.track.slug, self.phase])
+        return address_of("scoring:phase", self.track.slug, self.phase)
 
     @property
     def rules(self) -> Phase:

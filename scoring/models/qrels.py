@@ -1,12 +1,12 @@
 """Versions of qrels, and their entries."""
 
 from django.db import models
-from django.urls import reverse
 
 from accounts.models import User
 from assay.formats.runs.rows import MAX_TOPIC
 from pooling.models import Pool
 from tracks.models import Machine, StoredProtocol, Track
+from web.links import address_of
 from web.models import JsonField
 from web.names import NameField
 
@@ -70,7 +70,7 @@ class Qrels(models.Model):
         return f"version {self.version}" + (f" by machine {self.machine_name}" if self.machine_name else "")
 
     def get_absolute_url(self) -> str:
-        return reverse("scoring:qrels", args=[self.pk])
+        return address_of("scoring:qrels", self.pk)
 
     @property
     def set_key(self) -> str:

@@ -6,15 +6,16 @@ and derives the next step.
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import Count, Exists, IntegerField, JSONField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Now
-from django.urls import get_resolver, reverse
+from django.urls import get_resolver
 
 from tracks.models import Track
+from web.links import address_of
 from web.statements import Statement
 
 NAMED = 5  # names in a sentence
@@ -93,12 +94,6 @@ class Point(NamedTuple):
         return self.dismiss != "Skip"
 
 
-@lru_cache(maxsize=10_000)
-def address_in(view: str, slug: str) -> str:
-    """The address of a page of a track. The navigation and the checklist need fifty of them for each page."""
-    return reverse(view, args=[slug])
-
-
 class Campaign:
     """A track whose points are asked for. One query reads all that the apps register with `numbers` and `listed`."""
 
@@ -108,7 +103,7 @@ class Campaign:
         self._known: dict[Callable[..., Any], Any] = {}
 
     def address(self, name: str) -> str:
-        return address_in(name, self.track.slug)
+        return address_of(name, self.track.slug)
 
     @cached_property
     def numbers(self) -> dict[str, Any]:

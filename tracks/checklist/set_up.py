@@ -14,7 +14,6 @@ from django.db.models import (
 )
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
-from django.urls import reverse
 
 from corpus.collections.selectors import stored_formula_counts
 from corpus.models import Clustering, Collection
@@ -30,6 +29,7 @@ from tracks.models import (
     Topic,
     Track,
 )
+from web.links import address_of
 from web.pages import counted
 
 EXPORTING = "The collection is being exported."
@@ -63,7 +63,7 @@ def _numbers() -> dict[str, Any]:
 @points(Phase.SET_UP, 10)
 def protocol(campaign: Campaign) -> Iterator[Point]:
     slug = campaign.track.protocol.slug
-    yield Point("Protocol", slug, reverse("tracks:protocol", args=[slug]), True)
+    yield Point("Protocol", slug, address_of("tracks:protocol", slug), True)
 
 
 @points(Phase.SET_UP, 20)
@@ -77,8 +77,8 @@ def collection_points(campaign: Campaign) -> Iterator[Point]:
         return
     is_ready = track.collection.status == Collection.Status.READY
     is_importing = track.collection.status == Collection.Status.IMPORTING
-    imports = reverse("corpus:collection_imports", args=[track.collection.slug])
-    start = f"{reverse('corpus:start_import')}?collection={track.collection.pk}"
+    imports = address_of("corpus:collection_imports", track.collection.slug)
+    start = f"{address_of('corpus:start_import')}?collection={track.collection.pk}"
     state = f"{track.collection} is {track.collection.get_status_display()}."
     yield Point(
         "Collection",
@@ -102,7 +102,7 @@ def _formulas(collection: Collection, *, is_clustered: bool) -> Point:
         state, is_done = "clustered", True
     elif with_id:
         state, is_done = f"{with_id:,} of {n:,} have a visual id of the index", n == with_id
-    formulas = reverse("corpus:formulas", args=[collection.slug])
+    formulas = address_of("corpus:formulas", collection.slug)
     return Point("Formulas", state, formulas, is_done, action="Cluster the formulas", is_optional=True)
 
 
@@ -179,7 +179,7 @@ def data(campaign: Campaign) -> Iterator[Point]:
     elif counts["n_offered"]:
         text = "The documents are among the downloads, but not released to the teams."
         yield point._replace(
-            address=reverse("tracks:edit_download", args=[track.slug, counts["hidden_download"]]),
+            address=address_of("tracks:edit_download", track.slug, counts["hidden_download"]),
             problems=(Problem(text),),
             action="Release the documents",
             detail="teams download the documents from the site.",

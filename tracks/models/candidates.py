@@ -5,11 +5,11 @@ import hashlib
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.urls import reverse
 from django.utils.translation import gettext
 
 from accounts.models import User
 from tracks.models.tracks import Track
+from web.links import address_of
 from web.models import JsonField
 
 
@@ -64,7 +64,7 @@ class Candidate(models.Model):
         return self.docno
 
     def get_absolute_url(self) -> str:
-        return reverse("tracks:candidate", args=[self.track.slug, self.docno])
+        return address_of("tracks:candidate", self.track.slug, self.docno)
 
 
 class CandidateSample(models.Model):
@@ -88,7 +88,7 @@ class CandidateSample(models.Model):
         return f"sample {self.number}"
 
     def get_absolute_url(self) -> str:
-        return reverse("tracks:candidate_sample", args=[self.track.slug, self.number])
+        return address_of("tracks:candidate_sample", self.track.slug, self.number)
 
     @property
     def labels(self) -> dict[str, list[str]]:

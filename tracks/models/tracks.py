@@ -5,7 +5,6 @@ from functools import lru_cache
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.urls import reverse
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
@@ -13,6 +12,7 @@ from assay.extensions import ExtensionMissing
 from assay.protocols.loader import read_checked
 from assay.protocols.schema import Protocol
 from corpus.models import Collection
+from web.links import address_of
 from web.names import NameField
 
 
@@ -88,7 +88,7 @@ class ProtocolDraft(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        return reverse("tracks:draft", args=[self.pk])
+        return address_of("tracks:draft", self.pk)
 
     @property
     def name(self) -> str:
@@ -198,4 +198,4 @@ class Track(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        return reverse("tracks:track", args=[self.slug])
+        return address_of("tracks:track", self.slug)

@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
 from tracks.models.tracks import Track
+from web.links import address_of
 from web.models import JsonField
 
 
@@ -36,7 +36,7 @@ class Webhook(models.Model):
         return urlsplit(self.url).netloc
 
     def get_absolute_url(self) -> str:
-        return reverse("tracks:webhook", args=[self.track.slug, self.pk])
+        return address_of("tracks:webhook", self.track.slug, self.pk)
 
 
 class Delivery(models.Model):

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from django.urls import reverse
-
 from scoring.checklist import boards
 from tracks.checklist.points import Campaign, Phase, Point, points
+from web.links import address_of
 from web.pages import counted
 
 
@@ -15,7 +14,7 @@ def reliability(campaign: Campaign) -> Iterator[Point]:
         return
     board = next(iter(campaign.once(boards)), None)
     n_analyses = board.n_analyses if board else 0
-    reports = reverse("analyses:reports", args=[board.pk]) if board else ""
+    reports = address_of("analyses:reports", board.pk) if board else ""
     yield Point(
         "Reliability of the numbers",
         counted(n_analyses, "analysis,analyses") if n_analyses else "none yet",
