@@ -60,7 +60,7 @@ def tally(results: Iterable[tuple[str, str]], total: int, *, is_quiet: bool) -> 
         n_failed, in_a_row = n_failed + 1, in_a_row + 1
         report(f"{name}: {problem}")
         if in_a_row == IN_A_ROW:
-            report(f"{IN_A_ROW} units in a row failed, so the program is not called again")
+            report(f"{IN_A_ROW} units in a row failed, so no more units are judged now")
             break
     return n_judged, n_failed
 

@@ -1,30 +1,42 @@
-"""Let a program judge the units of a pool on files, or the tasks of a batch on a server.
+"""Let a model or a program judge the units of a pool on files, or the tasks of a batch on a server.
 
-The program gets one JSON object per line on its standard input: topic, title, description, narrative, scenario,
-criteria, document, text, grades, non_answers and guidelines; a pair has `pair` with its two documents, and a row
-of a table has `row`. For each it writes one line: {"topic": "A.1", "docno": "12", "grade": 2}. The grade is a
-number, or the key of a grade or a non-answer; comment, seconds and answers are optional. The program runs without a
-shell. It is started once, and again after it fails.
+With --judge, a model judges: the judge file names its address, template and decoding. Replies are kept in a cache, so
+that a repeat asks only for what is missing.
+
+With --with, a program judges. It gets one JSON object per line on its standard input: topic, title, description,
+narrative, scenario, criteria, document, text, grades, non_answers and guidelines; a pair has `pair` with its two
+documents, and a row of a table has `row`. For each it writes one line: {"topic": "A.1", "docno": "12", "grade": 2}.
+The grade is a number, or the key of a grade or a non-answer; comment, seconds and answers are optional. The program
+runs without a shell. It is started once, and again after it fails.
 
 On files, it needs --protocol, --topics, --units, --documents, --assessor and --output; for the rows of a table,
---documents is the table, without --topics and --units. On a server, it needs --server,
---batch and a token in the variable ASSAY_TOKEN. Each judgment is stored at once. Run the command again to go on where
-it stopped, and to try failed units again.
+--documents is the table, without --topics and --units. On a server, it needs --server, --batch and a token in the
+variable ASSAY_TOKEN; several commands with --judge may judge the same batch. Each judgment is stored at once. Run the
+command again to go on where it stopped, and to try failed units again.
 """
 
 import argparse
 import shlex
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import Any
 
 from assay.cli.main import add, positive
 from assay.client.server import require_httpx
 from assay.errors import InputError
+from assay.formats.compression import read_file
+from assay.formats.judgments.cells import choice_of
+from assay.formats.judgments.reader import parse_judgments
 from assay.formats.text import read_text
 from assay.formats.topics.reader import TopicRow
+from assay.html.sanitize import plain
 from assay.protocols.loader import load_protocol
-from assay.protocols.schema import JudgingRules
+from assay.protocols.schema import Grade, JudgingRules
+from assay_extensions.machines import judging
 from assay_extensions.machines.batches import Totals, ask, judge_batch, print_totals, report, rules_of, tally
+from assay_extensions.machines.classifier import Example, TrainedJudge
+from assay_extensions.machines.judges import Judge
 from assay_extensions.machines.output import Output
 from assay_extensions.machines.program import Program
 from assay_extensions.machines.units import (
@@ -49,13 +61,19 @@ EXAMPLE = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    who = parser.add_mutually_exclusive_group(required=True)
+    who.add_argument(
         "--with",
         dest="command",
-        required=True,
         type=_command,
         metavar="COMMAND",
         help="the program, with its arguments",
+    )
+    who.add_argument("--judge", metavar="FILE", help="the judge file: which model judges, and how (TOML)")
+    who.add_argument(
+        "--replay",
+        metavar="FILE",
+        help="read the replies in a file of evidence again, and compare the grades",
     )
     add(parser, "--protocol", required=False)
     add(parser, "--topics")
@@ -91,9 +109,70 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=120,
         metavar="SECONDS",
-        help="stop the program if it does not answer within this time (default: 120)",
+        help="stop the program, or a request, if there is no answer within this time (default: 120)",
     )
+    _add_judge_arguments(parser)
     add(parser, "--quiet")
+
+
+def _add_judge_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("with --judge")
+    group.add_argument(
+        "--connections",
+        type=positive,
+        default=32,
+        metavar="N",
+        help="requests at the same time (default: 32)",
+    )
+    group.add_argument("--max-calls", type=positive, metavar="N", help="stop after so many requests")
+    group.add_argument("--max-tokens", type=positive, metavar="N", help="stop before more tokens, in and out")
+    group.add_argument(
+        "--max-cost",
+        type=_amount,
+        metavar="AMOUNT",
+        help="stop before a higher cost by the prices of the judge file",
+    )
+    group.add_argument(
+        "--dry-run", action="store_true", help="print a prompt and the estimated cost, and call nothing"
+    )
+    group.add_argument(
+        "--keep-prompts", type=Path, metavar="FOLDER", help="keep each prompt, named by its digest"
+    )
+    group.add_argument(
+        "--cache",
+        type=Path,
+        metavar="FILE",
+        help="replies that are kept (default: ~/.cache/assay/replies.sqlite)",
+    )
+    group.add_argument(
+        "--round",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="more than 1 asks again for what is in the cache",
+    )
+    group.add_argument(
+        "--evidence",
+        type=Path,
+        metavar="FILE",
+        help="replies, tokens and cost, as JSON Lines (default: OUTPUT with .evidence.jsonl)",
+    )
+    group.add_argument(
+        "--train", metavar="QRELS", help="grades of people that the judge of provider assay learns from"
+    )
+    group.add_argument(
+        "--machine", type=positive, metavar="ID", help="on a server, record the judge at this machine first"
+    )
+
+
+def _amount(text: str) -> Decimal:
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        amount = Decimal(0)
+    if not (amount.is_finite() and amount > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not an amount above 0, such as 2.50")
+    return amount
 
 
 def _command(text: str) -> list[str]:
@@ -107,6 +186,12 @@ def _command(text: str) -> list[str]:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.replay:
+        if not arguments.protocol:
+            raise InputError("--replay needs --protocol, which has the grades")
+        return judging.replay(arguments.replay, arguments.protocol)
+    judge = judging.judge_in(arguments.judge) if arguments.judge else None
+    _check(arguments, judge)
     if arguments.server:
         given = [name for name in ONLY_ON_FILES if getattr(arguments, name) is not None]
         if given:
@@ -116,13 +201,47 @@ def run(arguments: argparse.Namespace) -> int:
                 "--server needs --batch with the number of the batch, as on the page of the machine"
             )
         require_httpx("--server")
-        with Program(arguments.command, timeout=arguments.timeout) as program:
-            totals = judge_batch(arguments, program)
+        if judge is not None:
+            totals = judging.judge_site(arguments, judge)
+        else:
+            with Program(arguments.command, timeout=arguments.timeout) as program:
+                totals = judge_batch(arguments, program)
         where = f"batch {arguments.batch} on {arguments.server}"
     else:
-        totals, where = _judge_files(arguments), str(arguments.output)
+        totals, where = _judge_files(arguments, judge), str(arguments.output)
+    if arguments.dry_run:
+        return 0
     print_totals(totals, where)
     return INCOMPLETE if totals.left else 0
+
+
+def _check(arguments: argparse.Namespace, judge: Judge | None) -> None:
+    """Refuse options that have no effect with this judge.
+
+    Raises InputError.
+    """
+    if judge is None:
+        names = (
+            "max_calls",
+            "max_tokens",
+            "max_cost",
+            "keep_prompts",
+            "cache",
+            "evidence",
+            "train",
+            "machine",
+        )
+        given = [name for name in (*names, "dry_run") if getattr(arguments, name)]
+        if given:
+            raise InputError(f"--{given[0].replace('_', '-')} needs --judge")
+    elif judge.is_trained and arguments.server:
+        raise InputError("--judge: on a site, this judge is started on the page of the machine")
+    elif judge.is_trained and not arguments.train:
+        raise InputError("--train is missing; it has the grades of people that this judge learns from")
+    elif arguments.train and not judge.is_trained:
+        raise InputError('--train: only a judge with provider = "assay" is trained')
+    elif arguments.machine and not arguments.server:
+        raise InputError("--machine needs --server")
 
 
 def _rules(arguments: argparse.Namespace) -> JudgingRules:
@@ -162,24 +281,31 @@ def _read(
     return units, topics, read_documents(arguments.documents, named)
 
 
-def _judge_files(arguments: argparse.Namespace) -> Totals:
+def _judge_files(arguments: argparse.Namespace, judge: Judge | None) -> Totals:
     """Judge the units of a pool. All files are read first, so that nothing is missing later."""
     rules = _rules(arguments)
     arguments.assessor = arguments.assessor.strip()
     units, topics, documents = _read(arguments, rules)
     guidelines = read_text(arguments.guidelines) if arguments.guidelines else ""
 
+    def asked_about(unit: Unit) -> dict[str, Any]:
+        return question(
+            unit,
+            topics[unit.topic],
+            documents,
+            rules,
+            guidelines=guidelines,
+            is_html=arguments.html,
+            assessor=arguments.assessor,
+        )
+
+    if judge is not None:
+        trained = _trained(arguments, rules, topics) if judge.is_trained else None
+        return judging.judge_files(arguments, judge, rules, units, asked_about, trained)
+
     def judged(units: list[Unit], program: Program) -> Iterator[tuple[str, str]]:
         for unit in units:
-            asked = question(
-                unit,
-                topics[unit.topic],
-                documents,
-                rules,
-                guidelines=guidelines,
-                is_html=arguments.html,
-                assessor=arguments.assessor,
-            )
+            asked = asked_about(unit)
             answer = ask(program, asked, rules_of(asked) if rules.asks_about_subtopics else rules)
             if not isinstance(answer, str):
                 left = unit.sides(arguments.assessor)[0] if rules.judged.has_votes else ""
@@ -196,3 +322,24 @@ def _judge_files(arguments: argparse.Namespace) -> Totals:
         left = [unit for unit in units if (unit.topic, unit.docno) not in output.done]
         n_judged, n_failed = tally(judged(left, program), len(left), is_quiet=arguments.quiet)
     return Totals(n_judged, len(units) - len(left), len(left) - n_judged, n_failed)
+
+
+def _trained(arguments: argparse.Namespace, rules: JudgingRules, topics: Container[str]) -> TrainedJudge:
+    """The classifier that learns from the grades of people in the topics of the units.
+
+    Raises InputError: the units have no texts, or a graded document is not in the documents.
+    """
+    if rules.form or rules.judged.has_votes:
+        raise InputError("--judge: a text classifier grades documents, and neither pairs nor rows")
+    shown = str if arguments.html else plain
+    file = parse_judgments(read_file(arguments.train), arguments.train, judge="people")
+    graded = [(row, choice_of(row, rules)) for row in file.rows if row.topic in topics]
+    texts = read_documents(
+        arguments.documents,
+        [(row.docno, Unit(row.topic, row.docno, n)) for n, (row, _) in enumerate(graded, 1)],
+    )
+    return TrainedJudge(
+        (row.topic, Example(f"{shown(texts[row.docno].title)}\n{shown(texts[row.docno].body)}", choice.value))
+        for row, choice in graded
+        if isinstance(choice, Grade)
+    )
