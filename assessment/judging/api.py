@@ -217,7 +217,8 @@ def _wrong_kind(batch: Batch, data: dict[str, Any]) -> dict[str, str]:
     return {}
 
 
-def _submit(task: Task, data: dict[str, Any]) -> list[Any]:
+def submit_task(task: Task, data: dict[str, Any]) -> list[Any]:
+    """Store the content of a submission: a choice, or one for each member."""
     request_id, seconds = data.get("request_id") or uuid4(), data.get("seconds")
     if wrong := _wrong_kind(task.batch, data):
         raise serializers.ValidationError(wrong)
@@ -263,7 +264,7 @@ class Tasks(Endpoints):
             raise serializers.ValidationError({"judgments": wrong})
         units = [Unit(row["topic"], row["docno"]) for row in given]
         return submit_many(
-            batch=batch, assessor=user, units=units, submit=lambda task, index: _submit(task, given[index])
+            batch=batch, assessor=user, units=units, submit=lambda task, index: submit_task(task, given[index])
         )
 
     def task(self, request: Request, task_id: int) -> Task:
@@ -310,7 +311,7 @@ class Tasks(Endpoints):
 
         A first submission is always kept, also when the time of the task has run out or the batch is closed.
         """
-        return _submit(self.task(request, task_id), self.validated(request))
+        return submit_task(self.task(request, task_id), self.validated(request))
 
     @post("tasks/<int:task_id>/skip/", "skip_task", TaskSerializer, takes=SkipSerializer)
     def skip_task(self, request: Request, task_id: int) -> object:

@@ -41,7 +41,7 @@ class Search(NamedTuple):
 
 # An entry is open if nobody has judged it in the batch in the seat, and the assessor has no task for it. Where a batch
 # is open to join, others judge in the same seat, so nobody may be judging it there now.
-_OPEN = """
+OPEN_ENTRY = """
     entry.pool_id = %(pool)s AND entry.topic_id = assignment.topic_id
     AND (NOT %(is_selective)s OR EXISTS (
         SELECT 1 FROM assessment_batchentry selected
@@ -56,7 +56,7 @@ _OPEN = """
                OR (task.assessor_id = %(assessor)s AND task.status <> 'expired' AND NOT task.is_check))
     )
 """
-_OWN = "own.batch_id = %(batch)s AND own.assessor_id = %(assessor)s AND NOT own.is_check"
+OWN_TASK = "own.batch_id = %(batch)s AND own.assessor_id = %(assessor)s AND NOT own.is_check"
 _FIRST = f"""
 SELECT assignment.id, assignment.topic_id, assignment.seat, assignment.cursor, first.id, first.position, own.id,
     {HAS_OTHERS}
@@ -65,10 +65,10 @@ JOIN assessment_batch batch ON batch.id = assignment.batch_id
 JOIN tracks_topic topic ON topic.id = assignment.topic_id
 CROSS JOIN LATERAL (
     SELECT entry.id, entry.position FROM pooling_poolentry entry
-    WHERE {_OPEN} {{after}}
+    WHERE {OPEN_ENTRY} {{after}}
     ORDER BY entry.position LIMIT 2
 ) first
-LEFT JOIN assessment_task own ON {_OWN} AND own.entry_id = first.id
+LEFT JOIN assessment_task own ON {OWN_TASK} AND own.entry_id = first.id
 WHERE assignment.batch_id = %(batch)s AND assignment.assessor_id = %(assessor)s AND NOT assignment.is_withdrawn
   AND assignment.id <> ALL(%(exhausted)s)
 ORDER BY topic.natural_code, topic.code, first.position LIMIT 2
@@ -79,8 +79,8 @@ _ANYWHERE = Statement(_FIRST.format(after=""))
 _LEFT = f"""
 SELECT entry.id, entry.position, own.id
 FROM assessment_topicassignment assignment
-JOIN pooling_poolentry entry ON {_OPEN}
-LEFT JOIN assessment_task own ON {_OWN} AND own.entry_id = entry.id
+JOIN pooling_poolentry entry ON {OPEN_ENTRY}
+LEFT JOIN assessment_task own ON {OWN_TASK} AND own.entry_id = entry.id
 WHERE assignment.id = %(assignment)s
 ORDER BY entry.position
 """  # noqa: S608 - of constants
@@ -103,7 +103,7 @@ def next_place(batch: Batch, assessor_id: int) -> Search:
 
 def open_entries(batch: Batch, assessor_id: int, assignment_id: int) -> set[int]:
     """All entries of a topic that the assessor can still get, in any order."""
-    rows = read_rows(_LEFT, **_parameters(batch, assessor_id), assignment=assignment_id)
+    rows = read_rows(_LEFT, **parameters_of(batch, assessor_id), assignment=assignment_id)
     settled = settled_entries([assignment_id])[assignment_id] if batch.kind in COUNTING else set()
     return {row[0] for row in rows} - settled
 
@@ -125,7 +125,7 @@ def entry_after(batch: Batch, task: Task) -> int | None:
 
 def _search(batch: Batch, assessor_id: int, *, anywhere: bool) -> Search:
     is_moving = batch.pool.order == Pool.Order.MOVE_TO_FRONT
-    statement, parameters = _ANYWHERE if anywhere else _FROM_CURSOR, _parameters(batch, assessor_id)
+    statement, parameters = _ANYWHERE if anywhere else _FROM_CURSOR, parameters_of(batch, assessor_id)
     exhausted: list[int] = []
     while rows := statement.rows(**parameters, exhausted=exhausted):  # by topic and position
         place = NextEntry(*rows[0])._replace(following=rows[1][4] if rows[1:] else None)
@@ -136,7 +136,7 @@ def _search(batch: Batch, assessor_id: int, *, anywhere: bool) -> Search:
     return Search(None, exhausted)
 
 
-def _parameters(batch: Batch, assessor_id: int) -> dict[str, Any]:
+def parameters_of(batch: Batch, assessor_id: int) -> dict[str, Any]:
     return {
         "batch": batch.pk,
         "pool": batch.pool_id,
@@ -152,7 +152,7 @@ def _chosen(batch: Batch, assessor_id: int, place: NextEntry) -> NextEntry | Non
     if batch.kind in COUNTING:
         settled = settled_entries([place.assignment_id])[place.assignment_id]
         settled |= open_in_other_batches(batch, assessor_id, place.topic_id)
-    rows = read_rows(_LEFT, **_parameters(batch, assessor_id), assignment=place.assignment_id)
+    rows = read_rows(_LEFT, **parameters_of(batch, assessor_id), assignment=place.assignment_id)
     left = {row[0]: row for row in rows if row[0] not in settled}
     if not left:
         return None

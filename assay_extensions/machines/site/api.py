@@ -1,6 +1,8 @@
-"""Machines for programs: add one, and let it judge a pool."""
+"""Machines for programs: add one, let it judge a pool, register its judge, and judge with leases."""
 
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -12,17 +14,24 @@ from accounts.access import person_of
 from accounts.api import CreatedTokenSerializer, KnownTokenSerializer, NewTokenSerializer, created_token
 from accounts.selectors import tokens_of, user_named
 from accounts.tokens import MAX_DAYS
-from assay_extensions.machines.site import selectors, services
-from assessment.batches.selectors import pools_to_plan
+from assay.structure import WrongStructure
+from assay_extensions.machines.evidence import evidence_of
+from assay_extensions.machines.site import judges, leases, selectors, services
+from assay_extensions.machines.site.leases import MOST, MOST_SECONDS, Item, Result, Taken
+from assay_extensions.machines.site.models import JudgeRecord, Lease
+from assessment.batches.selectors import batches_of, pools_to_plan
+from assessment.judging.api import SubmissionSerializer, TaskSerializer, submit_task
+from assessment.judging.units import shown_task
 from assessment.planning.api import BatchSerializer
 from tracks.assessors import machines as machine_services
 from tracks.models import Machine
 from tracks.tracks.api import track_of
 from web.api.answers import answer
 from web.api.filters import Filter
-from web.api.permissions import Organizer
+from web.api.permissions import LoggedIn, Organizer
 from web.api.serializers import Address, Strict
-from web.api.views import Endpoints, created, get, post
+from web.api.views import Endpoints, created, get, parameter, post, put
+from web.models import Scope
 
 FIRST = "judging"  # name of the first token, as the page of the machine proposes
 
@@ -154,4 +163,203 @@ class Machines(Endpoints):
         return token
 
 
-urlpatterns = Machines.urls()
+class RecordSerializer(Strict):
+    """A record of a judge, as `Judge.record` of the library writes it."""
+
+    record = serializers.JSONField()
+
+    def validate_record(self, record: object) -> object:
+        if not isinstance(record, dict):
+            raise serializers.ValidationError("Expected an object: the record of a judge.")
+        return record
+
+
+JudgeSerializer = answer(
+    JudgeRecord,
+    "MachineJudge",
+    "machine=machine_id record created_at",
+    "The judge of a machine: model, template with its digest, decoding and prices.",
+    record=serializers.JSONField(help_text="The facts of its judge file, and those of its template."),
+)
+
+
+class OfMachine(Organizer):
+    """The machine itself, and those who may call `Organizer`."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        """Check the scope, and whose machine it is."""
+        if getattr(request.user, "is_machine", False):
+            return LoggedIn.has_permission(self, request, view)
+        return super().has_permission(request, view)
+
+
+JUDGE = ("machines/<int:machine_id>/judge/", "machine_judge")
+
+
+class Judges(Endpoints):
+    tag = "Machines"
+    permission_classes = [OfMachine]
+    write_scopes = (Scope.JUDGE, Scope.MANAGE)
+    read_scopes = (Scope.READ,)
+
+    def machine(self, request: Request, machine_id: int) -> Machine:
+        user = person_of(request)
+        machines = selectors.machines()
+        own = machines.filter(assessor__user=user) if user.is_machine else machines
+        return get_object_or_404(own, pk=machine_id)
+
+    @get(*JUDGE, JudgeSerializer)
+    def get_machine_judge(self, request: Request, machine_id: int) -> object:
+        """Read the judge of a machine."""
+        return get_object_or_404(JudgeRecord, machine=self.machine(request, machine_id))
+
+    @put(*JUDGE, JudgeSerializer, takes=RecordSerializer)
+    def register_machine_judge(self, request: Request, machine_id: int) -> object:
+        """Register the judge of a machine. Once the machine has judged, another record is refused."""
+        machine = self.machine(request, machine_id)
+        record = self.validated(request)["record"]
+        return judges.register(machine=machine, record=record, by=person_of(request))
+
+
+class LeaseRequestSerializer(Strict):
+    """How many tasks a process takes, and for how long."""
+
+    n = serializers.IntegerField(min_value=1, max_value=MOST)
+    seconds = serializers.IntegerField(min_value=1, max_value=MOST_SECONDS)
+
+
+class RenewalSerializer(Strict):
+    """For how long the tasks are held from now on."""
+
+    seconds = serializers.IntegerField(min_value=1, max_value=MOST_SECONDS)
+
+
+class EvidenceField(serializers.JSONField):
+    """Evidence, as the library writes it."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            return evidence_of(data)
+        except WrongStructure as error:
+            raise serializers.ValidationError(str(error)) from None
+
+
+class LeasedJudgmentSerializer(SubmissionSerializer):
+    """A judgment of a task of a lease, with its evidence."""
+
+    task = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
+    request_id = serializers.UUIDField(help_text="A repeat with it is answered with `already-stored`.")
+    evidence = EvidenceField(required=False, allow_null=True, default=None)
+
+
+class LeasedSkipSerializer(Strict):
+    """A task of a lease that is put aside."""
+
+    task = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
+    reason = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")
+    evidence = EvidenceField(required=False, allow_null=True, default=None)
+
+
+class LeaseJudgmentsSerializer(Strict):
+    """Judgments and skips of tasks of a lease."""
+
+    judgments = serializers.ListField(child=LeasedJudgmentSerializer(), max_length=MOST, default=list)
+    skips = serializers.ListField(child=LeasedSkipSerializer(), max_length=MOST, default=list)
+
+
+LeaseSerializer = answer(
+    Taken,
+    "Lease",
+    "id=lease.id expires_at=lease.expires_at tasks",
+    "Tasks that one process of a machine holds.",
+    tasks=TaskSerializer(many=True),
+)
+RenewedSerializer = answer(
+    Lease,
+    "RenewedLease",
+    "id expires_at tasks",
+    "A lease with the ids of the tasks that it still holds.",
+    tasks=serializers.ListField(child=serializers.IntegerField()),
+)
+ResultSerializer = answer(
+    Result,
+    "LeaseResult",
+    "task status code reason",
+    "What became of a judgment or a skip.",
+    status="stored, already-stored or refused.",
+    code="Why it was refused, for programs.",
+    reason="Why it was refused.",
+)
+
+
+class Leases(Endpoints):
+    tag = "Machines"
+    write_scopes = (Scope.JUDGE,)
+
+    def lease(self, request: Request, lease_id: int) -> Lease:
+        return get_object_or_404(Lease, pk=lease_id, assessor=person_of(request))
+
+    @post(
+        "batches/<int:batch_id>/leases/",
+        "leases",
+        {201: LeaseSerializer, 204: None},
+        takes=LeaseRequestSerializer,
+        status=201,
+        parameters=[parameter("texts", "Plain without it.", values=("plain", "html"))],
+    )
+    def create_lease(self, request: Request, batch_id: int) -> object:
+        """Take the next tasks of a batch that no process of the machine holds. 204 if there are none.
+
+        What was skipped comes last.
+        """
+        user = person_of(request)
+        batch = get_object_or_404(batches_of(user), pk=batch_id)
+        machine = leases.machine_of(user)
+        taken = leases.take(batch=batch, machine=machine, **self.validated(request))
+        if taken is None:
+            return None
+        is_html = request.query_params.get("texts") == "html"
+        return {"lease": taken.lease, "tasks": [shown_task(task, is_html=is_html) for task in taken.tasks]}
+
+    @post("leases/<int:lease_id>/renew/", "renew_lease", RenewedSerializer, takes=RenewalSerializer)
+    def renew_lease(self, request: Request, lease_id: int) -> object:
+        """Hold the tasks of a lease until another time. Refused if it holds none any more."""
+        lease = leases.renew(lease=self.lease(request, lease_id), **self.validated(request))
+        return {"id": lease.pk, "expires_at": lease.expires_at, "tasks": leases.tasks_of(lease)}
+
+    @post("leases/<int:lease_id>/release/", "release_lease")
+    def release_lease(self, request: Request, lease_id: int) -> object:
+        """Give back the tasks of a lease that are not judged."""
+        return leases.release(lease=self.lease(request, lease_id))
+
+    @post(
+        "leases/<int:lease_id>/judgments/",
+        "lease_judgments",
+        ResultSerializer(many=True),
+        takes=LeaseJudgmentsSerializer,
+    )
+    def submit_lease_judgments(self, request: Request, lease_id: int) -> object:
+        """Store judgments and skips of tasks of a lease: one result for each, judgments first.
+
+        A repeat changes nothing. A unit that another process holds, or that is judged, is refused.
+        """
+        lease = self.lease(request, lease_id)
+        machine = leases.machine_of(person_of(request))
+        data = self.validated(request)
+        items = [_judgment(row) for row in data["judgments"]]
+        items += [
+            Item(row["task"], reason=row["reason"], evidence=row["evidence"]) for row in data["skips"]
+        ]
+        return leases.judge(lease=lease, machine=machine, items=items)
+
+
+def _judgment(row: Mapping[str, Any]) -> Item:
+    return Item(
+        row["task"],
+        submit=lambda task: submit_task(task, {"shown": 0, **row}),
+        request_id=row["request_id"],
+        evidence=row["evidence"],
+    )
+
+
+urlpatterns = Machines.urls() + Judges.urls() + Leases.urls()

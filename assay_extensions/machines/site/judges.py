@@ -1,0 +1,74 @@
+"""Register the judge of a machine."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from accounts.audit import services as audit
+from accounts.models import User
+from assay.errors import Refused
+from assay.structure import WrongStructure
+from assay_extensions.machines.judges import OF_TEMPLATE, Judge, judge_of, problems
+from assay_extensions.machines.site.models import JudgeRecord
+from assessment.models import Judgment
+from tracks.models import Machine
+
+SHA256 = 64  # characters
+
+
+class JudgeRefused(Refused):
+    title = "The judge was not registered"
+
+
+@transaction.atomic
+def register(*, machine: Machine, record: Mapping[str, Any], by: User) -> JudgeRecord:
+    """Store the record of a machine's judge. The same record again changes nothing.
+
+    Raises:
+        JudgeRefused: It is not the record of a judge; or the machine has judged with another one.
+    """
+    judge = checked(record)
+    Machine.objects.select_for_update(no_key=True).get(pk=machine.pk)
+    stored = JudgeRecord.objects.filter(machine=machine).first()
+    if stored is not None and stored.record == record:
+        return stored
+    if Judgment.objects.filter(assessor=machine.assessor.user_id).exists():
+        raise JudgeRefused(_what_differs(stored, record), code="judge-differs")
+    details = {"model": judge.model, "template": record["template_sha256"]}
+    audit.record(
+        action="machine.judge", subject=machine, track=machine.assessor.track, details=details, by=by
+    )
+    row, _ = JudgeRecord.objects.update_or_create(
+        machine=machine, defaults={"record": dict(record), "created_by": by}
+    )
+    return row
+
+
+def checked(record: Mapping[str, Any]) -> Judge:
+    """The judge of a record.
+
+    Raises JudgeRefused: keys are missing or unknown, or values are wrong.
+    """
+    if missing := [name for name in OF_TEMPLATE if not isinstance(record.get(name), str)]:
+        raise JudgeRefused(f"{missing[0]} is missing, or not a text.", code="judge-wrong")
+    try:
+        judge = judge_of(record)
+        wrong = next(problems(judge), "")
+    except WrongStructure as error:
+        wrong = str(error)
+    if wrong:
+        raise JudgeRefused(f"{wrong[:1].upper()}{wrong[1:]}.", code="judge-wrong")
+    return judge
+
+
+def _what_differs(stored: JudgeRecord | None, record: Mapping[str, Any]) -> str:
+    if stored is None:
+        return "The machine has judged without a registered judge. Add another machine for this judge."
+    names = sorted(
+        name for name in {*stored.record, *record} if stored.record.get(name) != record.get(name)
+    )
+    differences = "; ".join(f"{name}: {stored.record.get(name)!r}, not {record.get(name)!r}" for name in names)
+    return (
+        f"The machine has judged with another judge, which cannot change: {differences}. Add another machine."
+    )
