@@ -5,7 +5,7 @@ The prompt is not part of it; its digest is. The digest is that of the requests 
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from assay.digests import sha256_of
@@ -45,8 +45,8 @@ class Evidence:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        given = self.probabilities
-        return asdict(self) | {"probabilities": None if given is None else dict(given)}
+        given = self.probabilities  # those of `evidence_of` cannot be copied by `asdict`
+        return asdict(replace(self, probabilities=None if given is None else dict(given)))
 
 
 def evidence_of(data: object) -> Evidence:

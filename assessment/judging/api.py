@@ -264,7 +264,10 @@ class Tasks(Endpoints):
             raise serializers.ValidationError({"judgments": wrong})
         units = [Unit(row["topic"], row["docno"]) for row in given]
         return submit_many(
-            batch=batch, assessor=user, units=units, submit=lambda task, index: submit_task(task, given[index])
+            batch=batch,
+            assessor=user,
+            units=units,
+            submit=lambda task, index: submit_task(task, given[index]),
         )
 
     def task(self, request: Request, task_id: int) -> Task:

@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from rest_framework import serializers
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
 from accounts.access import person_of
@@ -26,6 +27,7 @@ from assessment.planning.api import BatchSerializer
 from tracks.assessors import machines as machine_services
 from tracks.models import Machine
 from tracks.tracks.api import track_of
+from web.addresses import enter
 from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import LoggedIn, Organizer
@@ -164,14 +166,25 @@ class Machines(Endpoints):
 
 
 class RecordSerializer(Strict):
-    """A record of a judge, as `Judge.record` of the library writes it."""
+    """The record of a judge, as `Judge.record` of the library writes it: facts, and never a key."""
 
-    record = serializers.JSONField()
-
-    def validate_record(self, record: object) -> object:
-        if not isinstance(record, dict):
-            raise serializers.ValidationError("Expected an object: the record of a judge.")
-        return record
+    name = serializers.CharField(max_length=60)
+    version = serializers.CharField(max_length=60)
+    model = serializers.CharField(max_length=240)
+    revision = serializers.CharField(max_length=200, allow_blank=True)
+    provider = serializers.CharField(max_length=200, allow_blank=True)
+    family = serializers.CharField(max_length=200, allow_blank=True)
+    address = serializers.CharField(max_length=1_000, allow_blank=True)
+    template = serializers.CharField(max_length=1_000, allow_blank=True)
+    answer = serializers.CharField(max_length=50)
+    decoding = serializers.DictField(help_text="Parameters of a request that are sent.")
+    prices = serializers.DictField(help_text="Of a million tokens: input, output, currency.")
+    key_variable = serializers.CharField(
+        max_length=200, allow_blank=True, help_text="The name of the environment variable of the key."
+    )
+    template_version = serializers.CharField(max_length=200, allow_blank=True)
+    template_sha256 = serializers.RegexField(r"^([0-9a-f]{64})?\Z", allow_blank=True)
+    parser = serializers.CharField(max_length=200, allow_blank=True)
 
 
 JudgeSerializer = answer(
@@ -183,30 +196,23 @@ JudgeSerializer = answer(
 )
 
 
-class OfMachine(Organizer):
-    """The machine itself, and those who may call `Organizer`."""
-
-    def has_permission(self, request: Request, view: Any) -> bool:
-        """Check the scope, and whose machine it is."""
-        if getattr(request.user, "is_machine", False):
-            return LoggedIn.has_permission(self, request, view)
-        return super().has_permission(request, view)
-
-
 JUDGE = ("machines/<int:machine_id>/judge/", "machine_judge")
 
 
 class Judges(Endpoints):
     tag = "Machines"
-    permission_classes = [OfMachine]
+    permission_classes = [LoggedIn]
     write_scopes = (Scope.JUDGE, Scope.MANAGE)
     read_scopes = (Scope.READ,)
 
     def machine(self, request: Request, machine_id: int) -> Machine:
-        user = person_of(request)
-        machines = selectors.machines()
-        own = machines.filter(assessor__user=user) if user.is_machine else machines
-        return get_object_or_404(own, pk=machine_id)
+        """The machine itself may call it, and those who may call `Organizer`."""
+        user, machines = person_of(request), selectors.machines()
+        if user.is_machine:
+            machines = machines.filter(assessor__user=user)
+        elif request.resolver_match is not None:
+            enter(user, request.resolver_match, is_reading=request.method in SAFE_METHODS)
+        return get_object_or_404(machines, pk=machine_id)
 
     @get(*JUDGE, JudgeSerializer)
     def get_machine_judge(self, request: Request, machine_id: int) -> object:
@@ -217,12 +223,11 @@ class Judges(Endpoints):
     def register_machine_judge(self, request: Request, machine_id: int) -> object:
         """Register the judge of a machine. Once the machine has judged, another record is refused."""
         machine = self.machine(request, machine_id)
-        record = self.validated(request)["record"]
-        return judges.register(machine=machine, record=record, by=person_of(request))
+        return judges.register(machine=machine, record=self.validated(request), by=person_of(request))
 
 
-class LeaseRequestSerializer(Strict):
-    """How many tasks a process takes, and for how long."""
+class NewLeaseSerializer(Strict):
+    """The number of tasks that a process takes, and for how long."""
 
     n = serializers.IntegerField(min_value=1, max_value=MOST)
     seconds = serializers.IntegerField(min_value=1, max_value=MOST_SECONDS)
@@ -303,7 +308,7 @@ class Leases(Endpoints):
         "batches/<int:batch_id>/leases/",
         "leases",
         {201: LeaseSerializer, 204: None},
-        takes=LeaseRequestSerializer,
+        takes=NewLeaseSerializer,
         status=201,
         parameters=[parameter("texts", "Plain without it.", values=("plain", "html"))],
     )
@@ -347,9 +352,7 @@ class Leases(Endpoints):
         machine = leases.machine_of(person_of(request))
         data = self.validated(request)
         items = [_judgment(row) for row in data["judgments"]]
-        items += [
-            Item(row["task"], reason=row["reason"], evidence=row["evidence"]) for row in data["skips"]
-        ]
+        items += [Item(row["task"], reason=row["reason"], evidence=row["evidence"]) for row in data["skips"]]
         return leases.judge(lease=lease, machine=machine, items=items)
 
 

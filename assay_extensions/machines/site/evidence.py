@@ -2,24 +2,25 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 
 from django.db import transaction
-from django.db.models import Count, QuerySet, Sum
-from django.db.models.functions import Length
+from django.db.models import Count, Func, IntegerField, QuerySet, Sum
 
 from accounts.audit import services as audit
 from accounts.models import User
 from assay_extensions.machines.evidence import Evidence
 from assay_extensions.machines.site.models import ReplyEvidence
 from assessment.models import Judgment
-from tracks.models import Machine
+from tracks.models import Machine, Topic
 
-SENT = (
-    "prompt_sha256 reply parser parse_status probabilities model tokens_in tokens_out cost currency milliseconds "
-    "attempts is_cached round"
-).split()
+SENT = tuple(field.name for field in fields(Evidence))
+
+
+class OctetLength(Func):
+    function = "octet_length"
+    output_field = IntegerField()
 
 
 def store(machine: Machine, rows: Sequence[tuple[int, Judgment | None, Evidence]]) -> None:
@@ -39,12 +40,36 @@ def evidence_of(machine: Machine) -> QuerySet[ReplyEvidence]:
     )
 
 
+def found(machine: Machine, *, topic: str = "", status: str = "", q: str = "") -> QuerySet[ReplyEvidence]:
+    """The evidence of a machine about a topic, with a status of its reply, and with words in it."""
+    rows = evidence_of(machine)
+    if topic:
+        rows = rows.filter(task__entry__topic__code=topic)
+    if status:
+        rows = rows.filter(parse_status=status)
+    return rows.filter(reply__icontains=q) if q else rows
+
+
+def neighbors(rows: QuerySet[ReplyEvidence], pk: int) -> tuple[int | None, int | None]:
+    """The ids of the rows before and after a row."""
+    ids = rows.values_list("pk", flat=True)
+    return ids.filter(pk__lt=pk).order_by("-pk").first(), ids.filter(pk__gt=pk).order_by("pk").first()
+
+
+def topics_of(machine: Machine) -> list[str]:
+    """The codes of the topics that a machine has evidence about."""
+    topics = Topic.objects.filter(
+        pool_entries__tasks__in=ReplyEvidence.objects.filter(machine=machine).values("task")
+    )
+    return list(topics.distinct().values_list("code", flat=True))
+
+
 @dataclass(frozen=True)
 class Weight:
-    """How much evidence a machine has: rows, bytes of replies, tokens, and the cost in each currency."""
+    """The amount of evidence of a machine: rows, bytes of replies, tokens, and the cost in each currency."""
 
     n: int
-    characters: int
+    n_bytes: int
     tokens_in: int
     tokens_out: int
     costs: list[tuple[Decimal, str]]
@@ -54,7 +79,7 @@ def weight_of(machine: Machine) -> Weight:
     rows = ReplyEvidence.objects.filter(machine=machine).order_by()
     total = rows.aggregate(
         n=Count("pk"),
-        characters=Sum(Length("reply"), default=0),
+        n_bytes=Sum(OctetLength("reply"), default=0),
         tokens_in=Sum("tokens_in", default=0),
         tokens_out=Sum("tokens_out", default=0),
     )
@@ -62,13 +87,17 @@ def weight_of(machine: Machine) -> Weight:
     return Weight(**total, costs=[(cost.normalize(), currency) for currency, cost in costs])
 
 
-def export(machine: Machine) -> Iterator[str]:
-    """JSON Lines: batch, topic, docno, choice, and the evidence as it was sent. The audit log keeps the request."""
-    track = machine.assessor.track
-    audit.record(action="machine-evidence.exported", subject=machine, track=track)
+@transaction.atomic
+def note_export(*, machine: Machine) -> None:
+    """Record in the audit log that the evidence was downloaded."""
+    audit.record(action="machine-evidence.exported", subject=machine, track=machine.assessor.track)
+
+
+def lines_of(machine: Machine) -> Iterator[str]:
+    """JSON Lines: batch, topic, docno, choice, and the evidence as it was sent."""
     for row in evidence_of(machine).iterator(chunk_size=500):
         sent = {name: getattr(row, name) for name in SENT}
-        sent["cost"] = None if row.cost is None else f"{row.cost.normalize():f}"
+        sent["cost"] = row.shown_cost or None
         unit = {
             "batch": row.task.batch.name,
             "topic": row.task.entry.topic.code,

@@ -1,20 +1,24 @@
 """Register the judge of a machine."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.db import transaction
 
 from accounts.audit import services as audit
 from accounts.models import User
-from assay.errors import Refused
-from assay.structure import WrongStructure
-from assay_extensions.machines.judges import OF_TEMPLATE, Judge, judge_of, problems
+from assay.errors import InputError, Refused
+from assay.structure import WrongStructure, read_toml
+from assay_extensions.machines.judges import MOST, OF_TEMPLATE, Judge, judge_of, problems
+from assay_extensions.machines.prompts import template_names
 from assay_extensions.machines.site.models import JudgeRecord
 from assessment.models import Judgment
 from tracks.models import Machine
 
-SHA256 = 64  # characters
+OWN_TEMPLATE = "template.toml"
 
 
 class JudgeRefused(Refused):
@@ -22,7 +26,9 @@ class JudgeRefused(Refused):
 
 
 @transaction.atomic
-def register(*, machine: Machine, record: Mapping[str, Any], by: User) -> JudgeRecord:
+def register(
+    *, machine: Machine, record: Mapping[str, Any], template_text: str = "", by: User
+) -> JudgeRecord:
     """Store the record of a machine's judge. The same record again changes nothing.
 
     Raises:
@@ -32,6 +38,9 @@ def register(*, machine: Machine, record: Mapping[str, Any], by: User) -> JudgeR
     Machine.objects.select_for_update(no_key=True).get(pk=machine.pk)
     stored = JudgeRecord.objects.filter(machine=machine).first()
     if stored is not None and stored.record == record:
+        if template_text and template_text != stored.template_text:
+            stored.template_text = template_text
+            stored.save(update_fields=["template_text"])
         return stored
     if Judgment.objects.filter(assessor=machine.assessor.user_id).exists():
         raise JudgeRefused(_what_differs(stored, record), code="judge-differs")
@@ -40,9 +49,28 @@ def register(*, machine: Machine, record: Mapping[str, Any], by: User) -> JudgeR
         action="machine.judge", subject=machine, track=machine.assessor.track, details=details, by=by
     )
     row, _ = JudgeRecord.objects.update_or_create(
-        machine=machine, defaults={"record": dict(record), "created_by": by}
+        machine=machine,
+        defaults={"record": dict(record), "template_text": template_text, "created_by": by},
     )
     return row
+
+
+def record_of_file(text: str, name: str, template: str = "") -> dict[str, Any]:
+    """The record of a judge file, with the text of its template if Assay does not have that.
+
+    No path of the file is read here: it is one of somebody else's machine.
+
+    Raises InputError: the file or the template has errors, or the template is missing.
+    """
+    judge = read_toml(text, Judge, name=name, rules=problems, most=MOST, folder="")
+    if not judge.address or judge.template in template_names():
+        return judge.record()
+    if not template:
+        raise InputError(f"{name}: upload its template {judge.template} too, because Assay does not have it")
+    with TemporaryDirectory() as folder:
+        Path(folder, OWN_TEMPLATE).write_text(template, "utf-8", newline="")
+        record = replace(judge, template=OWN_TEMPLATE, folder=folder).record()
+    return record | {"template": judge.template}
 
 
 def checked(record: Mapping[str, Any]) -> Judge:
@@ -65,10 +93,10 @@ def checked(record: Mapping[str, Any]) -> Judge:
 def _what_differs(stored: JudgeRecord | None, record: Mapping[str, Any]) -> str:
     if stored is None:
         return "The machine has judged without a registered judge. Add another machine for this judge."
-    names = sorted(
-        name for name in {*stored.record, *record} if stored.record.get(name) != record.get(name)
+    names = sorted(name for name in {*stored.record, *record} if stored.record.get(name) != record.get(name))
+    differences = "; ".join(
+        f"{name}: {stored.record.get(name)!r}, not {record.get(name)!r}" for name in names
     )
-    differences = "; ".join(f"{name}: {stored.record.get(name)!r}, not {record.get(name)!r}" for name in names)
     return (
         f"The machine has judged with another judge, which cannot change: {differences}. Add another machine."
     )

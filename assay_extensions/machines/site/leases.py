@@ -7,7 +7,7 @@ ends expired leases, but for those that are locked by somebody who renews them o
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID, uuid5
 
 from django.db import transaction
@@ -19,7 +19,8 @@ from assay_extensions.machines.evidence import Evidence
 from assay_extensions.machines.site import evidence as evidences
 from assay_extensions.machines.site.models import Hold, Lease
 from assessment.batches.services import hold_place, lock_open
-from assessment.judging import queue, services as tasks
+from assessment.judging import queue
+from assessment.judging import services as tasks
 from assessment.models import Batch, Judgment, Task
 from tracks.models import Machine
 from web.statements import read_rows
@@ -76,7 +77,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of an item."""
+    """The outcome of an item."""
 
     task: int
     status: Literal["stored", "already-stored", "refused"]
@@ -183,10 +184,11 @@ def judge(*, lease: Lease, machine: Machine, items: Sequence[Item]) -> list[Resu
     known = own.filter(batch=lease.batch_id, assessor=lease.assessor_id, is_check=False).in_bulk(wanted)
     rows = Judgment.objects.filter(task__in=known).order_by().values_list("task", "docno", "request_id")
     before = {(task, docno, request) for task, docno, request in rows}
-    left = [pk for pk, task in known.items() if task.status != Task.Status.SUBMITTED]
+    free = sorted(pk for pk, task in known.items() if task.status == Task.Status.EXPIRED)
     # What is held by another lease keeps its row
-    Hold.objects.bulk_create([Hold(task_id=pk, lease=lease) for pk in sorted(left)], ignore_conflicts=True)
-    held = set(lease.holds.filter(task__in=left).values_list("task", flat=True))
+    Hold.objects.bulk_create([Hold(task_id=pk, lease=lease) for pk in free], ignore_conflicts=True)
+    open_tasks = [pk for pk, task in known.items() if task.status != Task.Status.SUBMITTED]
+    held = set(lease.holds.filter(task__in=open_tasks).values_list("task", flat=True))
     results: list[Result] = []
     stored: list[tuple[int, Judgment | None, Evidence]] = []
     done: set[int] = set()

@@ -1,4 +1,4 @@
-"""What the site keeps of machines beyond their judgments: judges, leases and evidence."""
+"""Judges, leases and evidence: the rows about machines beyond their judgments."""
 
 from django.db import models
 
@@ -14,6 +14,9 @@ class JudgeRecord(models.Model):
 
     machine = models.OneToOneField(Machine, models.PROTECT, related_name="judge")
     record = JsonField(help_text="Facts of the judge file, and those of its template. It has no keys.")
+    template_text = models.TextField(
+        blank=True, help_text="Of a template that Assay does not have, if uploaded."
+    )
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -26,7 +29,7 @@ class JudgeRecord(models.Model):
 
 
 class Lease(models.Model):
-    """Tasks that one process of a machine holds until a time. An expired one is over when another process takes some."""
+    """Tasks that one process of a machine holds until a time, and longer if no other process takes tasks then."""
 
     id = models.BigAutoField(primary_key=True)
     batch = models.ForeignKey(Batch, models.PROTECT, related_name="+")
@@ -63,7 +66,11 @@ class ReplyEvidence(models.Model):
     machine = models.ForeignKey(Machine, models.PROTECT, db_index=False, related_name="+")
     task = models.ForeignKey(Task, models.PROTECT, related_name="+")
     judgment = models.OneToOneField(
-        Judgment, models.PROTECT, null=True, related_name="evidence", help_text="Empty if the task was skipped."
+        Judgment,
+        models.PROTECT,
+        null=True,
+        related_name="evidence",
+        help_text="Empty if the task was skipped.",
     )
     prompt_sha256 = models.CharField(max_length=64)
     reply = models.TextField(blank=True)
@@ -87,3 +94,7 @@ class ReplyEvidence(models.Model):
 
     def __str__(self) -> str:
         return f"evidence of {self.task}"
+
+    @property
+    def shown_cost(self) -> str:
+        return "" if self.cost is None else f"{self.cost.normalize():f}"

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from accounts.models import Token
 from accounts.selectors import tokens_of
+from assay_extensions.machines.site.models import Hold, JudgeRecord
 from assessment.agreement.machines import Comparison, comparisons
 from assessment.batches.progress import BatchProgress, track_progress
 from assessment.batches.selectors import pools_to_plan
@@ -47,6 +49,8 @@ class MachinePage:
     shown: ShownMachine
     pools: list[Pool]
     tokens: QuerySet[Token]
+    judge: JudgeRecord | None
+    n_held: int
     tab: str = "judging"
 
 
@@ -56,7 +60,10 @@ def machine_page(machine: Machine) -> MachinePage:
     shown = next(shown_machine for shown_machine in shown_machines(track) if shown_machine.machine == machine)
     begun = {progress.batch.pool_id for progress in shown.batches}
     pools = [pool for pool in pools_to_plan().filter(track=track) if pool.pk not in begun]
-    return MachinePage(track, machine, shown, pools, tokens_of(machine.assessor.user))
+    user = machine.assessor.user
+    judge = JudgeRecord.objects.filter(machine=machine).first()
+    n_held = Hold.objects.filter(lease__assessor=user, lease__expires_at__gt=timezone.now()).count()
+    return MachinePage(track, machine, shown, pools, tokens_of(user), judge, n_held)
 
 
 def shown_machines(track: Track) -> list[ShownMachine]:

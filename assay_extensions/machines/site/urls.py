@@ -11,6 +11,11 @@ urlpatterns = [
     path("judge/machines/<int:machine_id>/", views.show_machine, name="machine"),
     path("judge/machines/<int:machine_id>/start/", views.start, name="start_machine"),
     path("judge/machines/<int:machine_id>/tokens/", views.create_token, name="machine_token"),
+    path("judge/machines/<int:machine_id>/judge/", views.register_judge, name="register_judge"),
+    path("judge/machines/<int:machine_id>/evidence/", views.evidence, name="evidence"),
+    path("judge/machines/<int:machine_id>/evidence/export/", views.export_evidence, name="export_evidence"),
+    path("judge/machines/<int:machine_id>/evidence/erase/", views.erase_evidence, name="erase_evidence"),
+    path("judge/machines/<int:machine_id>/evidence/<int:evidence_id>/", views.reply, name="reply"),
     path(
         "judge/machines/<int:machine_id>/tokens/<int:token_id>/revoke/",
         views.revoke_token,
@@ -24,7 +29,7 @@ register(
         "machines:machines",
         Section.SETTINGS,
         5,
-        "new_machine machine start_machine machine_token",
+        "new_machine machine start_machine machine_token register_judge evidence erase_evidence reply",
     ),
 )
 
