@@ -1,0 +1,176 @@
+"""Files of battles, as arena-rank and RAGDoll have them, and as Assay writes them.
+
+- A table, separated by tabs or commas, with the columns `model_a`, `model_b` and `winner` in its first line, and
+  perhaps `battle`, `topic` and `assessor`. The winner is `model_a`, `model_b`, `tie` or `both_bad`.
+- JSON lines of RAGDoll: `qid`, `assistant_a_run_id`, `assistant_b_run_id`, `judge_verdict` and `status`. Battles that
+  failed are left out.
+
+Sources: arena-rank 0.1.1; RAGDoll 1f06719.
+"""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
+from typing import Any, NamedTuple
+
+from assay.errors import InputError
+from assay.structure import strict_json
+
+COLUMNS = ("battle", "topic", "model_a", "model_b", "winner", "assessor")
+NEEDED = ("model_a", "model_b", "winner")
+A, B, TIE, BOTH_BAD = "model_a", "model_b", "tie", "both_bad"
+WINNERS = (A, B, TIE, BOTH_BAD)
+SHARES = {A: 1.0, B: 0.0, TIE: 0.5, BOTH_BAD: 0.5}  # of the win, for the answer on side A
+VERDICTS = {"a": A, "b": B, "tie": TIE, "tie (both acceptable)": TIE, "tie (both bad)": BOTH_BAD,
+            "both_good": TIE, "both_acceptable": TIE, "both_bad": BOTH_BAD}  # fmt: skip
+MOST_ERRORS = 10
+
+
+class Battle(NamedTuple):
+    """A judged battle. `model_a` was on the left; `winner` is one of `WINNERS`; an assessor may be a program."""
+
+    topic: str
+    model_a: str
+    model_b: str
+    winner: str
+    assessor: str = ""
+
+    @property
+    def share(self) -> float:
+        """The share of the win that `model_a` gets: 1, 0, or 1/2 for a tie and for two bad answers."""
+        return SHARES[self.winner]
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The systems, without their sides."""
+        return (self.model_a, self.model_b) if self.model_a < self.model_b else (self.model_b, self.model_a)
+
+    @property
+    def preferred(self) -> str:
+        """The system that won; for others the word of the winner."""
+        return {A: self.model_a, B: self.model_b}.get(self.winner, self.winner)
+
+
+class ReadBattles(NamedTuple):
+    """The battles of a file, and the number of those that it calls failed."""
+
+    battles: list[Battle]
+    n_failed: int
+
+
+def read_battles(text: str, name: str) -> ReadBattles:
+    """The battles of the text of a file; the first line decides its form.
+
+    Raises:
+        InputError: Lines are wrong, each with its number, or there are no battles.
+    """
+    errors: list[str] = []
+    rows = _json_rows(text, errors) if text.lstrip()[:1] == "{" else _table_rows(text, name)
+    battles, n_failed = [], 0
+    for number, row in rows:
+        if row is None:
+            n_failed += 1
+        elif problem := _problem(row):
+            errors.append(f"line {number}: {problem}")
+        else:
+            battles.append(Battle(*(row.get(key, "") for key in COLUMNS[1:])))
+    if errors:
+        more = [f"and {len(errors) - MOST_ERRORS:,} more"] if len(errors) > MOST_ERRORS else []
+        raise InputError("\n".join([*(f"{name}, {error}" for error in errors[:MOST_ERRORS]), *more]))
+    if not battles:
+        raise InputError(f"{name}: it has no battles")
+    return ReadBattles(battles, n_failed)
+
+
+def _table_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, str] | None]]:
+    head = text.lstrip("\ufeff").split("\n", 1)[0]
+    reader = csv.reader(StringIO(text.lstrip("\ufeff"), newline=""), delimiter="\t" if "\t" in head else ",")
+    header = [cell.strip().lower() for cell in next(reader, [])]
+    if missing := [column for column in NEEDED if header.count(column) != 1]:
+        raise InputError(
+            f"{name}, line 1: the column {missing[0]} is not named once; the first line names the columns "
+            f"{', '.join(NEEDED)}, and perhaps battle, topic and assessor"
+        )
+    for row in reader:
+        if any(cell.strip() for cell in row):
+            cells = dict(zip(header, (cell.strip() for cell in row), strict=False))
+            yield reader.line_num, cells | ({"?": "1"} if len(row) != len(header) else {})
+
+
+def _json_rows(text: str, errors: list[str]) -> Iterator[tuple[int, Mapping[str, str] | None]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = strict_json(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            errors.append(f"line {number}: it is not a JSON object")
+        elif row.get("status", "completed") != "completed":
+            yield number, None
+        else:
+            yield number, _of_json(row)
+
+
+def _of_json(row: Mapping[str, Any]) -> dict[str, str]:
+    verdict = str(row.get("judge_verdict") or "").strip()
+    return {
+        "topic": str(row.get("qid") or ""),
+        A: str(row.get("assistant_a_run_id") or ""),
+        B: str(row.get("assistant_b_run_id") or ""),
+        "winner": VERDICTS.get(verdict.lower(), verdict),
+        "assessor": str(row.get("model") or ""),
+    }
+
+
+def _problem(row: Mapping[str, str]) -> str:
+    """The reason why a row is no battle; empty if it is one."""
+    if "?" in row:
+        return "it has another number of columns than the first line"
+    for side in (A, B):
+        if not row.get(side):
+            return f"{side} is empty"
+    if row[A] == row[B]:
+        return f"{row[A]} is on both sides"
+    if row.get("winner") not in WINNERS:
+        return f"winner is {row.get('winner', '')[:40]!r}; expected {', '.join(WINNERS)}"
+    return ""
+
+
+def as_tsv(battles: Sequence[Battle]) -> str:
+    """The battles as a table with all columns, separated by tabs."""
+    lines = ["\t".join(COLUMNS)]
+    lines += ["\t".join((f"b{number:04}", *battle)) for number, battle in enumerate(battles, 1)]
+    return "\n".join(lines) + "\n"
+
+
+def as_arena(battles: Sequence[Battle]) -> str:
+    """The battles as arena-rank reads them: model_a, model_b and winner, separated by commas."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(NEEDED)
+    writer.writerows((battle.model_a, battle.model_b, battle.winner) for battle in battles)
+    return out.getvalue()
+
+
+def as_ragdoll(battles: Sequence[Battle]) -> str:
+    """The battles as RAGDoll's `judgments.jsonl`."""
+    words = {A: "A", B: "B", TIE: "tie (both acceptable)", BOTH_BAD: "tie (both bad)"}
+    rows = [
+        {
+            "task_id": f"arena:{first}:{second}:{battle.topic}",
+            "qid": battle.topic,
+            "pair": [first, second],
+            "assistant_a_run_id": battle.model_a,
+            "assistant_b_run_id": battle.model_b,
+            "judge_verdict": words[battle.winner],
+            "preferred_run_id": battle.preferred if battle.winner in {A, B} else None,
+            "model": battle.assessor,
+            "status": "completed",
+        }
+        for battle in battles
+        for first, second in [battle.pair]
+    ]
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -1,0 +1,222 @@
+"""Battles: ratings equal those of arena-rank, errors those of the formula, and files come back as they were."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import samples
+from assay.cli.main import main
+from assay.errors import InputError
+from assay_extensions.battles.drawing import draw, on_sides
+from assay_extensions.battles.ratings import rate
+from assay_extensions.battles.records import Battle, as_arena, as_ragdoll, as_tsv, read_battles
+
+KNOWN = Path(__file__).parent / "known"
+ANSWERS = json.loads((KNOWN / "answers.json").read_text())
+CONNECTED = ["small", "eight", "no_tie"]
+
+
+def file_of(name: str) -> Path:
+    return samples.path("battles.tsv") if name == "small" else KNOWN / f"{name}.tsv"
+
+
+def battles(name: str) -> list[Battle]:
+    return read_battles(file_of(name).read_text(), name).battles
+
+
+@pytest.mark.parametrize("name", CONNECTED)
+def test_ratings_are_those_of_arena_rank_with_errors_by_topic(name: str) -> None:
+    exact, arena = ANSWERS[name]["own_exact"], ANSWERS[name]["arena_rank"]
+    [by_topic], [by_battle] = rate(battles(name)).groups, rate(battles(name), by="battle").groups
+
+    for n, system in enumerate(sorted(exact)):
+        assert by_topic.rating(n).value == pytest.approx(exact[system]["rating"], abs=1e-6)
+        assert by_topic.rating(n).value == pytest.approx(arena[system]["rating"], abs=1e-3)
+        assert by_battle.rating(n).error == pytest.approx(exact[system]["se_by_battle"], rel=1e-6)
+        assert by_topic.rating(n).error == pytest.approx(
+            exact[system]["se_by_topic_T_over_T_minus_1"], rel=1e-6
+        )
+
+
+@pytest.mark.parametrize("name", CONNECTED)
+def test_difference_has_an_interval_of_its_own(name: str) -> None:
+    board = rate(battles(name), by="battle")
+    [group], systems = board.groups, board.outcomes.systems
+
+    for pair, known in ANSWERS[name]["own_differences"].items():
+        difference = group.difference(*(systems.index(system) for system in pair.split(" - ")))
+        assert difference.value == pytest.approx(known["difference"], abs=1e-6)
+        assert difference.error == pytest.approx(known["se_by_battle"], rel=1e-6)
+
+
+def test_wins_of_each_pair_are_counted() -> None:
+    board = rate(battles("eight"))
+
+    for pair, known in ANSWERS["eight"]["pairs"].items():
+        first, second = (board.outcomes.systems.index(system) for system in pair.split(" / "))
+        assert board.outcomes.wins[first, second] == known["first_wins"] + known["ties"] / 2
+
+
+def test_system_that_never_lost_has_no_rating_unless_there_is_a_prior() -> None:
+    """arena-rank gives it 3869 with an interval of 0.002 each way."""
+    board, regular = rate(battles("never_lost")), rate(battles("never_lost"), prior=0.5)
+
+    assert board.unrated == ["A"]
+    assert math.isnan(board.groups[1].rating(0).value)
+    [group] = regular.groups
+    assert 1000 < group.rating(0).value < 2000
+    assert group.rating(0).error > 1
+
+
+def test_groups_that_never_met_have_ratings_of_their_own() -> None:
+    board, arena = rate(battles("two_islands"), by="battle"), ANSWERS["two_islands"]["arena_rank"]
+
+    assert [[board.outcomes.systems[n] for n in group.members] for group in board.groups] == [
+        ["A", "B", "C"],
+        ["D", "E", "F"],
+    ]
+    for group in board.groups:
+        for n, place in enumerate(group.members):
+            known = arena[board.outcomes.systems[place]]["rating"]
+            assert group.rating(n).value == pytest.approx(known, abs=1e-3)
+
+
+@pytest.mark.parametrize("row", (KNOWN / "sides.tsv").read_text().splitlines()[1:])
+def test_sides_are_those_of_ragdoll_for_sorted_systems(row: str) -> None:
+    seed, first, second, topic, left, right = row.split("\t")
+    is_turned = (first, second) != (left, right)
+
+    assert on_sides(first, second, topic=topic, seed=seed) == (
+        (second, first) if is_turned else (first, second)
+    )
+
+
+@pytest.mark.parametrize(("write", "has_assessors"), [(as_tsv, True), (as_ragdoll, True), (as_arena, False)])
+def test_written_battles_are_read_back(write: Any, has_assessors: bool) -> None:
+    given = [
+        Battle("t1", "a", "b", "model_a", "ada"),
+        Battle("t1", "b", "a", "tie", "bob"),
+        Battle("t2", "a", "c", "both_bad", "ada"),
+        Battle("t2", "a", "c", "model_b", "ada"),
+    ]
+
+    read = read_battles(write(given), "battles").battles
+
+    assert read == (given if has_assessors else [each._replace(topic="", assessor="") for each in given])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "battles, line 1: the column model_a is not named once"),
+        ("model_a\tmodel_b\twinner\n", "battles: it has no battles"),
+        (
+            "model_a,model_b,winner\na,b,A\n",
+            "battles, line 2: winner is 'A'; expected model_a, model_b, tie, both_bad",
+        ),
+        ("model_a,model_b,winner\na,a,tie\n", "battles, line 2: a is on both sides"),
+        (
+            "model_a,model_b,winner\na,b\n",
+            "battles, line 2: it has another number of columns than the first line",
+        ),
+        ('{"qid": "1"}\n[1]\n', "battles, line 1: model_a is empty"),
+        ('{"judge_verdict": "A"\n', "battles, line 1: it is not a JSON object"),
+    ],
+)
+def test_wrong_file_is_refused_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        read_battles(text, "battles")
+
+    assert str(error.value).startswith(message)
+
+
+def test_failed_battles_are_counted_apart() -> None:
+    failed = as_ragdoll([Battle("t1", "a", "b", "tie")]).replace("completed", "failed")
+
+    read = read_battles(as_ragdoll([Battle("t1", "a", "b", "model_b")]) + failed, "battles")
+
+    assert (len(read.battles), read.n_failed) == (1, 1)
+
+
+def test_drawn_battles_connect_all_systems_of_a_topic() -> None:
+    names = [f"s{n}" for n in range(7)]
+
+    drawn = draw({"t1": names, "t2": names[:2], "t3": names[:1]}, per_system=4, seed="1")
+
+    assert [sum(battle.topic == topic for battle in drawn) for topic in ("t1", "t2", "t3")] == [14, 1, 0]
+    assert len({frozenset(battle[1:]) for battle in drawn if battle.topic == "t1"}) == 14
+    assert {name for battle in drawn[:7] for name in battle[1:]} == set(names)
+    assert drawn == draw({"t1": names, "t2": names[:2]}, per_system=4, seed="1")
+
+
+def test_pairs_in_doubt_are_drawn_first() -> None:
+    board = rate(battles("eight"))
+    names = board.outcomes.systems
+
+    def extra(chosen: Any) -> set[frozenset[str]]:
+        return {frozenset(battle[1:]) for battle in draw({"t": names}, per_system=3, seed="1", board=chosen)}
+
+    added = extra(board) - {frozenset(battle[1:]) for battle in draw({"t": names}, per_system=2, seed="1")}
+    assert len(added) == 4
+    assert frozenset(("S1", "S8")) not in added  # 268 points apart
+    assert added != extra(None)
+
+
+def lines_of(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> list[str]:
+    assert main(["battles", *words]) == status
+    return capsys.readouterr().out.splitlines()
+
+
+def test_board_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(file_of("small"))
+
+    board = lines_of(capsys, "board", file, "--table", "board")
+    by_battle = lines_of(capsys, "board", file, "--table", "board", "--by", "battle")
+    consistent = lines_of(capsys, "board", file, "--table", "consistency", "--format", "json")
+
+    assert board[-4].split("\t")[:4] == ["C", "1", "1058.1923", "33.5635"]
+    assert by_battle[-4].split("\t")[:4] == ["C", "1", "1058.1923", "34.4219"]
+    assert json.loads("".join(consistent))["consistency"][0]["battles"] == 80
+
+
+def test_board_says_what_it_cannot_rate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["battles", "board", str(KNOWN / "never_lost.tsv"), "--table", "board"]) == 0
+    assert "won or lost everything: A; --prior 0.5 gives one" in capsys.readouterr().err
+    assert main(["battles", "board", str(KNOWN / "never_lost.tsv"), "--prior", "0.5"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["battles", "board", str(KNOWN / "two_islands.tsv")]) == 0
+    assert "2 groups of systems that cannot be compared" in capsys.readouterr().err
+    (tmp_path / "b.csv").write_text("model_a,model_b,winner\na,b,tie\n")
+    assert main(["battles", "board", str(tmp_path / "b.csv")]) == 2
+    assert "no battle has its topic; use --by battle" in capsys.readouterr().err
+    assert main(["battles", "board", str(file_of("small")), "--prior", "-1"]) == 2
+
+
+def test_battles_of_runs_are_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    files = []
+    for name in "ab":
+        files.append(str(tmp_path / f"{name}.jsonl"))
+        Path(files[-1]).write_text(
+            json.dumps({"run_id": name, "topic_id": "T1"})
+            + "\n"
+            + json.dumps({"metadata": {"run_id": name, "narrative_id": "T2"}})
+            + "\n"
+        )
+
+    drawn = lines_of(capsys, "draw", *files)
+
+    assert drawn[0] == "topic\tmodel_a\tmodel_b"
+    assert [line.split("\t")[0] for line in drawn[1:]] == ["T1", "T2"]
+    assert main(["battles", "draw", files[0]]) == 2
+    assert "no topic has the answers of two systems" in capsys.readouterr().err
+    assert main(["battles", "draw", files[0], files[0]]) == 2
+    assert "line 1: a answers T1 in" in capsys.readouterr().err
+
+
+def test_battles_are_converted(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = lines_of(capsys, "convert", str(file_of("small")), "--to", "arena")
+
+    assert lines[:2] == ["model_a,model_b,winner", "B,C,both_bad"]
