@@ -4,8 +4,9 @@ The forms are by the names that protocols give them. Once the lines of a run are
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,19 @@ from assay.protocols.schema import Protocol, RunFormat, RunRules, Separator, Tie
 SEPARATORS: dict[Separator, bytes] = {"white-space": b"\t", "tab": b"\t", "comma": b",", "semicolon": b";"}
 
 
-class LineForm(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """The common fields of all forms. `ties`: the order of documents with equal scores."""
+
+    name: str
+    title: str
+    ties: Ties = field(default="docno", kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LineForm(_Form):
     """A form in lines of columns. Each number is the place of a column, counted from 0."""
 
-    name: RunFormat
-    title: str
     width: int = 0
     topic: int = 0
     docno: int = 0
@@ -37,7 +46,6 @@ class LineForm(NamedTuple):
     labels: tuple[tuple[bytes, bool], ...] = ()  # the words of the label: whether the document is relevant
     # Of columns that are written; if it is a tab, any white space separates those read
     separator: bytes = b"\t"
-    ties: Ties = "docno"
     columns: tuple[str, ...] = ()  # the names of all columns, for lines that are not separated by white space
     only_tabs: bool = False  # separate columns, which may be empty or contain spaces
     # What is read as the first column of each line; empty: the lines name their topics
@@ -48,7 +56,8 @@ class LineForm(NamedTuple):
         """The form with these columns, from left to right, without that of the only topic."""
         order = ("topic", *columns) if self.only_topic else columns
         place = {name: column for column, name in enumerate(order)}
-        return self._replace(
+        return replace(
+            self,
             width=len(order),
             topic=place["topic"],
             docno=place["docno"],
@@ -63,7 +72,7 @@ class LineForm(NamedTuple):
     def named_by(self, names: Sequence[str]) -> "tuple[LineForm, str]":
         """The form of a file whose first line has these names, and what is wrong with them."""
         columns, problem = columns_named(names, self.header, self.columns)
-        return (self if problem else self.with_order(columns)._replace(header=tuple(names))), problem
+        return (self if problem else replace(self.with_order(columns), header=tuple(names))), problem
 
     @property
     def head(self) -> bytes:
@@ -123,24 +132,21 @@ class LineForm(NamedTuple):
         return self.separator.join(words[1:] if self.only_topic else words) + b"\n"
 
 
-class XmlForm(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class XmlForm(_Form):
     """A form in XML, detected from its first element. `xml` has the class that reads its elements."""
 
-    name: RunFormat
-    title: str
     roots: tuple[str, ...]
     has_ranks: bool
-    ties: Ties
 
 
-class AnswerForm(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AnswerForm(_Form):
     """A form of generated answers in JSON lines, one answer each. `answers` reads them.
 
     A place is a key, after a point one of the object `metadata`.
     """
 
-    name: RunFormat
-    title: str
     tag: str  # place of the id of the run
     topic: str  # place of the code of the topic
     team: str  # place of the team; empty: none
@@ -155,8 +161,8 @@ class AnswerForm(NamedTuple):
     is_lenient: bool = False  # an answer without sentences, or a reference twice, is only a warning
     has_plain_tags: bool = False  # a tag of other signs than letters, digits, - _ and . is a warning
     counts_nfkc: bool = False  # whether words are counted after NFKC, which makes two words of some signs
-    has_ranks: bool = False
-    ties: Ties = "file"
+    has_ranks: ClassVar[bool] = False
+    ties: Ties = field(default="file", kw_only=True)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -166,19 +172,19 @@ class AnswerForm(NamedTuple):
         return (*named, *self.texts, *references, self.sentences)
 
 
-class JsonForm(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class JsonForm(_Form):
     """The form of ranx, detected from its first byte where lines with scores are accepted. `nested` reads it."""
 
     name: str = "ranx-json"
     title: str = "JSON: {topic: {document: score}}"
-    has_ranks: bool = False
-    ties: Ties = "docno"
+    has_ranks: ClassVar[bool] = False
 
 
 RunForm = LineForm | XmlForm | AnswerForm | JsonForm
 _OF_RUN = ("metadata.run_id", "metadata.topic_id", "metadata.team_id")
 _NARRATIVE = ("metadata.run_id", "metadata.narrative_id", "metadata.team_id")
-FORMS: dict[RunFormat, RunForm] = {
+FORMS: dict[str, RunForm] = {
     form.name: form
     for form in (
         LineForm(
@@ -218,7 +224,6 @@ FORMS: dict[RunFormat, RunForm] = {
             title="XML: results > run[runtag] > result[for] > hit[xref, score, rank]",
             roots=("results", "run", "result"),
             has_ranks=True,
-            ties="docno",
         ),
         XmlForm(
             name="bolt-xml",
@@ -304,8 +309,11 @@ def forms_of(protocol: Protocol, formats: Sequence[RunFormat] = ()) -> list[RunF
     forms = [own.get(name) or FORMS[name] for name in formats or rules.formats]
     if rules.second_column:
         fixed = rules.second_column.encode()
-        forms = [form._replace(fixed=fixed) if form.name == "trec-6" else form for form in forms]  # type: ignore[call-arg]
-    return forms if rules.ties is None else [form._replace(ties=rules.ties) for form in forms]
+        forms = [
+            replace(form, fixed=fixed) if isinstance(form, LineForm) and form.name == "trec-6" else form
+            for form in forms
+        ]
+    return forms if rules.ties is None else [replace(form, ties=rules.ties) for form in forms]
 
 
 def copies_narratives(protocol: Protocol) -> bool:

@@ -16,12 +16,11 @@ from assay.formats.runs.bolt import BoltElements
 from assay.formats.runs.elements import Elements, Stopped
 from assay.formats.runs.ntcir import NtcirElements
 from assay.formats.runs.rules import NO_ROWS, Expected, RunRows, XmlForm
-from assay.protocols.schema import RunFormat
 
 MAX_DEPTH = 64  # nested elements
 MAX_TAG = 1 << 17  # bytes of one tag, comment or other piece that cannot be read in parts
 ELEMENTS_PER_ROW = 20  # on average, at most
-ELEMENTS: dict[RunFormat, type[Elements]] = {"ntcir-xml": NtcirElements, "bolt-xml": BoltElements}
+ELEMENTS: dict[str, type[Elements]] = {"ntcir-xml": NtcirElements, "bolt-xml": BoltElements}
 
 
 class XmlReader:
