@@ -16,6 +16,7 @@ PARTS = 100  # that become one block
 NARROW = 64  # bytes; `Table` declines wider words
 # No-break space, soft hyphen, zero-width and direction marks, word joiner, a byte-order mark inside the text.
 INVISIBLE = re.compile(rb"\xc2[\xa0\xad]|\xe2\x80[\x8b-\x8f\xa8-\xaf]|\xe2\x81\xa0|\xef\xbb\xbf")
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
 PADDING = b"\0" * 64  # after a text, so that eight bytes can be loaded near its end
 BYTES = 8
@@ -37,6 +38,17 @@ _EXACT_TENS = np.array([10.0**n for n in range(DIGITS + 1)])  # exact as doubles
 _SPLITTER = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
 _CLOSE = 2.0**-40
 _CHARACTERS = b"0123456789+-.eE"
+
+
+def is_word(text: str, most: int) -> bool:
+    """Return True if a text is an id: no white space, no control character, at most some bytes."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return (
+        0 < len(data) <= most and len(text.split()) == 1 and text == text.strip() and not CONTROL.search(data)
+    )
 
 
 class Text:

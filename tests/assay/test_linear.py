@@ -143,7 +143,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.qrels.cites.as_cites": {"cites": ()},
     "formats.qrels.tables.table_rows": None,
     "formats.rows.read_rows": {"name": "x.csv", "fields": ["a"]},
-    "formats.runs.answers.is_word": {"most": 10},
+    "formats.tokens.is_word": {"most": 10},
     "formats.runs.reader.named_in": {"protocol": PROTOCOL},
     "formats.runs.rows.score_of": None,
     "formats.runs.rows.rank_of": None,

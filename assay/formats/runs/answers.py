@@ -26,9 +26,10 @@ from assay.answers import Answer, Sentence, normal
 from assay.errors import InputError
 from assay.formats.compression import Limits
 from assay.formats.reports import Tally
-from assay.formats.runs.rows import CONTROL, MAX_NAME, MAX_TOPIC, byte_strings
+from assay.formats.runs.rows import MAX_NAME, MAX_TOPIC, byte_strings
 from assay.formats.runs.rules import NO_ROWS, AnswerForm, Expected, RunRows
 from assay.formats.runs.text import Lines, complain_of_long_lines, warn_of_lines
+from assay.formats.tokens import is_word
 from assay.protocols.schema import AnswerRules
 from assay.structure import is_number, is_whole, strict_json
 
@@ -78,17 +79,6 @@ class _Line:
             self.error("list", f"{place} is not a list", accepted)
             return None
         return value
-
-
-def is_word(text: str, most: int) -> bool:
-    """Return True if a text is an id: no white space, no control character, at most some bytes."""
-    try:
-        data = text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return False
-    return (
-        0 < len(data) <= most and len(text.split()) == 1 and text == text.strip() and not CONTROL.search(data)
-    )
 
 
 class ReadAnswer(NamedTuple):

@@ -15,10 +15,10 @@ import numpy as np
 
 from assay.formats.compression import Limits, Unreadable
 from assay.formats.reports import Tally
-from assay.formats.runs.answers import is_word
 from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME, byte_strings
 from assay.formats.runs.rules import NO_ROWS, Expected, JsonForm, RunRows
 from assay.formats.text import Undecodable, decoded
+from assay.formats.tokens import is_word
 from assay.structure import is_number, strict_json
 
 MAX_UPLOAD = 64 << 20  # bytes of text; objects of JSON take many times as much memory

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from assay.formats.reports import Tally
 from assay.formats.runs.rules import LineForm
-from assay.formats.tokens import INVISIBLE
+from assay.formats.tokens import CONTROL, INVISIBLE
 
 MAX_DOCNO = 400  # bytes
 MAX_TOPIC = 400  # bytes of a topic's code; those of TREC CAR are titles of sections, of up to 202
 MAX_NAME = 100  # bytes of a tag
 RANK = re.compile(rb"[+-]?[0-9]{1,9}")
 SCORE = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
 
 class Rows(NamedTuple):
