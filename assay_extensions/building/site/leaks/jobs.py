@@ -9,10 +9,11 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 
+from assay.candidates.reader import Candidate
 from assay.formats.topics.facts import TopicFacts
 from assay_extensions.building import leaks
 from assay_extensions.building.site.leaks.selectors import checked_digest
@@ -24,21 +25,12 @@ from tracks.models import LeakCheck, Track
 KIND = "tracks.leaks.check"
 ROWS_AT_ONCE = 2_000
 READING = "reading the collection"
+QUESTION = ("id", "title", "body", "duplicates", "related")  # what is read of each candidate
 _POSTS = "INSERT OR IGNORE INTO posts (docno, kind, thread, role, created, title, body) VALUES (?, ?, ?, ?, '', ?, ?)"
 _COMMENTS = (
     "INSERT INTO comments (code, post, text, score, owner, author, created) VALUES (?, ?, ?, '', '', '', '')"
 )
 _LINKS = "INSERT INTO links (source, target, kind, is_late, line) VALUES (?, ?, ?, ?, '')"
-
-
-class Question(NamedTuple):
-    """A candidate, with the posts of the collection to which it is linked."""
-
-    docno: str
-    title: str
-    body: str
-    duplicates: list[str]
-    related: list[str]
 
 
 @jobs.handler(KIND)
@@ -102,12 +94,12 @@ def _fill(store: Store, track: Track, progress: jobs.Progress, prints: Mapping[i
         store.insert(_LINKS, ((*link, 0) for link in published))
         for question in _questions(track, collection):
             if code := prints.get(leaks.text_print(question.title, question.body), ""):
-                own.setdefault(code, question.docno)
+                own.setdefault(code, question.id)
             store.execute(
-                _POSTS, (question.docno, "question", question.docno, "topic", question.title, question.body)
+                _POSTS, (question.id, "question", question.id, "topic", question.title, question.body)
             )
             linked = [("duplicate", question.duplicates), ("related", question.related)]
-            late = ((question.docno, target, kind, 1) for kind, targets in linked for target in targets)
+            late = ((question.id, target, kind, 1) for kind, targets in linked for target in targets)
             store.insert(_LINKS, late)
     return own
 
@@ -122,15 +114,14 @@ def _fill_threads(store: Store, track: Track, questions: set[str]) -> None:
         store.insert(_POSTS, ((*row[:3], "topic", *row[3:]) for row in rows))
 
 
-def _questions(track: Track, collection: Collection) -> Iterator[Question]:
+def _questions(track: Track, collection: Collection) -> Iterator[Candidate]:
     """The candidates of the track; without any, those of the build of its collection, if it has one."""
-    rows = track.candidates.order_by("pk").values_list("docno", "title", "body", "duplicates", "related")
+    rows = track.candidates.order_by("pk").values_list("docno", *QUESTION[1:])
     if rows:
-        yield from (Question(*row) for row in rows.iterator(ROWS_AT_ONCE))
+        yield from (Candidate(**dict(zip(QUESTION, row, strict=True))) for row in rows.iterator(ROWS_AT_ONCE))
         return
     file = BuildFile.objects.filter(build__collection=collection, name__endswith="-candidates.jsonl").first()
     if file is not None:
         with file.file.open("rb") as lines:
             for row in map(json.loads, lines):
-                texts = (row["id"], row["title"], row["body"])
-                yield Question(*texts, row["duplicates"], row["related"])
+                yield Candidate(**{name: row[name] for name in QUESTION})
