@@ -26,6 +26,7 @@ class ConfigConfig(AppConfig):
         data, record logins, and set what connections to the database have.
         """
         import assessment.checklist
+        import assessment.nuggets.checklist
         import participation.checklist
         import pooling.checklist
         import publishing.checklist
