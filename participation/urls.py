@@ -6,11 +6,12 @@ from django.utils.translation import gettext_noop
 from participation.announcements import views as announcements
 from participation.interaction import views as interaction
 from participation.interaction.selectors import may_see as may_see_interaction
-from participation.interaction.selectors import rules_of
+from participation.interaction.selectors import rules_of, tracks_with_sessions
 from participation.invitations import views as invitations
 from participation.people import views as people
 from participation.requests import views as requests
 from tracks.tabs import Page, Section, register
+from web.slots import fill
 
 app_name = "participation"
 
@@ -105,4 +106,10 @@ register(
         "new_announcement edit_announcement announcement_mails",
     ),
     Page("Clone", "participation:clone_track", Section.SETTINGS, 6),
+)
+
+fill(
+    "desk-notes",
+    "participation/interaction/_to_hold.html",
+    lambda user: {"sessions": tracks_with_sessions(user)},
 )

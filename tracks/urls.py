@@ -7,6 +7,7 @@ from django.utils.translation import gettext_noop
 from tracks import history
 from tracks.agreements import views as agreements
 from tracks.candidates import views as candidates
+from tracks.candidates.selectors import samples_of
 from tracks.checklist import views as checklist
 from tracks.choosing import views as choosing
 from tracks.deadlines import views as deadlines
@@ -22,6 +23,7 @@ from tracks.topics import views as topics
 from tracks.tracks import views as tracks
 from tracks.webhooks import views as webhooks
 from web.links import address_of
+from web.slots import fill
 
 
 class PageName(StringConverter):
@@ -182,3 +184,5 @@ register(
     ),
     Page("Audit log", "tracks:history", Section.SETTINGS, 7),
 )
+
+fill("desk-notes", "tracks/candidates/_to_decide.html", lambda user: {"samples": samples_of(user)})

@@ -1,21 +1,31 @@
-"""Slots: places in pages of the core that extensions fill with templates of their own, in their `urls.py`."""
+"""Slots: places in pages that apps and extensions fill with templates of their own, in their `urls.py`."""
 
 from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from django.urls import NoReverseMatch
 
 from web.links import address_of
 
-_TEMPLATES: defaultdict[str, list[str]] = defaultdict(list)
+Values = Callable[[Any], Mapping[str, object]]  # what a template shows to the user of the page
 
 
-def fill(place: str, template: str) -> None:
-    """Show a template at a place, `{% slot "PLACE" %}`, with the context of the page."""
-    _TEMPLATES[place].append(template)
+class Part(NamedTuple):
+    template: str
+    values: Values
 
 
-def templates_of(place: str) -> list[str]:
-    return _TEMPLATES[place]
+_PARTS: defaultdict[str, list[Part]] = defaultdict(list)
+
+
+def fill(place: str, template: str, values: Values = lambda _user: {}) -> None:
+    """Show a template at a place, `{% slot "PLACE" %}`, with the context of the page and these values."""
+    _PARTS[place].append(Part(template, values))
+
+
+def parts_of(place: str) -> list[Part]:
+    return _PARTS[place]
 
 
 def address_if_known(view: str, *arguments: object) -> str:

@@ -23,9 +23,7 @@ from assessment.judging.guidelines import examples_page, guidelines_page
 from assessment.judging.keys import judged_protocols
 from assessment.judging.page import stored_page
 from assessment.judgments.selectors import own_judgments
-from participation.interaction.selectors import tracks_with_sessions
 from tracks.assessors.selectors import is_assessor
-from tracks.candidates.selectors import samples_of
 from tracks.guidelines import services as guidelines_services
 from tracks.guidelines.selectors import guidelines_to_read
 from tracks.guidelines.selectors import track_or_404 as track_with_guidelines
@@ -45,8 +43,6 @@ def mine(request: AuthenticatedRequest) -> HttpResponse:
         "desk": selectors.desk(request.user),
         "to_join": batches_to_join(request.user),
         "to_read": guidelines_to_read(request.user),
-        "sessions": tracks_with_sessions(request.user),
-        "samples": samples_of(request.user),
         "closed": selectors.closed_batches(request.user),
     }
     return render(request, "assessment/judging/mine.html", context)

@@ -45,7 +45,7 @@ from tracks.models import Topic, Track
 from tracks.topics.selectors import topics_by_code
 from web.links import address_of
 from web.pages import context_of, counted, hours, size
-from web.slots import templates_of
+from web.slots import parts_of
 from web.statements import Prepared
 from web.times import AOE, in_words, zone_of
 
@@ -284,11 +284,12 @@ def as_depth(depth: int) -> str:
 
 @register.simple_tag(takes_context=True)
 def slot(context: template.Context, place: str) -> str:
-    """Show what extensions add at a place."""
-    engine = template.Engine.get_default()
-    return format_html_join(
-        "", "{}", ((engine.get_template(name).render(context),) for name in templates_of(place))
-    )
+    """Show what apps and extensions add at a place."""
+    engine, shown = template.Engine.get_default(), []
+    for part in parts_of(place):
+        with context.push(**part.values(context["user"])):
+            shown.append((engine.get_template(part.template).render(context),))
+    return format_html_join("", "{}", shown)
 
 
 @register.inclusion_tag("scoring/evaluations/_own_scores.html", takes_context=True)
