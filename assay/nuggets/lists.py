@@ -1,8 +1,7 @@
 """Lists of nuggets. A nugget is a fact that an answer to a topic should contain; it is vital or okay.
 
 The key of a nugget is the digest of its text after NFKC. So an edited nugget is a new one, which is assigned to all
-answers again, and an unchanged nugget keeps its judgments in every later version of its list. A list is a value:
-functions that change it return a new version.
+answers again, and an unchanged nugget keeps its judgments in every later version of its list.
 
 A nugget may be a question with answers: it is in an answer if all of them are (`AND`), or any of them (`OR`).
 
@@ -12,12 +11,12 @@ Source:
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from assay.answers import digest_of, normal
-from assay.errors import InputError, say
+from assay.errors import say
 from assay.protocols.schema import NuggetRules
 
 Importance = Literal["vital", "okay", ""]  # empty: not decided, or failed
@@ -121,25 +120,13 @@ class NuggetList:
             n = len(self.nuggets)
             yield Problem(self.topic, say("{n} nuggets; at most {most} are accepted", n=n, most=rules.most))
 
-    def merge(self, keys: Collection[str], nugget: Nugget) -> "NuggetList":
-        """The next version, with one nugget in place of several. It has their keys and sources.
 
-        Raises:
-            InputError: A key is not in the list.
-        """
-        if unknown := sorted(set(keys) - self.by_key.keys()):
-            raise InputError(f"topic {self.topic}: no nugget has the key {unknown[0]}")
-        old = [nugget for nugget in self.nuggets if nugget.key in keys]
-        sources = dict.fromkeys((*nugget.sources, *(source for nugget in old for source in nugget.sources)))
-        merged = [key for nugget in old for key in (*nugget.merged, nugget.key)]
-        new = replace(nugget, sources=tuple(sources), merged=tuple(dict.fromkeys((*nugget.merged, *merged))))
-        place = self.nuggets.index(old[0]) if old else len(self.nuggets)
-        kept = [nugget for nugget in self.nuggets if nugget.key not in keys]
-        return self.next_version((*kept[:place], new, *kept[place:]))
-
-    def next_version(self, nuggets: Sequence[Nugget]) -> "NuggetList":
-        """The next version, with other nuggets."""
-        return NuggetList(self.topic, self.title, tuple(nuggets), self.version + 1)
+def merged(parts: Iterable[Nugget], nugget: Nugget) -> Nugget:
+    """The nugget that takes the place of several: it has their sources, and keeps their keys."""
+    parts = list(parts)
+    sources = dict.fromkeys(source for part in (nugget, *parts) for source in part.sources)
+    keys = dict.fromkeys(key for part in parts for key in (*part.merged, part.key))
+    return replace(nugget, sources=tuple(sources), merged=tuple(keys))
 
 
 class Change(NamedTuple):

@@ -84,12 +84,9 @@ def merge(*, topic: Topic, ids: Sequence[int], text: str, importance: str, by: U
     parts = list(listed(locked).filter(pk__in=ids))
     if len(parts) < 2 or len(parts) != len(set(ids)):
         raise NuggetRefused(gettext("Tick at least two nuggets of the list to merge them."))
-    sources = dict.fromkeys(source for part in parts for source in part.sources)
-    keys = dict.fromkeys(key for part in parts for key in (*part.merged, part.key))
+    nugget = lists.Nugget(text, _known(importance), creator=by.username)
     Nugget.objects.filter(pk__in=[part.pk for part in parts]).update(is_removed=True)
-    merged = _store(
-        locked, lists.Nugget(text, _known(importance), tuple(sources), by.username, merged=tuple(keys)), by
-    )
+    merged = _store(locked, lists.merged(map(as_nugget, parts), nugget), by)
     Nugget.objects.filter(pk__in=[part.pk for part in parts]).update(is_removed=False, replaced_by=merged)
     _record("nugget.merged", merged, by, of=[part.text for part in parts])
     return merged

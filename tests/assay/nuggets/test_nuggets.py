@@ -1,6 +1,7 @@
 """Lists of nuggets, their versions and files; assignments and the qrels of them; tables of scores."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from assay.nuggets.assignments import (
     write_assignments,
 )
 from assay.nuggets.files import FORMS, keys_by_topic, read_nuggets, write_nuggets
-from assay.nuggets.lists import GoldAnswer, Nugget, NuggetList, changes
+from assay.nuggets.lists import GoldAnswer, Nugget, NuggetList, changes, merged
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import NuggetRules
 from tests.helpers.answer_runs import OWLS, answer_of
@@ -47,26 +48,16 @@ def test_key_depends_on_what_a_judge_reads_only() -> None:
 
 
 def test_merge_keeps_the_keys_and_sources_of_the_merged() -> None:
-    merged = OWL_LIST.merge([NEST.key, SING.key], Nugget("they sing in barns", "vital", creator="bob"))
+    nugget = merged([SING, NEST], Nugget("they sing in barns", "vital", creator="bob"))
 
-    (nugget,) = merged.nuggets
-    assert (merged.version, nugget.merged) == (2, (SING.key, NEST.key))
+    assert nugget.merged == (SING.key, NEST.key)
     assert (nugget.sources, nugget.creator) == (("d1", "d2", "d3"), "bob")
-    again = merged.merge([nugget.key], Nugget("they sing"))
-    assert again.nuggets[0].merged == (SING.key, NEST.key, nugget.key)
-    with pytest.raises(InputError, match="topic T1: no nugget has the key 0"):
-        OWL_LIST.merge(["0"], SING)
-
-
-def test_merged_nugget_has_the_place_of_the_first() -> None:
-    merged = OWL_LIST.next_version([SING, WHERE, NEST]).merge([WHERE.key, NEST.key], Nugget("nests"))
-
-    assert [nugget.text for nugget in merged.nuggets] == ["they sing at night", "nests"]
+    assert merged([nugget], Nugget("they sing")).merged == (SING.key, NEST.key, nugget.key)
 
 
 def test_only_changed_nuggets_are_assigned_again() -> None:
     okay = Nugget(SING.text, "okay")
-    new = OWL_LIST.next_version([okay, Nugget("they nest in trees", "vital")])
+    new = replace(OWL_LIST, nuggets=(okay, Nugget("they nest in trees", "vital")), version=2)
 
     assert [(change.words, change.is_assigned_again) for change in changes(OWL_LIST, new)] == [
         ("vital → okay", False),
