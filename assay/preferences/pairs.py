@@ -1,8 +1,7 @@
 """The pairs of documents to judge next: all of the best, or a tournament that needs few comparisons.
 
-The tournament is that of Clarke, Vtyurina and Smucker, "Assessing Top-k Preferences" (TOIS, 2021), with the figures of
-their program `prefj`: k = 5, p = 7, f = 9. Nothing is stored between rounds: the votes say which round it is, and a
-seed gives the pairs of each round again.
+The tournament is that of Clarke, Vtyurina and Smucker, "Assessing Top-k Preferences" (TOIS, 2021). Nothing is stored
+between rounds: the votes say which round it is, and a seed gives the pairs of each round again.
 """
 
 from collections import Counter
@@ -13,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.preferences.votes import Vote
+from assay.protocols.pair_rules import TOURNAMENT
 from assay.random_draws import random_numbers, stream_starts
 
-K, PARTNERS, FEW = 5, 7, 9
 TOP = 100  # what the grade of a winner of the tournament exceeds the highest old grade by, besides its wins
 Pair = tuple[str, str]
 
@@ -48,9 +47,9 @@ class Tournament(NamedTuple):
         seed: of pairs and sides.
     """
 
-    k: int = K
-    partners: int = PARTNERS
-    few: int = FEW
+    k: int = TOURNAMENT["k"]
+    partners: int = TOURNAMENT["partners"]
+    few: int = TOURNAMENT["few"]
     seed: int = 1
 
     def plan(self, topic: str, grades: Mapping[str, int], votes: Sequence[Vote]) -> Plan:

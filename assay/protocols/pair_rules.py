@@ -20,7 +20,11 @@ WORDS = {
         say("The document on the right is much better than the other."),
     ),
 }
-TOURNAMENT = {"k": 5, "partners": 7, "few": 9}  # the usual figures, those of `prefj`
+TOURNAMENT = {
+    "k": 5,
+    "partners": 7,
+    "few": 9,
+}  # the usual figures: those of `prefj`, where they are k, p and f
 
 
 def figures_of(pairs: PairRules) -> dict[str, int]:

@@ -18,9 +18,10 @@ from assay.formats.compression import read_file
 from assay.formats.judgments.reader import parse_judgments
 from assay.formats.qrels.columns import columns_from
 from assay.formats.qrels.reader import format_qrels, parse_qrels
-from assay.preferences.pairs import FEW, PARTNERS, K, Tournament, all_pairs, candidates
+from assay.preferences.pairs import Tournament, all_pairs, candidates
 from assay.preferences.values import Comparisons, best_first
 from assay.preferences.votes import Vote, as_graph, as_trec_eval, by_topic, read_votes, vote_of
+from assay.protocols.pair_rules import TOURNAMENT
 from assay.tables import Cell, Table, natural
 
 EXAMPLE = "assay preferences pairs --qrels qrels.txt --votes votes.txt"
@@ -88,14 +89,14 @@ def _votes(path: str) -> list[Vote]:
 def _add_tournament(parser: argparse.ArgumentParser) -> None:
     add(parser, "--qrels")
     _add_votes(parser, is_required=False)
-    for name, default, words in (
-        ("--k", K, "number of documents that are to be the best"),
-        ("--partners", PARTNERS, "pairs of each document in a round, above K"),
-        ("--few", FEW, "number of documents of which all pairs are judged, above the partners"),
+    for name, words in (
+        ("k", "number of documents that are to be the best"),
+        ("partners", "pairs of each document in a round, above K"),
+        ("few", "number of documents of which all pairs are judged, above the partners"),
     ):
-        metavar = name.removeprefix("--")[0].upper()
+        default, metavar = TOURNAMENT[name], name[0].upper()
         parser.add_argument(
-            name, type=positive, default=default, metavar=metavar, help=f"{words} (default: {default})"
+            f"--{name}", type=positive, default=default, metavar=metavar, help=f"{words} (default: {default})"
         )
     add_seed(parser)
     add(parser, "--output", "--quiet")
