@@ -122,7 +122,7 @@ class Tally:
     decided: defaultdict[str, set[Unit]] = field(default_factory=lambda: defaultdict(set))
 
 
-def freeze(
+def grade_units(
     units: Iterable[Unit],
     votes: Iterable[DocumentVote],
     *,
@@ -187,13 +187,13 @@ def tallied(
     return tally, left_out
 
 
-def freeze_group(units: Iterable[Unit], votes: Iterable[DocumentVote], assessors: Collection[str]) -> Frozen:
+def grade_group(units: Iterable[Unit], votes: Iterable[DocumentVote], assessors: Collection[str]) -> Frozen:
     """Freeze the judgments of some assessors only. No topic is dropped for having too few relevant units.
 
     Raises Undecided: several of these assessors judged a unit, and their choices differ.
     """
     of_group = [(unit, vote) for unit, vote in votes if vote.assessor in assessors]
-    return freeze(units, of_group, rules=QrelsRules(), judges=1)
+    return grade_units(units, of_group, rules=QrelsRules(), judges=1)
 
 
 def known_items(units: Iterable[Unit], grade: int) -> Frozen:

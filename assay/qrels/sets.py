@@ -26,7 +26,7 @@ from assay.qrels.freezing import (
     Undecided,
     Unit,
     Vote,
-    freeze,
+    grade_units,
     tallied,
     without_poor_topics,
 )
@@ -34,7 +34,7 @@ from assay.qrels.freezing import (
 NO_SUBTOPICS: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
-def freeze_set(
+def grade_set(
     units: Iterable[Unit],
     judgments: Sequence[Answered],
     *,
@@ -50,7 +50,7 @@ def freeze_set(
     Args:
         labels: those of each topic, by its code.
         subtopics: the numbers of those of each topic, by its code.
-        also, members: as for `freeze`.
+        also, members: as for `grade_units`.
 
     Raises Undecided: for some units, judgments of equal precedence give different grades.
     """
@@ -73,8 +73,8 @@ def freeze_set(
     of_rules = QrelsRules(rules.aggregate, rules.min_relevant, rules.relevant_from)
     judges = protocol.judging.judges
     if of_subtopics:
-        return _freeze_parts(wanted, own, numbers, rules=of_rules, judges=judges, also=also, members=members)
-    return freeze(wanted, own, rules=of_rules, judges=judges, also=also, members=members)
+        return _grade_parts(wanted, own, numbers, rules=of_rules, judges=judges, also=also, members=members)
+    return grade_units(wanted, own, rules=of_rules, judges=judges, also=also, members=members)
 
 
 def subtopics_of(
@@ -151,7 +151,7 @@ def _whole(part: Unit) -> Unit:
     return Unit(part.topic, part.docno.partition(" ")[2])
 
 
-def _freeze_parts(
+def _grade_parts(
     units: Iterable[Unit],
     votes: Sequence[DocumentVote],
     numbers: Callable[[str], Sequence[str]],

@@ -97,7 +97,7 @@ class FreezeForm(StyledForm):
 
     @property
     def previewed(self) -> dict[str, Any] | None:
-        """The arguments of `frozen.freeze_pool`; None if a field is wrong."""
+        """The arguments of `frozen.grade_pool`; None if a field is wrong."""
         if self.errors.keys() - {NON_FIELD_ERRORS}:
             return None
         data = self.cleaned_data

@@ -24,12 +24,12 @@ from assay.qrels.freezing import (
     Undecided,
     Unit,
     Vote,
-    freeze,
-    freeze_group,
     given_grades,
+    grade_group,
+    grade_units,
     known_items,
 )
-from assay.qrels.sets import freeze_set
+from assay.qrels.sets import grade_set
 from assay.tables import natural
 from assessment.models import Batch, Judgment, TopicAssignment
 from assessment.nuggets.selectors import frozen_nuggets
@@ -80,7 +80,7 @@ def digest_of(files: Sequence[str], report: Mapping[str, Any]) -> str:
     return sha256_of(json.dumps([files, report], sort_keys=True).encode())
 
 
-def freeze_pool(
+def grade_pool(
     pool: Pool,
     also: Sequence[str] = (),
     machine: Machine | None = None,
@@ -133,10 +133,10 @@ def freeze_pool(
     )
 
 
-def freeze_topics(
+def grade_topics(
     pool: Pool, also: Sequence[str], machine: Machine | None, topics: Collection[int]
 ) -> Iterator[tuple[str, int, Frozen | Undecided]]:
-    """Grade some topics one by one, with the arguments of `freeze_pool`.
+    """Grade some topics one by one, with the arguments of `grade_pool`.
 
     Yields the code of each topic that has units, their number, and its grades or the judgments that conflict.
     """
@@ -207,7 +207,7 @@ def _frozen(
         return _derived(pool, protocol.qrels, units, judged, also)
     if protocol.pool.strategy == "known-item":  # needs no judgments
         return known_items(units, max(grade.value for grade in protocol.judging.grades))
-    return freeze(
+    return grade_units(
         units,
         ((unit, vote) for unit, vote, _ in judged),
         rules=protocol.qrels,
@@ -257,7 +257,7 @@ def _groups(pool: Pool, protocol: Protocol, units: Sequence[Unit], judged: Itera
     parts: Parts = {}
     for group in protocol.judging.groups:
         votes = ((unit, vote) for unit, vote, _ in judged)
-        alone = freeze_group(units, votes, {name for own_group, name in people if own_group == group})
+        alone = grade_group(units, votes, {name for own_group, name in people if own_group == group})
         if alone.rows:
             parts[f"{group} alone"] = (columns_from(alone.rows), alone.report | {"group": group})
     return parts
@@ -289,7 +289,7 @@ def _sets(
     sets: Parts = {}
     for rules in protocol.qrels.sets:
         try:
-            frozen = freeze_set(
+            frozen = grade_set(
                 units,
                 list(judged),
                 rules=rules,
@@ -338,7 +338,7 @@ def instances_of(qrels: Qrels) -> QrelsColumns:
     shown = [document for document, member in _members(qrels.pool).items() if member.is_shown]
     votes = ((unit, vote) for _, (unit, vote, _) in _numbered(qrels.pool, qrels.machine))
     try:
-        return columns_from(freeze(shown, votes, rules=QrelsRules(), judges=1).rows)
+        return columns_from(grade_units(shown, votes, rules=QrelsRules(), judges=1).rows)
     except Undecided as undecided:
         raise QrelsRefused(conflict_message(undecided.conflicts)) from None
 

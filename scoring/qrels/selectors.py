@@ -25,7 +25,7 @@ from pooling.pools.selectors import chain
 from scoring.errors import QrelsRefused
 from scoring.models import Leaderboard, Qrels, QrelsEntry
 from scoring.qrels import topic_previews
-from scoring.qrels.frozen import NOTHING, freeze_pool
+from scoring.qrels.frozen import NOTHING, grade_pool
 from scoring.selectors import boards_of, leaderboards_for
 from tracks.models import Machine, Track
 from web.confirmation import with_remarks
@@ -318,7 +318,7 @@ class FreezePage:
 
 
 def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:
-    """The preview for the arguments of `frozen.freeze_pool`. It reads all judgments of the pool."""
+    """The preview for the arguments of `frozen.grade_pool`. It reads all judgments of the pool."""
     preview, refusal = None, ""
     if chosen is not None:
         try:
@@ -341,7 +341,7 @@ def freeze_preview(
     machine: Machine | None,
     left_out: Mapping[str, str] = NOTHING,
 ) -> FreezePreview:
-    """The preview for the arguments of `freeze_pool`, which raises the same refusals."""
+    """The preview for the arguments of `grade_pool`, which raises the same refusals."""
     if pool.status == Pool.Status.READY and topic_previews.is_by_topic(pool.protocol.parsed):
         levels = levels_of(track.protocol.parsed)
         values = topic_previews.preview(pool, also, machine, left_out, levels)
@@ -361,7 +361,7 @@ def _previewed(
 ) -> dict[str, Any]:
     """The fields of a preview, or the reason why qrels cannot be frozen."""
     try:
-        frozen = freeze_pool(pool, also, machine, left_out)
+        frozen = grade_pool(pool, also, machine, left_out)
     except QrelsRefused as refused:
         return {"refusal": refused.message}
     levels = levels_of(track.protocol.parsed, frozen.report.get("set", ""))

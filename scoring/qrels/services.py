@@ -28,7 +28,7 @@ from pooling.runs.units import unit_lookup, visual_ids_among
 from scoring.errors import QrelsRefused
 from scoring.models import Qrels, QrelsEntry
 from scoring.qrels.exports import file_stem
-from scoring.qrels.frozen import NOTHING, freeze_pool
+from scoring.qrels.frozen import NOTHING, grade_pool
 from scoring.qrels.selectors import qrels_tsv
 from tracks.downloads import services as downloads
 from tracks.models import Download, Machine, Topic, Track
@@ -79,7 +79,7 @@ def freeze_judgments(
             same entries, or judgments were made or changed since the preview.
     """
     track = track_services.lock(pool.track_id)
-    frozen = freeze_pool(pool, also, machine, left_out)
+    frozen = grade_pool(pool, also, machine, left_out)
     if digest and digest != frozen.digest:
         raise QrelsRefused(
             "The judgments, the pool or the topics to leave out changed since this preview was made. Read the new "

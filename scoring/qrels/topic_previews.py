@@ -16,7 +16,7 @@ from assay.tables import natural
 from assessment.judgments.stamps import by_topic
 from pooling.models import Pool
 from scoring.errors import QrelsRefused
-from scoring.qrels.frozen import conflict_message, digest_of, empty_message, freeze_topics, made_from
+from scoring.qrels.frozen import conflict_message, digest_of, empty_message, grade_topics, made_from
 from tracks.models import Machine
 
 
@@ -34,12 +34,12 @@ def preview(
     left_out: Mapping[str, str],
     levels: Collection[int],
 ) -> dict[str, Any]:
-    """The values of a `FreezePreview` of a protocol that `is_by_topic`; of the report, they are those of `freeze_pool`.
+    """The values of a `FreezePreview` of a protocol that `is_by_topic`; of the report, they are those of `grade_pool`.
 
     `levels` are the grades from which some measure counts a unit as relevant.
 
     Raises:
-        QrelsRefused: As in `freeze_pool`, for a pool that is ready.
+        QrelsRefused: As in `grade_pool`, for a pool that is ready.
     """
     key = ["freeze", pool.pk, *also, machine and machine.pk]
     parts = by_topic(pool.track, key, partial(_parts, pool, also, machine))
@@ -79,7 +79,7 @@ def _parts(
     """The values that `preview` joins, of each of some topics that has units."""
     parts = {}
     ids = dict(pool.track.topics.filter(pk__in=topics).values_list("code", "pk"))
-    for code, n_units, frozen in freeze_topics(pool, also, machine, topics):
+    for code, n_units, frozen in grade_topics(pool, also, machine, topics):
         part = parts[ids[code]] = {"topic": code, "n": n_units, "conflicts": []}
         if isinstance(frozen, Undecided):
             part["conflicts"] = [(*conflict.unit, conflict.reason) for conflict in frozen.conflicts]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from assay.protocols.loader import load_protocol, parse_protocol
 from assay.protocols.schema import Aggregate, Protocol, QrelsRules
-from assay.qrels.freezing import Answered, Frozen, Member, Undecided, Unit, Vote, freeze, known_items
-from assay.qrels.sets import freeze_set
+from assay.qrels.freezing import Answered, Frozen, Member, Undecided, Unit, Vote, grade_units, known_items
+from assay.qrels.sets import grade_set
 
 FORMULA, OTHER = Unit("B.1", "v1"), Unit("B.1", "v2")
 MEMBERS = {
@@ -27,7 +27,7 @@ def vote(grade: int | None, kind: str = "main", assessor: str = "ada", is_assign
 
 def frozen(votes: dict[str, list[Vote]], aggregate: Aggregate = "maximum", judges: int = 1) -> Frozen:
     flat = [(Unit("B.1", docno), ballot) for docno, ballots in votes.items() for ballot in ballots]
-    return freeze([FORMULA, OTHER], flat, rules=QrelsRules(aggregate), judges=judges, members=MEMBERS)
+    return grade_units([FORMULA, OTHER], flat, rules=QrelsRules(aggregate), judges=judges, members=MEMBERS)
 
 
 def grades(qrels: Frozen) -> dict[str, int]:
@@ -70,7 +70,7 @@ def test_id_of_both_a_formula_and_an_instance_counts_as_the_instance() -> None:
     """Visual ids and formula ids are both numbers."""
     members = {Unit("B.1", "v1"): Member(OTHER, True)}
 
-    qrels = freeze(
+    qrels = grade_units(
         [FORMULA, OTHER], [(FORMULA, vote(3))], rules=QrelsRules("maximum"), judges=1, members=members
     )
 
@@ -104,7 +104,7 @@ def test_order_of_votes_does_not_matter(ballot: list[tuple[str, int | None]], rn
     rng.shuffle(mixed)  # type: ignore[attr-defined]
 
     in_order, shuffled = (
-        freeze([FORMULA, OTHER], votes, rules=QrelsRules("maximum"), judges=1, members=MEMBERS)
+        grade_units([FORMULA, OTHER], votes, rules=QrelsRules("maximum"), judges=1, members=MEMBERS)
         for votes in (flat, mixed)
     )
 
@@ -117,10 +117,10 @@ def test_sum_needs_a_grade_of_every_judge(choices: list[int | None]) -> None:
     rules = QrelsRules("sum")
     if len(choices) > 2:
         with pytest.raises(Undecided):
-            freeze([OTHER], votes, rules=rules, judges=2)
+            grade_units([OTHER], votes, rules=rules, judges=2)
         return
 
-    qrels = freeze([OTHER], votes, rules=rules, judges=2)
+    qrels = grade_units([OTHER], votes, rules=rules, judges=2)
 
     graded = [grade for grade in choices if grade is not None]
     assert grades(qrels) == ({"v2": sum(graded)} if len(graded) == 2 else {})
@@ -131,10 +131,10 @@ def test_single_grade_needs_agreement(choices: list[int | None]) -> None:
     votes = [(OTHER, vote(grade, assessor=f"a{n}")) for n, grade in enumerate(choices)]
     if len(set(choices)) > 1:
         with pytest.raises(Undecided):
-            freeze([OTHER], votes, rules=QrelsRules(), judges=1)
+            grade_units([OTHER], votes, rules=QrelsRules(), judges=1)
         return
 
-    qrels = freeze([OTHER], votes, rules=QrelsRules(), judges=1)
+    qrels = grade_units([OTHER], votes, rules=QrelsRules(), judges=1)
 
     assert grades(qrels) == ({"v2": choices[0]} if choices and choices[0] is not None else {})
 
@@ -150,7 +150,7 @@ def test_grades_of_the_developers_join_those_of_topics_with_units() -> None:
     units = [Unit("1", "judged"), Unit("1", "open"), Unit("2", "open")]
     developers = {Unit("1", "judged"): 2, Unit("1", "open"): 1, Unit("1", "new"): 2, Unit("3", "new"): 2}
 
-    qrels = freeze(units, [(units[0], vote(0))], rules=QrelsRules(), judges=1, given=developers)
+    qrels = grade_units(units, [(units[0], vote(0))], rules=QrelsRules(), judges=1, given=developers)
 
     assert grades(qrels) == {"judged": 0, "open": 1, "new": 2}
     assert qrels.report["decided"] == {"by the developers of the topics": 2}
@@ -271,7 +271,7 @@ def test_rules_give_the_grades_of_health_misinformation(
     judged = [Answered(unit, Vote("main", True, "ada", choice, value), answers)]
 
     helpful, harmful = (
-        freeze_set([unit], judged, rules=rules, protocol=protocol, labels={"1": {"answer": topic}}).rows
+        grade_set([unit], judged, rules=rules, protocol=protocol, labels={"1": {"answer": topic}}).rows
         for rules in protocol.qrels.sets
     )
 
@@ -289,7 +289,7 @@ def test_set_leaves_out_what_its_question_was_not_asked_about_and_keeps_non_answ
     units = [Unit("1", docno) for docno in given]
 
     quality, stance, good = (
-        freeze_set(units, judged, rules=rules, protocol=protocol, labels={}) for rules in protocol.qrels.sets
+        grade_set(units, judged, rules=rules, protocol=protocol, labels={}) for rules in protocol.qrels.sets
     )
 
     assert [grades(each) for each in (quality, stance, good)] == [
@@ -309,7 +309,7 @@ def test_assessors_who_answer_differently_must_be_adjudicated() -> None:
     ]
 
     with pytest.raises(Undecided) as refused:
-        freeze_set([unit], judged, rules=protocol.qrels.sets[0], protocol=protocol, labels={})
+        grade_set([unit], judged, rules=protocol.qrels.sets[0], protocol=protocol, labels={})
 
     assert "ada: grade 2, bob: grade 0" in str(refused.value.conflicts[0])
 
@@ -323,8 +323,8 @@ def test_assessors_who_choose_other_subtopics_must_be_adjudicated() -> None:
     [rules] = protocol.qrels.sets
 
     with pytest.raises(Undecided) as refused:
-        freeze_set([unit], judged, rules=rules, protocol=protocol, labels={}, subtopics={"1": ["1", "2"]})
-    either = freeze_set(
+        grade_set([unit], judged, rules=rules, protocol=protocol, labels={}, subtopics={"1": ["1", "2"]})
+    either = grade_set(
         [unit],
         judged,
         rules=replace(rules, aggregate="majority"),
@@ -351,7 +351,7 @@ def test_report_on_subtopics_counts_documents() -> None:
     ]
     units = [Unit("1", docno) for docno in "abcd"] + [Unit("2", "a")]
 
-    frozen = freeze_set(
+    frozen = grade_set(
         units,
         judged,
         rules=replace(rules, min_relevant=1),

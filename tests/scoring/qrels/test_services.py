@@ -14,7 +14,7 @@ from assay.cli.main import main
 from assay.formats.qrels.reader import format_qrels, parse_qrels
 from assay.protocols.loader import shipped_text
 from assay.protocols.schema import QrelsRules
-from assay.qrels.freezing import Undecided, Unit, Vote, freeze
+from assay.qrels.freezing import Undecided, Unit, Vote, grade_units
 from assay_extensions.analyses.site import services as analysis_services
 from assessment.judgments import services as judgment_services
 from assessment.models import Batch
@@ -381,7 +381,7 @@ def vote(
 
 
 def frozen_grade(rules: QrelsRules, judges: int, *votes: tuple[Unit, Vote]) -> int | None:
-    rows = freeze([UNIT], votes, rules=rules, judges=judges).rows
+    rows = grade_units([UNIT], votes, rules=rules, judges=judges).rows
     return rows[0][2] if rows else None
 
 
@@ -407,7 +407,7 @@ def test_too_many_judgments_to_sum_are_refused() -> None:
     votes = [vote(1), vote(2), vote(3)]
 
     with pytest.raises(Undecided) as refusal:
-        freeze([UNIT], votes, rules=QrelsRules(aggregate="sum"), judges=2)
+        grade_units([UNIT], votes, rules=QrelsRules(aggregate="sum"), judges=2)
 
     assert refusal.value.conflicts[0].reason == "3 judgments, but 2 are summed"
 
@@ -415,7 +415,7 @@ def test_too_many_judgments_to_sum_are_refused() -> None:
 def test_adjudication_does_not_change_a_sum() -> None:
     votes = [vote(1), vote(2, assessor="bob"), vote(0, assessor="eve", kind="adjudication")]
 
-    frozen = freeze([UNIT], votes, rules=QrelsRules(aggregate="sum"), judges=2)
+    frozen = grade_units([UNIT], votes, rules=QrelsRules(aggregate="sum"), judges=2)
 
     assert frozen.rows[0][2] == 3
     assert frozen.report["decided"] == {"by the sum, although adjudicated": 1}

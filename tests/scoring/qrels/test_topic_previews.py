@@ -16,7 +16,7 @@ from assessment.models import Batch, Judgment
 from assessment.planning import services as planning
 from scoring.errors import QrelsRefused
 from scoring.qrels import services as qrels
-from scoring.qrels.frozen import freeze_pool
+from scoring.qrels.frozen import grade_pool
 from scoring.qrels.selectors import FreezePreview, freeze_preview
 from tests.assessment.conftest import Scene, build_scene
 from tests.helpers.factories import make_organizer
@@ -88,7 +88,7 @@ def closed(scene: Scene) -> None:
 
 
 def imported(scene: Scene) -> None:
-    file = format_qrels(freeze_pool(scene.pool, DUAL).columns)
+    file = format_qrels(grade_pool(scene.pool, DUAL).columns)
     qrels.import_file(
         track=scene.track, columns=parse_qrels(file), file_name="qrels.tsv", by=make_organizer()
     )
@@ -119,7 +119,7 @@ def test_preview_is_what_is_frozen(
 ) -> None:
     change(scene)
 
-    preview, frozen = preview_of(scene, **left_out), freeze_pool(scene.pool, DUAL, None, left_out)
+    preview, frozen = preview_of(scene, **left_out), grade_pool(scene.pool, DUAL, None, left_out)
 
     assert isinstance(preview, FreezePreview)
     assert preview.digest == frozen.digest
@@ -137,7 +137,7 @@ def test_preview_is_what_is_frozen(
 )
 def test_preview_refuses_what_freezing_refuses(scene: Scene, left_out: dict[str, str], message: str) -> None:
     with pytest.raises(QrelsRefused, match=message) as refused:
-        freeze_pool(scene.pool, DUAL, None, left_out)
+        grade_pool(scene.pool, DUAL, None, left_out)
 
     assert preview_of(scene, **left_out) == refused.value.message
 
@@ -150,7 +150,7 @@ def test_conflict_ends_when_its_topic_is_left_out_or_withdrawn_from_one(db: None
         judge(task, choice)
     judge_all(scene.batch, scene.ada)
     with pytest.raises(QrelsRefused) as refused:
-        freeze_pool(scene.pool, DUAL)
+        grade_pool(scene.pool, DUAL)
     assert preview_of(scene) == refused.value.message
     assert "The judgments of 1 unit conflict" in refused.value.message
     assert isinstance(preview_of(scene, **{"A.1": "In conflict."}), FreezePreview)
@@ -159,7 +159,7 @@ def test_conflict_ends_when_its_topic_is_left_out_or_withdrawn_from_one(db: None
 
     preview = preview_of(scene)
     assert isinstance(preview, FreezePreview)
-    assert preview.digest == freeze_pool(scene.pool, DUAL).digest
+    assert preview.digest == grade_pool(scene.pool, DUAL).digest
     assert preview.report["decided"] == {"by the assessor assigned now": 1}
 
 
