@@ -25,6 +25,9 @@ from django.utils.translation import gettext_noop
 from accounts.access import AnyUser, oversees
 from tracks.models import Deadline, Track
 from web import times
+from web.statements import Prepared
+
+_DEADLINES = Prepared(lambda track: Deadline.objects.filter(track=track))
 
 
 class Stage(StrEnum):
@@ -159,7 +162,9 @@ def next_closing(track: Track) -> Deadline | None:
 
 def deadlines_of(track: Track) -> dict[str, Deadline]:
     """The deadlines of a track by kind of run; that of all kinds has none."""
-    return {deadline.kind: deadline for deadline in track.deadlines.all()}
+    is_known = "deadlines" in getattr(track, "_prefetched_objects_cache", {})
+    rows = track.deadlines.all() if is_known else _DEADLINES(track=track.pk)
+    return {deadline.kind: deadline for deadline in rows}
 
 
 def _state(track: Track, kind: str, rows: Mapping[str, Deadline], now: datetime) -> Acceptance:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Model, QuerySet, Value
+from django.db.models import BooleanField, F, Func, Model, QuerySet, Value
 from django.db.models.base import ModelState
 from psycopg2 import sql
 from psycopg2.extensions import AsIs
@@ -135,6 +135,13 @@ class Prepared(Generic[M]):
         ]
         statement, annotations = Statement(f"{text} {self._locking}"), [*compiler.annotation_col_map.items()]
         return statement, converters, annotations, _maker(compiler.klass_info, expressions)
+
+
+def is_among(field: str, values: Value) -> Func:
+    """Whether a field has one of the values in a list, the parameter of a `Prepared`."""
+    return Func(
+        F(field), values, template="%(expressions)s)", arg_joiner=" = ANY(", output_field=BooleanField()
+    )
 
 
 def _maker(info: dict[str, Any], expressions: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:

@@ -39,6 +39,7 @@ from tracks.tracks.selectors import tracks_for
 from web import times
 from web.confirmation import Confirmation
 from web.pages import counted, size
+from web.statements import Prepared, is_among
 
 STATE_ORDER = Case(
     When(status=Run.Status.SUBMITTED, then=Value(0)),
@@ -141,7 +142,7 @@ class RunsPage:
     track: Track
     runs: list[tuple[Run, list[tuple[str, str]]]]  # each with its columns of answers
     has_uses: bool  # whether teams state what a run uses
-    teams: QuerySet[Team]
+    teams: list[Team]  # for which the user may submit
     states: list[Acceptance]
     is_accepting_runs: bool
     why_closed: str
@@ -162,21 +163,21 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
     of_kinds, rules = acceptances_for(user, track), track.protocol.parsed.runs
     is_organizer = oversees(user, track.pk)
     owing = owing_teams(track) if is_organizer else []
-    every = list(runs_of(user, track))
+    every = _OF_TRACK(track=track.pk) if is_organizer else list(runs_of(user, track))
+    all_teams = list(track.teams.order_by("name")) if is_organizer else []
     for run in every:
         run.track = track
     kept = [run for run in every if run.status != Run.Status.WITHDRAWN]
     n_of, missing = Counter(run.team_id for run in kept), {owed.team.pk: owed.missing for owed in owing}
-    lines = [
-        TeamLine(team, n_of[team.pk], missing.get(team.pk, ""))
-        for team in (track.teams.order_by("name") if is_organizer else ())
-    ]
+    lines = [TeamLine(team, n_of[team.pk], missing.get(team.pk, "")) for team in all_teams]
     shown = [run for run in every if by.accepts(run)]
     return RunsPage(
         track=track,
         runs=[(run, chosen.words(run.answers)) for run in shown if chosen.accept(run.answers)],
         has_uses=bool(track.protocol.parsed.runs.uses),
-        teams=teams_of(user, track),
+        teams=all_teams
+        if isinstance(user, User) and user.organizes(track.pk)
+        else list(teams_of(user, track)),
         states=of_kinds,
         is_accepting_runs=is_accepting(of_kinds),
         why_closed=why_closed(of_kinds),
@@ -324,9 +325,16 @@ def run_by_id(run_id: int) -> Run:
 
 def runs_of(user: AnyUser, track: Track) -> QuerySet[Run]:
     """The runs of a track that a user may see, withdrawn ones last; `n_warnings` is the number of kinds of warnings."""
-    every = Run.objects.select_related("team", "submitted_by", "withdrawn_by")
-    runs = _with_warnings((every if oversees(user, track.pk) else runs_for(user)).filter(track=track))
-    return runs.order_by(STATE_ORDER, "team__name", "tag", "id")
+    runs = Run.objects.all() if oversees(user, track.pk) else runs_for(user)
+    return _listed(runs.filter(track=track))
+
+
+def _listed(runs: QuerySet[Run]) -> QuerySet[Run]:
+    rows = _with_warnings(runs.select_related("team", "submitted_by", "withdrawn_by"))
+    return rows.order_by(STATE_ORDER, "team__name", "tag", "id")
+
+
+_OF_TRACK = Prepared(lambda track: _listed(Run.objects.filter(track=track)))
 
 
 def _with_warnings(runs: QuerySet[Run]) -> QuerySet[Run]:
@@ -530,6 +538,13 @@ def team_runs_page(user: User, team: Team) -> TeamRunsPage:
     return replace(page, teams=[] if user.oversees(team.track_id) else list(own_teams(user, team.track)))
 
 
+_OF_TEAMS = Prepared(
+    lambda teams: _with_warnings(
+        Run.objects.filter(is_among("team", teams)).select_related("submitted_by", "withdrawn_by")
+    ).order_by(STATE_ORDER, "priority", "pk")
+)
+
+
 def team_runs_pages(user: User, track: Track, teams: Sequence[Team]) -> list[TeamRunsPage]:
     """The pages of the runs of some teams of a track. The number of queries does not grow with teams or runs."""
     rules, of_kinds = track.protocol.parsed.runs, acceptances_for(user, track)
@@ -537,9 +552,8 @@ def team_runs_pages(user: User, track: Track, teams: Sequence[Team]) -> list[Tea
     for run_id, in_pool in pooled(Run.objects.filter(team__in=teams)):
         pools[run_id].append(in_pool)
     runs: defaultdict[int, list[Run]] = defaultdict(list)
-    of_teams = Run.objects.filter(team__in=teams).select_related("submitted_by", "withdrawn_by")
     by_id = {team.pk: team for team in teams}
-    for run in _with_warnings(of_teams).order_by(STATE_ORDER, "priority", "pk"):
+    for run in _OF_TEAMS(teams=list(by_id)):
         run.track, run.team = track, by_id[run.team_id]
         runs[run.team_id].append(run)
     if rules.documents:

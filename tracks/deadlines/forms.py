@@ -22,13 +22,17 @@ class LocalTimeField(forms.CharField):
         super().__init__(required=False, max_length=40, **kwargs)
 
 
+def _zones() -> list[tuple[str, str]]:
+    return [(name, name) for name in times.zone_names()]
+
+
 class ZoneField(forms.ChoiceField):
     """A time zone by name."""
 
     widget = LongSelect
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(choices=[(name, name) for name in times.zone_names()], **kwargs)
+        super().__init__(choices=_zones, **kwargs)  # a list would be copied, zone by zone, for each form
 
 
 class KindFields(NamedTuple):

@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 
 from tracks.markdown import after_first_paragraph, plain_html
 from tracks.models import SitePage
+from web.statements import Prepared
 
 DEFAULTS = Path(__file__).with_name("defaults")
 
@@ -38,9 +39,12 @@ def default_text(name: str) -> PageText:
     return PageText(name, SitePage.Name(name).label, text, SafeString(plain_html(text)))
 
 
+_NEWEST = Prepared(lambda name: SitePage.objects.filter(name=name).order_by("-number")[:1])
+
+
 def page_text(name: str) -> PageText:
     """The text in force. One query."""
-    page = SitePage.objects.filter(name=name).order_by("-number").first()
+    page = _NEWEST.first(name=name)
     if page is None:
         return default_text(name)
     return PageText(
