@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.cli.formulas import note
-from assay.cli.main import Parser, add, input_path, positive
+from assay.cli.main import Parser, add, add_seed, input_path, positive
 from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.errors import InputError, plural
 from assay.formats.compression import read_file
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_table_options(board)
     drawing = actions.add_parser(
-        "draw", help="print battles to judge", example="assay battles draw runs/one.jsonl runs/two.jsonl"
+        "draw", help="print battles to judge", example="assay battles draw rag/owls.jsonl rag/crows.jsonl"
     )
     drawing.add_argument("runs", nargs="+", type=input_path, metavar="RUN", help="answers in JSON lines")
     drawing.add_argument(
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="battles of each system on a topic, on average (default: 4)",
     )
-    drawing.add_argument("--seed", default="0", metavar="TEXT", help="decides pairs and sides (default: 0)")
+    add_seed(drawing)
     drawing.add_argument(
         "--after", metavar="FILE", help="battles judged so far: the pairs in doubt come first"
     )
@@ -193,7 +193,7 @@ def _draw(arguments: argparse.Namespace) -> int:
     ordered = {
         topic: systems_of[topic] for topic in sorted(systems_of, key=lambda code: (natural(code), code))
     }
-    drawn = draw(ordered, per_system=arguments.per_system, seed=arguments.seed, board=board)
+    drawn = draw(ordered, per_system=arguments.per_system, seed=str(arguments.seed), board=board)
     if not drawn:
         raise InputError("no topic has the answers of two systems")
     note(
