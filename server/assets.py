@@ -19,6 +19,7 @@ FILES = [
     ("@fontsource-variable/inter/files/inter-latin-ext-wght-normal.woff2", "inter"),
     ("@fontsource-variable/inter/files/inter-greek-wght-normal.woff2", "inter"),
     ("@fontsource-variable/inter/files/inter-cyrillic-wght-normal.woff2", "inter"),
+    ("@fontsource/ibm-plex-mono/files/ibm-plex-mono-latin-400-normal.woff2", "plex-mono"),
     ("bootstrap/dist/css/bootstrap.min.css", "bootstrap"),
     ("bootstrap/dist/css/bootstrap.min.css.map", "bootstrap"),
     ("bootstrap/dist/css/bootstrap.rtl.min.css", "bootstrap"),

@@ -1,5 +1,5 @@
 // The first field with an error gets the focus: when the server shows a form again, and when htmx inserts one. A closed part
-// opens for a missing field in it, which the browser could not focus. A short name follows from the name until it is typed. A
+// opens for a missing field in it. What the browser finds wrong is said below the field, as the server says it. A short name follows from the name until it is typed. A
 // form is sent only after a question if texts typed in other forms of the page would be lost; `data-kept` forms keep theirs.
 (() => {
   "use strict";
@@ -15,7 +15,33 @@
   }
   const main = document.querySelector("main");
   if (main && !document.querySelector("[autofocus]")) focusFirst(main);
-  document.addEventListener("invalid", ({ target }) => open(target), { capture: true });
+  let isFirst = true; // of the fields of one submission
+  document.addEventListener(
+    "invalid",
+    (event) => {
+      const field = event.target;
+      open(field);
+      const below = document.getElementById(field.getAttribute("aria-describedby")?.split(" ").at(-1));
+      if (!below?.closest(".field")) return; // the browser says it
+      event.preventDefault();
+      const error = below.querySelector(".field-error") ?? document.createElement("div");
+      error.className = "field-error";
+      error.textContent = field.validationMessage;
+      below.prepend(error);
+      field.setAttribute("aria-invalid", "true");
+      field.oninput = () => {
+        if (!field.validity.valid) return;
+        error.remove();
+        for (const each of document.getElementsByName(field.name)) each.removeAttribute("aria-invalid");
+      };
+      if (isFirst) field.focus();
+      isFirst = false;
+      setTimeout(() => {
+        isFirst = true;
+      });
+    },
+    { capture: true },
+  );
   document.addEventListener("htmx:afterSettle", (event) => focusFirst(event.detail.elt));
 
   for (const field of document.querySelectorAll("[data-follows]")) {

@@ -1,5 +1,6 @@
 """Submitting a run in Chromium: check, report, repaired file, submission, withdrawal."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,11 +37,15 @@ def test_run_is_submitted_after_a_report_and_withdrawn(
     for button in ("Check only", "Submit"):  # a missing file is said, where it is missing
         page.get_by_role("button", name=button, exact=True).click()
         expect(page.locator("#id_file")).to_be_focused()
+        expect(page.locator("#id_file[aria-invalid]")).to_have_accessible_description(
+            re.compile("^Please select")
+        )
         page.locator("#id_description").focus()
     expect(page.locator("#submission")).to_be_empty()
 
     page.set_input_files("#id_file", files / "bad.tsv")
     expect(page.locator("#id_tag")).to_have_value("run-1")
+    expect(page.locator("#run-form .field-error")).to_have_count(0)
     page.fill("#id_description", "my long words")
     page.click("button:has-text('Submit')")
     expect(page.locator("#submission")).to_contain_text("score “NaN” is not a finite number")
