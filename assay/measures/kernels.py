@@ -87,12 +87,18 @@ def best_by_gain(judged: JudgedDocuments, measure: Measure) -> Hits:
 def dcg(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
     """Discounted cumulative gain, as in `ndcg`."""
     retrieved = top(hits, measure.k)
-    gains: NDArray[np.float64] | NDArray[np.int64] = _mapped(retrieved.grade, measure)
+    gains = dcg_gains(retrieved.grade, measure)
+    return sums(retrieved, gains / discounts(int(np.max(retrieved.rank, initial=1)))[retrieved.rank])
+
+
+def dcg_gains(grade: NDArray[np.int64], measure: Measure) -> Values:
+    """(rows,) the gain of each grade, as in `ndcg`."""
+    gains = _mapped(grade, measure)
     if measure.word("dcg") == "exp-log2":
         if np.max(gains, initial=0) > MOST_EXPONENT:
             raise InputError(f"{measure}: the gain 2^grade is too large for grades above {MOST_EXPONENT}")
-        gains = np.exp2(gains) - 1.0
-    return sums(retrieved, gains / discounts(int(np.max(retrieved.rank, initial=1)))[retrieved.rank])
+        return np.exp2(gains) - 1.0
+    return gains.astype(np.float64)
 
 
 def _mapped(grade: NDArray[np.int64], measure: Measure) -> NDArray[np.int64]:

@@ -81,7 +81,11 @@ def intervals_of_means(scores: Scores, *, level: float = LEVEL, within: Range = 
 
 
 def interval_of_ratio(
-    counts: Scores, value_of: Callable[[Scores], Scores], *, level: float = LEVEL
+    counts: Scores,
+    value_of: Callable[[Scores], Scores],
+    *,
+    level: float = LEVEL,
+    within: Range = (0.0, 1.0),
 ) -> tuple[float, float]:
     """The ends of the interval of a ratio of sums over topics, such as the accuracy of all labels of a run.
 
@@ -89,7 +93,8 @@ def interval_of_ratio(
 
     Args:
         counts: (topics, counts) what each topic adds to the sums.
-        value_of: from sums (rows, counts) to their ratios (rows,), which are between 0 and 1.
+        value_of: from sums (rows, counts) to their ratios (rows,).
+        within: the lowest and the highest ratio that are possible.
 
     Source:
         Tukey (1958), Bias and confidence in not-quite large samples, Annals of Mathematical Statistics 29, 614.
@@ -98,7 +103,7 @@ def interval_of_ratio(
     total = checked_scores(counts).sum(axis=0)
     ratio = value_of(total[np.newaxis])
     owed = ratio + (len(counts) - 1) * (ratio - value_of(total - counts))
-    low, high = _ends(owed[np.newaxis], ratio, level, (0.0, 1.0))
+    low, high = _ends(owed[np.newaxis], ratio, level, within)
     return float(low[0]), float(high[0])
 
 

@@ -9,6 +9,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from maintenance.benchmarks import (  # noqa: F401  each module adds its cases
     baselines,
     collection,
+    estimates,
     files,
     in_use,
     intervals,

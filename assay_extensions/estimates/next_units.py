@@ -1,0 +1,104 @@
+"""The units that people should judge next, and by how much the intervals are then expected to narrow.
+
+A unit that people judge for sure adds nothing to the error of sampling. The units in question are therefore ordered by
+what they add to it now, and judged from the first on. Their probability is 1 from then on, also of those that are in
+the sample already: the order depends on weights, probabilities and the machine's grades, not on who is in the sample,
+so the estimate stays without bias.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.errors import plural
+from assay.statistics.intervals import LEVEL, t_quantile
+from assay_extensions.estimates.difference import corrected
+from assay_extensions.estimates.weights import Floats, Ints, Units
+
+PRIOR = 2.0  # units by which the mean error of a grade is drawn to that of all grades
+
+
+class Next(NamedTuple):
+    """The units to judge for sure.
+
+    Args:
+        order: (units to judge,) the first ones to judge, that people have not judged yet.
+        probability: (units,) the probabilities of all units from then on.
+        half_width: (runs,) half of the interval now.
+        expected: (runs,) half of the interval that is expected.
+    """
+
+    order: Ints
+    probability: Floats
+    half_width: Floats
+    expected: Floats
+
+
+def expected_errors(units: Units, machine: Ints, sampled: Ints, probability: Floats, gain: Floats) -> Floats:
+    """(units,) the mean square of people's gain minus the machine's, by the machine's grade, from the sample.
+
+    A grade with few sampled units is drawn to the mean of all grades.
+
+    Args:
+        machine: (units,) grades.
+        sampled: (sampled,) units that people judged; `gain` are their gains.
+        probability: (units,) to be in the sample.
+    """
+    _, place = np.unique(machine, return_inverse=True)
+    inverse = 1 / probability[sampled]
+    square = np.square(gain - units.gain[sampled])
+    overall = float((inverse * square).sum() / inverse.sum())
+    scale = len(sampled) / inverse.sum()  # so that weights count sampled units
+    mass = scale * np.bincount(place[sampled], weights=inverse, minlength=place.max() + 1)
+    sums = scale * np.bincount(place[sampled], weights=inverse * square, minlength=place.max() + 1)
+    errors: Floats = ((sums + PRIOR * overall) / (mass + PRIOR))[place]
+    return errors
+
+
+def next_units(
+    units: Units,
+    machine: Ints,
+    sampled: Ints,
+    probability: Floats,
+    gain: Floats,
+    n: int,
+    *,
+    level: float = LEVEL,
+) -> Next:
+    """The next n units for people, those first that add most to the error of all runs together.
+
+    Args:
+        units: their weights can also be those of differences of runs, if these are of interest.
+        machine, sampled, probability, gain: as for `expected_errors`.
+    """
+    errors = expected_errors(units, machine, sampled, probability, gain)
+    added = np.square(units.weight) * (errors * (1 / probability - 1))  # (runs, units)
+    order = np.argsort(-added.mean(axis=0), kind="stable")
+    is_judged = np.zeros(len(machine), dtype=np.bool_)
+    is_judged[sampled] = True
+    is_open = ~is_judged[order] & (added.mean(axis=0)[order] > 0)
+    n_certain = int(np.searchsorted(np.cumsum(is_open), n)) + 1 if is_open.sum() >= n else len(order)
+    certain = order[:n_certain]
+    after = probability.copy()
+    after[certain] = 1.0
+    values = corrected(units, sampled, probability[sampled], gain)
+    variance = values.var(axis=1, ddof=1) / units.n_topics
+    removed = added[:, certain].sum(axis=1) / units.n_topics**2
+    t = t_quantile(level, units.n_topics - 1)
+    # What is left is at least the error of the other units
+    least = (added.sum(axis=1) - added[:, certain].sum(axis=1)) / units.n_topics**2
+    left = np.maximum(variance - removed, np.minimum(least, variance))
+    return Next(order[is_open][:n], after, t * np.sqrt(variance), t * np.sqrt(left))
+
+
+def hour_sentence(n: int, now: float, expected: float) -> str:
+    """The effect of one more hour on an interval, in words.
+
+    >>> hour_sentence(60, 0.05, 0.04)
+    'One more hour (60 units) is expected to narrow this interval by 20%, from ±0.0500 to ±0.0400.'
+    """
+    narrower = 1 - expected / now if now > 0 else 0.0
+    return (
+        f"One more hour ({plural(n, 'unit')}) is expected to narrow this interval by {narrower:.0%}, from ±{now:.4f} "
+        f"to ±{expected:.4f}."
+    )
