@@ -40,7 +40,9 @@ STRATA = ("grade", "rank", "run")
 BANDS = (10, 50)  # ranks: up to 10, up to 50, deeper
 PILOT = 10
 NO_PEOPLE = "give --sample, --people, or both"
-EXAMPLE = "assay estimate values --measure DCG@20 --machine machine.txt --sample sample.tsv runs/*.txt"
+EXAMPLE = (
+    "assay estimate sample --machine qrels.txt --measure DCG@5 --share 0.2 runs/abacus.tsv runs/lemma.tsv"
+)
 ACTIONS = {
     "sample": "draw units for people, with the probability of each to be in the sample",
     "values": "print values of runs with intervals, from a sample or from whole topics",
@@ -82,13 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             add_table_options(action)
     _add_sample(made["sample"])
     add_random_options(made["values"])
-    made["share"].add_argument(
-        "--level",
-        type=positive,
-        default=1,
-        metavar="GRADE",
-        help="lowest grade that counts as yes (default: 1)",
-    )
+    add(made["share"], "--level")
     made["share"].add_argument(
         "--plan",
         type=positive,
@@ -150,11 +146,11 @@ def _add_bias(parser: argparse.ArgumentParser) -> None:
         help="name of a run that used a model of the machine's family; repeat it for more",
     )
     parser.add_argument(
-        "--documents", metavar="FILE", help="documents in lines of JSON, for the effect of length"
+        "--documents",
+        metavar="FILE",
+        help="documents in lines of JSON, for the effects of length and, with --topics, of words",
     )
-    parser.add_argument(
-        "--topics", metavar="FILE", help="with --documents: topics, for the effect of their words"
-    )
+    add(parser, "--topics")
     parser.add_argument(
         "--attributes",
         metavar="FILE",
@@ -278,13 +274,13 @@ def _values(arguments: argparse.Namespace) -> int:
 
 
 def _share(arguments: argparse.Namespace) -> int:
-    scoring = Scoring(protocol=arguments.protocol)
+    scoring = Scoring(protocol=arguments.protocol, level=arguments.level)
     inputs = read_inputs(arguments.machine, {}, ["P@1"], scoring)
     machine = Machine(inputs, arguments.machine)
     people = read_people(arguments.people, inputs.protocol, machine)
-    says_yes = machine.judged.grade >= arguments.level
+    says_yes = machine.judged.grade >= inputs.level
     rows = np.array([machine.row_of[unit] for unit in documents(people)], dtype=np.int64)
-    is_yes = people.grade >= arguments.level
+    is_yes = people.grade >= inputs.level
     is_other = np.ones(len(says_yes), dtype=np.bool_)
     is_other[rows] = False
     n_yes, n_no, n = int(is_yes.sum()), int((~is_yes).sum()), int(is_other.sum())
@@ -302,7 +298,7 @@ def _share(arguments: argparse.Namespace) -> int:
     tables = [
         Table(
             "share",
-            f"share of units of grade {arguments.level} or more among those that only the machine judged, with its "
+            f"share of units of grade {inputs.level} or more among those that only the machine judged, with its "
             "0.95 interval",
             ("units", "machine", "specificity", "no", "sensitivity", "yes", "share", "low", "high"),
             [(n, by_machine, specificity, n_no, sensitivity, n_yes, *adjusted)],

@@ -194,7 +194,7 @@ def read_attributes(path: str, machine: Machine) -> dict[str, Floats]:
     return values
 
 
-def read_texts(documents_path: str, topics_path: str | None, machine: Machine) -> dict[str, Floats]:
+def read_texts(documents_path: str, topics_path: Path | None, machine: Machine) -> dict[str, Floats]:
     """The logarithm of each document's length in words, and with topics the share of the topic's words that it has.
 
     Raises:
@@ -231,8 +231,8 @@ def read_texts(documents_path: str, topics_path: str | None, machine: Machine) -
     return {"log length": length} | ({"share of topic words": overlap} if topics else {})
 
 
-def _topic_words(path: str) -> dict[str, set[str]]:
-    rows = read_topics(read_file(path), Path(path).name, is_formula=False)
+def _topic_words(path: Path) -> dict[str, set[str]]:
+    rows = read_topics(read_file(str(path)), path.name, is_formula=False)
     return {row.code: set(WORD.findall(plain(f"{row.title} {row.body}").lower())) for row in rows}
 
 

@@ -65,7 +65,7 @@ def rank_weights(measure: Measure, rank: Ints) -> Floats:
         weight = 1.0 / kernels.discounts(int(rank.max(initial=1)))[rank]
     elif measure.family == "RBP":
         persistence = measure.number("p") or 0.0
-        weight = (1.0 - persistence) * persistence ** (rank - 1.0)
+        weight = (1.0 - persistence) * np.power(persistence, rank - 1, dtype=np.float64)
     else:
         weight = np.full(len(rank), 1.0 if measure.family == "CG" else 1.0 / (measure.k or 1))
     return np.where(rank <= (measure.k or np.inf), weight, 0.0)

@@ -16,10 +16,10 @@ def both(lenience: list[int], topic: list[int], probability: list[float] | None 
 def test_leniency_counts_units_by_the_inverse_of_their_probability() -> None:
     judged = both([1, 0, 1, 0, 2, 0], [0, 0, 1, 1, 2, 2], [0.5, 1.0, 1.0, 1.0, 0.5, 1.0])
     everything = np.ones(6, dtype=np.bool_)
-    found = bias.leniency(judged, everything)
-    assert found.value == pytest.approx((2 + 1 + 4) / (3 + 2 + 3))
-    assert found.low < found.value < found.high
-    assert found.units == 6
+    measured = bias.leniency(judged, everything)
+    assert measured.value == pytest.approx((2 + 1 + 4) / (3 + 2 + 3))
+    assert measured.low < measured.value < measured.high
+    assert measured.units == 6
     nothing = bias.leniency(judged, ~everything)
     assert np.isnan(nothing.value)
     assert np.isnan(nothing.low)
@@ -43,10 +43,10 @@ def test_planted_self_preference_is_found() -> None:
     topic = np.repeat(np.arange(30), 20)
     is_own = np.tile([1, 0], 300)
     lenience = is_own + rng.integers(-1, 2, 600)
-    found = bias.preference(both(lenience.tolist(), topic.tolist()), is_own, 1 - is_own)
-    assert found.value == pytest.approx(1, abs=0.15)
-    assert found.low > 0.7
-    assert found.units == 600
+    measured = bias.preference(both(lenience.tolist(), topic.tolist()), is_own, 1 - is_own)
+    assert measured.value == pytest.approx(1, abs=0.15)
+    assert measured.low > 0.7
+    assert measured.units == 600
 
 
 def test_confusion_has_the_number_of_units_that_a_sample_represents() -> None:
