@@ -4,6 +4,7 @@ Columns are separated by tabs or spaces, and the mean has the topic `all`::
 
     ir_measures   run topic measure value
     tot           run measure topic value
+    rag4reports   topic run measure value
     trec_eval     measure topic value, of one run
     jsonl         {run_id, topic_id, measure, value} in each line
     nuggetizer    {qid, strict_vital_score, strict_all_score, vital_score, all_score} in each line, of one run
@@ -32,6 +33,7 @@ OF_ONE_RUN = ("trec_eval", "nuggetizer")
 COLUMNS = {
     "ir_measures": ("run", "topic", "measure", "value"),
     "tot": ("run", "measure", "topic", "value"),
+    "rag4reports": ("topic", "run", "measure", "value"),
     "trec_eval": ("measure", "topic", "value"),
 }
 KEYS = ("run_id", "topic_id", "measure", "value")  # of jsonl
