@@ -278,6 +278,8 @@ if BACKUP_DIR:
 # Webhooks: what an address may be, apart from https:// and a public one
 WEBHOOKS_OVER_HTTP = environment.boolean("WEBHOOKS_OVER_HTTP")
 WEBHOOKS_TO_PRIVATE_ADDRESSES = environment.boolean("WEBHOOKS_TO_PRIVATE_ADDRESSES")
+# Models that jobs may call for machines: base addresses, each with the environment variable of its key
+JUDGE_ADDRESSES = environment.judge_addresses("JUDGE_ADDRESSES")
 
 # The API. Limits are per minute: of a user, and of an address without a token.
 API_REQUESTS_PER_MINUTE = int(environment.number("API_REQUESTS_PER_MINUTE", 1200, least=1))

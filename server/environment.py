@@ -99,6 +99,19 @@ def origins(name: str, *, every: str = "") -> list[str]:
     return values
 
 
+def judge_addresses(name: str) -> dict[str, str]:
+    """Base addresses of models, each with the variable of its key after the last `=`, if it has one."""
+    addresses = {}
+    for value in words(name):
+        address, _, variable = value.rpartition("=") if "=" in value else (value, "", "")
+        if not address.startswith(("http://", "https://")) or (variable and not variable.isidentifier()):
+            raise ImproperlyConfigured(
+                f"{name} contains '{value}'; use addresses such as https://models.example.org/v1=MODELS_KEY."
+            )
+        addresses[address.rstrip("/")] = variable
+    return addresses
+
+
 def origin(name: str) -> str:
     """The origin under which people reach the site, such as https://assay.example.org; empty if it is not set."""
     value = text(name).rstrip("/")

@@ -97,7 +97,7 @@ class BatchOfSite:
     def send(self, lease: Lease) -> None:
         """Send the results of a lease. What another process judged meanwhile is refused, and stays."""
         content = {"judgments": lease.judgments, "skips": lease.skips}
-        results = self.post(f"leases/{lease.id}/judgments/", content)
+        results = self.post(f"leases/{lease.id}/judgments/", content)["results"]
         for result in results:
             if result["status"] == "refused":
                 report(f"task {result['task']}: {result['reason']}")

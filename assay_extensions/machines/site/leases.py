@@ -97,7 +97,7 @@ def machine_of(user: User) -> Machine:
 
 
 @transaction.atomic
-def take(*, batch: Batch, machine: Machine, n: int, seconds: int) -> Taken | None:
+def take(*, batch: Batch, machine: Machine, n: int, seconds: int, job_id: int | None = None) -> Taken | None:
     """Let a process of a machine hold the next tasks that nobody holds; None if there are none.
 
     What was skipped comes last. Two processes take turns.
@@ -129,7 +129,9 @@ def take(*, batch: Batch, machine: Machine, n: int, seconds: int) -> Taken | Non
         if task is None
     ]
     Task.objects.bulk_create(new)
-    lease = Lease.objects.create(batch=batch, assessor=user, expires_at=now + timedelta(seconds=seconds))
+    lease = Lease.objects.create(
+        batch=batch, assessor=user, expires_at=now + timedelta(seconds=seconds), job_id=job_id
+    )
     made = {task.entry_id: task.pk for task in new}
     ids = [task or made[entry] for entry, _, task in places]
     Hold.objects.bulk_create([Hold(task_id=pk, lease=lease) for pk in ids])

@@ -5,6 +5,7 @@ from django.db import models
 from accounts.models import User
 from assay_extensions.machines.judges import Judge, judge_of
 from assessment.models import Batch, Judgment, Task
+from jobs.models import Job
 from tracks.models import Machine
 from web.models import JsonField
 
@@ -36,6 +37,9 @@ class Lease(models.Model):
     assessor = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
+    job = models.ForeignKey(
+        Job, models.SET_NULL, null=True, related_name="+", help_text="If the site judges."
+    )
 
     class Meta:
         indexes = [models.Index(fields=["batch", "assessor", "expires_at"], name="lease_open")]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -12,8 +13,12 @@ from assessment.agreement.machines import Comparison, comparisons
 from assessment.batches.progress import BatchProgress, track_progress
 from assessment.batches.selectors import pools_to_plan
 from assessment.models import Batch
+from jobs.models import Job
 from pooling.models import Pool
 from tracks.models import Machine, Track
+
+KIND = "machines.judge"  # of the jobs that let a machine judge
+SHOWN = 3  # jobs
 
 
 def machines() -> QuerySet[Machine]:
@@ -51,6 +56,8 @@ class MachinePage:
     tokens: QuerySet[Token]
     judge: JudgeRecord | None
     n_held: int
+    jobs: list[Job]
+    calls: bool  # whether the site can call the judge
     tab: str = "judging"
 
 
@@ -63,7 +70,11 @@ def machine_page(machine: Machine) -> MachinePage:
     user = machine.assessor.user
     judge = JudgeRecord.objects.filter(machine=machine).first()
     n_held = Hold.objects.filter(lease__assessor=user, lease__expires_at__gt=timezone.now()).count()
-    return MachinePage(track, machine, shown, pools, tokens_of(user), judge, n_held)
+    jobs = list(Job.objects.filter(kind=KIND, arguments__machine_id=machine.pk).order_by("-pk")[:SHOWN])
+    calls = judge is not None and (
+        judge.judge.is_trained or judge.record["address"].rstrip("/") in settings.JUDGE_ADDRESSES
+    )
+    return MachinePage(track, machine, shown, pools, tokens_of(user), judge, n_held, jobs, calls)
 
 
 def shown_machines(track: Track) -> list[ShownMachine]:

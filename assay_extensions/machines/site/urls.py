@@ -12,6 +12,7 @@ urlpatterns = [
     path("judge/machines/<int:machine_id>/start/", views.start, name="start_machine"),
     path("judge/machines/<int:machine_id>/tokens/", views.create_token, name="machine_token"),
     path("judge/machines/<int:machine_id>/judge/", views.register_judge, name="register_judge"),
+    path("judge/machines/<int:machine_id>/run/", views.run, name="run_machine"),
     path("judge/machines/<int:machine_id>/evidence/", views.evidence, name="evidence"),
     path("judge/machines/<int:machine_id>/evidence/export/", views.export_evidence, name="export_evidence"),
     path("judge/machines/<int:machine_id>/evidence/erase/", views.erase_evidence, name="erase_evidence"),

@@ -15,9 +15,10 @@ from accounts.models import IS_PERSON, User
 from accounts.selectors import tokens_of
 from assay.errors import InputError
 from assay_extensions.machines.site import evidence as evidences
-from assay_extensions.machines.site import judges, selectors, services
+from assay_extensions.machines.site import jobs, judges, selectors, services
 from assay_extensions.machines.site.models import ReplyEvidence
 from assay_extensions.machines.site.selectors import MachinePage
+from assessment.batches.selectors import batches_of
 from pooling.models import Pool
 from tracks.assessors import machines as machine_services
 from tracks.models import Machine
@@ -25,7 +26,7 @@ from tracks.tracks.selectors import track_or_404
 from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download
 from web.forms import StyledForm, refusals_in
-from web.pages import context_of, counted, form_page, page_of, size
+from web.pages import context_of, counted, form_page, number_in, page_of, size
 
 MAX_FILE = 256 << 10  # bytes of a judge file or a template
 
@@ -196,6 +197,15 @@ def revoke_token(request: AuthenticatedRequest, machine_id: int, token_id: int) 
     machine_services.revoke_token(machine=machine, token=token)
     messages.success(request, f"The token {token.name} is revoked.")
     return redirect(machine)
+
+
+@organizer_action
+def run(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
+    """Let the site judge a batch of a machine in a job. Organizers only."""
+    machine = get_object_or_404(selectors.machines(), pk=machine_id)
+    own = batches_of(machine.assessor.user)
+    batch = get_object_or_404(own, pk=number_in(request.POST.get("batch", ""), 0))
+    return redirect(jobs.request(machine=machine, batch=batch, by=request.user))
 
 
 @organizer_form

@@ -1,0 +1,157 @@
+"""The site lets a machine judge: a job calls the model at an address that the operator lists, or a trained classifier.
+
+The key of an address is in the environment variable that the operator names; the one of the judge file is not used. The
+name of the host is resolved once, every address that it has is checked, and redirects are not followed, as for
+webhooks.
+"""
+
+import os
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
+
+import httpx
+from django.conf import settings
+
+from assay.errors import Refused
+from assay.html.sanitize import plain
+from assay_extensions.machines.asking import Judged, ModelJudge, Question, UnitJudge
+from assay_extensions.machines.classifier import Example, TrainedJudge
+from assay_extensions.machines.client import MAX_REPLY, ModelClient
+from assay_extensions.machines.judges import Judge
+from assay_extensions.machines.prompts import template_names
+from assay_extensions.machines.site.judges import OWN_TEMPLATE
+from assay_extensions.machines.site.models import JudgeRecord
+from assessment.agreement.machines import people_grades
+from pooling.models import PoolEntry
+from tracks.models import Track
+from tracks.webhooks.delivery import PORTS, AddressRefused, check_address, public_address
+
+FOLDS = 5
+CONNECTIONS = 8
+
+
+class CallRefused(Refused):
+    title = "The site cannot let this machine judge"
+
+
+def check(stored: JudgeRecord | None, track: Track) -> None:
+    """Refuse a judge that the site cannot call.
+
+    Raises CallRefused: it is not registered, or its address is not listed by the operator, or its template is unknown.
+    """
+    if stored is None:
+        raise CallRefused("The machine has no registered judge. Register its judge file first.")
+    judge = stored.judge
+    if judge.is_trained:
+        judged = track.protocol.parsed.judged
+        if judged.has_members or judged.has_votes or judged.has_nuggets or judged.is_formula:
+            raise CallRefused("The classifier judges documents, and this protocol judges other units.")
+        if not people_grades(track):
+            raise CallRefused("The classifier is trained on grades of people, and there are none yet.")
+        return
+    if judge.address.rstrip("/") not in settings.JUDGE_ADDRESSES:
+        raise CallRefused(
+            f"The operator of this site does not list {judge.address or 'an address'} in JUDGE_ADDRESSES. "
+            "“assay judge” can judge from your own machine."
+        )
+    is_known = bool(stored.template_text) or judge.template in template_names()
+    with _own_template(stored) as readable:
+        prompt = readable.prompt() if is_known else None
+    if prompt is None or prompt.sha256 != stored.record["template_sha256"]:
+        raise CallRefused("The site does not have the template of this judge. Upload the judge file with it.")
+
+
+@contextmanager
+def _own_template(stored: JudgeRecord) -> Iterator[Judge]:
+    """The judge of a record, whose template can be read: never a path that the record names."""
+    judge = stored.judge
+    with TemporaryDirectory() as folder:
+        if judge.template not in template_names():
+            Path(folder, OWN_TEMPLATE).write_text(stored.template_text, "utf-8", newline="")
+            judge = replace(judge, template=OWN_TEMPLATE, folder=folder)
+        yield judge
+
+
+class PublicTransport(httpx.BaseTransport):
+    """Requests to public addresses, each on a connection of its own."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request.
+
+        Raises:
+            AddressRefused: The address leads into a private network, or to another one.
+            httpx.TransportError: There was no answer.
+        """
+        url = str(request.url)
+        check_address(url)
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
+        seconds = float((request.extensions.get("timeout") or {}).get("read") or 60)
+        try:
+            with socket.create_connection((public_address(host, port), port), seconds) as plain_socket:
+                connected = plain_socket
+                if parts.scheme == "https":
+                    context = ssl.create_default_context()
+                    connected = context.wrap_socket(plain_socket, server_hostname=host)
+                connection = HTTPConnection(host, port)
+                connection.sock = connected
+                headers = {name: value for name, value in request.headers.items() if name != "connection"}
+                connection.request(request.method, parts.path or "/", request.read(), headers)
+                answer = connection.getresponse()
+                content = answer.read(MAX_REPLY)
+        except TimeoutError as error:
+            raise httpx.ReadTimeout("no answer in time", request=request) from error
+        except (OSError, HTTPException) as error:
+            raise httpx.ConnectError(str(error), request=request) from error
+        if 300 <= answer.status < 400:
+            raise AddressRefused(f"{host} redirects to another address, which is not followed.")
+        return httpx.Response(answer.status, content=content, request=request)
+
+
+@contextmanager
+def judge_of_site(stored: JudgeRecord, track: Track) -> Iterator[tuple[UnitJudge, "ModelClient | None"]]:
+    """The judge of a record, ready to judge."""
+    if stored.judge.is_trained:
+        yield Trained(track), None
+        return
+    with _own_template(stored) as judge:
+        variable = settings.JUDGE_ADDRESSES[judge.address.rstrip("/")]
+        key = os.environ.get(variable, "") if variable else ""
+        if variable and not key:
+            raise CallRefused(f"The operator has not set {variable}, the key of {judge.address}.")
+        transport = PublicTransport()
+        with ModelClient(judge, key=key, connections=CONNECTIONS, transport=transport) as client:
+            yield ModelJudge(client), client
+
+
+class Trained:
+    """Classifiers of a track. Units that people graded are judged by one that was trained on other units."""
+
+    def __init__(self, track: Track) -> None:
+        grades = people_grades(track)
+        rows = PoolEntry.objects.filter(pool__track=track, topic__code__in={topic for topic, _ in grades})
+        examples: dict[tuple[str, str], Example] = {}
+        for topic, docno, title, body in rows.values_list(
+            "topic__code", "docno", "document__title", "document__body"
+        ).iterator(chunk_size=500):
+            if (topic, docno) in grades and title is not None:
+                text = f"{plain(title)}\n{plain(body)}"
+                examples[topic, docno] = Example(text, grades[topic, docno])
+        self._fold = {unit: n % FOLDS for n, unit in enumerate(sorted(examples))}
+        self._all = TrainedJudge((topic, example) for (topic, _), example in examples.items())
+        self._without = [
+            TrainedJudge((unit[0], example) for unit, example in examples.items() if self._fold[unit] != fold)
+            for fold in range(min(FOLDS, len(examples)))
+            if len(examples) > 1
+        ]
+
+    def __call__(self, question: Question) -> Judged:
+        fold = self._fold.get((question["topic"], question["docno"]))
+        return (self._all if fold is None else self._without[fold])(question)
