@@ -104,13 +104,16 @@ def sample_lines(
 
 
 def read_people(path: str, protocol: Protocol, machine: Machine) -> QrelsColumns:
-    """People's qrels of units that the machine judged; pooled units without a grade are left out.
+    """People's qrels of units that the machine judged.
+
+    Pooled units without a grade are left out, and topics that have only such units.
 
     Raises:
         InputError: The file cannot be read, or has a unit that the machine did not judge.
     """
     qrels = read_qrels(path, protocol, kind="grades", has_scale=bool(protocol.slug))
     qrels = qrels.kept(qrels.grade >= 0)
+    qrels = qrels.keep_topics(qrels.topics[np.unique(qrels.topic_index)].tolist())
     _check_units(path, documents(qrels), machine)
     return qrels
 

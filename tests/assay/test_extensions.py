@@ -98,7 +98,7 @@ def test_extension_that_is_not_selected_is_not_imported(
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("green", "ASSAY_EXTENSIONS: there is no extension 'green'; use analyses, baselines, blue, "),
+        ("green", "ASSAY_EXTENSIONS: there is no extension 'green'; use analyses, baselines, "),
         ("blue", "the extension blue needs the extension red; add it to ASSAY_EXTENSIONS"),
     ],
 )

@@ -100,6 +100,11 @@ def test_values_from_whole_topics(estimate: Estimate) -> None:
     for row in tables["ranking"]:
         assert row["low"] < row["estimate"] < row["high"]
         assert row["people"] is not None
+    pooled = (
+        f"{topic} 0 {docno} -1" for topic, _, docno, _ in map(str.split, lines) if topic in {"72", "707"}
+    )
+    both = estimate.write("both.txt", *Path(some).read_text().splitlines(), *pooled)
+    assert estimate.tables(*words, both) == tables  # topics that people have not judged yet
     few = estimate.write("few.txt", *(line for line in lines if line.split()[0] in {"14", "72", "707"}))
     assert "people judged 3 topics, and at least 8 are needed" in estimate.refusal(*words, few)
 
