@@ -2,14 +2,17 @@
 
 `scores` compares tables of scores of runs: Kendall's tau-b and other correlations with the truth, also among the best
 runs, with intervals over topics, and which significant differences the judge keeps. `qrels` compares grades by topic,
-threshold and grade. `alt-test` tests whether a machine may take the place of a person.
+threshold and grade. `alt-test` tests whether a machine may take the place of a person. `check` checks the files that a
+judge submits.
 
-Exit status: 0 success, 1 the alt-test has not enough grades, 2 a file or an option cannot be used.
+Exit status: 0 success, 1 a file has problems or the alt-test has not enough grades, 2 a file or an option cannot be
+used.
 """
 
 import argparse
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from assay.cli.main import Parser, add, positive
 from assay.cli.tables import add_table_options, print_tables
@@ -24,10 +27,13 @@ from assay.protocols.loader import load_protocol
 from assay.protocols.scales import scale_named
 from assay.research.agreement import agreement
 from assay.research.evaluation import evaluate
+from assay.tables import Table
 from assay_extensions.metaevaluation import comparison, qrels
 from assay_extensions.metaevaluation.alt_test import EPSILON, FALSE_DISCOVERIES, LEAST_UNITS, SCORES, alt_test
+from assay_extensions.metaevaluation.judgments import check
 from assay_extensions.metaevaluation.scores import Scores, read_scores, scores_of
 
+KINDS = ("qrels", "nuggets", "scores")
 UNDECIDED = 1  # exit status
 EXAMPLE = (
     "assay meta scores --protocol arqmath-2020-task1 --qrels qrels.txt --judge-qrels qrels-marek.txt runs/abacus.tsv "
@@ -128,6 +134,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "judgments", nargs="+", metavar="FILE", help="judgments or qrels, as for assay agreement"
     )
     add_table_options(test)
+    files = actions.add_parser(
+        "check",
+        help="check the files of a judge: qrels, nuggets, scores",
+        example="assay meta check --kind qrels --topics topics.txt qrels.txt",
+    )
+    files.add_argument("--kind", choices=KINDS, help="what the files contain (default: their names say it)")
+    add(files, "--protocol", required=False)
+    add(files, "--topics")
+    files.add_argument("paths", nargs="+", metavar="PATH", help="file or folder, as AutoJudge writes them")
+    add_table_options(files)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -232,8 +248,36 @@ def _alt_test(arguments: argparse.Namespace) -> int:
     return 0 if test.tests else UNDECIDED
 
 
+def _check(arguments: argparse.Namespace) -> int:
+    topics = read_codes(read_file(str(arguments.topics)), str(arguments.topics)) if arguments.topics else ()
+    protocol = load_protocol(arguments.protocol) if arguments.protocol else None
+    grades = [grade.value for grade in protocol.judging.grades] if protocol else []
+    paths = [
+        path
+        for given in map(Path, arguments.paths)
+        for path in (
+            sorted(path for path in given.iterdir() if path.is_file()) if given.is_dir() else [given]
+        )
+    ]
+    results = [
+        check(read_file(str(path)), str(path), kind=arguments.kind, topics=topics, grades=grades)
+        for path in paths
+    ]
+    problems = [problem for result in results for problem in result.problems]
+    for problem in problems:
+        print(problem, file=sys.stderr)  # noqa: T201
+    words = "kind of each file, number of lines of qrels, lists of nuggets or measures, of topics, and of problems"
+    rows = [
+        (result.name, result.kind, result.n_rows, len(result.topics), len(result.problems))
+        for result in results
+    ]
+    print_tables([Table("files", words, ("file", "kind", "rows", "topics", "problems"), [*rows])], arguments)
+    return 1 if problems else 0
+
+
 ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "scores": _scores,
     "qrels": _qrels,
     "alt-test": _alt_test,
+    "check": _check,
 }

@@ -1,0 +1,171 @@
+"""Judgments as runs: files that a judge submits, checked with file, line and key.
+
+A judge submits qrels, with or without its confidence (`topic Q0 docno grade confidence run`), lists of nuggets, tables
+of scores, or the folder that a program of AutoJudge writes. The name of a file says its kind. Files whose names begin
+with `tmp-` are partial: the program ran on some of the topics only, so they cannot be scored.
+
+Source:
+    autojudge-base 1.0.0, workflow/paths.py; TREC RAG 2025, qrels subtask.
+"""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Literal, NamedTuple
+
+from assay.errors import InputError
+from assay.formats.text import decoded, lines_of
+from assay.nuggets.files import read_nuggets
+from assay_extensions.metaevaluation.scores import gaps, read_scores
+
+Kind = Literal["qrels", "nuggets", "scores", "other", "partial", "unknown"]
+ENDINGS: tuple[tuple[str, Kind], ...] = (
+    (".qrels.txt", "qrels"),
+    (".qrels", "qrels"),
+    (".nuggets.jsonl", "nuggets"),
+    (".eval.txt", "scores"),
+    (".eval.measures.yml", "other"),
+    (".config.yml", "other"),
+    (".responses.jsonl", "other"),
+)
+PARTIAL = "tmp-"
+WIDTHS = {4: "topic 0 docno grade", 6: "topic Q0 docno grade confidence run"}
+
+
+class JudgedLine(NamedTuple):
+    """A line of qrels; `confidence` is nan and `run` empty in four columns."""
+
+    topic: str
+    docno: str
+    grade: int
+    confidence: float
+    run: str
+
+
+@dataclass(slots=True)
+class Checked:
+    """A file of a judge.
+
+    Args:
+        n_rows: lines of qrels, lists of nuggets, or measures of scores.
+        topics: those that it has.
+        problems: each with its line and key, where it has them.
+    """
+
+    name: str
+    kind: Kind
+    n_rows: int = 0
+    topics: set[str] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+
+
+def kind_of(name: str) -> Kind:
+    """Return what a file contains, by its name.
+
+    >>> kind_of("made.qrels.txt"), kind_of("tmp-made.eval.txt"), kind_of("made.judgment.json")
+    ('qrels', 'partial', 'unknown')
+    """
+    base = PurePath(name).name
+    if base.startswith(PARTIAL):
+        return "partial"
+    return next((kind for ending, kind in ENDINGS if base.endswith(ending)), "unknown")
+
+
+def check(
+    data: bytes,
+    name: str,
+    *,
+    kind: Kind | None = None,
+    topics: Collection[str] = (),
+    grades: Collection[int] = (),
+) -> Checked:
+    """Check a file of a judge.
+
+    Args:
+        kind: what it contains; by default, its name says that.
+        topics: the topics that are expected, all of them and no others.
+        grades: the grades that are accepted; any if there are none.
+    """
+    checked = Checked(name, kind or kind_of(name))
+    if checked.kind == "partial":
+        checked.problems.append(
+            f"{name}: a partial run, whose name begins with {PARTIAL}; it cannot be scored"
+        )
+    if checked.kind in ("partial", "other", "unknown"):
+        return checked
+    try:
+        if checked.kind == "qrels":
+            rows, checked.problems = read_judged(data, name, grades)
+            checked.n_rows, checked.topics = len(rows), {row.topic for row in rows}
+        elif checked.kind == "nuggets":
+            lists = read_nuggets(data, name)
+            checked.n_rows, checked.topics = len(lists), {nuggets.topic for nuggets in lists}
+        else:
+            measures = read_scores(data, name)
+            runs = list(dict.fromkeys(run for scores in measures for run in scores.runs))
+            checked.n_rows = len(measures)
+            checked.topics = {topic for scores in measures for topic in scores.topics}
+            wrong = [gap for scores in measures for gap in gaps(scores, runs, checked.topics)]
+            checked.problems = [f"{name}: {gap}" for gap in wrong]
+    except InputError as error:
+        checked.problems.append(str(error))
+        return checked
+    for words, codes in (
+        ("no judgments of topic", sorted({*topics} - checked.topics)),
+        ("unknown topic", sorted(checked.topics - {*topics}) if topics else []),
+    ):
+        checked.problems += [f"{name}: {words} {code}" for code in codes]
+    return checked
+
+
+def read_judged(data: bytes, name: str, grades: Collection[int] = ()) -> tuple[list[JudgedLine], list[str]]:
+    """The lines of qrels of a judge in four or six columns, and what is wrong with the others.
+
+    Raises:
+        InputError: The file is not text, or has no lines.
+    """
+    numbered = enumerate(lines_of(decoded(data, name).text), 1)
+    lines = [(number, line.split()) for number, line in numbered if line.strip()]
+    if not lines:
+        raise InputError(f"{name}: the file has no judgments")
+    width = len(lines[0][1])
+    if width not in WIDTHS:
+        accepted = " or ".join(WIDTHS.values())
+        raise InputError(f"{name}: line {lines[0][0]}: got {width} columns; expected {accepted}")
+    rows: list[JudgedLine] = []
+    problems: list[str] = []
+    first_line: dict[tuple[str, str], int] = {}
+    for number, words in lines:
+        row = _judged(words, width, grades)
+        if isinstance(row, JudgedLine):
+            before = first_line.setdefault((row.topic, row.docno), number)
+            if before != number:
+                row = f"docno: {row.docno} is in line {before} too, of topic {row.topic}"
+            elif rows and row.run != rows[0].run:
+                row = f"run: got {row.run}; the file is of {rows[0].run}"
+        if isinstance(row, JudgedLine):
+            rows.append(row)
+        else:
+            problems.append(f"{name}: line {number}: {row}")
+    return rows, problems
+
+
+def _judged(words: list[str], width: int, grades: Collection[int]) -> JudgedLine | str:
+    """A line, or the key that is wrong, what it is, and what is accepted."""
+    if len(words) != width:
+        return f"got {len(words)} columns; expected {WIDTHS[width]}"
+    topic, _, docno, grade, *others = words
+    number = int(grade) if grade.isascii() and grade.removeprefix("-").isdigit() and len(grade) < 10 else None
+    if number is None or (grades and number not in grades):
+        accepted = ", ".join(map(str, sorted(grades))) if grades else "a whole number"
+        return f"grade: got {grade}; use {accepted}"
+    if not others:
+        return JudgedLine(topic, docno, number, math.nan, "")
+    try:
+        confidence = float(others[0])
+    except ValueError:
+        confidence = math.nan
+    if not 0 <= confidence <= 1:
+        return f"confidence: got {others[0]}; use a number from 0 to 1"
+    return JudgedLine(topic, docno, number, confidence, others[1])
