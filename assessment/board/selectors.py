@@ -149,6 +149,17 @@ class Period(NamedTuple):
     n: int
 
 
+class Periods(NamedTuple):
+    """The units judged by day or by hour; `name` is that of their file."""
+
+    name: str
+    title: str
+    unit: str
+    pattern: str
+    rows: list[Period]
+    plot: plots.Plot
+
+
 @dataclass(frozen=True)
 class BoardPage:
     """The board of a scope. Lists are cut at `N_ROWS`; their full lengths are `n_skipped` and `n_unsettled`."""
@@ -172,9 +183,9 @@ class BoardPage:
     topics: list[TopicRow]
     mix_plot: plots.Plot
     days: list[Period]
-    day_plot: plots.Plot
     hours: list[Period]
-    hour_plot: plots.Plot
+    periods: list[Periods]
+    period: Periods
     skips: QuerySet[Task]
     n_skipped: int
     unsettled: list[Remark]
@@ -183,8 +194,8 @@ class BoardPage:
     tab: str = "judging"
 
 
-def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
-    """The board of a track (with an empty key) or of one batch, by its id.
+def board_page(track: Track, key: str, *, by: str = "", is_paused: bool = False) -> BoardPage:
+    """The board of a track (with an empty key) or of one batch, by its id, with a plot by "days" or "hours".
 
     Raises:
         Http404: The track has no such batch, or it is a draft.
@@ -207,6 +218,10 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
     hour = now.replace(minute=0, second=0, microsecond=0)
     days = _periods(by_hour, hour.replace(hour=0), timedelta(days=1), DAYS)
     hours = _periods(by_hour, hour, timedelta(hours=1), HOURS)
+    periods = [
+        Periods("days", "By day", "Day", "Y-m-d", days, _plot(track, "Day", "%d %b", days)),
+        Periods("hours", "By hour, UTC", "Hour", "Y-m-d H:i", hours, _plot(track, "Hour", "%H", hours)),
+    ]
     rates = rates_of([progress.batch for progress in current.batches])
     assessors = _assessor_rows(current, groups, rules, rates)
     guests = _guests(current)
@@ -246,9 +261,9 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
             gray={choice.label for choice in rules.non_answers},
         ),
         days=days,
-        day_plot=_plot(track, "Day", [(f"{period.start:%d %b}", period.n) for period in days]),
         hours=hours,
-        hour_plot=_plot(track, "Hour", [(f"{period.start:%H}", period.n) for period in hours]),
+        periods=periods,
+        period=next((each for each in periods if each.name == by), periods[0]),
         skips=skips,
         n_skipped=skipped.count(),
         unsettled=remarks,
@@ -257,7 +272,8 @@ def board_page(track: Track, key: str, *, is_paused: bool = False) -> BoardPage:
     )
 
 
-def _plot(track: Track, across: str, values: Sequence[tuple[str, int]]) -> plots.Plot:
+def _plot(track: Track, across: str, pattern: str, periods: Sequence[Period]) -> plots.Plot:
+    values = [(f"{period.start:{pattern}}", period.n) for period in periods]
     name, title = f"{track.slug}-judged-{across.lower()}s", f"{track.name}: Judged units by {across.lower()}"
     return plots.bars(name, title, values, up="Judged", across=across, digits=0)
 

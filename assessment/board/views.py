@@ -31,15 +31,16 @@ def board(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     The windows that refresh themselves share what is some seconds old, however many there are.
     """
     track = track_or_404(request.user, slug)
-    batch, is_paused = request.GET.get("batch", ""), request.GET.get("refresh") == "off"
+    batch, by = request.GET.get("batch", ""), request.GET.get("by", "")
+    is_paused = request.GET.get("refresh") == "off"
 
     def rendered(name: str) -> str:
-        page = selectors.board_page(track, batch, is_paused=is_paused)
+        page = selectors.board_page(track, batch, by=by, is_paused=is_paused)
         return render_to_string(name, context_of(page) | {"is_paused": is_paused}, request)
 
     if not request.headers.get("HX-Request"):
         return HttpResponse(rendered("assessment/board/board.html"))
-    view = [track.pk, batch, is_paused, get_language(), get_current_timezone_name()]
+    view = [track.pk, batch, by, is_paused, get_language(), get_current_timezone_name()]
     key = f"board:{sha256_of(json.dumps(view).encode())}"
     return HttpResponse(
         cache.get_or_set(key, lambda: rendered("assessment/board/_board.html"), SHARED_SECONDS)

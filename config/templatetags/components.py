@@ -42,12 +42,14 @@ def table(content: str, label: str = "", style: str = "", caption: str = "", col
 
 
 @register.simple_block_tag
-def empty_state(content: str) -> SafeString:
+def empty_state(content: str, name: str = "inbox") -> SafeString:
     """The text that a page shows instead of an empty list: what will appear there, and the action that makes it appear.
+
+    `name` is that of an icon.
 
     `{% empty_state %}<p>No batches yet. <a href="…">Create a batch</a>.</p>{% endempty_state %}`
     """
-    return render_to_string("components/empty_state.html", {"content": content})
+    return render_to_string("components/empty_state.html", {"content": content, "name": name})
 
 
 @register.simple_block_tag

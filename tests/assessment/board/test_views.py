@@ -140,6 +140,23 @@ def test_board_shows_times_grades_skips_and_non_answers(judged: Scene, organizer
     assert "per day," not in text
 
 
+def test_board_plots_judged_units_by_day_or_by_hour(judged: Scene, organizer: Client) -> None:
+    by_day = page(organizer, "board", judged.track)
+    by_hour = page(organizer, "board", judged.track, by="hours", headers={"HX-Request": "true"})
+
+    assert 'href="?by=hours"' in by_day
+    assert f"{judged.track.slug}-judged-days" in by_day
+    assert f"{judged.track.slug}-judged-hours" in by_hour
+    assert "&amp;by=hours" in by_hour, "the choice stays when the board refreshes"
+
+
+def test_board_has_no_section_without_rows(scene: Scene, organizer: Client) -> None:
+    html = page(organizer, "board", scene.track)
+
+    assert "Non-answers to settle" not in html
+    assert "Skipped tasks" not in html
+
+
 def test_windows_share_the_part_that_they_refresh(judged: Scene, organizer: Client) -> None:
     part = page(organizer, "board", judged.track, headers={"HX-Request": "true"})
 
