@@ -16,6 +16,7 @@ from maintenance.benchmarks import (  # noqa: F401  each module adds its cases
     judging,
     library,
     many_runs,
+    model_judges,
     ms_marco,
     real_size,
 )
