@@ -6,5 +6,8 @@ from assay.extensions import Extension
 EXTENSION = Extension(
     name="machines",
     title="Programs that judge",
-    adds=(Command("judge", "let a program judge the units of a pool", "assay_extensions.machines.command"),),
+    adds=(
+        Command("judge", "let a model or a program judge the units of a pool", "assay_extensions.machines.command"),
+        Command("panel", "combine the judgments of several judges", "assay_extensions.machines.panel_command"),
+    ),
 )
