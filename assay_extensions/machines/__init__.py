@@ -7,7 +7,11 @@ EXTENSION = Extension(
     name="machines",
     title="Programs that judge",
     adds=(
-        Command("judge", "let a model or a program judge the units of a pool", "assay_extensions.machines.command"),
-        Command("panel", "combine the judgments of several judges", "assay_extensions.machines.panel_command"),
+        Command(
+            "judge", "let a model or a program judge the units of a pool", "assay_extensions.machines.command"
+        ),
+        Command(
+            "panel", "combine the judgments of several judges", "assay_extensions.machines.panel_command"
+        ),
     ),
 )

@@ -24,11 +24,12 @@ MOST_TASKS = 200  # of a lease
 
 @dataclass
 class Lease:
-    """Tasks of this process, and the results that are not sent yet."""
+    """Tasks of this process, and the results that are not sent yet. `has_failed`: it holds others, which failed."""
 
     id: int
     renewed_at: float
     open: set[int]
+    has_failed: bool
     judgments: list[dict[str, Any]] = field(default_factory=list)
     skips: list[dict[str, Any]] = field(default_factory=list)
     since: float = 0.0  # the first result that is not sent
@@ -52,11 +53,12 @@ class BatchOfSite:
         """Lease tasks until there are none left but those that failed; they come back last."""
         while answer := self.post(self.address, {"n": self.n, "seconds": SECONDS}):
             tasks = [task for task in answer["tasks"] if task["id"] not in self.failed]
-            lease = Lease(answer["id"], monotonic(), {task["id"] for task in tasks})
+            has_failed = len(tasks) < len(answer["tasks"])
+            lease = Lease(answer["id"], monotonic(), {task["id"] for task in tasks}, has_failed)
             self.leases[lease.id] = lease
             for task in tasks:
                 yield lease, task
-            if len(tasks) < len(answer["tasks"]):
+            if has_failed:
                 return
 
     def add(self, lease: Lease, task: Mapping[str, Any], results: list[tuple[str, Judged]]) -> str:
@@ -97,13 +99,12 @@ class BatchOfSite:
     def send(self, lease: Lease) -> None:
         """Send the results of a lease. What another process judged meanwhile is refused, and stays."""
         content = {"judgments": lease.judgments, "skips": lease.skips}
-        results = self.post(f"leases/{lease.id}/judgments/", content)["results"]
-        for result in results:
+        for result in self.post(f"leases/{lease.id}/judgments/", content)["results"]:
             if result["status"] == "refused":
                 report(f"task {result['task']}: {result['reason']}")
         lease.open -= {row["task"] for row in (*lease.judgments, *lease.skips)}
         lease.judgments, lease.skips, lease.since = [], [], 0.0
-        if not lease.open:
+        if not (lease.open or lease.has_failed):
             del self.leases[lease.id]
 
     def close(self) -> None:
@@ -111,7 +112,7 @@ class BatchOfSite:
         for lease in list(self.leases.values()):
             if lease.n_results:
                 self.send(lease)
-            if lease.open:
+            if lease.open or lease.has_failed:
                 self.post(f"leases/{lease.id}/release/")
 
 

@@ -7,7 +7,6 @@ evidence of each member. The files of the members do not change.
 """
 
 import argparse
-import json
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,13 +35,18 @@ Key = tuple[str, str]  # topic and docno
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("members", nargs="+", metavar="JUDGMENTS", help="the judgments of each member")
     add(parser, "--protocol")
-    parser.add_argument("--by", choices=WAYS, default="median", help="how the grades become one (default: median)")
+    parser.add_argument(
+        "--by", choices=WAYS, default="median", help="how the grades become one (default: median)"
+    )
     parser.add_argument("--assessor", required=True, metavar="NAME", help="the name of the panel")
     parser.add_argument(
         "--output", required=True, type=Path, metavar="FILE", help="judgments of the panel: .jsonl or .csv"
     )
     parser.add_argument(
-        "--table", type=Path, metavar="FILE", help="also write the grades of each member and their entropy, as TSV"
+        "--table",
+        type=Path,
+        metavar="FILE",
+        help="also write the grades of each member and their entropy, as TSV",
     )
 
 
@@ -59,7 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
     shares = [_probabilities(path, rules) for path in arguments.members] if arguments.by == "mean" else []
     by_value = {grade.value: grade for grade in rules.grades}
     n_equal = n_without = 0
-    disagreement, counts, rows = 0.0, Counter[int](), ["topic\tdocno\t" + "\t".join(arguments.members) + "\tentropy"]
+    disagreement, counts, rows = (
+        0.0,
+        Counter[int](),
+        ["topic\tdocno\t" + "\t".join(arguments.members) + "\tentropy"],
+    )
     with Output(arguments.output, assessor=arguments.assessor, batch="") as output:
         for key in units:
             grades = [member[key] for member in members]
@@ -116,7 +124,7 @@ def _probabilities(path: str, rules: JudgingRules) -> Mapping[Key, Mapping[int, 
             given = evidence_of(row["evidence"]).probabilities
             key = row["topic"], row["docno"]
             if row["choice"] and given is None:
-                raise ValueError("no probabilities; the judge file needs answer = \"probabilities\"")
+                raise ValueError('no probabilities; the judge file needs answer = "probabilities"')
             shares[key] = {values[grade]: share for grade, share in (given or {}).items()}
         except (ValueError, RecursionError, KeyError, TypeError, WrongStructure) as error:
             raise InputError(f"{file}: line {number}: {error}") from None

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,8 @@ from assay_extensions.machines.evidence import Evidence
 from assay_extensions.machines.panel import entropy, majority, median
 
 
-def test_three_real_models_have_the_known_counts(real_data: Callable[[str], Path]) -> None:
-    path = real_data("judges/panel/grades.tsv")
+def test_three_real_models_have_the_known_counts(data: Path) -> None:
+    path = data / "judges/panel/grades.tsv"
     rows = [tuple(map(int, line.split("\t")[2:])) for line in path.read_text().splitlines()[1:]]
     known = json.loads(path.with_name("answers.json").read_text())
 
@@ -84,7 +83,9 @@ def test_panel_has_the_units_that_all_members_judged(
     assert "A.1\tb\t0\t1\t3\t1.584963" in Path("table.tsv").read_text()
 
 
-def test_panels_that_cannot_be_made_are_refused(members: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_panels_that_cannot_be_made_are_refused(
+    members: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["--protocol", "arqmath-2020-task1", "--assessor", "panel", "--output", "panel.jsonl"]
 
     assert main(["panel", members[0], *words]) == 2
