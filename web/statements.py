@@ -138,7 +138,7 @@ class Prepared(Generic[M]):
 
 
 def is_among(field: str, values: Value) -> Func:
-    """Whether a field has one of the values in a list, the parameter of a `Prepared`."""
+    """The condition that a field has one of the values in a list, which is a parameter of a `Prepared`."""
     return Func(
         F(field), values, template="%(expressions)s)", arg_joiner=" = ANY(", output_field=BooleanField()
     )
