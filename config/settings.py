@@ -124,6 +124,8 @@ TEMPLATES = [
     }
 ]
 
+FORM_RENDERER = "web.forms.Renderer"
+
 DATABASES = {
     "default": environment.database(
         "DATABASE_URL",
