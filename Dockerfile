@@ -12,11 +12,12 @@ ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_
     PIP_ROOT_USER_ACTION=ignore STATIC_ROOT=/assay/collected
 WORKDIR /assay
 COPY requirements.txt requirements-s3.txt requirements-monitoring.txt requirements-postgres.txt requirements-sign-in.txt \
-    requirements-backups.txt requirements-ir-datasets.txt requirements-parquet.txt constraints.txt /tmp/requirements/
+    requirements-backups.txt requirements-ir-datasets.txt requirements-judges.txt requirements-parquet.txt constraints.txt /tmp/requirements/
 RUN pip install -r /tmp/requirements/requirements.txt -r /tmp/requirements/requirements-s3.txt \
     -r /tmp/requirements/requirements-monitoring.txt -r /tmp/requirements/requirements-postgres.txt \
     -r /tmp/requirements/requirements-sign-in.txt -r /tmp/requirements/requirements-backups.txt \
-    -r /tmp/requirements/requirements-ir-datasets.txt -r /tmp/requirements/requirements-parquet.txt && rm -rf /tmp/requirements
+    -r /tmp/requirements/requirements-ir-datasets.txt -r /tmp/requirements/requirements-judges.txt \
+    -r /tmp/requirements/requirements-parquet.txt && rm -rf /tmp/requirements
 
 # What only the build needs stays in this stage: the packages of the front end, Sphinx, and sources of the documentation
 FROM packages AS site

@@ -282,6 +282,8 @@ WEBHOOKS_OVER_HTTP = environment.boolean("WEBHOOKS_OVER_HTTP")
 WEBHOOKS_TO_PRIVATE_ADDRESSES = environment.boolean("WEBHOOKS_TO_PRIVATE_ADDRESSES")
 # Models that jobs may call for machines: base addresses, each with the environment variable of its key
 JUDGE_ADDRESSES = environment.judge_addresses("JUDGE_ADDRESSES")
+if JUDGE_ADDRESSES:
+    environment.require_packages("JUDGE_ADDRESSES", "httpx", file="requirements-judges.txt")
 
 # The API. Limits are per minute: of a user, and of an address without a token.
 API_REQUESTS_PER_MINUTE = int(environment.number("API_REQUESTS_PER_MINUTE", 1200, least=1))

@@ -1,29 +1,22 @@
 """The site lets a machine judge: a job calls the model at an address that the operator lists, or a trained classifier.
 
-The key of an address is in the environment variable that the operator names; the one of the judge file is not used. The
-name of the host is resolved once, every address that it has is checked, and redirects are not followed, as for
-webhooks.
+The key of an address is in the environment variable that the operator names; the one of the judge file is not used.
 """
 
 import os
-import socket
-import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from urllib.parse import urlsplit
 
-import httpx
 from django.conf import settings
 
 from assay.errors import Refused
 from assay.html.sanitize import plain
 from assay_extensions.machines.asking import Judged, ModelJudge, Question, UnitJudge
 from assay_extensions.machines.classifier import Example, TrainedJudge
-from assay_extensions.machines.client import MAX_REPLY, ModelClient
+from assay_extensions.machines.client import ModelClient
 from assay_extensions.machines.judges import Judge
 from assay_extensions.machines.prompts import template_names
 from assay_extensions.machines.site.judges import OWN_TEMPLATE
@@ -31,7 +24,6 @@ from assay_extensions.machines.site.models import JudgeRecord
 from assessment.agreement.machines import people_grades
 from pooling.models import PoolEntry
 from tracks.models import Track
-from tracks.webhooks.delivery import PORTS, AddressRefused, check_address, public_address
 
 FOLDS = 5
 CONNECTIONS = 8
@@ -79,48 +71,15 @@ def _own_template(stored: JudgeRecord) -> Iterator[Judge]:
         yield judge
 
 
-class PublicTransport(httpx.BaseTransport):
-    """Requests to public addresses, each on a connection of its own."""
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request.
-
-        Raises:
-            AddressRefused: The address leads into a private network, or to another one.
-            httpx.TransportError: There was no answer.
-        """
-        url = str(request.url)
-        check_address(url)
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
-        seconds = float((request.extensions.get("timeout") or {}).get("read") or 60)
-        try:
-            with socket.create_connection((public_address(host, port), port), seconds) as plain_socket:
-                connected = plain_socket
-                if parts.scheme == "https":
-                    context = ssl.create_default_context()
-                    connected = context.wrap_socket(plain_socket, server_hostname=host)
-                connection = HTTPConnection(host, port)
-                connection.sock = connected
-                headers = {name: value for name, value in request.headers.items() if name != "connection"}
-                connection.request(request.method, parts.path or "/", request.read(), headers)
-                answer = connection.getresponse()
-                content = answer.read(MAX_REPLY)
-        except TimeoutError as error:
-            raise httpx.ReadTimeout("no answer in time", request=request) from error
-        except (OSError, HTTPException) as error:
-            raise httpx.ConnectError(str(error), request=request) from error
-        if 300 <= answer.status < 400:
-            raise AddressRefused(f"{host} redirects to another address, which is not followed.")
-        return httpx.Response(answer.status, content=content, request=request)
-
-
 @contextmanager
 def judge_of_site(stored: JudgeRecord, track: Track) -> Iterator[tuple[UnitJudge, "ModelClient | None"]]:
     """The judge of a record, ready to judge."""
     if stored.judge.is_trained:
         yield Trained(track), None
         return
+    # Sites without JUDGE_ADDRESSES need no httpx
+    from assay_extensions.machines.site.transport import PublicTransport  # noqa: PLC0415
+
     with _own_template(stored) as judge:
         variable = settings.JUDGE_ADDRESSES[judge.address.rstrip("/")]
         key = os.environ.get(variable, "") if variable else ""

@@ -13,8 +13,9 @@ from assay_extensions.machines.judges import Judge
 from assay_extensions.machines.prompts import read_template
 from assay_extensions.machines.site import jobs as machine_jobs
 from assay_extensions.machines.site import judges, services
-from assay_extensions.machines.site.calling import CallRefused, PublicTransport
+from assay_extensions.machines.site.calling import CallRefused
 from assay_extensions.machines.site.models import Hold, Lease, ReplyEvidence
+from assay_extensions.machines.site.transport import PublicTransport
 from assay_extensions.machines.tests.fake_model import FakeModel, fake_model, refused, said
 from assessment.models import Batch, Judgment, Task
 from jobs import services as jobs
