@@ -108,6 +108,15 @@ def test_downloads_hold_the_numbers_of_the_page(dual: Scene, organizer: Client) 
         ["A.2", "2", "0.5000"],
     ]
     assert rows["alpha"].startswith("grades\talpha\tlow\thigh\nnominal\t")
+    assert rows["ac"].startswith("weights\tac\tlow\thigh\nnone\t")
+    shown = page(organizer, "agreement", dual.track)
+    answer = organizer.get(f"/api/v1/tracks/{dual.track.slug}/agreement/").json()
+    assert "Gwet's AC1" in shown
+    assert [row["weights"] for row in answer["acs"]] == ["none", "linear", "quadratic", "two-way"]
+    for line, row in zip(rows["ac"].splitlines()[1:], answer["acs"], strict=True):
+        value = line.split("\t")[1]
+        assert f"{row['ac']:.4f}" == value
+        assert f"{row['ac']:.3f}" in shown
 
 
 @pytest.mark.parametrize(
