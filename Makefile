@@ -54,9 +54,10 @@ test: ## Run all checks, build the documentation, and run all tests, including t
 	@$(MAKE) --no-print-directory -o setup -j 2 types docs style collected  # types, which take longest, first
 	$(PYTHON) -m pytest -n 3 --dist worksteal
 
-nightly: ## Run all tests, also the ones that take minutes: every page, every text in every field
+nightly: ## Run all tests, also the ones that take minutes, and those of the core without the extensions of Assay
 	@sh server/setup.sh --browser
 	$(PYTHON) -m pytest -n 3 --dist worksteal --nightly
+	@$(MAKE) --no-print-directory -o setup alone
 
 alone: setup ## Run the tests of the core without the extensions of Assay. Tests that need one are skipped
 	ASSAY_EXTENSIONS=none $(PYTHON) -m pytest -n 3 --dist worksteal -p tests.alone -m "not browser" tests assay

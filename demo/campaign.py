@@ -13,14 +13,13 @@ from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from django.conf import settings
 from django.core.files import File
 from django.db import connection
 from django.utils import timezone
 
 from assay.errors import Refused
 from assay.formats.declaration import Declaration
-from assay_extensions.baselines.site import services as baseline_services
-from assay_extensions.baselines.site.selectors import KIND, TEAM, download_name
 from assessment.batches import services as batch_services
 from assessment.models import Batch
 from assessment.planning import services as assignment_services
@@ -58,7 +57,7 @@ PROTOCOL = "arqmath-2021-task1"
 POOL = "Main pool"
 BATCH = "Main round"
 DUAL_BATCH = "Second opinion"
-BASELINES = ("tf-idf", "bm25")
+BASELINES = ("tf-idf", "bm25") if "baselines" in settings.EXTENSIONS else ()
 BASELINE_DEPTH = 12  # documents per topic, as the runs of the teams have
 TASK = (
     "Given a question of a mathematics forum, find the answers of earlier threads that help to solve it.\n\n"
@@ -138,7 +137,8 @@ def make(*, password: str, say: Say) -> bool:
                 )
             _milestones(year, track)
             _runs(year, track, cast)
-            _baselines(track, cast)
+            if BASELINES:
+                _baselines(track, cast)
             _documents(track, cast)
             existing = Pool.objects.filter(track=track, name=POOL).first()
             pool = existing or pool_services.request(
@@ -275,23 +275,27 @@ def _runs(year: Year, track: Track, cast: people.People) -> None:
 
 def _baselines(track: Track, cast: people.People) -> None:
     """Make the organizers' runs as their page does, and give their files to everybody."""
+    from assay_extensions.baselines.site import selectors, services  # noqa: PLC0415 -- a site may not have them
+
     for method in BASELINES:
         if not Run.objects.filter(track=track, tag=method).exists():
-            of_run = Job.objects.filter(kind=KIND, arguments__track_id=track.pk, arguments__tag=method)
+            of_run = Job.objects.filter(
+                kind=selectors.KIND, arguments__track_id=track.pk, arguments__tag=method
+            )
             finish(
                 of_run.exclude(state=Job.State.FAILED).first()
-                or baseline_services.request(
+                or services.request(
                     track=track,
                     by=cast.organizer,
                     method=method,
-                    team=TEAM,
+                    team=selectors.TEAM,
                     tag=method,
                     depth=BASELINE_DEPTH,
                 )
             )
         run = Run.objects.get(track=track, tag=method)
-        if not Download.objects.filter(track=track, name=download_name(run)).exists():
-            download = baseline_services.offer(run=run, by=cast.organizer)
+        if not Download.objects.filter(track=track, name=selectors.download_name(run)).exists():
+            download = services.offer(run=run, by=cast.organizer)
             release = download_services.Release(Download.Audience.EVERYONE, timezone.now())
             download_services.edit(download=download, release=release)
 
