@@ -124,7 +124,8 @@ EXPLAINED = {
     "howto/run-a-campaign.html#watch-agreement-and-adjudicate": (
         "assessment:agreement assessment:disagreements assessment:new_adjudication"
     ),
-    "howto/judge-with-a-program.html": "machines:machines machines:machine machines:new_machine",
+    "howto/judge-with-a-program.html": "machines:machines machines:machine machines:new_machine "
+    "machines:register_judge machines:evidence machines:reply machines:erase_evidence",
     "howto/judge-answers.html#write-nuggets": "assessment:nuggets assessment:nugget_list",
     "howto/run-a-campaign.html#watch-the-judging": (
         "assessment:board assessment:return_non_answer assessment:differences"

@@ -100,6 +100,7 @@ NO_PAGES = {
     *("pooling:pool_overlap_file", "pooling:compute_preview"),
     *("assessment:next", "assessment:open", "assessment:close", "assessment:judgments_csv"),
     *("assessment:change_plan", "machines:start_machine"),
+    *("machines:run_machine", "machines:export_evidence"),
     *("machines:machine_token", "machines:revoke_machine_token"),
     *(
         "assessment:skip",
