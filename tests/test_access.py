@@ -148,6 +148,12 @@ assessment:keys                         L000000000
 assessment:mine                         L000000000
 machines:machine                      L333330043
 machines:machine_token                5555555555
+machines:evidence                     L333330043
+machines:erase_evidence               L333330343
+machines:export_evidence              L333330043
+machines:register_judge               L333330343
+machines:reply                        L333334443
+machines:run_machine                  5555555555
 machines:machines                     L333330043
 machines:new_machine                  L333330343
 machines:start_machine                5555555555
@@ -632,6 +638,7 @@ def build_visited() -> Visited:
         "name kind": ["units", "csv"],
         "machine_id": [make_machine(scene.track, scene.organizer).pk],
         "machine_id token_id": [1, 1],
+        "machine_id evidence_id": [1, 1],
         "import_id": [make_import(scene.track, scene.organizer).pk],
         "slug table": [*track, "topics"],
         "archive_id": [make_archive(scene.track, scene.organizer).pk],

@@ -15,7 +15,7 @@ from assay_extensions.machines.prompts import (
     PARSERS,
     Call,
     Template,
-    Unreadable,
+    UnreadableReply,
     choice_in,
     messages_of,
     number_in,
@@ -77,11 +77,11 @@ class ModelJudge:
                 asked.append(messages_of(call, values))
                 replies.append(self._reply(call, asked[-1], grades))
                 if replies[-1].problem:
-                    raise Unreadable(replies[-1].problem)
+                    raise UnreadableReply(replies[-1].problem)
                 if call.key:
                     values[call.key] = number_in(replies[-1].reply.text)
             choice = choice_in([asked_call.reply.text for asked_call in replies], parser, grades)
-        except Unreadable as error:
+        except UnreadableReply as error:
             problem, status = str(error), "unreadable"
         except Refusal as error:
             problem, status = str(error), "refused"
@@ -117,7 +117,7 @@ class ModelJudge:
             else:
                 parser = PARSERS[self.template.parser]
                 parser.read(reply.text, parser.names(grades))
-        except Unreadable as error:
+        except UnreadableReply as error:
             return str(error)
         return ""
 
@@ -220,12 +220,12 @@ def merged(parts: Sequence[Evidence]) -> Evidence:
 def replayed(evidence: Evidence, grades: Sequence[Mapping[str, Any]]) -> str:
     """The key of the grade in a stored reply, read again without a model.
 
-    Raises Unreadable: the reply cannot be read, or its parser is not one of these.
+    Raises UnreadableReply: the reply cannot be read, or its parser is not one of these.
     """
     if evidence.parser == PROBABILITIES:
         return most_probable(strict_json(evidence.reply))
     if evidence.parser not in PARSERS:
-        raise Unreadable(f"there is no parser {evidence.parser}")
+        raise UnreadableReply(f"there is no parser {evidence.parser}")
     replies = [evidence.reply]
     if evidence.reply.startswith("["):
         try:

@@ -2,7 +2,8 @@
 
 Features are TF-IDF of the words of title and text: (1 + ln tf)(ln((1 + n) / (1 + df)) + 1), each document scaled to
 length 1; n and df count the documents that people graded for the topic. For each grade but the lowest one, a logistic
-regression with a penalty of |w|^2 / 2 and the cost C gives the probability that a document has at least that grade.
+regression with a penalty of half the square of the weights and the cost C gives the probability that a document has at
+least that grade.
 """
 
 import json

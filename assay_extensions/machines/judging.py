@@ -26,7 +26,7 @@ from assay_extensions.machines.evidence import evidence_of
 from assay_extensions.machines.judges import Judge, read_judge
 from assay_extensions.machines.leases import BatchOfSite, judged_tasks
 from assay_extensions.machines.output import Output
-from assay_extensions.machines.prompts import Unreadable
+from assay_extensions.machines.prompts import UnreadableReply
 from assay_extensions.machines.units import Unit
 from assay_extensions.machines.work import in_parallel
 
@@ -261,7 +261,7 @@ def replay(path: str, protocol: str) -> int:
             raise InputError(f"{path}: line {number}: not a line of evidence: {error}") from None
         try:
             again = replayed(evidence, grades)
-        except Unreadable:
+        except UnreadableReply:
             again = ""
         n_unread += again == choice == ""
         n_equal += again == choice != ""

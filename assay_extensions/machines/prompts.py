@@ -24,12 +24,12 @@ from assay.templates import PLACEHOLDER
 SUFFIX = ".toml"
 TEXTS = ("title", "description", "narrative", "scenario", "criteria", "docno", "document_title", "text")
 OWN = ("guidelines", "grades", "first", "second", "statement", "answer", "row")
-SCORE = re.compile(r"score\s*[:=]\s*\**\s*(-?\d+)", re.IGNORECASE)
-ANSWER = re.compile(r"answer\s*[:=]\s*[*\"'`]*([\w-]+)", re.IGNORECASE)
+SCORE = re.compile(r"score\s*[:=][\s*]*(-?\d+)", re.IGNORECASE)
+ANSWER = re.compile(r"answer\s*[:=][\s*\"'`]*([\w-]+)", re.IGNORECASE)
 SHOWN = 80  # characters of a reply
 
 
-class Unreadable(AssayError):
+class UnreadableReply(AssayError):
     """A reply without the answer that the template requests. It is a reason to skip the unit, never a grade."""
 
 
@@ -153,7 +153,7 @@ def _last(pattern: re.Pattern[str], reply: str, expected: str) -> Reading:
     matches = list(pattern.finditer(reply))
     if not matches:
         end = reply.strip()[-SHOWN:]
-        raise Unreadable(f"the reply does not have “{expected}”; it ends with {end!r}")
+        raise UnreadableReply(f"the reply does not have “{expected}”; it ends with {end!r}")
     return Reading(matches[-1][1], matches[-1].start(1))
 
 
@@ -168,7 +168,7 @@ def _answer(reply: str, names: Mapping[str, str]) -> Reading:
 
 def _known(reading: Reading, names: Mapping[str, str]) -> Reading:
     if reading.word not in names:
-        raise Unreadable(f"the reply says {reading.word}; expected {', '.join(names)}")
+        raise UnreadableReply(f"the reply says {reading.word}; expected {', '.join(names)}")
     return reading
 
 
@@ -200,18 +200,18 @@ def choice_in(replies: Sequence[str], parser: str, grades: Sequence[Mapping[str,
     `sides/1` has two replies, with the documents in both orders: a document that both prefer is better, else it is a
     tie. Without a model, this is also the replay of stored replies.
 
-    Raises Unreadable: there is no grade in it.
+    Raises UnreadableReply: there is no grade in it.
     """
     read, names = PARSERS[parser].read, PARSERS[parser].names(grades)
     choice = names[read(replies[-1], names).word]
     if parser != "sides/1":
         return choice
     if len(replies) != 2:
-        raise Unreadable(f"{len(replies)} replies; a pair needs one for each order")
+        raise UnreadableReply(f"{len(replies)} replies; a pair needs one for each order")
     first = names[read(replies[0], names).word]
     choice = first if first == SWAPPED.get(choice, choice) else "tie"
     if choice not in {grade["key"] for grade in grades}:
-        raise Unreadable("the model prefers no document in both orders, and the protocol has no tie")
+        raise UnreadableReply("the model prefers no document in both orders, and the protocol has no tie")
     return choice
 
 
