@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from accounts.models import Token, User
 from accounts.tokens import digest_of
+from assay_extensions.machines.site.models import JudgeRecord
 from assessment.models import GoldUnit
 from jobs import services as jobs
 from jobs.models import Job
@@ -125,6 +126,15 @@ POST revoke_token                        14444401444 3330
 GET machine_tokens                       13333301043 0333
 POST machine_tokens                      13333301343 3330
 POST revoke_machine_token                13333301343 3330
+GET machine_judge                        13333301043 0333
+PUT machine_judge                        13333301343 3300
+GET machine_evidence                     13333301043 0333
+DELETE machine_evidence                  13333301343 3330
+POST run_machine                         13333301343 3330
+POST leases                              14440441444 3343
+POST renew_lease                         14444441444 3343
+POST release_lease                       14444441444 3343
+POST lease_judgments                     14444441444 3343
 GET assessors                            13333301040 0333
 GET protocol                             00000001000 0333
 GET protocols                            00000001000 0333
@@ -386,6 +396,7 @@ OUTSIDE = {
         "build_collection build change_build build_file cluster_formulas visual_id_disagreements",
         "the batches of all tracks": "batches open_batches",
         "the jobs of all tracks": "jobs",
+        "a machine sees its own": "renew_lease release_lease lease_judgments",
         "it becomes a track": "load_archive fetch_collection loaded_archive project_imports project_import "
         "run_project_import",
         "several tracks": "compare_collections",
@@ -452,6 +463,8 @@ def build_called() -> Visited:
     run = scene.submit(scene.ours, "good", "10 é 9")
     board = scene.leaderboard()
     machine = make_machine(scene.track, scene.organizer)
+    judge = {"machine": machine, "record": {"model": "made-70b"}, "created_by": scene.organizer}
+    JudgeRecord.objects.create(**judge)
     of_machine = Token.objects.get(digest=digest_of(make_token(machine.assessor.user)))
     searched = make_collection("posts")
     document = make_document(searched, "1")
@@ -476,6 +489,7 @@ def build_called() -> Visited:
         "upload_id": make_project_import(scene.organizer).pk,
         "import_id": make_import(scene.track, scene.organizer).pk,
         "machine_id": machine.pk,
+        "lease_id": 1,
         "qrels_id": board.qrels_id,
         "board_id": board.pk,
         "evaluation_id": board.evaluations.get().pk,

@@ -87,6 +87,9 @@ assessment:close: POST close_batch
 assessment:close_finished: POST close_batch
 machines:new_machine: POST machines
 machines:start_machine: POST start_machine
+machines:register_judge: PUT machine_judge
+machines:run_machine: POST run_machine
+machines:erase_evidence: DELETE machine_evidence
 machines:machine_token: POST machine_tokens
 machines:revoke_machine_token: POST revoke_machine_token
 assessment:new_adjudication: POST adjudication_batches
@@ -174,6 +177,7 @@ corpus:delete_collection: DELETE collection
 # The operations that have the content of each file
 FILES = """
 tracks:calendar: GET milestones
+machines:export_evidence: GET machine_evidence
 tracks:sample_file: GET candidate_file
 building:leaks_tsv: GET leaks
 tracks:checksums: GET downloads

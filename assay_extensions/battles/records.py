@@ -15,6 +15,7 @@ from io import StringIO
 from typing import Any, NamedTuple
 
 from assay.errors import InputError
+from assay.formats.spreadsheet import as_csv
 from assay.structure import strict_json
 
 COLUMNS = ("battle", "topic", "model_a", "model_b", "winner", "assessor")
@@ -148,11 +149,8 @@ def as_tsv(battles: Sequence[Battle]) -> str:
 
 def as_arena(battles: Sequence[Battle]) -> str:
     """The battles as arena-rank reads them: model_a, model_b and winner, separated by commas."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(NEEDED)
-    writer.writerows((battle.model_a, battle.model_b, battle.winner) for battle in battles)
-    return out.getvalue()
+    rows = [(battle.model_a, battle.model_b, battle.winner) for battle in battles]
+    return as_csv(NEEDED, rows, line_end="\n")
 
 
 def as_ragdoll(battles: Sequence[Battle]) -> str:

@@ -26,8 +26,8 @@ from assay_extensions.machines.panel import WAYS, entropy, majority, median, mos
 from assay_extensions.machines.units import Unit
 
 EXAMPLE = (
-    "assay panel first.jsonl second.jsonl third.jsonl --by median --protocol arqmath-2020-task1 --assessor panel "
-    "--output panel.jsonl"
+    "assay panel judgments-words.jsonl judgments-words.jsonl --by median --protocol arqmath-2020-task1 --assessor "
+    "panel --output panel.jsonl"
 )
 Key = tuple[str, str]  # topic and docno
 

@@ -26,7 +26,7 @@
       event.preventDefault();
       const error = below.querySelector(".field-error") ?? document.createElement("div");
       error.className = "field-error";
-      error.textContent = field.validationMessage;
+      error.textContent = (field.validity.patternMismatch && field.title) || field.validationMessage;
       below.prepend(error);
       field.setAttribute("aria-invalid", "true");
       field.oninput = () => {

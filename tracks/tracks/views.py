@@ -88,8 +88,8 @@ def edit_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             return redirect(track)
     stored = selectors.track_or_404(request.user, slug)  # the form has changed the other row
     note = (
-        "The track was opened, and runs were checked against its protocol and collection. These and the short name "
-        "cannot change any more."
+        "The track was opened, and runs are checked against its protocol and collection. To change these or the short "
+        "name, make it a draft again, which is possible while it has no runs."
     )
     return form_page(
         request,

@@ -17,13 +17,15 @@ from accounts.selectors import tokens_of, user_named
 from accounts.tokens import MAX_DAYS
 from assay.structure import WrongStructure
 from assay_extensions.machines.evidence import evidence_of
-from assay_extensions.machines.site import judges, leases, selectors, services
+from assay_extensions.machines.site import evidence as evidences
+from assay_extensions.machines.site import jobs, judges, leases, selectors, services
 from assay_extensions.machines.site.leases import MOST, MOST_SECONDS, Item, Result, Taken
 from assay_extensions.machines.site.models import JudgeRecord, Lease
 from assessment.batches.selectors import batches_of, pools_to_plan
 from assessment.judging.api import SubmissionSerializer, TaskSerializer, submit_task
 from assessment.judging.units import shown_task
 from assessment.planning.api import BatchSerializer
+from jobs.api import JobSerializer
 from tracks.assessors import machines as machine_services
 from tracks.models import Machine
 from tracks.tracks.api import track_of
@@ -32,7 +34,8 @@ from web.api.answers import answer
 from web.api.filters import Filter
 from web.api.permissions import LoggedIn, Organizer
 from web.api.serializers import Address, Strict
-from web.api.views import Endpoints, created, get, parameter, post, put
+from web.api.views import Endpoints, accepted, created, delete, get, get_file, parameter, post, put
+from web.downloads import download
 from web.models import Scope
 
 FIRST = "judging"  # name of the first token, as the page of the machine proposes
@@ -88,7 +91,14 @@ class StartSerializer(Strict):
 
 
 MACHINES = ("tracks/<slug:slug>/machines/", "machines")
+MACHINE_EVIDENCE = ("machines/<int:machine_id>/evidence/", "machine_evidence")
 MACHINE_TOKENS = ("machines/<int:machine_id>/tokens/", "machine_tokens")
+
+
+class JudgedBatchSerializer(Strict):
+    """The batch that the site judges."""
+
+    batch = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
 
 
 class Machines(Endpoints):
@@ -164,6 +174,35 @@ class Machines(Endpoints):
         token.refresh_from_db()
         return token
 
+    @get_file(*MACHINE_EVIDENCE, "application/jsonl")
+    def download_machine_evidence(self, request: Request, machine_id: int) -> object:
+        """Download the evidence of a machine as JSON Lines."""
+        machine = get_object_or_404(selectors.machines(), pk=machine_id)
+        if request.method == "GET":
+            evidences.note_export(machine=machine)
+        return download(evidences.lines_of(machine), f"evidence-machine-{machine.pk}.jsonl")
+
+    @delete(*MACHINE_EVIDENCE)
+    def delete_machine_evidence(self, request: Request, machine_id: int) -> object:
+        """Erase the evidence of a machine. Its judgments stay."""
+        machine = get_object_or_404(selectors.machines(), pk=machine_id)
+        return evidences.erase(machine=machine, by=person_of(request))
+
+    @post(
+        "machines/<int:machine_id>/run/",
+        "run_machine",
+        JobSerializer,
+        takes=JudgedBatchSerializer,
+        status=202,
+    )
+    def run_machine(self, request: Request, machine_id: int) -> object:
+        """Let the site judge a batch of a machine in a job."""
+        machine = get_object_or_404(selectors.machines(), pk=machine_id)
+        own = batches_of(machine.assessor.user)
+        batch = get_object_or_404(own, pk=self.validated(request)["batch"])
+        job = jobs.request(machine=machine, batch=batch, by=person_of(request))
+        return accepted(JobSerializer(job).data, job.pk)
+
 
 class RecordSerializer(Strict):
     """The record of a judge, as `Judge.record` of the library writes it: facts, and never a key."""
@@ -220,7 +259,7 @@ class Judges(Endpoints):
         return get_object_or_404(JudgeRecord, machine=self.machine(request, machine_id))
 
     @put(*JUDGE, JudgeSerializer, takes=RecordSerializer)
-    def register_machine_judge(self, request: Request, machine_id: int) -> object:
+    def update_machine_judge(self, request: Request, machine_id: int) -> object:
         """Register the judge of a machine. Once the machine has judged, another record is refused."""
         machine = self.machine(request, machine_id)
         return judges.register(machine=machine, record=self.validated(request), by=person_of(request))

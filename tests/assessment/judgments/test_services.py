@@ -260,7 +260,9 @@ def test_two_current_judgments_of_one_task_cannot_be_stored(scene: Scene) -> Non
         judgment.save()
 
 
-@pytest.mark.parametrize("statement", ["TRUNCATE assessment_judgment", "TRUNCATE pooling_pool CASCADE"])
+@pytest.mark.parametrize(
+    "statement", ["TRUNCATE assessment_judgment CASCADE", "TRUNCATE pooling_pool CASCADE"]
+)
 def test_tables_of_judgments_cannot_be_emptied(scene: Scene, statement: str) -> None:
     judge(accept(scene.batch, scene.ada))
 
