@@ -20,6 +20,7 @@ from assay_extensions.machines.site.models import JudgeRecord, ReplyEvidence
 from assay_extensions.machines.tests.test_leases import EVIDENCE, Process, ids, judgment
 from assessment.models import Judgment
 from tests.assessment.conftest import Scene
+from tests.helpers.api import api, call
 from tests.helpers.factories import make_organizer
 from tests.helpers.judging import make_machine
 from tracks.models import Machine
@@ -207,6 +208,25 @@ def test_erasing_asks_and_keeps_the_judgments(organizer: Client, judged: Machine
 
     assert (ReplyEvidence.objects.count(), Judgment.objects.count()) == (0, 2)
     assert Event.objects.get(action="machine-evidence.erased").details == {"rows": 3}
+
+
+def test_api_gives_and_deletes_evidence(judged: Machine) -> None:
+    organizer = api(judged.owner)
+
+    lines = b"".join(call(organizer, "GET", "machine_evidence", judged.pk)).splitlines()
+    deleted = call(organizer, "DELETE", "machine_evidence", judged.pk)
+
+    assert [json.loads(line)["choice"] for line in lines] == ["high", "low", None]
+    assert (deleted.status_code, ReplyEvidence.objects.count()) == (204, 0)
+
+
+def test_api_refuses_a_job_without_a_judge(judged: Machine) -> None:
+    batch = Judgment.objects.earliest("pk").batch
+
+    answer = call(api(judged.owner), "POST", "run_machine", judged.pk, data={"batch": batch.pk})
+
+    assert answer.status_code == 409
+    assert "no registered judge" in answer.json()["detail"]
 
 
 def test_assessors_and_the_machine_never_see_evidence(scene: Scene, judged: Machine) -> None:
