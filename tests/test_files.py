@@ -27,6 +27,7 @@ OF_LIVE_DATA = {
     "assessment:judgments_csv",
     "corpus:disagreements",
     "publishing:documents_zip",
+    "machines:export_evidence",
     "scoring:later_runs_file",
     "tracks:fetches_csv",
     "tracks:history_csv",
@@ -36,6 +37,7 @@ STREAMED = {"pooling:pool_contributions", "pooling:pool_member_contributions"}
 OPERATIONS_OF_LIVE_DATA = {
     "export_judgments",
     "judged_differently",
+    "machine_evidence",
     "team_documents_zip",
     "visual_id_disagreements",
 }

@@ -174,13 +174,14 @@ class Machines(Endpoints):
         token.refresh_from_db()
         return token
 
-    @get_file(*MACHINE_EVIDENCE, "application/jsonl")
+    @get_file(*MACHINE_EVIDENCE)
     def download_machine_evidence(self, request: Request, machine_id: int) -> object:
         """Download the evidence of a machine as JSON Lines."""
         machine = get_object_or_404(selectors.machines(), pk=machine_id)
         if request.method == "GET":
             evidences.note_export(machine=machine)
-        return download(evidences.lines_of(machine), f"evidence-machine-{machine.pk}.jsonl")
+        name = f"evidence-machine-{machine.pk}.jsonl"
+        return download(evidences.lines_of(machine), name, is_checked=False)
 
     @delete(*MACHINE_EVIDENCE)
     def delete_machine_evidence(self, request: Request, machine_id: int) -> object:
