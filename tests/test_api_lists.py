@@ -70,10 +70,10 @@ def varied(scene: Scene, addresses: dict[str, str]) -> Scene:
     other_track = make_track("other", protocol="trec-adhoc", status="draft")
     twin(Collection.objects.get(slug="posts"), slug="more", name="more", status="importing")
     twin(Document.objects.get(docno="1"), docno="2", kind="document")
-    other_pool = twin(pool, name="Pool 2", status="failed", protocol=other_protocol)
+    other_pool = twin(pool, name="Twin of a pool", status="failed", protocol=other_protocol)
     batch = pool.batches.get()
     for of_pool in (pool, other_pool, twin(pool, name="Pool 3", track=other_track)):
-        twin(batch, name="Batch 2", pool=of_pool, kind="dual", status="closed")
+        twin(batch, name="Twin of a batch", pool=of_pool, kind="dual", status="closed")
     make_topic(track, "A.3", split="test")
     TopicAssignment.objects.filter(batch=batch, topic__code="A.2").update(assessor=scene.bob)
     task = batch.tasks.earliest("pk")
