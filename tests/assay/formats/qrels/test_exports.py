@@ -69,10 +69,12 @@ def test_csv_has_no_spreadsheet_formula_and_is_read_back() -> None:
 
 
 WORDS = st.text(st.characters(blacklist_categories=["Cc", "Cs", "Zs", "Zl", "Zp"]), min_size=1, max_size=8)
+# A line cannot begin with a byte-order mark: readers take marks there as those of joined files.
+TOPICS = WORDS.filter(lambda text: not text.startswith("\ufeff"))
 
 
 @given(
-    st.dictionaries(st.tuples(WORDS, WORDS), st.integers(-999, 999), min_size=1),
+    st.dictionaries(st.tuples(TOPICS, WORDS), st.integers(-999, 999), min_size=1),
     st.sampled_from(["trec", "arqmath", "tsv", "csv"]),
 )
 def test_written_qrels_of_any_form_are_read_again(units: dict[tuple[str, str], int], form: str) -> None:

@@ -179,9 +179,11 @@ def test_official_qrels_with_fractions_are_refused_by_line(data: Path) -> None:
 
 
 WORDS = st.text(st.characters(blacklist_categories=["Cc", "Cs", "Zs", "Zl", "Zp"]), min_size=1, max_size=12)
+# A line cannot begin with a byte-order mark: readers take marks there as those of joined files.
+TOPICS = WORDS.filter(lambda text: not text.startswith("\ufeff"))
 
 
-@given(st.dictionaries(st.tuples(WORDS, WORDS), st.integers(-999, 999), min_size=1))
+@given(st.dictionaries(st.tuples(TOPICS, WORDS), st.integers(-999, 999), min_size=1))
 def test_written_qrels_are_read_again(units: dict[tuple[str, str], int]) -> None:
     columns = columns_from((topic.encode(), docno.encode(), grade) for (topic, docno), grade in units.items())
 
