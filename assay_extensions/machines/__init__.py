@@ -8,10 +8,12 @@ EXTENSION = Extension(
     title="Programs that judge",
     adds=(
         Command(
-            "judge", "let a model or a program judge the units of a pool", "assay_extensions.machines.command"
+            "judge",
+            "let a model or a program judge the units of a pool",
+            "assay_extensions.machines.commands.judge",
         ),
         Command(
-            "panel", "combine the judgments of several judges", "assay_extensions.machines.panel_command"
+            "panel", "combine the judgments of several judges", "assay_extensions.machines.commands.panel"
         ),
     ),
 )

@@ -16,7 +16,7 @@ from accounts.api import CreatedTokenSerializer, KnownTokenSerializer, NewTokenS
 from accounts.selectors import tokens_of, user_named
 from accounts.tokens import MAX_DAYS
 from assay.structure import WrongStructure
-from assay_extensions.machines.evidence import evidence_of
+from assay_extensions.machines.model.evidence import evidence_of
 from assay_extensions.machines.site import evidence as evidences
 from assay_extensions.machines.site import jobs, judges, leases, selectors, services
 from assay_extensions.machines.site.leases import MOST, MOST_SECONDS, Item, Result, Taken

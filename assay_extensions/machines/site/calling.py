@@ -14,11 +14,11 @@ from django.conf import settings
 
 from assay.errors import Refused
 from assay.html.sanitize import plain
-from assay_extensions.machines.asking import Judged, ModelJudge, Question, UnitJudge
-from assay_extensions.machines.classifier import Example, TrainedJudge
-from assay_extensions.machines.client import ModelClient
-from assay_extensions.machines.judges import Judge
-from assay_extensions.machines.prompts import template_names
+from assay_extensions.machines.judge_files.judges import Judge
+from assay_extensions.machines.judge_files.prompts import template_names
+from assay_extensions.machines.model.asking import Judged, ModelJudge, Question, UnitJudge
+from assay_extensions.machines.model.classifier import Example, TrainedJudge
+from assay_extensions.machines.model.client import ModelClient
 from assay_extensions.machines.site.judges import OWN_TEMPLATE
 from assay_extensions.machines.site.models import JudgeRecord
 from assessment.agreement.machines import people_grades

@@ -10,7 +10,7 @@ from django.db.models import Count, Func, IntegerField, QuerySet, Sum
 
 from accounts.audit import services as audit
 from accounts.models import User
-from assay_extensions.machines.evidence import Evidence
+from assay_extensions.machines.model.evidence import Evidence
 from assay_extensions.machines.site.models import ReplyEvidence
 from assessment.models import Judgment
 from tracks.models import Machine, Topic

@@ -10,14 +10,14 @@ from django.utils import timezone
 from rest_framework.utils.encoders import JSONEncoder
 
 from accounts.models import User
-from assay_extensions.machines.asking import Judged, merged
-from assay_extensions.machines.batches import MAX_REASON
+from assay_extensions.machines.model.asking import Judged, merged
 from assay_extensions.machines.site import leases
 from assay_extensions.machines.site.calling import CONNECTIONS, CallRefused, check, judge_of_site
 from assay_extensions.machines.site.leases import Item, Taken
 from assay_extensions.machines.site.models import Hold, JudgeRecord
 from assay_extensions.machines.site.selectors import KIND
-from assay_extensions.machines.work import in_parallel
+from assay_extensions.machines.work.batches import MAX_REASON
+from assay_extensions.machines.work.parallel import in_parallel
 from assessment.batches.progress import progress_of
 from assessment.judging.api import TaskSerializer, submit_task
 from assessment.judging.units import shown_task

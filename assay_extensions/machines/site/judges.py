@@ -12,8 +12,8 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import InputError, Refused
 from assay.structure import WrongStructure, read_toml
-from assay_extensions.machines.judges import MOST, OF_TEMPLATE, Judge, judge_of, problems
-from assay_extensions.machines.prompts import template_names
+from assay_extensions.machines.judge_files.judges import MOST, OF_TEMPLATE, Judge, judge_of, problems
+from assay_extensions.machines.judge_files.prompts import template_names
 from assay_extensions.machines.site.models import JudgeRecord
 from assessment.models import Judgment
 from tracks.models import Machine

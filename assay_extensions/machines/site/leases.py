@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from assay.errors import Refused
-from assay_extensions.machines.evidence import Evidence
+from assay_extensions.machines.model.evidence import Evidence
 from assay_extensions.machines.site import evidence as evidences
 from assay_extensions.machines.site.models import Hold, Lease
 from assessment.batches.services import hold_place, lock_open

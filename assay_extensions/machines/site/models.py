@@ -3,7 +3,7 @@
 from django.db import models
 
 from accounts.models import User
-from assay_extensions.machines.judges import Judge, judge_of
+from assay_extensions.machines.judge_files.judges import Judge, judge_of
 from assessment.models import Batch, Judgment, Task
 from jobs.models import Job
 from tracks.models import Machine

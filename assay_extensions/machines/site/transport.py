@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from assay_extensions.machines.client import MAX_REPLY
+from assay_extensions.machines.model.client import MAX_REPLY
 from tracks.webhooks.delivery import PORTS, AddressRefused, check_address, public_address
 
 

@@ -9,7 +9,7 @@ import pytest
 from assay import samples
 from assay.cli.main import main
 from assay.formats.judgments.reader import parse_judgments
-from assay_extensions.machines.classifier import Example, TopicModel, logistic
+from assay_extensions.machines.model.classifier import Example, TopicModel, logistic
 
 
 def test_two_documents_without_common_words_have_the_weight_of_the_equation() -> None:

@@ -13,8 +13,8 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from accounts.models import Event
-from assay_extensions.machines.judges import Judge
-from assay_extensions.machines.prompts import read_template
+from assay_extensions.machines.judge_files.judges import Judge
+from assay_extensions.machines.judge_files.prompts import read_template
 from assay_extensions.machines.site import services
 from assay_extensions.machines.site.models import JudgeRecord, ReplyEvidence
 from assay_extensions.machines.tests.test_leases import EVIDENCE, Process, ids, judgment
@@ -126,7 +126,9 @@ def test_wrong_judge_file_is_refused_with_a_reason(
 
 
 def test_own_template_is_kept_with_its_digest(organizer: Client, machine: Machine) -> None:
-    own = (files("assay_extensions.machines") / "prompts" / "graded.toml").read_bytes() + b"\n# ours\n"
+    own = (
+        files("assay_extensions.machines.judge_files") / "prompts" / "graded.toml"
+    ).read_bytes() + b"\n# ours\n"
 
     upload(organizer, machine, FILE.replace(b"model =", b'template = "ours/mine.toml"\nmodel ='), own)
 

@@ -11,8 +11,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from assay.cli.main import main
 from assay.formats.judgments.reader import parse_judgments
-from assay_extensions.machines import batches
 from assay_extensions.machines.site import services
+from assay_extensions.machines.work import batches
 from assessment.judgments.services import submit
 from assessment.models import Judgment, Task
 from tests.assessment.conftest import build_scene

@@ -9,8 +9,8 @@ import pytest
 from assay import samples
 from assay.cli.main import main
 from assay.formats.judgments.reader import parse_judgments
-from assay_extensions.machines import client
-from assay_extensions.machines.evidence import evidence_of
+from assay_extensions.machines.model import client
+from assay_extensions.machines.model.evidence import evidence_of
 from assay_extensions.machines.tests.fake_model import (
     Answer,
     FakeModel,

@@ -8,8 +8,8 @@ import pytest
 
 from assay.cli.main import main
 from assay.formats.judgments.reader import parse_judgments
-from assay_extensions.machines.evidence import Evidence
-from assay_extensions.machines.panel import entropy, majority, median
+from assay_extensions.machines.model.evidence import Evidence
+from assay_extensions.machines.work.panel import entropy, majority, median
 
 
 def test_three_real_models_have_the_known_counts(data: Path) -> None:

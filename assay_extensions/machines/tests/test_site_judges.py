@@ -9,8 +9,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 from django.urls import reverse
 
-from assay_extensions.machines.judges import Judge
-from assay_extensions.machines.prompts import read_template
+from assay_extensions.machines.judge_files.judges import Judge
+from assay_extensions.machines.judge_files.prompts import read_template
 from assay_extensions.machines.site import jobs as machine_jobs
 from assay_extensions.machines.site import judges, services
 from assay_extensions.machines.site.calling import CallRefused

@@ -12,10 +12,10 @@ from django.urls import reverse
 
 from accounts.services import path_of_link
 from assay.errors import Refused
-from assay_extensions.machines.answers import read_answer
-from assay_extensions.machines.output import Output
 from assay_extensions.machines.site import services
-from assay_extensions.machines.units import Unit
+from assay_extensions.machines.work.answers import read_answer
+from assay_extensions.machines.work.output import Output
+from assay_extensions.machines.work.units import Unit
 from assessment.judging import page as tasks
 from assessment.judging import selectors as judging_selectors
 from assessment.judgments.disagreements import MAIN_ROUND, judgments_of, round_of

@@ -13,8 +13,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from assay_extensions.machines.answers import BadAnswer, read_answer
-from assay_extensions.machines.batches import rules_of
+from assay_extensions.machines.work.answers import BadAnswer, read_answer
+from assay_extensions.machines.work.batches import rules_of
 from assessment.models import Batch
 from tests.assessment.conftest import Scene, build_scene
 from tests.assessment.planning.test_grid import hidden

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from assay.digests import sha256_of
 from assay.errors import InputError
-from assay_extensions.machines.asking import PROBABILITIES, Judged, Question, most_probable
-from assay_extensions.machines.evidence import Evidence
-from assay_extensions.machines.judges import TRAINED
+from assay_extensions.machines.judge_files.judges import TRAINED
+from assay_extensions.machines.model.asking import PROBABILITIES, Judged, Question, most_probable
+from assay_extensions.machines.model.evidence import Evidence
 
 WORD = re.compile(r"\w\w+")
 COST = 10.0  # C: a document weighs as much as in LogisticRegression of scikit-learn with this C

@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from assay_extensions.machines.client import BudgetSpent
+from assay_extensions.machines.model.client import BudgetSpent
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

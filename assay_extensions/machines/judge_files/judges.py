@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from assay.formats.text import read_text
 from assay.structure import read_toml, structured
-from assay_extensions.machines.prompts import Template, read_template
+from assay_extensions.machines.judge_files.prompts import Template, read_template
 
 MAX_NAME = 60  # characters, as of a machine of a site
 MOST = 10**9  # of a number in a judge file

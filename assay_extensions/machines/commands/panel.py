@@ -19,11 +19,11 @@ from assay.formats.judgments.reader import parse_judgments
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Grade, JudgingRules
 from assay.structure import WrongStructure, strict_json
-from assay_extensions.machines.answers import Answer
-from assay_extensions.machines.evidence import evidence_of
-from assay_extensions.machines.output import Output
-from assay_extensions.machines.panel import WAYS, entropy, majority, median, most_probable
-from assay_extensions.machines.units import Unit
+from assay_extensions.machines.model.evidence import evidence_of
+from assay_extensions.machines.work.answers import Answer
+from assay_extensions.machines.work.output import Output
+from assay_extensions.machines.work.panel import WAYS, entropy, majority, median, most_probable
+from assay_extensions.machines.work.units import Unit
 
 EXAMPLE = (
     "assay panel judgments-words.jsonl judgments-words.jsonl --by median --protocol arqmath-2020-task1 --assessor "

@@ -33,13 +33,21 @@ from assay.formats.topics.reader import TopicRow
 from assay.html.sanitize import plain
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import Grade, JudgingRules
-from assay_extensions.machines import judging
-from assay_extensions.machines.batches import Totals, ask, judge_batch, print_totals, report, rules_of, tally
-from assay_extensions.machines.classifier import Example, TrainedJudge
-from assay_extensions.machines.judges import Judge
-from assay_extensions.machines.output import Output
-from assay_extensions.machines.program import Program
-from assay_extensions.machines.units import (
+from assay_extensions.machines.commands import judging
+from assay_extensions.machines.judge_files.judges import Judge
+from assay_extensions.machines.model.classifier import Example, TrainedJudge
+from assay_extensions.machines.work.batches import (
+    Totals,
+    ask,
+    judge_batch,
+    print_totals,
+    report,
+    rules_of,
+    tally,
+)
+from assay_extensions.machines.work.output import Output
+from assay_extensions.machines.work.program import Program
+from assay_extensions.machines.work.units import (
     Text,
     Unit,
     question,

@@ -74,7 +74,7 @@ class Template:
 
 def template_names() -> list[str]:
     """The names of the templates that Assay has."""
-    folder = files("assay_extensions.machines") / "prompts"
+    folder = files("assay_extensions.machines.judge_files") / "prompts"
     return sorted(file.name.removesuffix(SUFFIX) for file in folder.iterdir() if file.name.endswith(SUFFIX))
 
 
@@ -86,7 +86,9 @@ def read_template(name: str, folder: str = "") -> Template:
     if "/" not in name and not name.endswith(SUFFIX):
         if name not in template_names():
             raise InputError(f"template: there is no {name}; use {', '.join(template_names())}, or a file")
-        text = (files("assay_extensions.machines") / "prompts" / f"{name}{SUFFIX}").read_text("utf-8")
+        text = (files("assay_extensions.machines.judge_files") / "prompts" / f"{name}{SUFFIX}").read_text(
+            "utf-8"
+        )
     else:
         text = read_text(str(Path(folder) / name))
     return read_toml(text, Template, name=name, rules=_problems, sha256=sha256_of(text.encode()))

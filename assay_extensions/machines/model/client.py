@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from assay.errors import AssayError
-from assay_extensions.machines.judges import Judge
+from assay_extensions.machines.judge_files.judges import Judge
 
 if TYPE_CHECKING:
     import httpx

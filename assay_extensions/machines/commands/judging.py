@@ -16,19 +16,19 @@ from assay.protocols.loader import load_protocol
 from assay.protocols.questions import choices_of
 from assay.protocols.schema import JudgingRules
 from assay.structure import WrongStructure, strict_json
-from assay_extensions.machines.answers import Answer
-from assay_extensions.machines.asking import Judged, ModelJudge, UnitJudge, rendered, replayed
-from assay_extensions.machines.batches import Totals, report, tally
-from assay_extensions.machines.cache import Cache, usual_path
-from assay_extensions.machines.classifier import TrainedJudge
-from assay_extensions.machines.client import Budget, BudgetSpent, ModelClient, estimated_tokens
-from assay_extensions.machines.evidence import evidence_of
-from assay_extensions.machines.judges import Judge, read_judge
-from assay_extensions.machines.leases import BatchOfSite, judged_tasks
-from assay_extensions.machines.output import Output
-from assay_extensions.machines.prompts import UnreadableReply
-from assay_extensions.machines.units import Unit
-from assay_extensions.machines.work import in_parallel
+from assay_extensions.machines.judge_files.judges import Judge, read_judge
+from assay_extensions.machines.judge_files.prompts import UnreadableReply
+from assay_extensions.machines.model.asking import Judged, ModelJudge, UnitJudge, rendered, replayed
+from assay_extensions.machines.model.cache import Cache, usual_path
+from assay_extensions.machines.model.classifier import TrainedJudge
+from assay_extensions.machines.model.client import Budget, BudgetSpent, ModelClient, estimated_tokens
+from assay_extensions.machines.model.evidence import evidence_of
+from assay_extensions.machines.work.answers import Answer
+from assay_extensions.machines.work.batches import Totals, report, tally
+from assay_extensions.machines.work.leases import BatchOfSite, judged_tasks
+from assay_extensions.machines.work.output import Output
+from assay_extensions.machines.work.parallel import in_parallel
+from assay_extensions.machines.work.units import Unit
 
 Asked = tuple[Unit, Mapping[str, Any]]  # a unit, with what a program gets about it
 LAST_REASONS = 3

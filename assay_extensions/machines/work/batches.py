@@ -17,8 +17,8 @@ from assay.client.server import Server, ServerError
 from assay.errors import InputError
 from assay.protocols.schema import FormRules, Grade, JudgingRules, NonAnswer, Question
 from assay.structure import structured
-from assay_extensions.machines.answers import Answer, BadAnswer, read_answer
-from assay_extensions.machines.program import Program, ProgramFailed
+from assay_extensions.machines.work.answers import Answer, BadAnswer, read_answer
+from assay_extensions.machines.work.program import Program, ProgramFailed
 
 IN_A_ROW = 5  # failures after which the program is not called again
 MAX_REASON = 500  # characters of the reason of a skip

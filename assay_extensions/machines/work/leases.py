@@ -12,9 +12,9 @@ from typing import Any
 from uuid import uuid4
 
 from assay.client.server import Server, ServerError
-from assay_extensions.machines.asking import Judged, UnitJudge, merged
-from assay_extensions.machines.batches import MAX_REASON, report
-from assay_extensions.machines.work import in_parallel
+from assay_extensions.machines.model.asking import Judged, UnitJudge, merged
+from assay_extensions.machines.work.batches import MAX_REASON, report
+from assay_extensions.machines.work.parallel import in_parallel
 
 SECONDS = 120  # of a lease
 BULK = 50  # results that are sent together

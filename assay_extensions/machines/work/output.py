@@ -12,8 +12,8 @@ from typing import Self
 from assay.errors import InputError
 from assay.formats.judgments.reader import parse_judgments
 from assay.formats.judgments.rows import COLUMNS, as_csv, as_jsonl
-from assay_extensions.machines.answers import Answer
-from assay_extensions.machines.units import Unit
+from assay_extensions.machines.work.answers import Answer
+from assay_extensions.machines.work.units import Unit
 
 SUFFIXES = {".csv": as_csv, ".jsonl": as_jsonl}
 FIRST = f'{{"{COLUMNS[0]}"'.encode()  # what lines of JSON begin with

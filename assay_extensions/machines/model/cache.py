@@ -9,9 +9,9 @@ from threading import Lock
 from typing import Self
 
 from assay.errors import InputError
-from assay_extensions.machines.client import Reply
-from assay_extensions.machines.evidence import digest_of
-from assay_extensions.machines.judges import Judge
+from assay_extensions.machines.judge_files.judges import Judge
+from assay_extensions.machines.model.client import Reply
+from assay_extensions.machines.model.evidence import digest_of
 
 SECONDS_TO_WAIT = 60.0  # for another process
 TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"

@@ -8,10 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from assay.errors import InputError
 from assay.structure import strict_json
-from assay_extensions.machines.cache import Cache, key_of
-from assay_extensions.machines.client import ModelClient, ModelFailed, Refusal, Reply
-from assay_extensions.machines.evidence import Evidence, digest_of
-from assay_extensions.machines.prompts import (
+from assay_extensions.machines.judge_files.prompts import (
     PARSERS,
     Call,
     Template,
@@ -22,6 +19,9 @@ from assay_extensions.machines.prompts import (
     probabilities_in,
     values_of,
 )
+from assay_extensions.machines.model.cache import Cache, key_of
+from assay_extensions.machines.model.client import ModelClient, ModelFailed, Refusal, Reply
+from assay_extensions.machines.model.evidence import Evidence, digest_of
 
 PROBABILITIES = (
     "probabilities/1"  # the parser of a reply that is a probability for each key, from the lowest grade

@@ -1,0 +1,1 @@
+"""`assay judge` and `assay panel`."""

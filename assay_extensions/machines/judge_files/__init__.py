@@ -1,0 +1,1 @@
+"""Judge files and templates of prompts."""

@@ -1,0 +1,1 @@
+"""Ask a model, or the classifier that Assay trains, about one unit."""
