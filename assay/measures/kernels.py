@@ -118,7 +118,8 @@ def cumulative_gain(hits: Hits, _: JudgedDocuments, measure: Measure) -> Values:
 def average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """Mean over all relevant documents of the precision at their rank; a document that is not retrieved counts 0.
 
-    With `norm=retrieved`, the mean is over the relevant documents among the top k, or 0 if there are none.
+    With `norm=retrieved`, the mean is over the relevant documents among the top k, or 0 if there are none. With
+    `norm=best`, the sum is divided by the most relevant documents that the top k can have.
 
     Equals trec_eval's map, map_cut and, with the geometric mean over topics, gm_map. With `norm=retrieved` and k = 10
     it equals the MAP of the scorer of SemEval-2016 Task 3.
@@ -126,6 +127,8 @@ def average_precision(hits: Hits, judged: JudgedDocuments, measure: Measure) -> 
     retrieved = relevant(top(hits, measure.k), measure.level)
     n_so_far = position_in_topic(retrieved.topic, judged.n_topics) + 1
     whole = counts(retrieved) if measure.word("norm") == "retrieved" else judged.n_graded(measure.level)
+    if measure.word("norm") == "best" and measure.k is not None:
+        whole = np.minimum(whole, measure.k)
     return share(sums(retrieved, n_so_far / retrieved.rank), whole)
 
 

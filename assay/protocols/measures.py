@@ -23,7 +23,7 @@ Summary = Literal["mean", "geometric mean", "sum", "ratio of sums"]
 QrelsKind = Literal["grades", "subtopics", "strata", "probabilities", "preferences", "nuggets"]
 
 
-FAMILY = "[A-Za-zα][A-Za-z0-9_]*(?:-[a-z]+)?"  # the name of one
+FAMILY = "[0-9]{0,2}[A-Za-zα][A-Za-z0-9_]*(?:-[a-z]+)?"  # the name of one
 
 
 class MeasureError(InputError):
@@ -67,7 +67,7 @@ class MeasureFamily(Point):
     """Measures that have a name and a kernel in common, and differ by their arguments.
 
     Attributes:
-        name: of letters, digits and underscores, beginning with a letter, as in `nDCG@10`.
+        name: of letters, digits and underscores, beginning with a letter or one or two digits, as in `nDCG@10`.
         title: the measure in words; `{k}` is the number of ranks, `{recall}` the share of the relevant documents.
         compute: reference of the kernel `compute(hits, judged, measure)`, which returns a value for each topic of the
             qrels: `assay.measures.kernels:ndcg`. See `Hits` and `JudgedDocuments` in `assay.measures.matching`.
@@ -138,7 +138,7 @@ FAMILIES = Registry(MeasureFamily, [
     MeasureFamily("nDCG", "normalized discounted cumulative gain", "assay.measures.kernels:ndcg", False, "optional",
         True, {"dcg": _DCG, "gains": _GAINS}),
     MeasureFamily("AP", "average precision", "assay.measures.kernels:average_precision", True, "optional", True,
-        {"norm": Parameter("relevant", words=("relevant", "retrieved"))}),
+        {"norm": Parameter("relevant", words=("relevant", "retrieved", "best"))}),
     MeasureFamily("P", "precision at rank {k}", "assay.measures.kernels:precision", True, "required", True),
     MeasureFamily("R", "recall at rank {k}", "assay.measures.kernels:recall", True, "required", True),
     MeasureFamily("Rprec", "precision at rank R, the number of relevant documents",
@@ -338,9 +338,7 @@ _ELSEWHERE = {
     for name in names.split()
 }
 # Names of trec_eval that only `assay trec_eval` computes.
-_ONLY_TREC_EVAL = frozenset(
-    ["11ptavg", "bing", "g", "utility", "rprecmult", "rndcg", "ndcgrel", "relstring", "numq", "runid"]
-)
+_ONLY_TREC_EVAL = frozenset(["g", "rprecmult", "ndcgrel", "relstring", "numq", "runid"])
 _MOST_RANKS = 999_999
 _EXAMPLES = "nDCG', AP(rel=2)', P(rel=2)@10', bpref(rel=2), judged@10"
 

@@ -6,11 +6,13 @@ docs/reference/measures.md lists these cases.
 
 from assay.cli.main import Command
 from assay.extensions import Extension
+from assay_extensions.trec_eval.families import FAMILIES
 
 EXTENSION = Extension(
     name="trec-eval",
     title="Evaluation as trec_eval does it",
     adds=(
+        *FAMILIES,
         Command(
             "trec_eval",
             "evaluate a run as trec_eval 10.0 does, with its options and output",

@@ -3,8 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
+from assay.measures.kernels import Values
+from assay.measures.matching import Hits, JudgedDocuments
+from assay.protocols.measures import Measure
 from assay_extensions.trec_eval import gains, ranked
-from assay_extensions.trec_eval.options import USAGE, Kind, TrecEvalError
+from assay_extensions.trec_eval.options import USAGE, Kind, Parameters, TrecEvalError
 
 Relevance = Literal["any", "qrels", "groups", "preferences"]
 Summary = Literal["mean", "sum", "geometric mean", "number of topics", "tag", "none"]
@@ -201,3 +204,17 @@ def parse_measures(words: Sequence[str]) -> dict[str, str | None]:
             texts.setdefault(name, text)
         names.update(NICKNAMES.get(name, (name,)))
     return {name: texts.get(name) for name in MEASURES if name in names}
+
+
+def value_of_family(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """(topics,) the value that trec_eval prints for a measure of `families`, with its default parameters.
+
+    Equals utility with the parameters gain, -cost, 0, 0.
+    """
+    match = MEASURES[measure.family]
+    numbers = match.default if measure.k is None else (float(measure.k),)
+    if measure.family == "utility":
+        numbers = (measure.number("gain") or 0.0, -(measure.number("cost") or 0.0), 0.0, 0.0)
+    view = ranked.View(judged, hits, level=measure.level, n_documents=0)
+    values: list[Values] = match.compute(view, Parameters((measure.family,), numbers))  # type: ignore[misc]
+    return values[0]

@@ -28,6 +28,9 @@ def value(name: str, order: str = RUN, grades: dict[str, int] = GRADES) -> float
 
 BY_HAND = {
     "nDCG(dcg='exp-log2')@4": (1 / math.log2(3) + 7 / math.log2(5)) / (7 + 3 / math.log2(3) + 1 / 2),
+    "AP(norm=best)@2": (1 / 2) / 2,
+    "AP(norm=best,rel=3)@4": (1 / 4) / 1,
+    "AP(norm=best)": (1 / 2 + 2 / 4) / 3,
     "Success@1": 0.0,
     "Success@2": 1.0,
     "Success(rel=2)@3": 0.0,
@@ -86,6 +89,8 @@ def test_every_family_has_a_value_computed_by_hand() -> None:
     main |= {name for name, family in FAMILIES.items() if family.of_answers}  # in test_answers.py
     main |= {name for name, family in FAMILIES.items() if family.counts}  # in test_pooled.py
     main |= {parse_measure(name).family for name, *_ in WORKED}  # in test_other_qrels.py
+
+    main |= {name for name in FAMILIES if FAMILIES.extension_of(name)}  # in the tests of the extension
 
     assert {parse_measure(name).family for name in BY_HAND} | main == set(FAMILIES)
 
@@ -246,7 +251,11 @@ PRIMED = [
     for name, family in FAMILIES.items()
     if family.has_prime and family.qrels == "grades"
 ]
-SHARES = [name for name in [*EVERY, *PRIMED] if not name.startswith(("Num", "Grade", "DCG", "CG"))]
+SHARES = [
+    name
+    for name in [*EVERY, *PRIMED]
+    if not name.startswith(("Num", "Grade", "DCG", "CG", "yaap", "utility"))
+]
 DOCNOS = st.sampled_from([*"abcdefgh", "é", "10", "9", "a-name-longer-than-a-word"])
 RUNS = st.dictionaries(
     st.tuples(st.sampled_from(["A.1", "A.10", "A.2"]), DOCNOS),

@@ -91,7 +91,7 @@ def test_guest_judges_a_template_by_a_link_until_it_is_revoked(
     page.get_by_role("link", name="See a unit first").click()
     expect(page.frame_locator(".form-frame").locator("#text")).to_have_text("Lovely")
     page.get_by_role("link", name="Back").click()
-    page.wait_for_url(start)  # the preview has the same form
+    page.wait_for_url(start)  # not on the page that goes
     page.get_by_label("Name or code").fill("Worker 7")
     page.get_by_role("button", name="Accept and start").click()
     assert_accessible(page)
