@@ -129,6 +129,13 @@ def progress_of_all(campaign: Campaign) -> list[BatchProgress]:
     return track_progress(campaign.track)
 
 
+def _is_unjudged(campaign: Campaign, batch: Batch) -> bool:
+    """Return whether a batch was closed without a judgment."""
+    return batch.status == Batch.Status.CLOSED and all(
+        row["batch"] != batch.pk for row in campaign.rows(_judged)
+    )
+
+
 def is_judging(campaign: Campaign) -> bool:
     """Return whether people judge now, so that grades still change."""
     return any(batch.status == Batch.Status.OPEN for batch in campaign.rows(batches_of))
@@ -143,7 +150,10 @@ def judging(campaign: Campaign) -> Iterator[Point]:
         yield point._replace(label=label)
         if kind == Batch.Kind.TRAINING:
             yield from _discussion(campaign)
-    is_judged_twice = _statuses(campaign, Batch.Kind.DUAL) == {Batch.Status.CLOSED}
+    dual = [batch for batch in batches if batch.kind == Batch.Kind.DUAL]
+    is_judged_twice = all(batch.status == Batch.Status.CLOSED for batch in dual) and any(
+        not _is_unjudged(campaign, batch) for batch in dual
+    )
     yield Point(
         "Agreement",
         counted(n, "judgment"),
@@ -161,7 +171,7 @@ def _discussion(campaign: Campaign) -> Iterator[Point]:
     """The discussion of the newest training round that is closed. Sharing it with the assessors shows that it began."""
     rounds = [batch for batch in campaign.rows(batches_of) if batch.kind == Batch.Kind.TRAINING]
     batch = next((batch for batch in rounds if batch.status == Batch.Status.CLOSED), None)
-    if batch is None:
+    if batch is None or _is_unjudged(campaign, batch):
         return
     yield Point(
         "Discussion",
@@ -203,13 +213,26 @@ def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Poin
         is_optional=is_optional,
         is_pressing=bool(opened),
         has_begun=has_begun,
-        look=(lambda: _unjudged(campaign)) if is_main and has_begun else tuple,
+        look=(lambda: _unjudged(campaign, kind)) if has_begun else tuple,
         skip=skip if is_skipped or (is_recommended and not is_known) else "",
     )
     if opened:
         return _under_way(campaign, opened, point)
+    if batches and not has_begun:
+        return _draft(campaign, point, drafts[0])
+    if batches and all(batch in drafts or _is_unjudged(campaign, batch) for batch in batches):
+        closed = next(batch for batch in batches if batch not in drafts)
+        return point._replace(
+            state=f"{closed} is closed without a judgment",
+            address=address_of("assessment:open", closed.pk),
+            is_form=True,
+            is_done=False,
+            action="Open batch again",
+            detail=f"the batch {closed} is closed, and nobody judged anything in it.",
+            skip=skip,
+        )
     if batches:
-        return point if has_begun else _draft(campaign, point, drafts[0])
+        return point
     return _to_create(campaign, kind, point)
 
 
@@ -304,10 +327,10 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
     )
 
 
-def _unjudged(campaign: Campaign) -> Iterator[Problem]:
-    """The closed main batches with units that nobody has judged."""
+def _unjudged(campaign: Campaign, kind: str) -> Iterator[Problem]:
+    """The closed batches of a kind with units that nobody has judged."""
     for progress in campaign.once(progress_of_all):
-        is_closed = (progress.batch.kind, progress.batch.status) == (Batch.Kind.MAIN, Batch.Status.CLOSED)
+        is_closed = (progress.batch.kind, progress.batch.status) == (kind, Batch.Status.CLOSED)
         if is_closed and progress.judged < progress.total:
             n = progress.total - progress.judged
             text = (

@@ -42,10 +42,11 @@ MIN_FILTERED = 10  # tracks from which a list can be searched
 
 
 class State(NamedTuple):
-    """The state of a track in a word of the whole site, and the classes of its chip."""
+    """The state of a track in a word of the whole site, the classes of its chip, and what else holds."""
 
     word: str
     style: str
+    note: str = ""
 
 
 def state_of(
@@ -53,19 +54,18 @@ def state_of(
 ) -> State:
     """The state of a track, the same on all pages. It `was_judging` if a main batch is closed.
 
-    A track that still accepts runs is in the judging from its first main batch on: a training changes nothing.
+    It only goes forward: a track that still accepts runs is in the judging from its first main batch on, and does not
+    become open for runs again. A training changes nothing.
     """
-    if track.status == Track.Status.OPEN and is_judging_main:
-        return State(gettext_noop("judging"), "gold")
-    if track.status == Track.Status.OPEN:
-        return State(track.get_status_display(), "good dot")
-    if track.status == Track.Status.CLOSED and has_results:
-        return State(gettext_noop("results released"), "")
-    if track.status == Track.Status.CLOSED and is_judging:
-        return State(gettext_noop("judging"), "gold")
-    if track.status == Track.Status.CLOSED and was_judging:
-        return State(gettext_noop("judged"), "")
-    return State(track.get_status_display(), "")
+    is_open = track.status == Track.Status.OPEN
+    if track.status == Track.Status.DRAFT or (is_open and not (is_judging_main or was_judging)):
+        return State(track.get_status_display(), "good dot" if is_open else "")
+    note = gettext_noop("Runs are still accepted.") if is_open else ""
+    if has_results:
+        return State(gettext_noop("results released"), "", note)
+    if is_judging:
+        return State(gettext_noop("judging"), "gold", note)
+    return State(gettext_noop("judged") if was_judging else track.get_status_display(), "", note)
 
 
 @dataclass
@@ -107,12 +107,14 @@ class ListedTrack:
 
     @property
     def coming(self) -> str:
-        """The sentence about what comes next while a track without results is judged or closed; empty otherwise."""
-        if self.is_open and self.track.is_judging_main:  # type: ignore[attr-defined]
-            return gettext_noop("Assessors judge now. Runs are still accepted.")
-        if self.track.status != Track.Status.CLOSED:
+        """The sentence about what comes next while a track is judged or closed; empty otherwise."""
+        track: Any = self.track
+        if self.state.note:
+            both = gettext_noop("Assessors judge now. Runs are still accepted.")
+            return both if track.is_judging and self.board is None else self.state.note
+        if track.status != Track.Status.CLOSED:
             return ""
-        if self.track.is_judging:  # type: ignore[attr-defined]
+        if track.is_judging:
             return gettext_noop("Assessors judge now. The results follow when the organizers release them.")
         return gettext_noop("No more runs are accepted. The results follow when the organizers release them.")
 
@@ -199,12 +201,15 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     waiting = next((row for row in organized if row.step and row.step.address), None)
     if waiting:
         waiting.is_first = True
+    late = [row for row in rest if row.state.note]
     of_status = {
-        status: [row for row in rest if row.track.status == status] for status in Track.Status.values
+        status: [row for row in rest if row.track.status == status and row not in late]
+        for status in Track.Status.values
     }
     groups = [
         TrackGroup("yours", gettext_noop("Your tracks"), [row for row in listed if row.has_role]),
         TrackGroup("open", gettext_noop("Open for runs"), of_status[Track.Status.OPEN]),
+        TrackGroup("late", gettext_noop("Open for late runs"), late),
         TrackGroup("closed", gettext_noop("Closed"), of_status[Track.Status.CLOSED]),
         TrackGroup("drafts", gettext_noop("Drafts"), of_status[Track.Status.DRAFT]),
     ]

@@ -95,14 +95,14 @@ class PublicPage:
         return counts[:4]
 
     @property
+    def coming(self) -> str:
+        return self.listed.coming if self.result is None else self.listed.state.note
+
+    @property
     def has_math(self) -> bool:
         return any(
             "math-container" in html for html in (self.rest, self.lead, *(item.html for item in self.news))
         )
-
-    @property
-    def coming(self) -> str:
-        return "" if self.result is not None else self.listed.coming
 
     @property
     def is_visitor(self) -> bool:

@@ -131,7 +131,7 @@ def _rates(tracks: Collection[int], *, has_many: bool = True) -> dict[int, Rates
 
 @dataclass
 class BatchProgress:
-    """A batch with the shares of its assessors; `n_open` and `n_overdue` count tasks.
+    """A batch with the shares of its assessors; `n_open` and `n_overdue` count tasks, none if it is closed.
 
     `untaken` are the units that nobody has, by the id of the topic: in a batch open to join, of seats that nobody
     has joined yet; in another main batch, of topics that nobody has, there or in another main batch of the pool.
@@ -160,21 +160,29 @@ class BatchProgress:
         return sum(self.untaken.values())
 
     @property
+    def is_closed(self) -> bool:
+        return self.batch.status == Batch.Status.CLOSED
+
+    @property
+    def n_unjudged(self) -> int:
+        return max(0, self.total - self.judged)
+
+    @property
     def is_finished(self) -> bool:
         return 0 < self.total <= self.judged
 
     def hours_left(self, rates: Rates | None) -> dict[User, float]:
-        """The hours that each assessor will still take; empty without rates."""
+        """The hours that each assessor will still take: none in a closed batch; empty without rates."""
         if rates is None:
             return {}
         hours = dict.fromkeys(self.assessors, 0.0)
-        for share in self._active:
+        for share in () if self.is_closed else self._active:
             hours[share.assignment.assessor] += rates.hours(share.assignment.assessor_id, share.left)
         return hours
 
     def total_hours(self, rates: Rates | None) -> float:
-        """The hours that the units will still take, also those that nobody has; 0 without rates."""
-        if rates is None:
+        """The hours that the units will still take, also those that nobody has; 0 if closed, and without rates."""
+        if rates is None or self.is_closed:
             return 0.0
         untaken = self.n_untaken * rates.others / SECONDS_PER_HOUR
         return untaken + sum(rates.hours(share.assignment.assessor_id, share.left) for share in self.shares)
@@ -276,7 +284,8 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
     in_order = assignments.order_by("topic", "seat", "is_withdrawn", "assessor__username")
     progress = progress_from(batches_by_id, in_order, judged, sizes, settled)
     unfinished = (Task.Status.ACCEPTED, Task.Status.EXPIRED)
-    tasks = Task.objects.filter(batch__in=progress, status__in=unfinished).order_by()
+    opened = [pk for pk, row in progress.items() if not row.is_closed]
+    tasks = Task.objects.filter(batch__in=opened, status__in=unfinished).order_by()
     # Not those that were taken back with their topic
     held = TopicAssignment.objects.filter(
         batch=OuterRef("batch"), topic=OuterRef("entry__topic"), assessor=OuterRef("assessor")

@@ -214,6 +214,7 @@ def board_page(track: Track, key: str, *, by: str = "", is_paused: bool = False)
     groups = [_Group(*row) for row in rows]
     judged = sum(progress.judged for progress in current.batches)
     total = sum(progress.total for progress in current.batches)
+    left = sum(progress.n_unjudged for progress in current.batches if not progress.is_closed)
     by_hour = _by_hour(ids, now)
     hour = now.replace(minute=0, second=0, microsecond=0)
     days = _periods(by_hour, hour.replace(hour=0), timedelta(days=1), DAYS)
@@ -242,7 +243,7 @@ def board_page(track: Track, key: str, *, by: str = "", is_paused: bool = False)
         total=total,
         n_open=sum(progress.n_open for progress in current.batches),
         n_overdue=sum(progress.n_overdue for progress in current.batches),
-        pace=pace_of(by_hour, left=total - judged, now=now),
+        pace=pace_of(by_hour, left=left, now=now),
         times=Times.from_seconds(_seconds(groups)),
         rates=next(iter(rates.values()), None),
         hours_left=sum(row.total_hours(rates.get(row.batch.pk)) for row in current.batches)

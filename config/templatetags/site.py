@@ -103,11 +103,7 @@ def place_in_track(context: template.Context) -> str:
 def track_nav(context: template.Context, track: Track) -> dict[str, object]:
     """The navigation of a track for its organizers and chairs: its sections, with counts and states."""
     page, match = _checklist_of(context, track), context["request"].resolver_match
-    states = {
-        phase.phase.value: ("done" if phase.is_done else f"{phase.n_left} to do", phase.is_done)
-        for phase in page.phases
-        if phase.n_required
-    }
+    states = {phase.phase.value: (phase.state, phase.is_done) for phase in page.phases if phase.n_required}
     has_results = any(board.release == Leaderboard.Release.PUBLIC for board in page.campaign.rows(boards_of))
     batches = {(batch.kind, batch.status) for batch in page.campaign.rows(batches_of)}
     state = state_of(

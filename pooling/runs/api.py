@@ -88,13 +88,16 @@ class ChangeSerializer(serializers.Serializer[Any]):
 RunDetailSerializer = answer(
     Run,
     "RunDetail",
-    f"{RUN} is_accepting_runs pools changes",
+    f"{RUN} is_accepting_runs pools pool_note changes",
     "A run with its pools and what happened to it.",
     **MEANINGS,
     is_accepting_runs=serializers.BooleanField(
         help_text="Whether runs of its kind can be submitted and withdrawn now."
     ),
     pools=PooledSerializer(many=True),
+    pool_note=serializers.CharField(
+        help_text="Why the run is in no pool although one was built, as a sentence; empty otherwise."
+    ),
     changes=ChangeSerializer(many=True, help_text="What happened after the submission, oldest first."),
 )
 LineSerializer = answer(Line, "Line", "number text note")
@@ -213,6 +216,7 @@ def _detail(request: Request, run: Run) -> Any:
     more = {
         "is_accepting_runs": page.is_accepting_runs,
         "pools": PooledSerializer(page.pooled, many=True).data,
+        "pool_note": page.pool_note,
         "changes": ChangeSerializer(page.changes, many=True).data,
     }
     return data | more

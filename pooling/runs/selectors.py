@@ -272,6 +272,7 @@ class SubmitPage:
     states: list[Acceptance]
     is_open: bool
     why_closed: str
+    pool_note: str  # that a run is too late for the pool
     phases: Sequence[Phase]
     today: Sequence[tuple[Team, list[Today]]]  # of the teams of the user; organizers have no daily limit
     answers: Sequence[Answer] = ()
@@ -294,6 +295,7 @@ def submit_page(user: AnyUser, track: Track) -> SubmitPage:
         states=of_kinds,
         is_open=is_accepting(of_kinds),
         why_closed=why_closed(of_kinds),
+        pool_note=pooling_over(track) if is_accepting(of_kinds) else "",
         phases=protocol.runs.phases,
         today=today,
     )
@@ -356,11 +358,28 @@ class PooledTo(NamedTuple):
     depth: int | None
 
 
+_BUILT = Prepared(
+    lambda track: (
+        PoolRun.objects.filter(pool__track=track, pool__status=Pool.Status.READY)
+        .select_related("pool")
+        .order_by("pool_id")
+    )[:1]
+)
+
+
+def pooling_over(track: Track, which: str = "A run submitted now") -> str:
+    """The sentence that a pool of runs was built, so that another run is not in it; empty before."""
+    first = _BUILT.first(track=track.pk)
+    if first is None:
+        return ""
+    return f"The pool was built on {first.pool.created_at:%Y-%m-%d}. {which} is scored but not pooled."
+
+
 @dataclass(frozen=True)
 class RunPage:
     """A run with the report of its check, its pools and what happened to it. `others` are runs of the same team.
 
-    `disqualification` is the latest one, if the run is disqualified now.
+    `disqualification` is the latest one, if the run is disqualified now. `pool_note` says why the run is in no pool.
     """
 
     track: Track
@@ -368,6 +387,7 @@ class RunPage:
     report: Report
     is_accepting_runs: bool
     pooled: list[PooledTo]
+    pool_note: str
     changes: list[RunChange]
     disqualification: RunChange | None
     others: list[Run]
@@ -383,12 +403,14 @@ def run_page(user: User, run: Run) -> RunPage:
     may_submit, organizes = may_submit_for(user, run.team), user.organizes(run.track_id)
     changes = list(run.changes.select_related("by"))
     disqualified = [change for change in changes if change.kind == RunChange.Kind.DISQUALIFIED]
+    in_pools = [in_pool for _, in_pool in pooled(Run.objects.filter(pk=run.pk))]
     return RunPage(
         track=run.track,
         run=run,
         report=Report.from_json(run.report),
         is_accepting_runs=is_open,
-        pooled=[in_pool for _, in_pool in pooled(Run.objects.filter(pk=run.pk))],
+        pooled=in_pools,
+        pool_note=pooling_over(run.track, "This run") if run.is_submitted and not in_pools else "",
         changes=changes,
         disqualification=disqualified[-1] if run.status == Run.Status.DISQUALIFIED and disqualified else None,
         others=list(others_of(run)),
@@ -521,6 +543,7 @@ class TeamRunsPage:
     states: list[Acceptance]
     is_accepting_runs: bool
     why_closed: str
+    pool_note: str  # that a run is too late for the pool
     may_order: bool
     may_submit: bool
     missing: str  # what the team owes
@@ -567,6 +590,7 @@ def team_runs_pages(user: User, track: Track, teams: Sequence[Team]) -> list[Tea
         key=lambda kind: cast("datetime", kind.next_at),
         default=None,
     )
+    pool_note = pooling_over(track) if is_accepting(of_kinds) else ""
     may_reorder = is_accepting(until_closing(track, of_kinds)) or user.organizes(track.pk)
     pages = []
     for team in teams:
@@ -591,6 +615,7 @@ def team_runs_pages(user: User, track: Track, teams: Sequence[Team]) -> list[Tea
                 states=of_kinds,
                 is_accepting_runs=is_accepting(of_kinds),
                 why_closed=why_closed(of_kinds),
+                pool_note=pool_note,
                 may_order=team.pk in submitting and n_submitted > 1 and may_reorder,
                 may_submit=team.pk in submitting,
                 missing=owing_of(team, rules, n_of).missing,

@@ -213,6 +213,23 @@ def test_open_track_in_the_main_judging_says_so_and_still_takes_runs(scored: Sce
     assert primary(page) == ["Take part"]
 
 
+def test_state_of_a_track_that_takes_late_runs_only_goes_forward(scored: Scene) -> None:
+    """It is the same word for visitors, in the list, and in the navigation of organizers."""
+    batch_services.close(batch=scored.judged(*["high"] * 9))
+    places = [(PAGE, None), ("/", None), ("/tracks/", None), (PAGE, scored.organizer)]
+
+    judged = [text_at(address, user) for address, user in places]
+    scored.leaderboard(release="public")
+    released = [text_at(address, user) for address, user in places]
+
+    for texts, word in ((judged, "judged"), (released, "results released")):
+        for text in texts:
+            assert f'<span class="chip ">{word}</span>' in text
+            assert "Runs are still accepted." in text
+            assert ">open for runs<" not in text
+    assert "Open for late runs" in judged[2]
+
+
 def test_member_of_two_teams_sees_the_runs_of_each_and_all_scores_once(scored: Scene) -> None:
     scored.leaderboard(scored.qrels(), release="public")
     scored.theirs.members.add(scored.member)

@@ -7,6 +7,7 @@ and derives the next step.
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from functools import cache, cached_property
+from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection
@@ -46,6 +47,11 @@ class Problem(NamedTuple):
     address: str = ""
     action: str = ""
     is_form: bool = False
+
+    @property
+    def accept(self) -> str:
+        """The key that the track stores if its organizers accept the sentence; empty if it has an action."""
+        return "" if self.action else f"look-{sha256(self.text.encode()).hexdigest()[:12]}"
 
 
 class Point(NamedTuple):
@@ -87,11 +93,17 @@ class Point(NamedTuple):
     is_early: bool = False
     is_next: bool = False  # set by the checklist
     is_skipped: bool = False  # set by the checklist
+    accepted: tuple[Problem, ...] = ()  # set by the checklist
 
     @property
     def is_seen(self) -> bool:
         """Return whether skipping it says that somebody has done it, such as looked at it."""
         return self.dismiss != "Skip"
+
+    @property
+    def done_word(self) -> str:
+        """The effect of the button: `skipped`, or `marked as` something."""
+        return self.dismiss.lower().replace("mark", "marked") if self.is_seen else "skipped"
 
 
 class Campaign:

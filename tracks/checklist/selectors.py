@@ -83,8 +83,18 @@ class PhasePoints:
         return self.n_required - self.n_done
 
     @property
+    def n_problems(self) -> int:
+        return sum(len(point.problems) for point in self.points)
+
+    @property
     def is_done(self) -> bool:
-        return not self.n_left
+        return not (self.n_left or self.n_problems)
+
+    @property
+    def state(self) -> str:
+        if self.is_done:
+            return "done"
+        return f"{self.n_left:,} to do" if self.n_left else f"{self.n_problems:,} to look at"
 
     @property
     def progress(self) -> float:
@@ -96,6 +106,17 @@ class PhasePoints:
     def waiting(self) -> Point | None:
         """The first required point that is not done."""
         return next((point for point in self.points if not point.is_done and not point.is_optional), None)
+
+
+class Skippable(NamedTuple):
+    """Something that organizers can do without: a recommended point, or a problem that they accept.
+
+    `word` says what they have done, and `action` is that in the audit log.
+    """
+
+    label: str
+    word: str
+    action: str
 
 
 @dataclass(frozen=True)
@@ -111,13 +132,32 @@ class Checklist:
         """Everything to look at, each with the page that solves it."""
         return [problem for phase in self.phases for problem in _problems(phase)]
 
+    @property
+    def skippable(self) -> dict[str, Skippable]:
+        """Everything that can be skipped or accepted, by key; without looks, not the problems that take queries."""
+        points = [point for phase in self.phases for point in phase.points]
+        known = {
+            problem.accept: Skippable(problem.text, "accepted", "checklist.accepted")
+            for point in points
+            for problem in (*point.problems, *point.accepted)
+            if problem.accept
+        }
+        for point in points:
+            if point.skip:
+                action = "checklist.marked" if point.is_seen else "checklist.skipped"
+                known.setdefault(point.skip, Skippable(point.label, point.done_word, action))
+        return known
+
     def with_looks(self) -> "Checklist":
         """The checklist with the problems that take queries."""
         phases = [
             replace(
                 phase,
                 points=[
-                    point._replace(problems=(*point.problems, *point.look()), look=tuple)
+                    _without_accepted(
+                        point._replace(problems=(*point.problems, *point.look()), look=tuple),
+                        self.campaign.track,
+                    )
                     for point in phase.points
                 ],
             )
@@ -157,12 +197,20 @@ def _checklist(campaign: Campaign) -> Checklist:
 def _asked_for(point: Point, phase: Phase, begun: Phase | None, track: Track) -> Point:
     """The point, optional if it was skipped, or if a campaign has gone on without it."""
     if not (point.is_done or point.is_pressing) and point.skip in track.skipped:
-        state = point.dismiss.removeprefix("Mark as ") if point.is_seen else "skipped"
+        state = point.done_word.removeprefix("marked as ")
         return point._replace(is_optional=True, is_skipped=True, state=state, problems=(), look=tuple)
+    point = _without_accepted(point, track)
     needed_by = PHASES.index(point.needed_by) if point.needed_by else PHASES.index(phase) + 1
     if point.is_done or point.is_pressing or begun is None or PHASES.index(begun) < needed_by:
         return point
     return point._replace(is_optional=True)
+
+
+def _without_accepted(point: Point, track: Track) -> Point:
+    """The point, without the problems that the organizers have accepted."""
+    accepted = tuple(problem for problem in point.problems if problem.accept in track.skipped)
+    problems = tuple(problem for problem in point.problems if problem not in accepted)
+    return point._replace(problems=problems, accepted=(*point.accepted, *accepted)) if accepted else point
 
 
 def _next(phases: list[PhasePoints]) -> Next:

@@ -1,38 +1,38 @@
-"""Skip recommended points of the checklist, and ask for them again."""
+"""Skip recommended points of the checklist or accept what it remarks, and ask for both again."""
 
 from collections.abc import Collection
 
 from django.db import transaction
 
 from accounts.audit import services as audit
-from tracks.checklist.points import Point
-from tracks.checklist.selectors import checklist
+from tracks.checklist.selectors import Skippable, checklist
 from tracks.models import Track
 from tracks.tracks.services import TrackRefused, lock
 
 
 @transaction.atomic
-def skip(*, track: Track, keys: Collection[str], is_skipped: bool = True) -> list[Point]:
-    """Do without recommended points, or no longer; return them. Safe to repeat.
+def skip(*, track: Track, keys: Collection[str], is_skipped: bool = True) -> list[Skippable]:
+    """Do without recommended points and accept problems, or no longer; return them. Safe to repeat.
 
     Raises:
-        TrackRefused: The checklist recommends no such point.
+        TrackRefused: The checklist has no such point or problem.
     """
     current = lock(track.pk)
-    points = {
-        point.skip: point for phase in checklist(current).phases for point in phase.points if point.skip
-    }
-    if not keys or set(keys) - set(points):
+    known = checklist(current).with_looks().skippable
+    if not keys or set(keys) - set(known):
         raise TrackRefused(
-            f"“{' '.join(keys)}” cannot be skipped in {current}. Points to skip: {', '.join(points)}."
+            f"“{' '.join(keys)}” cannot be skipped in {current}. Points to skip: {', '.join(known)}."
         )
     before = set(current.skipped)
     after = before | set(keys) if is_skipped else before - set(keys)
-    skipped = [point for key, point in points.items() if key in keys]
+    skipped = [skippable for key, skippable in known.items() if key in keys]
     if after != before:
         current.skipped = sorted(after)
         current.save(update_fields=["skipped"])
-        action = "checklist.skipped" if is_skipped else "checklist.resumed"
-        names = [point.label for point in skipped]
-        audit.record(action=action, subject=current, track=current, details={"points": names})
+        for action in dict.fromkeys(each.action if is_skipped else "checklist.resumed" for each in skipped):
+            chosen = [each for each in skipped if not is_skipped or each.action == action]
+            details: dict[str, object] = {"points": [each.label for each in chosen]}
+            if action == "checklist.marked":
+                details["as"] = chosen[0].word.removeprefix("marked as ")
+            audit.record(action=action, subject=current, track=current, details=details)
     return skipped

@@ -15,6 +15,7 @@ from django.db.models import (
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
+from assay.errors import Refused
 from corpus.collections.selectors import stored_formula_counts
 from corpus.models import Clustering, Collection
 from jobs.models import Job
@@ -29,6 +30,7 @@ from tracks.models import (
     Topic,
     Track,
 )
+from tracks.tracks.services import check_draft
 from web.links import address_of
 from web.pages import counted
 
@@ -71,9 +73,6 @@ def collection_points(campaign: Campaign) -> Iterator[Point]:
     """The collection, and the clustering of its formulas if the protocol judges formulas that look alike as one."""
     track = campaign.track
     if track.collection is None:
-        if campaign.protocol.takes_runs:
-            problem = Problem("Runs are checked without a collection: unknown documents are accepted.")
-            yield Point("Collection", "none", campaign.address("tracks:edit_track"), True, (problem,))
         return
     is_ready = track.collection.status == Collection.Status.READY
     is_importing = track.collection.status == Collection.Status.IMPORTING
@@ -161,6 +160,36 @@ def choice(campaign: Campaign) -> Iterator[Point]:
     yield Point(
         "Choice of topics", state, address, False, action="Choose topics from candidates", is_optional=True
     )
+
+
+@points(Phase.SET_UP, 115)
+def missing_collection(campaign: Campaign) -> Iterator[Point]:
+    """The choice of a collection, which only a draft can make. A lab may do without one."""
+    track = campaign.track
+    if track.collection is not None or not campaign.protocol.takes_runs:
+        return
+    yield Point(
+        "Collection",
+        "none chosen",
+        campaign.address("tracks:edit_track") if track.status == Track.Status.DRAFT else "",
+        False,
+        action="Choose the collection",
+        detail="runs are checked against its documents. Once the track is open, it cannot change.",
+        look=tuple if track.status == Track.Status.DRAFT else lambda: _opened_without_collection(track),
+        skip="collection",
+    )
+
+
+def _opened_without_collection(track: Track) -> Iterator[Problem]:
+    """Remark on the missing collection, with the way back to a draft as long as there is one."""
+    text = "Runs are checked without a collection: unknown documents are accepted."
+    try:
+        check_draft(track)
+    except Refused:
+        yield Problem(text)
+    else:
+        text = f"{text} To choose one, make the track a draft again."
+        yield Problem(text, address_of("tracks:back_to_draft", track.slug))
 
 
 @points(Phase.SET_UP, 120)
@@ -255,7 +284,7 @@ def opening(campaign: Campaign) -> Iterator[Point]:
     )
     yield Point(
         "Open for runs",
-        "opened" if campaign.track.status == Track.Status.CLOSED else campaign.track.get_status_display(),
+        campaign.track.get_status_display() if is_draft else "opened",
         campaign.address("tracks:open_track" if is_draft else "tracks:deadlines"),
         not is_draft,
         action="Open for runs",

@@ -66,7 +66,8 @@ def _own_checks(track: Track) -> Iterator[Check]:
     collection = track.collection
     if collection is None:
         detail = "Runs are accepted whatever documents they name."
-        yield Check("look", "No collection", detail, address("tracks:edit_track"), "Choose the collection")
+        link = address("tracks:edit_track"), "Choose the collection"
+        yield Check("look", "No collection", detail, *link, skip="collection")
     elif collection.status != collection.Status.READY:
         yield Check(
             "look",

@@ -11,6 +11,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import Event
 from jobs import services as jobs
@@ -590,6 +591,30 @@ def test_pool_is_requested_in_the_browser(scene: Scene, run: Run, as_: Any) -> N
     pool = Pool.objects.get()
     assert response["Location"] == f"/pools/{pool.pk}/"
     assert (pool.seed, pool.depth, pool.status) == (11, {"primary": 3, "alternate": 0}, "building")
+
+
+def test_run_after_the_pool_is_scored_but_not_pooled_and_its_team_reads_that(
+    scene: Scene, run: Run, as_: Any
+) -> None:
+    client = as_(scene.member)
+    places = [reverse("pooling:submit", args=[scene.track.slug]), team_address(scene)]
+    places.append(scene.track.get_absolute_url())
+    note = f"The pool was built on {timezone.now():%Y-%m-%d}. {{}} is scored but not pooled."
+
+    before = [client.get(place).content.decode() for place in places]
+    pool = pool_services.request(
+        track=scene.track, name="Pool 1", seed=7, depth={"primary": 2}, by=scene.organizer
+    )
+    jobs.run(pool.job.pk)
+    after = [client.get(place).content.decode() for place in places]
+    upload(client, scene, GOOD.replace(b"run-1", b"late"), kind="alternate")
+    late = Run.objects.exclude(pk=run.pk).get()
+    api = [client.get(f"/api/v1/runs/{each.pk}/").json() for each in (run, late)]
+
+    assert not [page for page in before if "not pooled" in page]
+    assert not [page for page in after if note.format("A run submitted now") not in page]
+    assert note.format("This run") in client.get(late.get_absolute_url()).content.decode()
+    assert [each["pool_note"] for each in api] == ["", note.format("This run")]
 
 
 def test_pool_form_shows_the_reason_of_a_refusal(scene: Scene, as_: Any) -> None:

@@ -37,6 +37,7 @@ from tests.helpers.factories import (
     make_track,
     make_user,
 )
+from tests.helpers.judging import make_team
 from tests.scoring.conftest import Scene, build_scene
 from tests.scoring.qrels.test_services import NINE
 from tracks.assessors import services as assessor_services
@@ -117,6 +118,36 @@ def test_collection_without_documents_leads_to_the_form_of_the_import() -> None:
     assert 'Is it missing? <a href="/imports/new/">Import it</a> first.' in edit
 
 
+def test_collection_is_asked_for_before_the_opening_and_named_after_it(client: Client) -> None:
+    """Only a draft can choose it. The remark about an opened track leads back to a draft while that is possible."""
+    track, organizer = make_track(status=Track.Status.DRAFT, collection=None), make_organizer()
+    Track.objects.update(skipped=["guidelines", "deadlines", "leaks"])
+    client.force_login(organizer)
+    make_topic(track)
+    make_assessor(track, "ann")
+    make_team(track, make_user("mia"))
+    home, text = track.get_absolute_url(), "Runs are checked without a collection"
+
+    step, draft = following(track), client.get(home).content.decode()
+    field = client.get(step.address).content.decode()
+    asked = client.get(f"{home}open/").content.decode()
+    client.post(f"{home}skip/", {"points": step.skip_keys})
+    skipped, opening = following(track), client.get(f"{home}open/").content.decode()
+    client.post(f"{home}skip/", {"points": "collection", "action": "resume"})
+    track_services.open_for_runs(track=track)
+    opened = client.get(home).content.decode()
+    track.fetches.create(name="topics.tsv", sha256="0" * 64)
+    with_run = client.get(home).content.decode()
+
+    assert (step[:2], step.skip_keys) == ((Kind.DO, "Choose the collection"), "collection")
+    assert 'name="collection"' in field
+    assert skipped.text == "Open for runs"
+    assert ["remark" in page for page in (asked, opening)] == [True, False]
+    assert [text in page for page in (draft, opened, with_run)] == [False, True, True]
+    assert f'<a href="{home}draft/">{text}' in opened
+    assert re.search(rf'<span class="grow">\s*{text}: unknown documents are accepted.\s*</span>', with_run)
+
+
 @pytest.mark.parametrize(
     ("n_given", "state", "is_done"),
     [
@@ -164,7 +195,7 @@ def test_next_step_leads_through_a_campaign(scene: Scene) -> None:
     assert following(track)[:2] == (Kind.DONE, "The campaign is complete.")
     home = client.get(track.get_absolute_url()).content.decode()
     assert 'href="/tracks/arq/clone/">Clone for the next campaign</a>' in home.replace(track.slug, "arq")
-    assert all(phase.is_done for phase in checklist(track).phases)
+    assert not any(phase.n_left for phase in checklist(track).phases)
 
 
 def test_recommended_points_are_next_until_an_organizer_skips_them(client: Client) -> None:
@@ -188,7 +219,7 @@ def test_recommended_points_are_next_until_an_organizer_skips_them(client: Clien
     assert answer.redirect_chain == [(f"{home}topics/", 302)]
     assert "Skipped: Data, Guidelines, Deadlines." in answer.content.decode()
     assert following(track).text == "Open for runs"
-    assert checklist(track).phases[0].is_done
+    assert checklist(track).phases[0].state == "1 to look at"  # a team without members
     assert "Teams cannot download the documents" not in client.get(home).content.decode()
     assert "remark" not in client.get(f"{home}open/").content.decode()
     assert Event.objects.filter(action="checklist.skipped", track_id=track.pk, by=organizer).count() == 2
@@ -229,7 +260,9 @@ def test_training_and_second_judgments_that_the_protocol_states_are_steps(scene:
     second = following(track)
     planned, skipped = (page_of(scene.organizer, each.address) for each in (second, training))
     freezing = page_of(scene.organizer, reverse("scoring:freeze", args=[track.slug]))
-    batch_services.close(batch=scene.batch({scene.bob: ["A.1"]}, kind=Batch.Kind.DUAL))
+    dual = scene.batch({scene.bob: ["A.1"]}, kind=Batch.Kind.DUAL)
+    scene.judge(dual, scene.bob, "high")
+    batch_services.close(batch=dual)
     agreement = following(track)
     looked = page_of(scene.organizer, agreement.address)
     client = Client()
@@ -261,6 +294,7 @@ def test_training_round_is_discussed_before_the_main_judging(scene: Scene) -> No
     track_services.close(track=track)
     batch = scene.batch({scene.ada: ["A.1"]}, kind=Batch.Kind.TRAINING)
     judging = page_of(scene.organizer, track.get_absolute_url())
+    scene.judge(batch, scene.ada, "high")
     batch_services.close(batch=batch)
     client.force_login(scene.organizer)
 
@@ -463,6 +497,56 @@ def test_batch_with_unjudged_units_is_closed_by_who_accepts_that(scene: Scene) -
     assert points(scene.track)["Main judging"].is_done
     assert f"{batch.name} is closed with 22 % judged: 7 of 9 units have no judgment." in home
     assert re.search(r"needs a look:</span></span>\s*<a [^>]*>Main judging<", home)
+
+
+def test_remark_that_somebody_accepts_stays_away_with_a_record(scene: Scene, client: Client) -> None:
+    batch, home = scene.judged("high", "low"), scene.track.get_absolute_url()
+    batch_services.close(batch=batch)
+    client.force_login(scene.organizer)
+    text = f"{batch.name} is closed with 22 % judged: 7 of 9 units have no judgment."
+    button = re.compile(rf'name="points" value="(look-\w+)"\s+aria-label="Accept: {text}">Accept<')
+
+    match = button.search(client.get(home).content.decode())
+    assert match
+    answer = client.post(f"{home}skip/", {"points": match[1]}, follow=True).content.decode()
+    accepted = client.get(home).content.decode()
+    event = Event.objects.get(action="checklist.accepted")
+    client.post(f"{home}skip/", {"points": match[1], "action": "resume"})
+
+    assert f"Accepted: {text[:-1]}. You can undo that" in answer
+    assert not button.search(accepted)
+    assert f"<span>Accepted: {text}</span>" in accepted
+    assert re.search(r"done:</span></span>\s*<a [^>]*>Main judging<", accepted)
+    assert (event.by, event.details) == (scene.organizer, {"points": [text]})
+    assert button.search(client.get(home).content.decode())
+
+
+def test_batch_closed_without_a_judgment_is_opened_again_or_skipped(scene: Scene, client: Client) -> None:
+    """Next does not lead to the agreement of a dual batch in which nobody judged anything."""
+    track = scene.track
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=track)
+    batch_services.close(batch=scene.judged(*NINE))
+    dual = scene.batch({scene.bob: ["A.1"]}, kind=Batch.Kind.DUAL)
+    batch_services.close(batch=dual)
+    Track.objects.update(skipped=["guidelines"])
+    client.force_login(scene.organizer)
+    home = track.get_absolute_url()
+
+    step, before = following(track), client.get(home).content.decode()
+    page = client.get(dual.get_absolute_url()).content.decode()
+    client.post(step.address)
+    opened = following(track)
+    batch_services.close(batch=dual)
+    client.post(f"{home}skip/", {"points": step.skip_keys})
+
+    assert step[:2] == (Kind.DO, "Open batch again")
+    assert "closed, and nobody judged anything in it" in step.detail
+    assert re.search(r"needs a look:</span></span>\s*<span>Second judgments<", before)
+    assert "Closed before anything was judged." in page
+    assert "Tasks open" not in page
+    assert opened[:2] == (Kind.WAIT, "Judging goes on: 0 of 3 units.")
+    assert following(track).text == "Freeze and score"
 
 
 def test_several_open_batches_are_one_sentence_with_their_names_below(scene: Scene) -> None:
@@ -708,9 +792,6 @@ def test_checklist_names_what_is_wrong_with_the_page_that_solves_it(scene: Scene
 
     shown = points(track)
 
-    assert texts(shown["Collection"]) == [
-        "Runs are checked without a collection: unknown documents are accepted."
-    ]
     assert shown["Pool"].problems[0][:2] == (
         "The pool late failed. Its page states why.",
         failed.get_absolute_url(),
