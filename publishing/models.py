@@ -6,7 +6,7 @@ from django.db import models
 
 from accounts.models import User
 from assay.archive.description import author
-from assay.archive.parts import COLLECTION_FORMS
+from assay.archive.parts import COLLECTION_FORMS, TRACK_PARTS
 from assay.formats.text import lines_of
 from jobs.models import Job
 from participation.models import Team
@@ -25,6 +25,11 @@ def forms() -> list[tuple[str, str]]:
         (ARCHIVE, "Assay: everything of the track"),
         *((form.name, form.title) for form in COLLECTION_FORMS.values()),
     ]
+
+
+def parts() -> list[tuple[str, str]]:
+    """The extensions that can add files to archives, with the title of what they add."""
+    return [(part.name, part.title) for part in TRACK_PARTS.values()]
 
 
 def check_authors(text: str) -> None:
@@ -61,6 +66,7 @@ class Archive(models.Model):
         default=False,
         help_text="Comments may reveal who wrote them.",
     )
+    parts = JsonField(default=list, help_text="The extensions whose files are in it.")
     authors = models.TextField(
         blank=True,
         validators=[check_authors],
@@ -100,6 +106,10 @@ class Archive(models.Model):
 
     def __str__(self) -> str:
         return f"{self.track.slug}-{self.pk}.zip"
+
+    @property
+    def part_titles(self) -> list[str]:
+        return [dict(parts()).get(name, name) for name in self.parts]
 
 
 class LoadedArchive(models.Model):

@@ -73,6 +73,7 @@ WORDS = {
     "phases/": "the scores of each run and topic of a phase whose runs were scored when they were submitted",
     "leaderboards/": "the scores of each run and topic; leaderboard.tsv is the table of the site; analyses/ has the "
     "analyses with their seeds",
+    "extensions/": "what extensions of Assay add, in a folder for each",
 }
 KEYWORDS = ["information retrieval", "evaluation", "test collection", "relevance judgments"]
 ORCID = re.compile(r"\d{4}-\d{4}-\d{4}-\d{3}[\dX]")

@@ -1,9 +1,10 @@
-"""Points of archives: files of leaderboards, and forms of test collections of other tools."""
+"""Points of archives: files of leaderboards and of tracks, and forms of test collections of other tools."""
 
 from dataclasses import dataclass
 
 from assay.extensions import Point, Reference, Registry
 
+EXTENSIONS = "extensions/"  # the folder of the parts of tracks
 ANALYSES = "analyses"  # the part whose files the record of a leaderboard lists
 
 
@@ -26,6 +27,24 @@ class ArchivePart(Point):
     load: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrackPart(Point):
+    """Files of an extension in archives of tracks, in the folder `extensions/NAME`, if the archive is made with them.
+
+    Attributes:
+        verify: reference of `verify(contents) -> Iterator[Finding]`, which is also called without these files.
+        gather: reference of `gather(archive, names) -> Iterator[tuple[str, Iterable[str]]]`: the name of each file in
+            the folder, with its text in parts. `names` are those of the assessors by account. Only sites import it.
+        load: reference of `load(loading)`, which stores the files, if there are any. Only sites import it.
+    """
+
+    noun = "part of archives"
+
+    verify: Reference
+    gather: str
+    load: str
+
+
 @dataclass(frozen=True)
 class CollectionForm(Point):
     """A form of test collections of other tools: a site writes tracks in it, and makes tracks from it.
@@ -42,4 +61,5 @@ class CollectionForm(Point):
 
 
 ARCHIVE_PARTS = Registry(ArchivePart, [])
+TRACK_PARTS = Registry(TrackPart, [])
 COLLECTION_FORMS = Registry(CollectionForm, [])

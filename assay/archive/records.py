@@ -18,6 +18,7 @@
     qrels/N.tsv               the versions of the qrels
     phases/KEY.tsv            the scores of the runs of a phase that has a board
     leaderboards/N/…          the scores of each run and topic, with the statistics, and the analyses
+    extensions/NAME/…         the files of an extension, if the archive is made with them
 
 Times are in ISO 8601. Runs, pools and leaderboards are numbered from 1.
 """

@@ -15,7 +15,7 @@ from assay.archive.contents import Contents, Reader
 from assay.archive.derived import is_derived
 from assay.archive.files import CHECKSUMS, Advance, BadArchive, nothing, refusing
 from assay.archive.forms import check_intervals, check_qrels_report, check_run_report
-from assay.archive.parts import ANALYSES, ARCHIVE_PARTS
+from assay.archive.parts import ANALYSES, ARCHIVE_PARTS, EXTENSIONS, TRACK_PARTS
 from assay.archive.records import (
     FORMAT,
     JUDGMENTS,
@@ -108,6 +108,7 @@ def verify(reader: Reader, *, advance: Advance = nothing) -> Iterator[Finding]:
         yield from _analyses(contents, board)
     for phase in index.phases:
         yield _phase(contents, phase)
+    yield from _track_parts(contents)
 
 
 def few(problems: Iterable[str]) -> str:
@@ -501,6 +502,17 @@ def _analyses(contents: Contents, board: LeaderboardRecord) -> Iterator[Finding]
     elif part is not None:
         verify_file = ARCHIVE_PARTS.function(ANALYSES, part.verify)
         yield from (verify_file(contents, board, name) for name in board.analyses)
+
+
+def _track_parts(contents: Contents) -> Iterator[Finding]:
+    """The parts of extensions. One whose files nobody here can check is a problem."""
+    added = (name.removeprefix(EXTENSIONS) for name in contents.reader.names if name.startswith(EXTENSIONS))
+    for name in sorted({*TRACK_PARTS, *(rest.partition("/")[0] for rest in added)}):
+        if (part := TRACK_PARTS.get(name)) is None:
+            problem = f"the extension {name[:80]} is not installed, or ASSAY_EXTENSIONS leaves it out"
+            yield Finding(f"files of {name[:80]}", "not checked", problem)
+        else:
+            yield from TRACK_PARTS.function(name, part.verify)(contents)
 
 
 def score_line(run: int, topic: str, measure: str, value: float) -> str:

@@ -1,5 +1,6 @@
 """Programs that judge: `assay judge`, and the pages and addresses for machines of a track."""
 
+from assay.archive.parts import TrackPart
 from assay.cli.main import Command
 from assay.extensions import Extension
 
@@ -14,6 +15,13 @@ EXTENSION = Extension(
         ),
         Command(
             "panel", "combine the judgments of several judges", "assay_extensions.machines.commands.panel"
+        ),
+        TrackPart(
+            name="machines",
+            title="judges, and the replies of models",
+            verify="assay_extensions.machines.archive:verify",
+            gather="assay_extensions.machines.site.archive:gather",
+            load="assay_extensions.machines.site.archive:load",
         ),
     ),
 )

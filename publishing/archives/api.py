@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from accounts.access import person_of
 from publishing.archives import selectors, services
 from publishing.archives.forms import DATASET, ArchiveForm
-from publishing.models import ARCHIVE, Archive, LoadedArchive, forms
+from publishing.models import ARCHIVE, Archive, LoadedArchive, forms, parts
 from tracks.models import StoredProtocol
 from tracks.tracks.api import track_of
 from web.api.answers import answer
@@ -22,11 +22,14 @@ from web.downloads import stored_file
 ArchiveSerializer = answer(
     Archive,
     "Archive",
-    "id url track=track.slug format=form status has_names has_comments authors license doi n_bytes=size sha256 counts "
-    "job created_at",
+    "id url track=track.slug format=form status has_names has_comments parts authors license doi n_bytes=size sha256 "
+    "counts job created_at",
     "One file with everything of a track, as it was when the job made it.",
     url=Address("api:archive", help_text="The address of this archive in the API."),
     status=serializers.CharField(help_text="building, ready or failed."),
+    parts=serializers.ListField(
+        child=serializers.CharField(), help_text="The extensions whose files are in it."
+    ),
     counts=serializers.DictField(
         help_text="What it has, such as runs and judgments, or documents and topics."
     ),
@@ -47,6 +50,11 @@ class NewArchiveSerializer(Strict):
         default=False, help_text="With the names of the assessors, not code names."
     )
     has_comments = serializers.BooleanField(default=False, help_text="With the comments of the assessors.")
+    parts = serializers.ListField(
+        child=serializers.ChoiceField(parts()),
+        default=list,
+        help_text="The extensions whose files are in it too. `machines`: judges, and what models replied.",
+    )
     authors = serializers.CharField(
         default="", allow_blank=True, help_text="One name per line; an ORCID iD may follow it."
     )

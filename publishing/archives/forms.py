@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.conf import settings
 
-from publishing.models import Archive, LoadedArchive
+from publishing.models import Archive, LoadedArchive, parts
 from tracks.models import StoredProtocol
 from web.forms import ShortNameField, StyledForm
 
@@ -20,10 +20,17 @@ class ArchiveForm(StyledForm, forms.ModelForm[Archive]):
         assume_scheme="https",
         help_text="Where the test collection is described.",
     )
+    parts = forms.MultipleChoiceField(
+        label="Also in it",
+        required=False,
+        choices=parts,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Look at what they contain before you publish the archive.",
+    )
 
     class Meta:
         model = Archive
-        fields = ["form", "authors", "license", "url", "doi", "has_names", "has_comments"]
+        fields = ["form", "authors", "license", "url", "doi", "has_names", "has_comments", "parts"]
         labels = {"form": "Format"}
         widgets = {"authors": forms.Textarea(attrs={"rows": 3})}
 

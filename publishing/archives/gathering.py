@@ -15,7 +15,7 @@ from django.db.models.fields.files import FieldFile
 from assay.archive.contents import formula_lines
 from assay.archive.description import bibtex, datacite, metadata, readme
 from assay.archive.files import CHECKSUMS, PIECE, Writer
-from assay.archive.parts import ANALYSES, ARCHIVE_PARTS
+from assay.archive.parts import ANALYSES, ARCHIVE_PARTS, EXTENSIONS, TRACK_PARTS
 from assay.archive.records import (
     CITATION,
     DATACITE,
@@ -121,6 +121,7 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
             _write_leaderboard(writer, archive, record, board, numbers)
         for phase in index.phases:
             _write_phase(writer, track, phase, numbers)
+        _write_parts(writer, archive, names)
         formulas = formula_lookup(track, track.protocol.parsed)
     ids: list[np.ndarray[Any, Any]] = []
     for number, (record_of_run, run) in enumerate(zip(index.runs, runs, strict=True)):
@@ -457,6 +458,13 @@ def _write_phase(writer: Writer, track: Track, record: PhaseRecord, numbers: Map
         for measure, value in of_topic.items()
     )
     writer.add(record.scores, _in_pieces(line.encode() for line in chain([SCORES_HEADER], lines)))
+
+
+def _write_parts(writer: Writer, archive: Archive, names: Mapping[int, str]) -> None:
+    """Write the files of extensions that the archive is made with."""
+    for part in archive.parts:
+        for name, texts in TRACK_PARTS.function(part, TRACK_PARTS[part].gather)(archive, names):
+            writer.add(f"{EXTENSIONS}{part}/{name}", _in_pieces(text.encode() for text in texts))
 
 
 def _parts(stored: FieldFile) -> Iterator[bytes]:

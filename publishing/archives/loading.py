@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from assay.archive.contents import Contents
-from assay.archive.parts import ARCHIVE_PARTS
+from assay.archive.parts import ARCHIVE_PARTS, TRACK_PARTS
 from assay.archive.records import (
     FORMULAS,
     JUDGMENTS,
@@ -217,6 +217,8 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
             corrected = load.qrels[qrels.corrects]
             Qrels.objects.filter(pk=load.qrels[qrels.version].pk).update(supersedes=corrected)
     _boards(load)
+    for part in TRACK_PARTS.values():
+        TRACK_PARTS.function(part.name, part.load)(load)
     _check_pages(load)
     return load.track
 

@@ -1,6 +1,6 @@
 """Make the archive of a track in a job, and make a track from an archive in another."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pkgutil import resolve_name
 from tempfile import TemporaryFile
@@ -56,6 +56,7 @@ def request(
     form: str = ARCHIVE,
     has_names: bool = False,
     has_comments: bool = False,
+    parts: Sequence[str] = (),
     authors: str = "",
     license: str = "",  # noqa: A002  # the field's name
     url: str = "",
@@ -69,9 +70,9 @@ def request(
     track = track_services.lock(track.pk)
     if form != ARCHIVE:
         _forms().check(track=track, form=form)
-        if has_names or has_comments:
+        if has_names or has_comments or parts:
             raise ArchiveRefused(
-                "Only Assay's own archive has judgments, with names and comments of assessors."
+                "Only Assay's own archive has judgments, with names and comments of assessors, and files of extensions."
             )
     if track.status == Track.Status.DRAFT and track.protocol.parsed.runs.kinds:
         raise ArchiveRefused(
@@ -84,6 +85,7 @@ def request(
         form=form,
         has_names=has_names,
         has_comments=has_comments,
+        parts=list(parts),
         authors=authors,
         license=license,
         url=url,
@@ -92,6 +94,7 @@ def request(
     )
     jobs.request_for(archive, "archive_id", kind=MAKE, title=f"Archive {track}", by=by, subject=track)
     details = {"form": form, "names": has_names, "comments": has_comments}
+    details |= {"parts": list(parts)} if parts else {}
     audit.record(action="archive.requested", subject=str(archive), track=track, details=details, by=by)
     return archive
 

@@ -7,7 +7,7 @@ Exit status: 0 success, 2 an extension cannot be used.
 
 import argparse
 
-from assay.archive.parts import ARCHIVE_PARTS, COLLECTION_FORMS
+from assay.archive.parts import ARCHIVE_PARTS, COLLECTION_FORMS, TRACK_PARTS
 from assay.cli.main import COMMANDS
 from assay.extensions import Installed, installed
 from assay.protocols.measures import FAMILIES
@@ -36,6 +36,6 @@ def checked() -> tuple[Installed, ...]:
     Raises:
         ExtensionError: One cannot be imported, adds a name that exists already, or names a function that does not.
     """
-    for registry in (COMMANDS, FAMILIES, POOL_STRATEGIES, ARCHIVE_PARTS, COLLECTION_FORMS):
+    for registry in (COMMANDS, FAMILIES, POOL_STRATEGIES, ARCHIVE_PARTS, TRACK_PARTS, COLLECTION_FORMS):
         registry.check()
     return installed()

@@ -260,7 +260,7 @@ def replay(path: str, protocol: str) -> int:
         except (ValueError, RecursionError, KeyError, TypeError, WrongStructure) as error:
             raise InputError(f"{path}: line {number}: not a line of evidence: {error}") from None
         try:
-            again = replayed(evidence, grades)
+            again = replayed(evidence, grades).get("", "")
         except UnreadableReply:
             again = ""
         n_unread += again == choice == ""

@@ -26,6 +26,7 @@ from assay_extensions.machines.model.evidence import Evidence, digest_of
 PROBABILITIES = (
     "probabilities/1"  # the parser of a reply that is a probability for each key, from the lowest grade
 )
+OF_MEMBERS = "members/1 "  # before the parser of a reply that has one for each member of a unit, as JSON
 Question = Mapping[str, Any]  # what a program gets about a unit
 
 
@@ -195,15 +196,17 @@ def rendered(template: Template, question: Question) -> Iterator[list[dict[str, 
         yield messages_of(call, values)
 
 
-def merged(parts: Sequence[Evidence]) -> Evidence:
-    """The evidence of a unit whose members are judged one after another."""
-    if len(parts) == 1:
-        return parts[0]
+def merged(results: Sequence[tuple[str, Judged]]) -> Evidence | None:
+    """The evidence of a unit; of several members that were judged one after another, all of it, by docno."""
+    named = [(docno, judged.evidence) for docno, judged in results if judged.evidence is not None]
+    parts = [evidence for _, evidence in named]
+    if len(parts) < 2:
+        return parts[0] if parts else None
     costs = [Decimal(part.cost) for part in parts if part.cost is not None]
     return Evidence(
         prompt_sha256=digest_of([part.prompt_sha256 for part in parts]),
-        reply=json.dumps([part.reply for part in parts]),
-        parser=parts[0].parser,
+        reply=json.dumps({docno: evidence.reply for docno, evidence in named}),
+        parser=OF_MEMBERS + parts[0].parser,
         parse_status=parts[-1].parse_status,
         model=parts[-1].model,
         tokens_in=_total([part.tokens_in for part in parts]),
@@ -217,23 +220,40 @@ def merged(parts: Sequence[Evidence]) -> Evidence:
     )
 
 
-def replayed(evidence: Evidence, grades: Sequence[Mapping[str, Any]]) -> str:
-    """The key of the grade in a stored reply, read again without a model.
+def has_parser(evidence: Evidence) -> bool:
+    """Return whether a stored reply can be read again; programs name parsers of their own."""
+    return evidence.parser.removeprefix(OF_MEMBERS) in {*PARSERS, PROBABILITIES}
 
-    Raises UnreadableReply: the reply cannot be read, or its parser is not one of these.
+
+def replayed(evidence: Evidence, grades: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The keys of the grades in a stored reply, read again without a model, by docno of the member.
+
+    The reply to a unit without members has an empty docno.
+
+    Raises UnreadableReply: a reply cannot be read, or its parser is not one of these.
     """
-    if evidence.parser == PROBABILITIES:
-        return most_probable(strict_json(evidence.reply))
-    if evidence.parser not in PARSERS:
-        raise UnreadableReply(f"there is no parser {evidence.parser}")
-    replies = [evidence.reply]
-    if evidence.reply.startswith("["):
+    try:
+        if evidence.parser.startswith(OF_MEMBERS):
+            parser, texts = evidence.parser.removeprefix(OF_MEMBERS), strict_json(evidence.reply)
+            return {docno: _replayed(text, parser, grades) for docno, text in texts.items()}
+        return {"": _replayed(evidence.reply, evidence.parser, grades)}
+    except (ValueError, RecursionError, AttributeError, TypeError) as error:
+        raise UnreadableReply(f"not the reply of {evidence.parser}: {error}") from None
+
+
+def _replayed(reply: str, parser: str, grades: Sequence[Mapping[str, Any]]) -> str:
+    if parser == PROBABILITIES:
+        return most_probable(strict_json(reply))
+    if parser not in PARSERS:
+        raise UnreadableReply(f"there is no parser {parser}")
+    replies = [reply]
+    if reply.startswith("["):
         try:
-            listed = json.loads(evidence.reply)
+            listed = json.loads(reply)
             replies = listed if listed and all(isinstance(text, str) for text in listed) else replies
         except ValueError:
             pass
-    return choice_in(replies, evidence.parser, grades)
+    return choice_in(replies, parser, grades)
 
 
 def most_probable(probabilities: Mapping[str, float]) -> str:

@@ -121,8 +121,7 @@ def _unit(task: Any) -> dict[str, Any]:
 
 
 def _item(task: int, has_members: bool, results: list[tuple[str, Judged]]) -> Item:
-    parts = [judged.evidence for _, judged in results if judged.evidence is not None]
-    evidence = merged(parts) if parts else None
+    evidence = merged(results)
     problem = next((judged.problem for _, judged in results if judged.problem), "")
     if problem:
         return Item(task, reason=problem[:MAX_REASON], evidence=evidence)

@@ -63,8 +63,8 @@ class BatchOfSite:
 
     def add(self, lease: Lease, task: Mapping[str, Any], results: list[tuple[str, Judged]]) -> str:
         """Keep the result of a task until it is sent; return what went wrong."""
-        parts = [judged.evidence for _, judged in results if judged.evidence is not None]
-        evidence = merged(parts).as_json() if parts else None
+        merged_evidence = merged(results)
+        evidence = merged_evidence.as_json() if merged_evidence else None
         problem = next((judged.problem for _, judged in results if judged.problem), "")
         if problem:
             self.failed.add(task["id"])

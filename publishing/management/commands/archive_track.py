@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from jobs.console import follow, progress_bar
 from publishing.archives import services
 from publishing.archives.forms import ArchiveForm
-from publishing.models import ARCHIVE, Archive, forms
+from publishing.models import ARCHIVE, Archive, forms, parts
 from tracks.console import add_by, add_track, organizer_of, refusals, track_of
 
 
@@ -29,6 +29,9 @@ class Command(BaseCommand):
         parser.add_argument("--names", action="store_true", help="with the usernames of the assessors")
         parser.add_argument("--comments", action="store_true", help="with the comments of the assessors")
         parser.add_argument(
+            "--part", action="append", default=[], choices=dict(parts()), help="with files of this extension"
+        )
+        parser.add_argument(
             "--author", action="append", default=[], help="who made the collection, with an ORCID iD"
         )
         parser.add_argument("--license", default="", help="its identifier or address, such as CC-BY-4.0")
@@ -45,7 +48,12 @@ class Command(BaseCommand):
                 "authors": "\n".join(options["author"])
             }
             form = ArchiveForm(
-                data | {"has_names": options["names"], "has_comments": options["comments"]},
+                data
+                | {
+                    "has_names": options["names"],
+                    "has_comments": options["comments"],
+                    "parts": options["part"],
+                },
                 instance=Archive(track=subject),
             )
             if not form.is_valid():
