@@ -320,7 +320,7 @@ def test_a_wrong_archive_is_not_loaded(archive_file: Path) -> None:
     assert loaded.status == LoadedArchive.Status.FAILED
     assert loaded.job is not None
     loaded.job.refresh_from_db()
-    assert "Wrong: 2 of 14 parts. The first, leaderboard 1: " in loaded.job.error
+    assert "Wrong: 2 of 15 parts. The first, leaderboard 1: " in loaded.job.error
     assert not Track.objects.exists()
     assert not Run.objects.exists()
 
