@@ -17,7 +17,7 @@ command again to go on where it stopped, and to try failed units again.
 
 import argparse
 import shlex
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -59,118 +59,13 @@ from assay_extensions.machines.work.units import (
 
 INCOMPLETE = 1  # exit status
 ON_FILES = ("protocol", "topics", "units", "documents", "assessor", "output")
-ONLY_ON_FILES = (*ON_FILES, "guidelines")
+ONLY_ON_FILES = (*ON_FILES, "guidelines", "evidence")
 NOT_OF_ROWS = ("topics", "units")  # the table has them
 
 EXAMPLE = (
     'assay judge --with "python judge_by_words.py" --protocol arqmath-2020-task1 --topics topics.xml --units pool.tsv '
     "--documents documents.jsonl --assessor words --output judgments-words.jsonl"
 )
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    who = parser.add_mutually_exclusive_group(required=True)
-    who.add_argument(
-        "--with",
-        dest="command",
-        type=_command,
-        metavar="COMMAND",
-        help="the program, with its arguments",
-    )
-    who.add_argument("--judge", metavar="FILE", help="the judge file: which model judges, and how (TOML)")
-    who.add_argument(
-        "--replay",
-        metavar="FILE",
-        help="read the replies in a file of evidence again, and compare the grades",
-    )
-    add(parser, "--protocol", required=False)
-    add(parser, "--topics")
-    parser.add_argument(
-        "--units", metavar="FILE", help="pool: topic, docno and position per line, separated by tabs"
-    )
-    parser.add_argument(
-        "--documents",
-        metavar="FILE",
-        help="documents as lines of JSON; plain, gz, xz or zip. for a form, the table of rows, CSV or TSV",
-    )
-    parser.add_argument("--guidelines", metavar="FILE", help="text that the program gets with every unit")
-    parser.add_argument(
-        "--assessor", metavar="NAME", help="who judges; on the site, the account of the machine"
-    )
-    parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="judgments: .jsonl or .csv; an existing file grows"
-    )
-    parser.add_argument(
-        "--server", metavar="URL", help="address of a site, such as https://assay.example.org"
-    )
-    parser.add_argument(
-        "--batch",
-        default="",
-        metavar="BATCH",
-        help="on a server, the number of the batch; on files, its name in the output (default: none)",
-    )
-    parser.add_argument(
-        "--html", action="store_true", help="give the program texts as HTML (default: plain text)"
-    )
-    parser.add_argument(
-        "--timeout",
-        type=positive,
-        default=120,
-        metavar="SECONDS",
-        help="stop the program, or a request, if there is no answer within this time (default: 120)",
-    )
-    _add_judge_arguments(parser)
-    add(parser, "--quiet")
-
-
-def _add_judge_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("with --judge")
-    group.add_argument(
-        "--connections",
-        type=positive,
-        default=32,
-        metavar="N",
-        help="requests at the same time (default: 32)",
-    )
-    group.add_argument("--max-calls", type=positive, metavar="N", help="stop after so many requests")
-    group.add_argument("--max-tokens", type=positive, metavar="N", help="stop before more tokens, in and out")
-    group.add_argument(
-        "--max-cost",
-        type=_amount,
-        metavar="AMOUNT",
-        help="stop before a higher cost by the prices of the judge file",
-    )
-    group.add_argument(
-        "--dry-run", action="store_true", help="print a prompt and the estimated cost, and call nothing"
-    )
-    group.add_argument(
-        "--keep-prompts", type=Path, metavar="FOLDER", help="keep each prompt, named by its digest"
-    )
-    group.add_argument(
-        "--cache",
-        type=Path,
-        metavar="FILE",
-        help="replies that are kept (default: ~/.cache/assay/replies.sqlite)",
-    )
-    group.add_argument(
-        "--round",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="more than 1 asks again for what is in the cache",
-    )
-    group.add_argument(
-        "--evidence",
-        type=Path,
-        metavar="FILE",
-        help="replies, tokens and cost, as JSON Lines (default: OUTPUT with .evidence.jsonl)",
-    )
-    group.add_argument(
-        "--train", metavar="QRELS", help="grades of people that the judge of provider assay learns from"
-    )
-    group.add_argument(
-        "--machine", type=positive, metavar="ID", help="on a server, record the judge at this machine first"
-    )
 
 
 def _amount(text: str) -> Decimal:
@@ -193,10 +88,120 @@ def _command(text: str) -> list[str]:
     return words
 
 
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "units": {"metavar": "FILE", "help": "pool: topic, docno and position per line, separated by tabs"},
+    "documents": {
+        "metavar": "FILE",
+        "help": "documents as lines of JSON; plain, gz, xz or zip. for a form, the table of rows, CSV or TSV",
+    },
+    "guidelines": {"metavar": "FILE", "help": "text that the program gets with every unit"},
+    "assessor": {"metavar": "NAME", "help": "who judges; on the site, the account of the machine"},
+    "output": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "judgments: .jsonl or .csv; an existing file grows",
+    },
+    "server": {"metavar": "URL", "help": "address of a site, such as https://assay.example.org"},
+    "batch": {
+        "default": "",
+        "metavar": "BATCH",
+        "help": "on a server, the number of the batch; on files, its name in the output (default: none)",
+    },
+    "html": {"action": "store_true", "help": "give the program texts as HTML (default: plain text)"},
+    "timeout": {
+        "type": positive,
+        "default": 120,
+        "metavar": "SECONDS",
+        "help": "stop the program, or a request, if there is no answer within this time (default: 120)",
+    },
+}
+MODEL_OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "connections": {
+        "type": positive,
+        "default": 32,
+        "metavar": "N",
+        "help": "requests at the same time (default: 32)",
+    },
+    "max-calls": {"type": positive, "metavar": "N", "help": "stop after so many requests"},
+    "max-tokens": {"type": positive, "metavar": "N", "help": "stop before more tokens, in and out"},
+    "max-cost": {
+        "type": _amount,
+        "metavar": "AMOUNT",
+        "help": "stop before a higher cost by the prices of the judge file",
+    },
+    "dry-run": {
+        "action": "store_true",
+        "help": "print a prompt and the estimated cost, and call nothing",
+    },
+    "keep-prompts": {"type": Path, "metavar": "FOLDER", "help": "keep each prompt, named by its digest"},
+    "cache": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "replies that are kept (default: ~/.cache/assay/replies.sqlite)",
+    },
+    "round": {
+        "type": positive,
+        "default": 1,
+        "metavar": "N",
+        "help": "more than 1 asks again for what is in the cache",
+    },
+}
+JUDGE_OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    **MODEL_OPTIONS,
+    "evidence": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "replies, tokens and cost, as JSON Lines (default: OUTPUT with .evidence.jsonl)",
+    },
+    "train": {"metavar": "QRELS", "help": "grades of people that the judge of provider assay learns from"},
+    "machine": {
+        "type": positive,
+        "metavar": "ID",
+        "help": "on a server, record the judge at this machine first",
+    },
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    who = parser.add_mutually_exclusive_group(required=True)
+    who.add_argument(
+        "--with",
+        dest="command",
+        type=_command,
+        metavar="COMMAND",
+        help="the program, with its arguments",
+    )
+    who.add_argument("--judge", metavar="FILE", help="the judge file: which model judges, and how (TOML)")
+    who.add_argument(
+        "--replay",
+        metavar="FILE",
+        help="read the replies in a file of evidence again, and compare the grades",
+    )
+    add(parser, "--protocol", required=False)
+    add(parser, "--topics")
+    _add(parser, OPTIONS)
+    _add(parser.add_argument_group("with --judge"), JUDGE_OPTIONS)
+    add(parser, "--quiet")
+
+
+def _add(group: argparse._ActionsContainer, options: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, option in options.items():
+        group.add_argument(f"--{name}", **option)
+
+
+def _given(arguments: argparse.Namespace, names: Iterable[str]) -> list[str]:
+    """The options among these that have another value than by default."""
+    usual = {name: option.get("default") for name, option in {**OPTIONS, **JUDGE_OPTIONS}.items()}
+    values = ((name, getattr(arguments, name.replace("-", "_"))) for name in names)
+    return [name for name, value in values if value not in {usual.get(name), False}]
+
+
 def run(arguments: argparse.Namespace) -> int:
     if arguments.replay:
         if not arguments.protocol:
             raise InputError("--replay needs --protocol, which has the grades")
+        if given := _given(arguments, ["topics", *OPTIONS, *JUDGE_OPTIONS]):
+            raise InputError(f"--{given[0]} has no meaning with --replay")
         return judging.replay(arguments.replay, arguments.protocol)
     judge = judging.judge_in(arguments.judge) if arguments.judge else None
     _check(arguments, judge)
@@ -229,23 +234,14 @@ def _check(arguments: argparse.Namespace, judge: Judge | None) -> None:
     Raises InputError.
     """
     if judge is None:
-        names = (
-            "max_calls",
-            "max_tokens",
-            "max_cost",
-            "keep_prompts",
-            "cache",
-            "evidence",
-            "train",
-            "machine",
-        )
-        given = [name for name in (*names, "dry_run") if getattr(arguments, name)]
-        if given:
-            raise InputError(f"--{given[0].replace('_', '-')} needs --judge")
+        if given := _given(arguments, JUDGE_OPTIONS):
+            raise InputError(f"--{given[0]} needs --judge")
     elif judge.is_trained and arguments.server:
         raise InputError("--judge: on a site, this judge is started on the page of the machine")
     elif judge.is_trained and not arguments.train:
         raise InputError("--train is missing; it has the grades of people that this judge learns from")
+    elif judge.is_trained and (given := _given(arguments, MODEL_OPTIONS)):
+        raise InputError(f"--{given[0]} is for models; this judge asks none")
     elif arguments.train and not judge.is_trained:
         raise InputError('--train: only a judge with provider = "assay" is trained')
     elif arguments.machine and not arguments.server:

@@ -32,7 +32,6 @@ from assay_extensions.machines.work.units import Unit
 
 Asked = tuple[Unit, Mapping[str, Any]]  # a unit, with what a program gets about it
 LAST_REASONS = 3
-OF_MODELS = ("max_calls", "max_tokens", "max_cost", "keep_prompts", "cache")
 
 
 class Session:

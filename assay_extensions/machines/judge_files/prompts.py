@@ -27,6 +27,7 @@ OWN = ("guidelines", "grades", "first", "second", "statement", "answer", "row")
 SCORE = re.compile(r"score\s*[:=][\s*]*(-?\d+)", re.IGNORECASE)
 ANSWER = re.compile(r"answer\s*[:=][\s*\"'`]*([\w-]+)", re.IGNORECASE)
 SHOWN = 80  # characters of a reply
+LOGPROB = ("token", "logprob")
 
 
 class UnreadableReply(AssayError):
@@ -217,27 +218,40 @@ def choice_in(replies: Sequence[str], parser: str, grades: Sequence[Mapping[str,
     return choice
 
 
+def answer_token(
+    reply: str, tokens: Sequence[Mapping[str, Any]], parser: str, grades: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """The token where the answer begins, with its alternatives, after one token with the text before it.
+
+    `tokens` is `logprobs.content` of the API. Empty if the tokens are not those of the reply.
+    """
+    start, end = PARSERS[parser].read(reply, PARSERS[parser].names(grades)).start, 0
+    for token in tokens:
+        end += len(token["token"])
+        if end > start:
+            others = [
+                {name: other[name] for name in LOGPROB} for other in token.get("top_logprobs") or [token]
+            ]
+            before = {"token": reply[: end - len(token["token"])]}
+            return [before, {"token": token["token"], "top_logprobs": others}]
+    return []
+
+
 def probabilities_in(
     reply: str, tokens: Sequence[Mapping[str, Any]], parser: str, grades: Sequence[Mapping[str, Any]]
 ) -> dict[str, float] | None:
     """The probability of each answer, from the alternatives of the token where the answer begins.
 
-    `tokens` is `logprobs.content` of the API. An alternative counts for the answer that it begins, if there is only
-    one. The probabilities of all answers are scaled to 1. None if the tokens are not those of the reply.
+    An alternative counts for the answer that it begins, if there is only one. The probabilities of all answers are
+    scaled to 1. None if the tokens are not those of the reply.
     """
     names = PARSERS[parser].names(grades)
-    start, end = PARSERS[parser].read(reply, names).start, 0
-    for token in tokens:
-        end += len(token["token"])
-        if end > start:
-            break
-    else:
-        return None
     mass = dict.fromkeys(names.values(), 0.0)
-    for other in token.get("top_logprobs") or [token]:
-        word = other["token"].strip().strip("*\"'`").lower()
-        begun = [word] if word in names else [name for name in names if word and name.startswith(word)]
-        if len(begun) == 1:
-            mass[names[begun[0]]] += math.exp(other["logprob"])
+    for token in answer_token(reply, tokens, parser, grades)[1:]:
+        for other in token["top_logprobs"]:
+            word = other["token"].strip().strip("*\"'`").lower()
+            begun = [word] if word in names else [name for name in names if word and name.startswith(word)]
+            if len(begun) == 1:
+                mass[names[begun[0]]] += math.exp(other["logprob"])
     total = sum(mass.values())
     return {key: value / total for key, value in mass.items()} if total else None

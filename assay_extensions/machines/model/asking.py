@@ -13,6 +13,7 @@ from assay_extensions.machines.judge_files.prompts import (
     Call,
     Template,
     UnreadableReply,
+    answer_token,
     choice_in,
     messages_of,
     number_in,
@@ -106,8 +107,12 @@ class ModelJudge:
             again = self.client.ask(messages)
             reply = _sum(again, reply)
         problem = self._problem(call, reply, grades)
-        if self.cache and not problem:
-            self.cache.put(key, reply)
+        if not problem:
+            is_answer = not call.key and self.template.parser != "sides/1"
+            kept = answer_token(reply.text, reply.tokens, self.template.parser, grades) if is_answer else ()
+            reply = reply._replace(tokens=kept)
+            if self.cache:
+                self.cache.put(key, reply)
         return _Asked(reply, problem=problem)
 
     def _problem(self, call: Call, reply: Reply, grades: Sequence[Mapping[str, Any]]) -> str:

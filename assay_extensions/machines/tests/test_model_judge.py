@@ -1,6 +1,8 @@
 """`assay judge --judge`: a model judges files; the model is a server on this machine."""
 
 import json
+import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -249,6 +251,16 @@ def test_probabilities_are_those_of_the_grades_at_the_place_of_the_answer(
         "low": 0.0,
         "not-relevant": 0.125,
     }
+    with sqlite3.connect("cache.sqlite") as file:
+        kept = [json.loads(reply)[4] for (reply,) in file.execute("SELECT reply FROM replies")]
+    file.close()
+    assert {(len(before), len(token)) for before, token in kept} == {(1, 2)}
+    assert all(len(token["top_logprobs"]) == 4 for _, token in kept), "of the answer's token only"
+    Path("out.jsonl").unlink()
+    Path("out.evidence.jsonl").unlink()
+    assert judge(more='answer = "probabilities"') == 0
+    assert {json.dumps(row["evidence"]["probabilities"]) for row in evidence_in()} == {json.dumps(given)}
+    assert len(model.requests) == 6
 
 
 def test_criteria_ask_five_times_and_the_last_call_has_the_numbers(judge: Run, model: FakeModel) -> None:
@@ -358,8 +370,90 @@ def test_own_template_is_read_from_the_folder_of_the_judge_file(
     assert judge(more='template = "own.toml"') == 2
 
 
-def test_options_of_models_need_a_judge(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["judge", "--with", "true", "--max-calls", "3"]) == 2
-    assert "--max-calls needs --judge" in capsys.readouterr().err
+def test_html_evidence_batch_and_cache_have_an_effect(judge: Run, model: FakeModel) -> None:
+    Path("documents.jsonl").write_text(
+        "".join(
+            json.dumps({"docno": docno, "body": f"<b>{text}</b>"}) + "\n" for docno, text in TEXTS.items()
+        )
+    )
+
+    judge("--html", "--evidence", "replies.jsonl", "--batch", "first look", "--cache", "own.sqlite")
+
+    assert all("</b>\nEnd of the document" in request["messages"][1]["content"] for request in model.requests)
+    assert len(evidence_in("replies.jsonl")) == 6
+    assert not Path("out.evidence.jsonl").exists()
+    assert {row.batch for row in parse_judgments(Path("out.jsonl").read_bytes(), "out.jsonl").rows} == {
+        "first look"
+    }
+    assert Path("own.sqlite").exists()
+    assert not Path("cache.sqlite").exists()
+
+
+def test_connections_limit_the_requests_at_the_same_time(judge: Run, model: FakeModel) -> None:
+    barrier = threading.Barrier(3)
+
+    def answer(request: Request) -> Answer:
+        barrier.wait(30)  # passes only if three requests are open
+        return by_words(request)
+
+    model.answer = answer
+    assert judge("--connections", "3") == 0
+    open_now, most = set[int](), list[int]()
+
+    def count(request: Request) -> Answer:
+        with model.lock:
+            open_now.add(id(request))
+            most.append(len(open_now))
+        reply = by_words(request)
+        with model.lock:
+            open_now.discard(id(request))
+        return reply
+
+    model.answer = count
+    Path("out.jsonl").unlink()
+    assert judge("--connections", "1", "--round", "2") == 0
+    assert max(most) == 1
+
+
+def test_request_without_an_answer_in_time_fails(
+    judge: Run, model: FakeModel, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "TRIES", 1)
+    is_over = threading.Event()
+
+    def never(request: Request) -> Answer:
+        is_over.wait(60)
+        return by_words(request)
+
+    model.answer = never
+    assert judge("--timeout", "1", "--connections", "6") == 1
+    is_over.set()
+    assert "timed out, 1 times" in capsys.readouterr().err
+
+
+def test_dry_run_keeps_each_prompt_without_a_call(judge: Run, model: FakeModel) -> None:
+    assert judge("--dry-run", "--keep-prompts", "prompts") == 0
+
+    kept = [json.loads(path.read_text()) for path in sorted(Path("prompts").iterdir())]
+    assert (len(kept), model.requests) == (6, [])
+    assert sum("A relevant text." in messages[1]["content"] for messages in kept) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--with", "true", "--max-calls", "3"], "--max-calls needs --judge"),
+        (["--with", "true", "--connections", "3"], "--connections needs --judge"),
+        (["--with", "true", "--round", "2"], "--round needs --judge"),
+        (["--with", "true", "--dry-run"], "--dry-run needs --judge"),
+        (["--replay", "e.jsonl", "--protocol", TASK, "--html"], "--html has no meaning with --replay"),
+        (["--with", "true", "--server", "http://x", "--evidence", "e"], "--evidence needs --judge"),
+    ],
+)
+def test_options_without_an_effect_are_refused(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["judge", *words]) == 2
+    assert message in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["judge"])
