@@ -2,6 +2,8 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -429,6 +431,50 @@ def test_request_without_an_answer_in_time_fails(
     assert judge("--timeout", "1", "--connections", "6") == 1
     is_over.set()
     assert "timed out, 1 times" in capsys.readouterr().err
+
+
+def test_two_commands_at_once_share_a_cache(judge: Run, model: FakeModel) -> None:
+    """Both have the cache open when the first replies come, and a third command asks nothing."""
+    barrier = threading.Barrier(2)
+
+    def answer(request: Request) -> Answer:
+        if len(model.requests) <= 2:
+            barrier.wait(60)
+        return by_words(request)
+
+    model.answer = answer
+    statuses = list[int]()
+
+    def run(name: str) -> None:
+        code = "import sys; from assay.cli.main import main; sys.exit(main(sys.argv[1:]))"
+        words = [
+            "judge",
+            "--judge",
+            "judge.toml",
+            "--protocol",
+            TASK,
+            "--topics",
+            str(samples.path("topics.xml")),
+        ]
+        words += ["--units", "pool.tsv", "--documents", "documents.jsonl", "--assessor", "fake", "--quiet"]
+        words += ["--cache", "cache.sqlite", "--connections", "1", "--output", name]
+        statuses.append(subprocess.run([sys.executable, "-c", code, *words], check=False).returncode)
+
+    Path("judge.toml").write_text(JUDGE.format(address=model.address, more=""))
+    threads = [threading.Thread(target=run, args=(name,)) for name in ("first.jsonl", "second.jsonl")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert statuses == [0, 0]
+    assert (
+        grades_in("first.jsonl") == grades_in("second.jsonl") == dict.fromkeys(DOCNOS, 0) | {"22": 2, "24": 3}
+    )
+    n_asked = len(model.requests)
+    assert 7 <= n_asked <= 12
+    assert judge() == 0
+    assert len(model.requests) == n_asked
 
 
 def test_dry_run_keeps_each_prompt_without_a_call(judge: Run, model: FakeModel) -> None:
