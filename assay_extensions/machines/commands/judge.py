@@ -318,7 +318,7 @@ def _judge_files(arguments: argparse.Namespace, judge: Judge | None) -> Totals:
             problem = answer if isinstance(answer, str) else ""
             yield f"line {unit.line} of the units, topic {unit.topic}, document {unit.docno}", problem
 
-    output = Output(arguments.output, assessor=arguments.assessor, batch=arguments.batch)
+    output = Output(arguments.output, assessor=arguments.assessor, batch=arguments.batch, sync_seconds=0.0)
     with output, Program(arguments.command, timeout=arguments.timeout) as program:
         if output.n_cut:
             report(f"{output.path}: the last judgment was incomplete and is removed")

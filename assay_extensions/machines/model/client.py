@@ -120,7 +120,7 @@ class ModelClient:
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
             transport=transport,
         )
-        self._address = f"{judge.address.rstrip('/')}/chat/completions"
+        self._address = httpx.URL(f"{judge.address.rstrip('/')}/chat/completions")
         self._fixed = {"model": judge.model, **judge.decoding.parameters()}
         if judge.answer == "probabilities":
             self._fixed |= {"logprobs": True, "top_logprobs": ALTERNATIVES}

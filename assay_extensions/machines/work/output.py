@@ -7,6 +7,7 @@ import fcntl
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic
 from typing import Self
 
 from assay.errors import InputError
@@ -19,12 +20,17 @@ SUFFIXES = {".csv": as_csv, ".jsonl": as_jsonl}
 FIRST = f'{{"{COLUMNS[0]}"'.encode()  # what lines of JSON begin with
 KIND = "machine"  # of the batch
 SOURCE = "assay judge"
+SYNC_SECONDS = 1.0
 
 
 class Output:
-    """The file, locked against a second program. `done` are the units that it contains."""
+    """The file, locked against a second program. `done` are the units that it contains.
 
-    def __init__(self, path: Path, *, assessor: str, batch: str) -> None:
+    Args:
+        sync_seconds: how long a judgment may be written, but not yet be on the disk.
+    """
+
+    def __init__(self, path: Path, *, assessor: str, batch: str, sync_seconds: float = SYNC_SECONDS) -> None:
         if path.suffix not in SUFFIXES:
             raise InputError(f"{path}: the name of the output ends with {' or '.join(SUFFIXES)}")
         self.path, self.assessor, self.batch = path, assessor, batch
@@ -33,6 +39,7 @@ class Output:
         self._write = SUFFIXES[path.suffix]
         self._head = "".join(self._write([]))
         self._n = 0
+        self._sync_seconds, self._synced_at = sync_seconds, 0.0
 
     def __enter__(self) -> Self:
         """Open the file, and read what it contains.
@@ -71,10 +78,11 @@ class Output:
         return self
 
     def __exit__(self, *_: object) -> None:
+        os.fsync(self._file.fileno())
         self._file.close()
 
     def add(self, unit: Unit, answer: Answer, *, label: str, left: str, seconds: float) -> None:
-        """Append a judgment; when this returns, it is on the disk. `left`: the left document of a pair, or empty."""
+        """Append a judgment. `left`: the left document of a pair, or empty."""
         row = dict.fromkeys(COLUMNS) | {
             "judgment": self._n + 1,
             "batch": self.batch,
@@ -104,7 +112,9 @@ class Output:
     def _append(self, text: str) -> None:
         self._file.write(text.encode())
         self._file.flush()
-        os.fsync(self._file.fileno())
+        if monotonic() - self._synced_at >= self._sync_seconds:
+            os.fsync(self._file.fileno())
+            self._synced_at = monotonic()
 
 
 def whole_rows(data: bytes, suffix: str) -> int:
