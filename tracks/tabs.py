@@ -16,7 +16,7 @@ from accounts.access import AnyUser
 from tracks.assessors.selectors import is_assessor
 from tracks.checklist.points import Campaign, numbers
 from tracks.models import Track
-from web.links import address_of
+from web.links import address_of, addresses
 
 MOST_TABS = 6
 
@@ -82,8 +82,8 @@ class Page(NamedTuple):
     tab_label: str = ""
     is_for: Callable[[Visitor], bool] = lambda visitor: True
 
-    def address_in(self, track: Track) -> str:
-        return self.address(track) if self.address else address_of(self.view, track.slug)
+    def address_in(self, track: Track, address: Callable[..., str] = address_of) -> str:
+        return self.address(track) if self.address else address(self.view, track.slug)
 
 
 class Item(NamedTuple):
@@ -152,14 +152,19 @@ def track_nav(
 
     `states` are those of the phases of its campaign: how far each is in a word, and whether it is done.
     """
-    track, here = campaign.track, page_of(match)
+    track, here, address = campaign.track, page_of(match), addresses()
     phases = []
     for section in Section:
         pages = sorted(
             (page for page in _pages.values() if page.section == section), key=lambda page: page.place
         )
         items = tuple(
-            Item(page.label, page.address_in(track), page is here, campaign.numbers.get(_name_of(page)))
+            Item(
+                page.label,
+                page.address_in(track, address),
+                page is here,
+                campaign.numbers.get(_name_of(page)),
+            )
             for page in pages
             if page.is_in(track)
         )

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.conf import LazySettings
+from django.db import connection
 from django.test import Client
 from django.urls import Resolver404, resolve, reverse
 from lxml import html
@@ -42,9 +43,10 @@ from tests.scoring.conftest import Scene, build_scene
 from tests.scoring.qrels.test_services import NINE
 from tracks.assessors import services as assessor_services
 from tracks.checklist.points import Point
-from tracks.checklist.selectors import Kind, Next, checklist
+from tracks.checklist.selectors import Kind, Next, checklist, next_steps
 from tracks.models import Track
 from tracks.tracks import services as track_services
+from web.statements import _prepared, read_rows
 
 pytestmark = pytest.mark.django_db
 FILLED = re.compile(r'(?:<h1>|class="btn[^"]*btn-primary[^>]*>)([^<]*)<')
@@ -920,3 +922,18 @@ def test_two_queries_read_what_selectors_find_for_all_points(
 def _numbers_of(progress: BatchProgress) -> tuple[object, ...]:
     shares = [(share.assignment.pk, share.judged, share.total) for share in progress.shares]
     return progress.judged, progress.total, progress.untaken, shares
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_plan_of_the_statement_is_kept(n: int) -> None:
+    """PostgreSQL plans the first five executions for their values; a plan for every list must not look slower."""
+    tracks = [make_track(f"track-{number}") for number in range(n)]
+    _prepared.clear()
+    with connection.cursor() as cursor:
+        cursor.execute("DEALLOCATE ALL")
+
+    for _ in range(7):
+        next_steps(tracks)
+
+    plans = "SELECT generic_plans FROM pg_prepared_statements WHERE statement LIKE '%%cardinality%%'"
+    assert read_rows(plans, n=n) == [(2,)]
