@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from html import escape
 from typing import Any, BinaryIO, ClassVar, cast
 from unicodedata import combining, normalize
@@ -12,7 +13,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.forms.renderers import BaseRenderer, DjangoTemplates
 from django.forms.utils import flatatt
 from django.http import HttpRequest
-from django.utils.html import format_html
+from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
 
 from assay.errors import Refused
@@ -93,7 +94,7 @@ class Renderer(DjangoTemplates):
             if value is not None and value is not False
         }
         words = (
-            f" {key}" if value is True else format_html(' {}="{}"', key, value)
+            f" {key}" if value is True else f' {key}="{conditional_escape(value)}"'
             for key, value in shown.items()
         )
         return SafeString(f"<input{''.join(words)}>")
@@ -109,13 +110,18 @@ class LongSelect(forms.Select):
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: BaseRenderer | None = None
     ) -> SafeString:
         chosen = self.format_value(value)
-        options = "\n".join(
-            f"<option{' selected' * (word in chosen)}>{escape(word)}</option>"
-            for word in (str(word) for word, _ in self.choices)
-        )
+        options = _options(tuple(str(word) for word, _ in self.choices))
+        for word in chosen:
+            option = f"<option>{escape(word)}</option>"
+            options = options.replace(option, option.replace(">", " selected>", 1), 1)
         return SafeString(
             f"<select{flatatt({'name': name} | self.build_attrs(self.attrs, attrs))}>{options}</select>"
         )
+
+
+@lru_cache
+def _options(words: tuple[str, ...]) -> str:
+    return "\n".join(f"<option>{escape(word)}</option>" for word in words)
 
 
 class _BoundShortName(StyledField):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from django.conf import settings
@@ -13,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.formats import number_format
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import get_language, gettext, ngettext
 from django.views.decorators.http import require_http_methods
 
 from assay.formats.text import notes_kept
@@ -102,6 +103,12 @@ def number_in(text: str, otherwise: int) -> int:
 
 def counted(n: int, noun: str) -> str:
     """`3 runs`, `1 run`. Give an irregular plural after a comma: `counted(2, "batch,batches")` is `2 batches`."""
+    return _counted(n, noun, get_language())
+
+
+@lru_cache(maxsize=10_000, typed=True)
+def _counted(n: int, noun: str, _language: str | None) -> str:
+    """A page counts a dozen of things, and its next reader mostly the same numbers of them."""
     singular, _, plural = noun.partition(",")
     words = ngettext(f"{{n}} {singular}", f"{{n}} {plural or singular + 's'}", n)
     return words.format(n=number_format(n, force_grouping=True))

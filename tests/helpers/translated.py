@@ -10,6 +10,7 @@ from django.utils import translation
 from lxml import html
 
 from config.templatetags.components import _rendered
+from web.pages import _counted
 from web.translation import ASSESSORS, readers_of
 
 # What a page shows of the data of a lab, and what no language changes
@@ -20,7 +21,7 @@ DATA_ELEMENTS = ("code", "kbd", "time", "script", "style", "title", "bdi", "opti
 @pytest.fixture
 def marks_translated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Enclose every translated text in ⟦ and ⟧."""
-    _rendered.cache_clear()  # components in the language of other tests
+    _forget()  # words in the language of other tests
     monkeypatch.setattr(translation._trans, "gettext", lambda text: f"⟦{text}⟧", raising=False)
     monkeypatch.setattr(
         translation._trans,
@@ -29,7 +30,12 @@ def marks_translated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         raising=False,
     )
     yield
+    _forget()
+
+
+def _forget() -> None:
     _rendered.cache_clear()
+    _counted.cache_clear()
 
 
 def outside(text: str) -> str:

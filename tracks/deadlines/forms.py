@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from django import forms
 from django.conf import settings
+from django.utils.choices import BaseChoiceIterator
 
 from tracks.deadlines.services import MAX_GRACE_MINUTES, MAX_REMINDER_DAYS, NewMilestone, Window
 from tracks.models import Deadline, Milestone, Track
@@ -22,8 +23,11 @@ class LocalTimeField(forms.CharField):
         super().__init__(required=False, max_length=40, **kwargs)
 
 
-def _zones() -> list[tuple[str, str]]:
-    return [(name, name) for name in times.zone_names()]
+class Zones(BaseChoiceIterator):
+    """The zones as choices. Django would copy and check those of a list or function, zone by zone, for each form."""
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((name, name) for name in times.zone_names())
 
 
 class ZoneField(forms.ChoiceField):
@@ -32,7 +36,7 @@ class ZoneField(forms.ChoiceField):
     widget = LongSelect
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(choices=_zones, **kwargs)  # a list would be copied, zone by zone, for each form
+        super().__init__(choices=Zones(), **kwargs)
 
 
 class KindFields(NamedTuple):
