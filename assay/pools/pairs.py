@@ -10,7 +10,7 @@ from itertools import combinations
 
 from assay.errors import InputError
 from assay.pools.depth import PooledUnits, Top, union
-from assay.preferences.pairs import Pair, Tournament, pooled_best
+from assay.pools.next_pairs import Pair, Tournament, pooled_best
 from assay.preferences.votes import Vote, by_topic, parse_votes
 from assay.protocols.pair_rules import figures_of
 from assay.protocols.schema import PairRules

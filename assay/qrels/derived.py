@@ -16,7 +16,7 @@ from itertools import groupby
 import numpy as np
 
 from assay.formats.qrels.columns import PartRow
-from assay.preferences.pairs import Tournament
+from assay.pools.next_pairs import Tournament
 from assay.preferences.values import Comparisons
 from assay.preferences.votes import BAD, TIE, Vote, by_topic, vote_of
 from assay.protocols.pair_rules import figures_of

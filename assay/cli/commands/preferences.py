@@ -18,7 +18,7 @@ from assay.formats.compression import read_file
 from assay.formats.judgments.reader import parse_judgments
 from assay.formats.qrels.columns import columns_from
 from assay.formats.qrels.reader import format_qrels, parse_qrels
-from assay.preferences.pairs import Tournament, all_pairs, candidates
+from assay.pools.next_pairs import Tournament, all_pairs, candidates
 from assay.preferences.values import Comparisons, best_first
 from assay.preferences.votes import Vote, as_graph, as_trec_eval, by_topic, read_votes, vote_of
 from assay.protocols.pair_rules import TOURNAMENT

@@ -10,7 +10,7 @@ import pytest
 from assay import samples
 from assay.cli.main import main
 from assay.errors import InputError
-from assay.preferences.pairs import Tournament, all_pairs, candidates, n_wins
+from assay.pools.next_pairs import Tournament, all_pairs, candidates, n_wins
 from assay.preferences.values import Comparisons
 from assay.preferences.votes import TIE, Vote, parse_votes, read_votes
 

@@ -9,8 +9,8 @@ import pytest
 from assay import samples
 from assay.cli.main import main
 from assay.pools.depth import PooledUnits
+from assay.pools.next_pairs import pooled_best
 from assay.pools.pairs import pool_pairs
-from assay.preferences.pairs import pooled_best
 from assay.preferences.votes import Vote
 from assay.protocols.loader import ProtocolError, parse_protocol
 from assay.protocols.schema import PairRules
