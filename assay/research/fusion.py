@@ -18,6 +18,7 @@ def fuse(
     norm: Norm = "min-max",
     weights: Sequence[float] = (),
     rrf_k: int = RRF_K,
+    constant: float | None = None,
     depth: int | None = None,
     protocol: PathLike | Protocol | None = None,
 ) -> Run:
@@ -25,10 +26,11 @@ def fuse(
 
     Args:
         runs: at least two, as for `assay.evaluate`.
-        method: "sum" (CombSUM), "mnz" (CombMNZ) or "rrf" (reciprocal rank).
-        norm: "min-max", "z-score" or "none"; "rrf" uses ranks only.
+        method: "sum" (CombSUM), "mnz" (CombMNZ), "rrf" (reciprocal rank), or another key of `assay.fusion.METHODS`.
+        norm: "min-max", "z-score", "none", or another key of `assay.fusion.NORMS`; methods of ranks do not use it.
         weights: one above 0 for each run, in their order; by default, 1 for each.
         rrf_k: the constant that "rrf" adds to ranks.
+        constant: the power of "gmnz", the persistence of "rbc", or what "logn-isr" adds; other methods have none.
         depth: the most documents of a topic; by default, all.
         protocol: slug of a shipped protocol or path of a TOML file, by which the runs are read.
 
@@ -42,7 +44,7 @@ def fuse(
     if depth is not None and depth < 1:
         raise InputError(f"depth {depth}: use a whole number from 1")
     columns = [run_from_any(run, name, rules) for name, run in named_runs(runs).items()]
-    fused = fuse_columns(columns, Fusion(method, norm, weights, rrf_k), depth=depth or DEEPEST)
+    fused = fuse_columns(columns, Fusion(method, norm, weights, rrf_k, constant), depth=depth or DEEPEST)
     return {
         ranked.topic: dict(zip(map(bytes.decode, ranked.docno.tolist()), ranked.score.tolist(), strict=True))
         for ranked in fused

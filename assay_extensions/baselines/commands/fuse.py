@@ -6,14 +6,13 @@ Runs are files in the protocol's formats; the fused run is written in the first 
 import argparse
 import math
 from collections.abc import Sequence
-from typing import get_args
 
 from assay.cli.inputs import bar
 from assay.cli.main import add, check_stdin, positive
 from assay.errors import InputError
 from assay.formats.runs.reader import read_run
 from assay.formats.topics.codes import read_topic_codes
-from assay.fusion import RRF_K, Fusion, Method, Norm, fuse
+from assay.fusion import METHODS, NORMS, RRF_K, Fusion, fuse
 from assay.protocols.loader import load_protocol
 from assay.ranking import depth_of, line_form
 from assay_extensions.baselines.commands.runs import add_run_options, write_run_file
@@ -25,16 +24,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(parser, "--protocol", "--topics")
     parser.add_argument(
         "--method",
-        choices=get_args(Method),
+        choices=list(METHODS),
         default="sum",
-        help="sum: weighted sum of scores (CombSUM); mnz: that sum times the number of runs with the document "
-        "(CombMNZ); rrf: reciprocal rank (default: sum)",
+        metavar="METHOD",
+        help="; ".join(f"{name}: {facts.title}" for name, facts in METHODS.items()) + " (default: sum)",
     )
     parser.add_argument(
         "--norm",
-        choices=get_args(Norm),
+        choices=list(NORMS),
         default="min-max",
-        help="how the scores of each run and topic are normalized; rrf does not use them (default: min-max)",
+        metavar="NORM",
+        help="how the scores of each run and topic are normalized; methods of ranks do not use them: "
+        + "; ".join(f"{name}: {title}" for name, title in NORMS.items())
+        + " (default: min-max)",
     )
     parser.add_argument(
         "--weights", type=_weights, default=[], metavar="W,W", help="weight of each run (default: 1 for each)"
@@ -45,6 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=RRF_K,
         metavar="K",
         help=f"the constant that rrf adds to ranks (default: {RRF_K})",
+    )
+    parser.add_argument(
+        "--constant",
+        type=float,
+        metavar="C",
+        help="; ".join(f"of {name}: {facts.needs}" for name, facts in METHODS.items() if facts.needs),
     )
     add_run_options(parser, tag="fused")
     add(parser, "runs")
@@ -71,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         others = sorted(set(columns.topics.tolist()) - set(known)) if known is not None else []
         if others:
             raise InputError(f"{path}: topic {others[0]} is not in the topics")
-    fusion = Fusion(arguments.method, arguments.norm, arguments.weights, arguments.rrf_k)
+    fusion = Fusion(arguments.method, arguments.norm, arguments.weights, arguments.rrf_k, arguments.constant)
     fused = fuse(runs, fusion, depth=depth_of(protocol, arguments.depth))
     topics = known or sorted({code for columns in runs for code in columns.topics.tolist()})
     return write_run_file(fused, arguments, protocol=protocol, topics=topics)

@@ -8,8 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of
+from assay.fusion import NORMS
 from assay_extensions.baselines.site import services
-from assay_extensions.baselines.site.forms import METHODS, NORMS, BaselineForm, FusionForm
+from assay_extensions.baselines.site.forms import METHODS, BaselineForm, FusionForm
 from assay_extensions.baselines.site.selectors import FORMULAS, LINKED, TEAM, TEXT
 from jobs.api import JobSerializer
 from pooling.runs.selectors import runs_for

@@ -8,10 +8,10 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 
 from accounts.models import User
+from assay import fusion
 from assay.errors import InputError
 from assay.formats.runs.rows import MAX_NAME
 from assay.formats.text import decoded
-from assay.fusion import RRF_K, Fusion
 from assay_extensions.baselines.linked_posts import KINDS as LINK_KINDS
 from assay_extensions.baselines.linked_posts import parse_links
 from assay_extensions.baselines.site.selectors import (
@@ -28,16 +28,8 @@ from tracks.models import Track
 from web.forms import StyledForm, bytes_of
 from web.pages import ROWS_ON_PAGE, counted, numbers_in
 
-METHODS = {
-    "sum": "sum of the scores (CombSUM)",
-    "mnz": "that sum, times the number of runs with the document (CombMNZ)",
-    "rrf": "reciprocal ranks",
-}
-NORMS = {
-    "min-max": "from 0 to 1 (min-max)",
-    "z-score": "distance from the mean (z-score)",
-    "none": "as they are",
-}
+# Those with a constant are for the command.
+METHODS = {name: facts.title for name, facts in fusion.METHODS.items() if not facts.needs}
 MAX_LINKS = 200_000_000  # bytes of a file
 
 
@@ -180,8 +172,8 @@ class FusionForm(MadeRunForm):
     method = forms.ChoiceField(label="Method", choices=list(METHODS.items()))
     norm = forms.ChoiceField(
         label="Scores of each run",
-        choices=list(NORMS.items()),
-        help_text="How they are made comparable, topic by topic. Reciprocal ranks do not use them.",
+        choices=list(fusion.NORMS.items()),
+        help_text="How they are made comparable, topic by topic. Methods of ranks do not use them.",
     )
     weights = forms.CharField(
         required=False,
@@ -222,14 +214,16 @@ class FusionForm(MadeRunForm):
             self.add_error("runs", "Choose at least two runs.")
         elif n_weights and n_weights != n_runs:
             self.add_error("weights", f"Got {counted(n_weights, 'weight')} for {n_runs} runs.")
-        if data.get("method") == "mnz" and data.get("norm") == "z-score":
+        facts = fusion.METHODS.get(data.get("method", ""))
+        if facts and facts.has_times and data.get("norm") == "z-score":
+            name = fusion.called(data["method"])
             self.add_error(
-                "norm", "CombMNZ cannot use z-scores: they are negative for half of the documents."
+                "norm", f"{name} cannot use z-scores: they are negative for half of the documents."
             )
         return data
 
     @property
     def arguments(self) -> dict[str, Any]:
         data = super().arguments
-        fusion = Fusion(data.pop("method"), data.pop("norm"), data.pop("weights"), RRF_K)
-        return data | {"runs": list(data["runs"]), "fusion": fusion}
+        settings = fusion.Fusion(data.pop("method"), data.pop("norm"), data.pop("weights"))
+        return data | {"runs": list(data["runs"]), "fusion": settings}

@@ -248,6 +248,9 @@ def test_fused_run_is_accepted_and_scored(tmp_path: Path, capsys: pytest.Capture
     [
         ["--method", "mnz"],
         ["--method", "rrf"],
+        ["--method", "condorcet"],
+        ["--method", "rbc", "--constant", "0.5"],
+        ["--norm", "rank"],
         ["--norm", "z-score"],
         ["--norm", "none"],
         ["--weights", "1,3"],
@@ -263,12 +266,17 @@ def test_option_of_fusion_has_an_effect(capsys: pytest.CaptureFixture[str], opti
     assert capsys.readouterr().out != before
 
 
-def test_constant_of_reciprocal_rank_has_an_effect(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["fuse", "--protocol", TASK1, "--method", "rrf", ABACUS, LEMMA]
-    main(arguments)
+@pytest.mark.parametrize(
+    ("method", "option", "default"), [("rrf", "--rrf-k", "60"), ("gmnz", "--constant", "1")]
+)
+def test_constant_of_a_method_has_an_effect(
+    capsys: pytest.CaptureFixture[str], method: str, option: str, default: str
+) -> None:
+    arguments = ["fuse", "--protocol", TASK1, "--method", method, ABACUS, LEMMA]
+    main([*arguments, option, default])
     before = capsys.readouterr().out
 
-    main([*arguments, "--rrf-k", "5"])
+    main([*arguments, option, "5"])
 
     assert capsys.readouterr().out != before
 

@@ -1,5 +1,7 @@
 """Fusion: values worked out by hand, and an independent program over random runs."""
 
+import json
+from pathlib import Path
 from statistics import fmean, pstdev
 
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.formats.runs.columns import RunColumns
-from assay.fusion import Fusion, Method, Norm, fuse
+from assay.fusion import METHODS, NORMS, Fusion, Method, Norm, fuse
 
 Scores = dict[str, dict[str, float]]
 
@@ -58,6 +60,33 @@ def test_scores_are_those_worked_out_by_hand(fusion: Fusion, expected: dict[str,
     assert scores == pytest.approx(expected, abs=1e-6)
 
 
+def test_all_methods_and_norms_have_the_scores_of_ranx() -> None:
+    known = json.loads(Path(__file__).with_name("fusions.json").read_text())
+
+    for case in known["fused"]:
+        runs = list(known[case["runs"]].values())
+        n_documents = len({docno for scores in runs for docno in scores["T"]})
+        scores = fused(
+            runs, Fusion(case["method"], case["norm"], case["weights"], constant=case["constant"])
+        )["T"]
+        points = n_documents if case["method"] == "borda" else 1  # ranx counts in whole points
+        assert {docno: score * points for docno, score in scores.items()} == pytest.approx(
+            case["scores"], abs=1e-9
+        ), (case["method"], case["norm"])
+    assert {case["method"] for case in known["fused"]} == set(METHODS)
+    assert {case["norm"] for case in known["fused"]} == set(NORMS)
+
+
+def test_condorcet_has_no_neighbors_that_are_outvoted_even_in_a_circle() -> None:
+    circle = ["abcd", "bcad", "cabd"]  # a before b, b before c, c before a; d is last
+    runs: list[Scores] = [{"T": {docno: -float(n) for n, docno in enumerate(order)}} for order in circle]
+
+    assert "".join(fused(runs, Fusion("condorcet"))["T"]) in {"abcd", "bcad", "cabd"}
+    assert "".join(fused(runs, Fusion("condorcet", weights=[1, 1, 3]))["T"]) == "cabd"
+    single = fused([*runs, {"T": {"d": 1.0}}], Fusion("condorcet", weights=[1, 1, 1, 4]))["T"]
+    assert next(iter(single)) == "d"
+
+
 @pytest.mark.parametrize(("norm", "value"), [("min-max", 1.0), ("z-score", 0.0)])
 def test_equal_scores_are_normalized(norm: str, value: float) -> None:
     equal = {"T": {"a": 7.0, "b": 7.0}}
@@ -73,10 +102,10 @@ def test_z_score_of_equal_scores_is_0_whatever_they_are(score: float, n: int) ->
     assert set(fused([equal, equal], Fusion("sum", "z-score"))["T"].values()) == {0.0}
 
 
-@pytest.mark.parametrize("norm", ["min-max", "z-score", "none"])
-@pytest.mark.parametrize("method", ["sum", "mnz", "rrf"])
+@pytest.mark.parametrize("norm", ["min-max", "z-score", "borda", "none"])
+@pytest.mark.parametrize("method", [name for name, facts in METHODS.items() if not facts.needs])
 def test_order_of_the_runs_changes_nothing(method: Method, norm: Norm) -> None:
-    if (method, norm) == ("mnz", "z-score"):
+    if METHODS[method].has_times and norm == "z-score":
         return
     rng = np.random.default_rng(5)
     runs = [
@@ -163,6 +192,11 @@ def test_random_runs_have_the_scores_of_an_independent_program(method: str, norm
         ([FIRST, SECOND], Fusion(weights=[1]), "1 weight for 2 runs"),
         ([FIRST, SECOND], Fusion("mnz", "z-score"), "CombMNZ cannot use z-scores"),
         ([FIRST, {"T": {"a": -1.0}}], Fusion("mnz", "none"), "negative scores"),
+        ([FIRST, SECOND], Fusion("gmnz"), "gmnz needs a constant: the power"),
+        ([FIRST, SECOND], Fusion("sum", constant=1), "sum has no constant; gmnz, logn-isr, rbc have one"),
+        ([FIRST, SECOND], Fusion("rbc", constant=1), "from 0 to below 1, got 1"),
+        ([FIRST, SECOND], Fusion("logn-isr", constant=0), "above 0, got 0"),
+        ([FIRST, SECOND], Fusion("wmnz", "z-score"), "wmnz cannot use z-scores"),
         ([FIRST, SECOND, {"X": {"a": 1.0}}], Fusion(), "run 3 has no topic in common"),
     ],
 )

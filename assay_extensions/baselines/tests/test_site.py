@@ -292,6 +292,7 @@ def test_wrong_field_is_named_and_no_job_starts(
         ({"runs": 2, "weights": "1,2,3"}, "Got 3 weights for 2 runs."),
         ({"runs": 2, "weights": "1,-2"}, "Weights are numbers above 0"),
         ({"runs": 2, "method": "mnz", "norm": "z-score"}, "CombMNZ cannot use z-scores"),
+        ({"runs": 2, "method": "gmnz"}, "gmnz is not one of the available choices"),
     ],
 )
 def test_wrong_fusion_is_named(scene: Scene, client: Client, data: dict[str, Any], complaint: str) -> None:
