@@ -251,10 +251,10 @@ def _normalized(score: Values, fusion: Fusion, n_documents: int) -> Values:
     if how == "rrf":
         return 1 / (fusion.k + ranks)
     if how in {"isr", "log-isr", "logn-isr"}:
-        return np.reciprocal(ranks**2)
+        return ranks**-2
     if how == "rbc":
         persistence = fusion.constant or 0.0
-        return (1 - persistence) * np.power(persistence, ranks - 1)
+        return np.power(persistence, ranks - 1) * (1 - persistence)
     if how == "rank":
         return 1 - (ranks - 1) / len(score)
     if how in {"borda", "condorcet"}:
