@@ -295,7 +295,8 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
     progress_by_batch = campaign.once(progress_of)
     own = [progress_by_batch[batch.pk] for batch in opened]
     judged, total = sum(progress.judged for progress in own), sum(progress.total for progress in own)
-    state = f"{judged:,} of {counted(total, 'unit')}"
+    is_main = opened[0].kind == Batch.Kind.MAIN  # whose numbers are large on the same page
+    state = point.state if is_main else f"{judged:,} of {counted(total, 'unit')}"
     point = point._replace(share=judged / total if total else 0)
     under_way = [
         progress for progress in progress_by_batch.values() if progress.batch.status == Batch.Status.OPEN
@@ -304,7 +305,7 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
     if any(progress.is_finished for progress in own):
         name = f"“{finished[0].batch}”" if len(finished) == 1 else f"{len(finished)} finished batches"
         return point._replace(
-            state=f"{state}, {counted(len(opened), 'batch,batches')} open",
+            state=state,
             address=campaign.address("assessment:close_finished"),
             action=f"Close {name}",
             detail="Everything in it is judged." if len(finished) == 1 else "Everything in them is judged.",
@@ -324,7 +325,22 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
         state=state,
         waits=f"Judging goes on: {judged:,} of {counted(total, 'unit')}{time_left}.",
         detail=f"By batch: {named(by_batch)}." if len(under_way) > 1 else "",
+        meanwhile=_meanwhile(campaign, judged),
     )
+
+
+def _meanwhile(campaign: Campaign, judged: int) -> tuple[tuple[str, str], ...]:
+    """The pages that help while people judge: the live board, and the plan of second judgments of what is judged."""
+    board, main = ("Live board", campaign.address("assessment:board")), _statuses(campaign, Batch.Kind.MAIN)
+    is_planned = _statuses(campaign, Batch.Kind.DUAL) or SKIPS[Batch.Kind.DUAL] in campaign.track.skipped
+    if is_planned or not (judged and Batch.Status.OPEN in main and _is_stated(campaign, Batch.Kind.DUAL)):
+        return (board,)
+    pool = next(
+        batch.pool_id
+        for batch in campaign.rows(batches_of)
+        if batch.kind == Batch.Kind.MAIN and batch.status == Batch.Status.OPEN
+    )
+    return board, ("Plan a dual batch…", address_of(PLANS[Batch.Kind.DUAL], pool))
 
 
 def _unjudged(campaign: Campaign, kind: str) -> Iterator[Problem]:

@@ -7,8 +7,9 @@ from html import unescape
 from math import inf
 from typing import Any, NamedTuple
 
+from django.contrib.postgres.aggregates import ArrayAgg
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery, prefetch_related_objects
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, prefetch_related_objects
 from django.db.models.functions import Coalesce, JSONObject
 from django.urls import reverse
 from django.utils import timezone
@@ -21,7 +22,7 @@ from assay.protocols.loader import shipped_slugs
 from assessment.models import Batch
 from corpus.models import Collection
 from participation.models import Team
-from participation.teams.selectors import KINDS, competes, own_teams_with_rights, teams_with
+from participation.teams.selectors import RunCounts, own_teams_with_rights, run_counts, teams_with
 from pooling.models import Run
 from scoring.leaderboards.summaries import Summary, summaries_of
 from scoring.models import Leaderboard
@@ -98,12 +99,11 @@ class ListedTrack:
         judging = {name: getattr(self.track, name) for name in names}
         return state_of(self.track, has_results=self.board is not None, **judging)
 
-    @property
-    def n_teams(self) -> int:
-        """The teams that do not only have baselines."""
+    @cached_property
+    def counts(self) -> RunCounts:
         track: Any = self.track
-        rules = track.protocol.as_written.runs
-        return sum(competes(team["of"], rules) for team in track.kinds_by_team)
+        kinds_by_team = [team["of"] for team in track.kinds_by_team]
+        return run_counts(kinds_by_team, track.protocol.as_written.runs)
 
     @property
     def coming(self) -> str:
@@ -302,22 +302,21 @@ def listed_track(user: AnyUser, track: Track, board: Leaderboard | None) -> List
 
 def _counted(tracks: QuerySet[Track]) -> QuerySet[Track]:
     """Tracks with what their cards count, in the same query."""
-    submitted = Run.objects.filter(status=Run.Status.SUBMITTED)
+    kinds = ArrayAgg("runs__kind", filter=Q(runs__status=Run.Status.SUBMITTED), default=[])
     batches = Batch.objects.filter(pool__track=OuterRef("pk")).exclude(kind=Batch.Kind.MACHINE)
     main = batches.filter(kind=Batch.Kind.MAIN)
     return tracks.annotate(
         n_topics=_number_of(Topic.objects.all()),
         kinds_by_team=ArraySubquery(
-            Team.objects.filter(track=OuterRef("pk")).order_by().values(kinds=JSONObject(of=KINDS))
+            Team.objects.filter(track=OuterRef("pk")).order_by().values(kinds=JSONObject(of=kinds))
         ),
-        n_runs=_number_of(submitted),
         is_judging=Exists(batches.filter(status=Batch.Status.OPEN)),
         is_judging_main=Exists(main.filter(status=Batch.Status.OPEN)),
         was_judging=Exists(main.filter(status=Batch.Status.CLOSED)),
     )
 
 
-def _number_of(rows: QuerySet[Topic] | QuerySet[Run]) -> Coalesce:
+def _number_of(rows: QuerySet[Topic]) -> Coalesce:
     of_track = rows.filter(track=OuterRef("pk")).order_by().values("track")
     return Coalesce(Subquery(of_track.annotate(n=Count("pk")).values("n")), 0)
 

@@ -85,8 +85,8 @@ class PublicPage:
         counts: list[tuple[str, int, int | None]] = [topics]
         if self.protocol.takes_runs:
             counts += [
-                (gettext_noop("Teams"), self.listed.n_teams, None),
-                (gettext_noop("Runs"), track.n_runs, None),
+                (gettext_noop("Teams"), self.listed.counts.teams, None),
+                (gettext_noop("Runs"), self.listed.counts.runs, None),
             ]
         if self.result is not None:
             counts.append((gettext_noop("Judged units"), self.result.board.qrels.n_judged, None))

@@ -16,8 +16,8 @@ from assay.tables import natural
 from assessment.batches.progress import BatchProgress, rates_of
 from assessment.checklist import progress_of_all
 from assessment.models import Batch, Judgment
-from participation.checklist import competing
-from pooling.checklist import baselines_of, runs_of
+from participation.teams.selectors import RunCounts
+from pooling.checklist import counts_of, runs_of
 from tracks.checklist.points import Problem
 from tracks.checklist.selectors import Checklist
 from tracks.deadline_acceptance import next_closing
@@ -81,10 +81,7 @@ class Home:
     judging: Judged | None
     closing: Deadline | None
     time_left: str
-    n_runs: int
-    n_baselines: int
-    n_teams: int
-    n_submitting: int
+    counts: RunCounts
     n_warned: int
     days: list[DayBar]
     first_day: datetime
@@ -98,8 +95,6 @@ def track_home(track: Track, page: Checklist) -> Home:
     problems = page.problems
     closing = next_closing(track)
     left = (closing.closes_at - now).total_seconds() if closing and closing.closes_at else 0
-    runs, teams = page.campaign.rows(runs_of), page.campaign.once(competing)
-    n_baselines = baselines_of(page.campaign)
     return Home(
         track=track,
         checklist=page,
@@ -109,11 +104,8 @@ def track_home(track: Track, page: Checklist) -> Home:
         judging=_judging(page.campaign.once(progress_of_all)),
         closing=closing,
         time_left=times.time_left(left) if closing else "",
-        n_runs=len(runs) - n_baselines,
-        n_baselines=n_baselines,
-        n_teams=len(teams),
-        n_submitting=sum(bool(team.kinds) for team in teams),
-        n_warned=sum(run.n_warnings > 0 for run in runs),
+        counts=page.campaign.once(counts_of),
+        n_warned=sum(run.n_warnings > 0 for run in page.campaign.rows(runs_of)),
         days=_days(track, now),
         first_day=now - timedelta(days=DAYS - 1),
         events=list(log.events(track.pk)[:EVENTS]),

@@ -4,21 +4,35 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 
-from participation.invitations.selectors import open_invitations
-from participation.models import Team
+from participation.invitations.selectors import open_invitations, sent_key
+from participation.models import Announcement, Team
 from participation.requests.selectors import undecided
 from participation.teams.selectors import KINDS, competes
-from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, n_of, named, numbers, points
+from tracks.checklist.points import (
+    Campaign,
+    Phase,
+    Point,
+    Problem,
+    any_of,
+    listed,
+    n_of,
+    named,
+    numbers,
+    points,
+)
 from web.pages import counted
 
 
 @numbers
 def _numbers() -> dict[str, Any]:
+    newest = open_invitations().filter(track=OuterRef("pk")).exclude(user=None).order_by("-pk")
     return {
         "n_requests": n_of(undecided()),
+        "is_announced": any_of(Announcement.objects.filter(withdrawn_at=None)),
         "n_links": n_of(open_invitations().exclude(user=None)),
+        "newest_link": Subquery(newest.values("pk")[:1]),
     }
 
 
@@ -48,7 +62,7 @@ def links(campaign: Campaign) -> Iterator[Point]:
         is_done=False,
         action="Send the links",
         detail="with them, people choose a password and log in.",
-        skip="links",
+        skip=sent_key(campaign.track, campaign.numbers["newest_link"]),
         dismiss="Mark as sent",
     )
 
@@ -60,7 +74,8 @@ def team_points(campaign: Campaign) -> Iterator[Point]:
     teams, people, problems = campaign.rows(teams_of), campaign.address("participation:people"), []
     if n_requests := campaign.numbers["n_requests"]:
         problems.append(Problem(f"{counted(n_requests, 'request')} to join to decide."))
-    if (n_links := campaign.numbers["n_links"]) and "links" not in campaign.track.skipped:
+    n_links, newest = campaign.numbers["n_links"], campaign.numbers["newest_link"]
+    if n_links and sent_key(campaign.track, newest) not in campaign.track.skipped:
         text = (
             f"{counted(n_links, 'person has,people have')} not used their link. Send it if you have not yet."
         )

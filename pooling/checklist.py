@@ -7,9 +7,10 @@ from typing import Any
 from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet
 
 from participation.checklist import competing, teams_of
+from participation.teams.selectors import RunCounts, run_counts
 from pooling.interaction import progress_of
 from pooling.models import Pool, PoolRun, Run
-from pooling.runs.selectors import has_obligations, owing_teams
+from pooling.runs.selectors import has_obligations, kinds_by_team, owing_teams
 from tracks.checklist.points import NAMED, Campaign, Phase, Point, Problem, listed, named, points
 from tracks.deadline_acceptance import acceptances_at, is_accepting, until_closing
 from tracks.models import Deadline, Track
@@ -64,15 +65,11 @@ def closing_of(campaign: Campaign) -> Closing:
 @says_before("closing")
 def checks_of_closing(track: Track) -> Iterator[Check]:
     """Say before the closing which runs there are, and which teams have none."""
-    runs, teams, address = (
-        list(runs_of(track)),
-        list(teams_of(track)),
-        address_of("pooling:runs", track.slug),
-    )
+    runs, teams = list(runs_of(track)), list(teams_of(track))
+    address = address_of("pooling:runs", track.slug)
     submitting = {run.team_id for run in runs}
     if runs:
-        n_teams = counted(len(teams), "team")
-        yield Check("ok", f"{counted(len(runs), 'run')} from {len(submitting):,} of {n_teams}")
+        yield Check("ok", str(run_counts(kinds_by_team(runs, teams), track.protocol.parsed.runs)))
     else:
         yield Check("look", "No runs", "A pool is built from runs.", address, "Runs")
     if runs and (silent := [team.name for team in teams if team.pk not in submitting]):
@@ -90,30 +87,27 @@ def runs_point(campaign: Campaign) -> Iterator[Point]:
     silent = [team.name for team in teams if not team.kinds]
     if silent and runs:
         problems.append(Problem(f"Without a run: {named(silent)}."))
-    n_baselines = baselines_of(campaign)
-    baselines = f"{counted(n_baselines, 'baseline')} and " if n_baselines else ""
-    runs_of_teams = counted(len(runs) - n_baselines, "run")
     yield Point(
         "Runs",
-        f"{baselines}{runs_of_teams} from {len(teams) - len(silent):,} of {counted(len(teams), 'team')}"
-        if runs
-        else "none yet",
+        str(campaign.once(counts_of)) if runs else "none yet",
         address,
         bool(runs),
         tuple(problems),
         action="Submit runs",
         is_possible=is_open,
         waits=_until("Teams can submit runs", campaign) if is_open else "",
+        meanwhile=()
+        if campaign.numbers["is_announced"]
+        else (("Announce the opening…", campaign.address("participation:new_announcement")),),
     )
     if has_obligations(campaign.protocol.runs):
         yield _owed(campaign, len(campaign.rows(teams_of)))
     yield _close(campaign, is_open=is_open)
 
 
-def baselines_of(campaign: Campaign) -> int:
-    """The number of submitted baselines."""
-    rules = campaign.protocol.runs
-    return sum(rules.kind(run.kind).baseline for run in campaign.rows(runs_of))
+def counts_of(campaign: Campaign) -> RunCounts:
+    kinds = kinds_by_team(campaign.rows(runs_of), campaign.rows(teams_of))
+    return run_counts(kinds, campaign.protocol.runs)
 
 
 def _until(sentence: str, campaign: Campaign) -> str:
@@ -154,7 +148,7 @@ def _close(campaign: Campaign, *, is_open: bool) -> Point:
         is_optional=bool(campaign.rows(pools_of)),
         is_possible=is_open and bool(campaign.rows(runs_of)),
         waits=f"Runs close by themselves {on}." if ends and campaign.rows(runs_of) else "",
-        is_early=is_open,
+        meanwhile=(("Close for runs…", campaign.address("tracks:close_track")),) if is_open else (),
     )
 
 

@@ -3,6 +3,7 @@
 from django.urls import path
 from django.utils.translation import gettext_noop
 
+from participation.teams.selectors import own_teams
 from pooling.models import Pool, Run
 from pooling.pools import views as pools
 from pooling.runs import views as runs
@@ -61,7 +62,7 @@ register(
         is_in=lambda track: track.protocol.parsed.takes_runs,
         tab=4,
         tab_label=gettext_noop("Your runs"),
-        is_for=lambda visitor: visitor.user.is_authenticated and not visitor.judges,
+        is_for=lambda visitor: not visitor.judges and own_teams(visitor.user, visitor.track).exists(),
     ),
     Page(
         "Pools",

@@ -42,6 +42,12 @@ def token_of(nonce: str, digest: str) -> str | None:
     return next((token for token in tokens if digest_of(token) == digest), None)
 
 
+def sent_key(track: Track, newest: int) -> str:
+    """The key under which a track stores that its links were sent. A later link has another key."""
+    marked = [key for key in track.skipped if key.startswith("links-") and int(key[6:]) >= newest]
+    return marked[0] if marked else f"links-{newest}"
+
+
 def open_invitations() -> QuerySet[Invitation]:
     """The invitations that can be accepted now: one to a new account only until it has a password."""
     never_logged_in = Q(user__is_active=True, user__password__startswith=UNUSABLE_PASSWORD_PREFIX)

@@ -11,7 +11,13 @@ from django.db.models.functions import Lower
 from django.urls import reverse
 
 from accounts.models import User
-from participation.invitations.selectors import SharedLink, invitations_of, open_invitations, shared_links
+from participation.invitations.selectors import (
+    SharedLink,
+    invitations_of,
+    open_invitations,
+    sent_key,
+    shared_links,
+)
 from participation.models import EndedMembership, JoinRequest, Membership, Team
 from participation.requests.selectors import OpenRequest, open_requests_for, open_requests_with_teams
 from participation.teams.selectors import deciders_among, is_manager
@@ -89,6 +95,7 @@ class PeoplePage:
     requests: list[OpenRequest]
     links: list[SharedLink]
     other_links: list[SharedLink]  # not of a person in the table
+    are_sent: bool  # the links of people, as an organizer has marked them
     may_change: bool
     sends_mail: bool
     tab: str = "people"
@@ -104,6 +111,7 @@ def people_page(
     may_change = user.is_administrator or user.organizes(track.pk)
     links = shared_links(invitations_of(track), site) if may_change else []
     first_logins = {link.invitation.user_id: link for link in links}
+    newest = max((link.invitation.pk for link in links if link.invitation.user_id), default=0)
     people = sorted(people_of(track), key=lambda person: ROLES.index(person.role))
     listed = {person.user.pk for person in people}
     words = search.casefold().split()
@@ -119,6 +127,7 @@ def people_page(
         requests=open_requests_with_teams(track),
         links=links,
         other_links=[link for link in links if link.invitation.user_id not in listed],
+        are_sent=bool(newest) and sent_key(track, newest) in track.skipped,
         may_change=may_change,
         sends_mail=settings.SENDS_MAIL,
     )

@@ -13,7 +13,7 @@ class RequestForm(StyledForm):
     """A request to join, with a team. The name and the address of a user are those of the account."""
 
     name = forms.CharField(max_length=300, label="Your name")
-    email = forms.EmailField(label="E-mail address", help_text="The answer goes there.")
+    email = forms.EmailField(label="E-mail address", help_text="The organizers answer to this address.")
     organization = forms.CharField(max_length=200, required=False)
     team_name = forms.CharField(
         max_length=100,

@@ -1,6 +1,7 @@
 """Teams of a track and of a user, and who may do what in them."""
 
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 from django.conf import settings
 from django.contrib.postgres.aggregates import ArrayAgg
@@ -12,7 +13,7 @@ from assay.protocols.schema import RunRules
 from participation.models import EndedMembership, Membership, Team
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
-from web.pages import MEGABYTE
+from web.pages import MEGABYTE, counted
 from web.statements import Prepared
 
 # The kinds of the submitted runs of a team
@@ -22,6 +23,28 @@ KINDS = ArrayAgg("runs__kind", distinct=True, filter=Q(runs__status="submitted")
 def competes(kinds: Collection[str], rules: RunRules) -> bool:
     """Return whether a team whose submitted runs are of these kinds counts as one: baselines are not teams."""
     return not kinds or any(not rules.kind(kind).baseline for kind in kinds)
+
+
+class RunCounts(NamedTuple):
+    """The submitted runs of a track, as all pages count them: baselines are no runs of teams, and their teams none."""
+
+    runs: int
+    baselines: int
+    submitting: int  # teams with runs
+    teams: int
+
+    def __str__(self) -> str:
+        baselines = f"{counted(self.baselines, 'baseline')} and " if self.baselines else ""
+        runs = counted(self.runs, "run")
+        return f"{baselines}{runs} from {self.submitting:,} of {counted(self.teams, 'team')}"
+
+
+def run_counts(kinds_by_team: Collection[Collection[str]], rules: RunRules) -> RunCounts:
+    """Count from the kinds of the submitted runs of each team."""
+    teams = [kinds for kinds in kinds_by_team if competes(kinds, rules)]
+    every = [kind for kinds in kinds_by_team for kind in kinds]
+    baselines = sum(rules.kind(kind).baseline for kind in every)
+    return RunCounts(len(every) - baselines, baselines, sum(bool(kinds) for kinds in teams), len(teams))
 
 
 def teams_of(user: AnyUser, track: Track) -> QuerySet[Team]:

@@ -1,7 +1,7 @@
 """Runs: who sees which, and what their pages show."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import BinaryIO, NamedTuple, cast
@@ -20,7 +20,14 @@ from assay.formats.runs.text import Lines, with_header
 from assay.protocols.run_answers import header_of_run
 from assay.protocols.schema import EVERY_RANK, Phase, RunRules
 from participation.models import Team
-from participation.teams.selectors import disk_limit, may_submit_for, own_teams, teams_of
+from participation.teams.selectors import (
+    RunCounts,
+    disk_limit,
+    may_submit_for,
+    own_teams,
+    run_counts,
+    teams_of,
+)
 from pooling.models import Pool, PoolRun, Run, RunChange
 from pooling.runs.answers import ChosenAnswers
 from pooling.runs.units import FORMULAS, has_formulas, has_posts, has_units
@@ -152,7 +159,9 @@ class RunsPage:
     has_obligations: bool
     kinds: list[tuple[str, str]]
     filter: RunFilter
-    n_runs: int  # that were not withdrawn, of all teams
+    counts: RunCounts
+    runs_note: str
+    n_kept: int  # of all teams, not withdrawn; for organizers
     n_warned: int  # of these
     chosen: ChosenAnswers
 
@@ -168,6 +177,8 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
     for run in every:
         run.track = track
     kept = [run for run in every if run.status != Run.Status.WITHDRAWN]
+    counts = run_counts(kinds_by_team((run for run in every if run.is_submitted), all_teams), rules)
+    baselines = f"and {counted(counts.baselines, 'baseline')}, " if counts.baselines else ""
     n_of, missing = Counter(run.team_id for run in kept), {owed.team.pk: owed.missing for owed in owing}
     lines = [TeamLine(team, n_of[team.pk], missing.get(team.pk, "")) for team in all_teams]
     shown = [run for run in every if by.accepts(run)]
@@ -183,22 +194,32 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
         why_closed=why_closed(of_kinds),
         owing=owing if settings.SENDS_MAIL else [],
         lines=lines,
-        teams_note=_note_of(lines, has_obligations(rules)),
+        teams_note=_note_of(lines, counts, has_obligations(rules)),
         has_obligations=has_obligations(rules),
         kinds=[(kind.key, kind.name) for kind in rules.kinds],
         filter=by,
-        n_runs=len(kept),
+        counts=counts,
+        runs_note=f"{baselines}without withdrawn ones",
+        n_kept=len(kept) if lines else 0,
         n_warned=sum(bool(run.n_warnings) for run in kept),  # type: ignore[attr-defined]
         chosen=chosen,
     )
 
 
-def _note_of(lines: Sequence[TeamLine], owes: bool) -> str:
+def kinds_by_team(runs: Iterable[Run], teams: Iterable[Team]) -> list[list[str]]:
+    """The kinds of the runs of each team."""
+    kinds: dict[int, list[str]] = {team.pk: [] for team in teams}
+    for run in runs:
+        kinds.setdefault(run.team_id, []).append(run.kind)
+    return list(kinds.values())
+
+
+def _note_of(lines: Sequence[TeamLine], counts: RunCounts, owes: bool) -> str:
     """The state of the teams in a few words."""
     if owes:
         n = sum(bool(line.missing) for line in lines)
         return f"{n} of them {'owes' if n == 1 else 'owe'} something" if n else "all complete"
-    return f"{sum(not line.n_runs for line in lines)} without runs"
+    return f"{counts.teams - counts.submitting} without runs"
 
 
 @dataclass(frozen=True)

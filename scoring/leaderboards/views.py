@@ -19,7 +19,7 @@ from scoring.leaderboards import comparison, files, releases, schedules, selecto
 from scoring.leaderboards import groups as group_pages
 from scoring.leaderboards import interaction as interaction_pages
 from scoring.models import Leaderboard
-from scoring.qrels.selectors import qrels_for
+from scoring.qrels.selectors import newest_of_people, qrels_for
 from scoring.selectors import board_or_404, boards_of
 from tracks.deadlines.forms import LocalTimeField, ZoneField
 from tracks.tracks.selectors import track_or_404
@@ -68,6 +68,7 @@ def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "track": track,
         "boards": boards_of(request.user, track),
+        "qrels": newest_of_people(request.user, track),
         "is_organizer": access.oversees(request.user, track.pk),
     }
     return render(request, "scoring/leaderboards/leaderboards.html", context)

@@ -230,6 +230,14 @@ def test_state_of_a_track_that_takes_late_runs_only_goes_forward(scored: Scene) 
     assert "Open for late runs" in judged[2]
 
 
+def test_tab_of_own_runs_is_for_members_of_teams(scored: Scene) -> None:
+    assert [">Your runs<" in text_at(PAGE, user) for user in (scored.member, scored.stranger, None)] == [
+        1,
+        0,
+        0,
+    ]
+
+
 def test_member_of_two_teams_sees_the_runs_of_each_and_all_scores_once(scored: Scene) -> None:
     scored.leaderboard(scored.qrels(), release="public")
     scored.theirs.members.add(scored.member)

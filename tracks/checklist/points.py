@@ -74,7 +74,7 @@ class Point(NamedTuple):
         share: how much of it is done, from 0 to 1, for the bar of its phase.
         skip: a key. The point is recommended: organizers can skip it, and the track stores the key.
         dismiss: the words of the button that does so.
-        is_early: its action can be taken although the point waits.
+        meanwhile: what can be done while the point waits, as words of a button and an address.
         look: returns problems without an action that take queries; only the home asks for them.
     """
 
@@ -96,7 +96,7 @@ class Point(NamedTuple):
     look: Callable[[], Iterable[Problem]] = tuple
     skip: str = ""
     dismiss: str = "Skip"
-    is_early: bool = False
+    meanwhile: tuple[tuple[str, str], ...] = ()
     is_next: bool = False  # set by the checklist
     is_skipped: bool = False  # set by the checklist
     accepted: tuple[Problem, ...] = ()  # set by the checklist

@@ -24,8 +24,8 @@ class Kind(StrEnum):
 class Next(NamedTuple):
     """The next step of a campaign. `text` names it; only a step that somebody takes has an address.
 
-    A recommended point can be skipped, alone or with the other `skips`. While the campaign waits, `early` is a point
-    that can be done before its time.
+    A recommended point can be skipped, alone or with the other `skips`. While the campaign waits, `meanwhile` has what
+    can be done, as words of a button and an address.
     """
 
     kind: Kind
@@ -34,7 +34,7 @@ class Next(NamedTuple):
     address: str = ""
     is_form: bool = False
     skips: tuple[Point, ...] = ()
-    early: Point | None = None
+    meanwhile: tuple[tuple[str, str], ...] = ()
 
     @property
     def button(self) -> str:
@@ -232,8 +232,8 @@ def _next(phases: list[PhasePoints]) -> Next:
     if not waiting:
         return Next(Kind.WAIT, required[0].state)
     text, *others = dict.fromkeys(point.waits for point in waiting)
-    early = next((point for point in waiting if point.is_early), None)
-    return Next(Kind.WAIT, text, " ".join([*others, waiting[0].detail]).strip(), early=early)
+    meanwhile = tuple(dict.fromkeys(each for point in waiting for each in point.meanwhile))
+    return Next(Kind.WAIT, text, " ".join([*others, waiting[0].detail]).strip(), meanwhile=meanwhile)
 
 
 def _to_do(point: Point, phase: PhasePoints) -> Next:

@@ -79,9 +79,10 @@ def test_links_that_the_site_does_not_send_are_the_next_step(
     scene.track.runs.all().delete()
     paste(scene, LIST, "add")
     page = as_user(scene.organizer).get("/tracks/arq/people/").content.decode()
+    newest = Invitation.objects.exclude(user=None).order_by("-pk")[0]
 
     sent = as_user(scene.organizer).post(
-        "/tracks/arq/skip/", {"points": "links", "next": "/tracks/arq/people/"}, follow=True
+        "/tracks/arq/skip/", {"points": f"links-{newest.pk}", "next": "/tracks/arq/people/"}, follow=True
     )
 
     filled = re.findall(r"btn-primary[^>]*>\s*([^<]*)<", page)
@@ -94,6 +95,12 @@ def test_links_that_the_site_does_not_send_are_the_next_step(
     home = as_user(scene.organizer).get("/tracks/arq/").content.decode()
     assert ("used their link. Send it if you have not yet" in home) is sends_mail
     assert sends_mail or re.search(r'done:</span></span>\s*<a [^>]*people/#links">Links</a>', home)
+    assert ("<summary>Links, marked as sent</summary>" in sent.content.decode()) is not sends_mail
+    assert Event.objects.filter(action="checklist.marked", details__as="sent").exists() is not sends_mail
+    paste(scene, "name,e-mail,role,team\nLater,later@example.org,assessor,\n", "add")
+    later = as_user(scene.organizer).get("/tracks/arq/people/").content.decode()
+    assert "<summary>Links to send</summary>" in later
+    assert (">Mark as sent</button>" in later) is not sends_mail
 
 
 def test_repeating_a_list_changes_nothing(scene: Scene) -> None:

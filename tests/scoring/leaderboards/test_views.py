@@ -86,6 +86,21 @@ def test_lists_are_open_and_show_what_each_may_see(scored: Scene) -> None:
         }
 
 
+def test_empty_list_advises_what_the_state_of_the_track_allows(scene: Scene) -> None:
+    address, client = reverse("scoring:leaderboards", args=["arq"]), client_of(scene, "organizer")
+
+    before = client.get(address).content.decode()
+    qrels = scene.qrels()
+    after = client.get(address).content.decode()
+
+    assert [f'href="{qrels.get_absolute_url()}">Open the qrels<' in page for page in (before, after)] == [
+        False,
+        True,
+    ]
+    assert ["there are none yet" in page for page in (before, after)] == [True, False]
+    assert "Tables for a paper" not in before + after
+
+
 @pytest.mark.parametrize("name", ["freeze", "import_qrels"])
 def test_forms_are_for_organizers(scene: Scene, name: str) -> None:
     answers = statuses(scene, reverse(f"scoring:{name}", args=["arq"]))
@@ -512,7 +527,7 @@ def test_empty_pages_name_what_appears_and_the_next_step(scene: Scene) -> None:
     assert "They appear here when the organizers release a leaderboard" in text_of(
         client_of(scene, "member"), qrels_list
     )
-    assert "score the runs" in text_of(client_of(scene, "organizer"), board_list)
+    assert "Runs are scored against qrels" in text_of(client_of(scene, "organizer"), board_list)
     assert "It appears here when the organizers release it" in text_of(client_of(scene, "member"), board_list)
     assert "Log in</a> to see leaderboards" in text_of(client_of(scene, "visitor"), board_list)
 

@@ -38,7 +38,7 @@ from tests.helpers.factories import (
     make_track,
     make_user,
 )
-from tests.helpers.judging import make_team
+from tests.helpers.judging import make_announcement, make_team
 from tests.scoring.conftest import Scene, build_scene
 from tests.scoring.qrels.test_services import NINE
 from tracks.assessors import services as assessor_services
@@ -340,6 +340,32 @@ def test_track_that_closes_by_itself_can_be_closed_earlier_from_its_home(scene: 
 
     assert (step.kind, step.detail[:24]) == (Kind.WAIT, "")
     assert re.search(r'class="btn btn-lg btn-plain" href="/tracks/arq/close/">Close for runs…<', home)
+
+
+def test_state_in_which_nobody_must_act_has_a_button_for_what_can_be_done(
+    scene: Scene, client: Client
+) -> None:
+    """While runs come in: the announcement of the opening. While people judge: the live board and second judgments."""
+    track, home = scene.track, scene.track.get_absolute_url()
+    client.force_login(scene.organizer)
+    Pool.objects.update(track=make_track("other"))
+    make_deadline(track, closes_at=86_400)
+    announce = f'btn-lg btn-plain" href="{home}announcements/new/">Announce the opening…<'
+
+    opened = client.get(home).content.decode()
+    make_announcement(track, scene.organizer)
+    announced = client.get(home).content.decode()
+    scene.submit(scene.ours, "good", "10 é 9")
+    Pool.objects.update(track=track)
+    Track.objects.filter(pk=track.pk).update(skipped=["guidelines"])
+    scene.judged("high")
+    judging, board = (client.get(f"{home}{path}").content.decode() for path in ("", "board/"))
+
+    assert [announce in page for page in (opened, announced)] == [True, False]
+    assert f'btn-lg btn-plain" href="{home}board/">Live board<' in judging
+    assert f'btn-lg btn-plain" href="/pools/{scene.pool.pk}/dual/">Plan a dual batch…<' in judging
+    assert '<div class="what">Judging goes on.</div>' in judging  # the numbers are below, once
+    assert f'btn-plain" href="{home}board/">Live board<' not in board
 
 
 def test_page_where_the_next_step_leads_has_its_words_on_the_filled_button(scene: Scene) -> None:
@@ -662,23 +688,27 @@ def test_withdrawn_run_on_a_hidden_leaderboard_asks_to_score_the_runs_again(scen
 def test_pages_count_no_team_for_baselines(scene: Scene) -> None:
     scene.submit(scene.ours, "good", "10 é 9")
     scene.submit(scene.theirs, "tf-idf", "9 10", kind="baseline")
+    closing = page_of(scene.organizer, reverse("tracks:close_track", args=[scene.track.slug]))
     track_services.close(track=scene.track)
     board = scene.leaderboard(release="public")
     address = scene.track.get_absolute_url()
 
-    home, public, tracks, shown = (
+    home, runs, public, tracks, shown = (
         " ".join(re.sub("<[^>]*>", " ", page_of(user, page)).split())
         for user, page in (
             (scene.organizer, address),
+            (scene.organizer, reverse("pooling:runs", args=[scene.track.slug])),
             (scene.stranger, address),
             (scene.stranger, reverse("home")),
             (scene.stranger, board.get_absolute_url()),
         )
     )
 
-    assert "Runs 1 from 1 of 1 team and 1 baseline" in home
-    assert "Teams 1 Runs 2" in public or "1 Teams 2 Runs" in public
-    assert "1 team · 2 runs" in tracks
+    assert "Runs 1 from 1 of 1 team, and 1 baseline" in home
+    assert "Runs 1 and 1 baseline, without withdrawn ones Teams 1 0 without runs" in runs
+    assert "1 baseline and 1 run from 1 of 1 team" in closing
+    assert "Teams 1 Runs 1" in public
+    assert "1 team · 1 run" in tracks
     assert "1 baseline and 1 run of 1 team, " in shown
     checklist = points(scene.track)
     assert checklist["Runs"].state == "1 baseline and 1 run from 1 of 1 team"
