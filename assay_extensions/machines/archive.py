@@ -12,8 +12,8 @@ from assay.errors import plural
 from assay.formats.judgments.reader import open_judgments
 from assay.formats.judgments.rows import JudgmentRow
 from assay.protocols.questions import choices_of
-from assay_extensions.machines.asking import has_parser, replayed
 from assay_extensions.machines.evidence import Evidence
+from assay_extensions.machines.model.asking import has_parser, replayed
 from assay_extensions.machines.prompts import UnreadableReply
 
 NAME = "machines"  # of the part

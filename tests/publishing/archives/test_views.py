@@ -58,7 +58,8 @@ def test_an_upload_becomes_a_track_and_is_archived_again(organizer: Client, arch
         None,
     )
     heading = re.search("<h1>(.*?)</h1>", organizer.get(offered["Location"]).content.decode(), re.DOTALL)
-    assert heading and heading[1].strip() == f"<bdi>{row.name}</bdi>"
+    assert heading
+    assert heading[1].strip() == f"<bdi>{row.name}</bdi>"
     assert organizer.post(f"/archives/{archive.pk}/offer/").status_code == 409
     organizer.post(f"/archives/{archive.pk}/delete/")
     assert "No archives yet" in organizer.get("/tracks/again/archives/").content.decode()
