@@ -12,9 +12,9 @@ from assay.errors import plural
 from assay.formats.judgments.reader import open_judgments
 from assay.formats.judgments.rows import JudgmentRow
 from assay.protocols.questions import choices_of
-from assay_extensions.machines.evidence import Evidence
+from assay_extensions.machines.judge_files.prompts import UnreadableReply
 from assay_extensions.machines.model.asking import has_parser, replayed
-from assay_extensions.machines.prompts import UnreadableReply
+from assay_extensions.machines.model.evidence import Evidence
 
 NAME = "machines"  # of the part
 JUDGES, REPLIES = "judges.jsonl", "replies.jsonl"

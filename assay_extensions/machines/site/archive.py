@@ -8,7 +8,7 @@ from accounts.models import User
 from assay.archive.records import as_line
 from assay.protocols.questions import UNSTORABLE
 from assay_extensions.machines.archive import JUDGES, REPLIES, JudgeRow, ReplyRow, judges_in, replies_in
-from assay_extensions.machines.evidence import Evidence
+from assay_extensions.machines.model.evidence import Evidence
 from assay_extensions.machines.site.evidence import SENT
 from assay_extensions.machines.site.judges import checked
 from assay_extensions.machines.site.models import JudgeRecord, ReplyEvidence

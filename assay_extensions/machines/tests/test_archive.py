@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assay_extensions.machines.evidence import Evidence, evidence_of
-from assay_extensions.machines.prompts import UnreadableReply
 from django.conf import LazySettings
 from django.test import Client
 
@@ -15,7 +13,9 @@ from assay.archive.contents import Reader
 from assay.archive.verify import Finding, verify
 from assay.cli.main import main
 from assay.protocols.loader import load_protocol
+from assay_extensions.machines.judge_files.prompts import UnreadableReply
 from assay_extensions.machines.model.asking import Judged, has_parser, merged, replayed
+from assay_extensions.machines.model.evidence import Evidence, evidence_of
 from assay_extensions.machines.site import services
 from assay_extensions.machines.site.judges import record_of_file, register
 from assay_extensions.machines.site.models import JudgeRecord, ReplyEvidence
