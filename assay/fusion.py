@@ -254,7 +254,7 @@ def _normalized(score: Values, fusion: Fusion, n_documents: int) -> Values:
         return ranks**-2
     if how == "rbc":
         persistence = fusion.constant or 0.0
-        return np.power(persistence, ranks - 1) * (1 - persistence)
+        return np.array((1 - persistence) * persistence ** (ranks - 1))
     if how == "rank":
         return 1 - (ranks - 1) / len(score)
     if how in {"borda", "condorcet"}:
