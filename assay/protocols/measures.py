@@ -296,6 +296,7 @@ ALIASES: dict[str, tuple[str, str]] = {
     "AG": ("Grade", ""),
     "MSnDCG": ("nDCG", ""),  # the base of its logarithm cancels
     "MAP_IA": ("AP_IA", ""),
+    "I_rec": ("StRecall", ""),
     "vital_score": ("V", ""),
     "all_score": ("A", ""),
     "strict_vital_score": ("V_strict", ""),
