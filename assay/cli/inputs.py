@@ -17,11 +17,17 @@ Item = TypeVar("Item")
 
 
 def add_scoring_options(
-    parser: argparse.ArgumentParser, *, has_measures: bool = True, needs_protocol: bool = True
+    parser: argparse.ArgumentParser,
+    *,
+    has_measures: bool = True,
+    needs_protocol: bool = True,
+    needs_qrels: bool = True,
 ) -> None:
     """Add protocol, qrels, measures, units, and how to print."""
     add(parser, "--protocol", required=needs_protocol, words="" if needs_protocol else NO_PROTOCOL)
-    add(parser, "--qrels", *(["--measure"] if has_measures else []))
+    add(parser, "--qrels", required=needs_qrels)
+    if has_measures:
+        add(parser, "--measure")
     parser.set_defaults(measure=[])
     add(parser, "--average", words="the topics that every run has")
     add(parser, "--level", "--units", "--formulas", "--duplicates", "--ignore-topic-documents")

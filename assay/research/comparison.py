@@ -33,7 +33,13 @@ from assay.research.evaluation import (
 from assay.research.results import Figure, Result
 from assay.statistics.intervals import METHODS, coverage, intervals_of_means
 from assay.statistics.leaderboard import NOT_COMPARABLE, possible_range
-from assay.statistics.rank_correlation import overlap_of_runs, ranks
+from assay.statistics.rank_correlation import (
+    common_ranks,
+    documents_of,
+    overlap_of_runs,
+    ranks,
+    topics_of_both,
+)
 from assay.statistics.significance import (
     TAIL,
     PairTest,
@@ -46,6 +52,7 @@ from assay.statistics.tukey import letters, tukey_of_measures
 from assay.statistics.tukey import tiers as tiers_of
 from assay.tables import Cell, Table
 
+TOP = 10  # ranks of the number of common documents
 Progress = Callable[[str], Callable[[int, int], None]]
 
 
@@ -308,6 +315,25 @@ class Comparison(Result):
         series = list(zip(self.inputs.names, self.inputs.scores(measure).tolist(), strict=True))
         title = f"{measure} of {' and '.join(self.inputs.names)} by topic"
         return Figure(groups("topics", title, self.inputs.topics, series, across="Topic", up=str(measure)))
+
+
+def overlap_table(first: Ranked, second: Ranked, *, persistence: float) -> Table:
+    """Similarity of two runs on each topic of either, and in the mean, without qrels."""
+    rows = []
+    for code, values in overlap_of_runs(first, second, p=persistence).items():
+        lists = documents_of(first, code), documents_of(second, code)
+        in_both = common_ranks(*lists)
+        numbers = (len(lists[0]), len(lists[1]), len(in_both), int((in_both <= TOP).all(axis=1).sum()))
+        rows.append((*numbers, *values))
+    means = np.mean(rows, axis=0).tolist()
+    codes = topics_of_both(first, second)
+    return Table(
+        "overlap",
+        f"numbers of documents, in both, and among the top {TOP} of both; rank-biased overlap, p = {persistence:g}: "
+        "lower bound, residual, point estimate",
+        ("topic", "first", "second", "common", f"common_{TOP}", "minimum", "residual", "extrapolated"),
+        [(ALL, *means), *((code, *row) for code, row in zip(codes, rows, strict=True))],
+    )
 
 
 def _worth(inputs: Inputs, tests: Randomness) -> str:

@@ -48,5 +48,5 @@ def _best(judged: JudgedDocuments, measure: Measure) -> Values:
 def with_recall(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
     """(topics,) gamma times the share of the intents that are found (I-rec), plus 1 - gamma times D-nDCG."""
     gamma = measure.number("gamma") or 0.0
-    found = subtopic_recall(hits, judged, measure)
-    return gamma * found + (1 - gamma) * ndcg_of_intents(hits, judged, measure)
+    recall = subtopic_recall(hits, judged, measure)
+    return gamma * recall + (1 - gamma) * ndcg_of_intents(hits, judged, measure)

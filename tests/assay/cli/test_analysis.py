@@ -37,6 +37,26 @@ def test_two_runs_are_compared_topic_by_topic(
     assert float(tables["overlap"][1]["minimum"]) > 0
 
 
+def test_two_runs_are_compared_without_qrels(
+    folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_qrels = ask(capsys, "compare", *qrels(folder), "--measure", "RR", *three[:2])["overlap"]
+
+    assert main(["compare", *three[:2]]) == 0
+    overlap = capsys.readouterr().out.splitlines()
+    assert main(["compare", "--persistence", "0.5", *three[:2]]) == 0
+    other = capsys.readouterr().out.splitlines()
+    assert main(["compare", "--alpha", "0.1", *three[:2]]) == 2
+
+    assert "--alpha needs --qrels; without it, only the rankings are compared" in capsys.readouterr().err
+    assert overlap[0].split("\t")[:5] == ["topic", "first", "second", "common", "common_10"]
+    by_topic = {line.split("\t")[0]: line.split("\t") for line in overlap}
+    assert {row["topic"]: row["extrapolated"] for row in with_qrels} == {
+        row["topic"]: by_topic[row["topic"]][-1] for row in with_qrels
+    }
+    assert other != overlap
+
+
 def test_only_topics_of_both_runs_are_compared_if_asked(
     folder: Path, three: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
