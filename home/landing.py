@@ -50,13 +50,11 @@ class State(NamedTuple):
     note: str = ""
 
 
-def state_of(
-    track: Track, *, has_results: bool, is_judging: bool, is_judging_main: bool, was_judging: bool
-) -> State:
+def state_of(track: Track, *, has_results: bool, is_judging_main: bool, was_judging: bool) -> State:
     """The state of a track, the same on all pages. It `was_judging` if a main batch is closed.
 
-    It only goes forward: a track that still accepts runs is in the judging from its first main batch on, and does not
-    become open for runs again. A training changes nothing.
+    It only goes forward: from its first main batch on, a track is in the judging or judged, and never open for runs
+    again, although it may still accept some. A training and second judgments change nothing.
     """
     is_open = track.status == Track.Status.OPEN
     if track.status == Track.Status.DRAFT or (is_open and not (is_judging_main or was_judging)):
@@ -64,7 +62,7 @@ def state_of(
     note = gettext_noop("Runs are still accepted.") if is_open else ""
     if has_results:
         return State(gettext_noop("results released"), "", note)
-    if is_judging:
+    if is_judging_main:
         return State(gettext_noop("judging"), "gold", note)
     return State(gettext_noop("judged") if was_judging else track.get_status_display(), "", note)
 
@@ -95,7 +93,7 @@ class ListedTrack:
 
     @property
     def state(self) -> State:
-        names = ("is_judging", "is_judging_main", "was_judging")
+        names = ("is_judging_main", "was_judging")
         judging = {name: getattr(self.track, name) for name in names}
         return state_of(self.track, has_results=self.board is not None, **judging)
 

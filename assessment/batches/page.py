@@ -126,7 +126,7 @@ def batch_page(batch: Batch) -> BatchPage:
         by_assessor=[row for row in by_assessor if not row.assessor.guest_until],
         guests=_by_guests([row for row in by_assessor if row.assessor.guest_until]),
         by_topic=_by_topic(progress.shares),
-        rates=rates,
+        rates=None if progress.is_closed else rates,
         hours_left=progress.total_hours(rates) if rates else None,
         unassigned=pooled_topics(progress.batch).exclude(pk__in=assigned),
         choice_counts=[

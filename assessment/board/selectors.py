@@ -245,7 +245,7 @@ def board_page(track: Track, key: str, *, by: str = "", is_paused: bool = False)
         n_overdue=sum(progress.n_overdue for progress in current.batches),
         pace=pace_of(by_hour, left=left, now=now),
         times=Times.from_seconds(_seconds(groups)),
-        rates=next(iter(rates.values()), None),
+        rates=next(iter(rates.values()), None) if current.is_live else None,
         hours_left=sum(row.total_hours(rates.get(row.batch.pk)) for row in current.batches)
         if rates
         else None,

@@ -109,7 +109,6 @@ def track_nav(context: template.Context, track: Track) -> dict[str, object]:
     state = state_of(
         track,
         has_results=has_results,
-        is_judging=any(status == Batch.Status.OPEN for _, status in batches),
         is_judging_main=(Batch.Kind.MAIN, Batch.Status.OPEN) in batches,
         was_judging=(Batch.Kind.MAIN, Batch.Status.CLOSED) in batches,
     )

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from assessment.batches import services as batch_services
+from assessment.models import Batch
 from participation.models import Announcement
 from scoring.leaderboards import services as leaderboard_services
 from tests.helpers.factories import make_collection, make_deadline, make_role, make_topic, make_track
@@ -219,6 +220,9 @@ def test_state_of_a_track_that_takes_late_runs_only_goes_forward(scored: Scene) 
     places = [(PAGE, None), ("/", None), ("/tracks/", None), (PAGE, scored.organizer)]
 
     judged = [text_at(address, user) for address, user in places]
+    dual = scored.batch({scored.bob: ["A.1"]}, kind=Batch.Kind.DUAL)
+    assert '<span class="chip ">judged</span>' in text_at(PAGE)
+    batch_services.close(batch=dual)
     scored.leaderboard(release="public")
     released = [text_at(address, user) for address, user in places]
 
