@@ -30,7 +30,7 @@ FACTOR = 8
 BOUND = 20  # between the factor and its square
 SHORT = 0.008  # seconds of the longer text
 SHORT_TEXTS = {
-    r"(\.gz|\.xz|\.zip)+$": "names of files",
+    r"(\.gz|\.xz|\.bz2|\.zip)+$": "names of files",
     r"    (\w+): .*?(?:  # (.*))?$": "lines of our own source",
 }  # what an expression is used for
 MOST_REPEATED = 1_000  # of a part that can only be repeated so often is no hostile text made

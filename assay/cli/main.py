@@ -241,7 +241,11 @@ def depth(text: str) -> tuple[str, int]:
 
 NO_PROTOCOL = " (default: none, so name the measures; runs may have any depth, and qrels any grade)"
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
-    "runs": {"nargs": "+", "metavar": "RUN", "help": "run file: plain, gz, xz or zip; - for standard input"},
+    "runs": {
+        "nargs": "+",
+        "metavar": "RUN",
+        "help": "run file: plain, gz, xz, bz2 or zip; - for standard input",
+    },
     "track": {"metavar": "TRACK", "help": "short name of the track, as in its address"},
     "--server": {
         "metavar": "URL",
@@ -263,12 +267,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--topics": {
         "type": input_path,
         "metavar": "FILE",
-        "help": "topics: XML, or one code per line; plain, gz, xz or zip",
+        "help": "topics: XML, or one code per line; plain, gz, xz, bz2 or zip",
     },
     "--qrels": {
         "required": True,
         "metavar": "FILE",
-        "help": "qrels: topic, 0, docno, grade per line; plain, gz, xz or zip; - for standard input",
+        "help": "qrels: topic, 0, docno, grade per line; plain, gz, xz, bz2 or zip; - for standard input",
     },
     "--runs": {
         "type": Path,

@@ -1,17 +1,18 @@
-"""Decompression: the text of a file that is plain, or compressed with gz, xz or zip.
+"""Decompression: the text of a file that is plain, or compressed with gz, xz, bz2 or zip.
 
 The first bytes decide how a file is compressed, not its name. Everything streams, and every limit is checked while it
 streams, so that no file can fill the memory or keep a process busy for hours. Runs, qrels, imports and trec_eval all
 use this module, with the same limits on packing; only the allowed size differs.
 """
 
+import bz2
 import lzma
 import math
 import struct
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 # Endings that are not part of a name
-SUFFIXES = (".gz", ".xz", ".zip", ".tsv", ".txt", ".trec", ".run", ".res", ".json", ".jsonl")
+SUFFIXES = (".gz", ".xz", ".bz2", ".zip", ".tsv", ".txt", ".trec", ".run", ".res", ".json", ".jsonl")
 BLOCK = 1 << 18
 XZ_MEMORY = 128 << 20
 RATIO_FROM = 16 << 20  # bytes of text from which the ratio is checked; small files of ties compress very well
 HEAD = 4096  # bytes that are inspected before a file counts as text
-MEMBERS = 10_000  # of one gz or xz file; parallel packers make one for each block
+MEMBERS = 10_000  # of one gz, xz or bz2 file; parallel packers make one for each block
 ZIP_DIRECTORY = 1 << 16  # bytes; the directory of a zip with one file is never longer
 ZIP_END, ZIP64_LOCATOR, ZIP64_END = 22, 20, 56  # bytes of the records at the end of a zip
 
@@ -38,7 +39,6 @@ MAGIC = (
     (b"\x89PNG", "a PNG picture"),
     (b"\xff\xd8\xff", "a JPEG picture"),
     (b"GIF8", "a GIF picture"),
-    (b"BZh", "a bzip2 archive"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
     (b"\x28\xb5\x2f\xfd", "a zstd archive"),
     (b"Rar!", "a RAR archive"),
@@ -58,9 +58,11 @@ CONTENTS = {  # of a zip that is a document, by a file in it
     "Index/Document.iwa": "a Numbers or Pages document",
 }
 DESKTOP = frozenset({".ds_store", "desktop.ini", "thumbs.db", "ehthumbs.db", ".directory"})
+# A word such as BZh1 is not enough: the first block, or the end of an empty file, follows.
+BZIP2 = tuple((b"BZh%d%s" % (n, mark), "bz2") for n in range(1, 10) for mark in (b"1AY&SY", b"\x17rE8P\x90"))
 GZIP, XZ, ZIP, EMPTY_ZIP = b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04", b"PK\x05\x06"
-ARCHIVES = ((GZIP, "gz"), (XZ, "xz"), (ZIP, "zip"), (EMPTY_ZIP, "zip"))
-TEXT = "A plain text file in UTF-8, or one such file compressed with gz, xz or zip."
+ARCHIVES = ((GZIP, "gz"), (XZ, "xz"), *BZIP2, (ZIP, "zip"), (EMPTY_ZIP, "zip"))
+TEXT = "A plain text file in UTF-8, or one such file compressed with gz, xz, bz2 or zip."
 
 
 class Limits(NamedTuple):
@@ -145,7 +147,7 @@ def text_of(source: BinaryIO, name: str = "", limits: Limits | None = None) -> b
 
 
 def is_packed(data: bytes) -> bool:
-    """Return whether the bytes begin as a gz, xz or zip file does."""
+    """Return whether the bytes begin as a gz, xz, bz2 or zip file does."""
     return any(data.startswith(magic) for magic, _ in ARCHIVES)
 
 
@@ -163,7 +165,7 @@ def unpack(source: BinaryIO, limits: Limits, *, name: str = "") -> Iterator[byte
         head = source.read(512)
         source.seek(0)
         packing = next((packing for magic, packing in ARCHIVES if head.startswith(magic)), "")
-        texts = {"gz": _gz, "xz": _xz, "zip": _zip, "": _blocks}[packing](source)
+        texts = {"gz": _gz, "xz": _xz, "bz2": _bz2, "zip": _zip, "": _blocks}[packing](source)
         blocks = _limited(texts, source if packing else None, limits)
         first = b""
         for block in blocks:
@@ -301,23 +303,38 @@ def _next_member(packing: str, members: int) -> int:
 
 
 def _xz(source: BinaryIO) -> Iterator[bytes]:
-    unpacker = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
-    members = 1
+    return _members(
+        source, "xz", lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=XZ_MEMORY), lzma.LZMAError
+    )
+
+
+def _bz2(source: BinaryIO) -> Iterator[bytes]:
+    return _members(source, "bz2", bz2.BZ2Decompressor, OSError)
+
+
+def _members(
+    source: BinaryIO,
+    packing: str,
+    new: Callable[[], lzma.LZMADecompressor | bz2.BZ2Decompressor],
+    failure: type[Exception],
+) -> Iterator[bytes]:
+    """The text of the members of a file, each with a decompressor of its own."""
+    unpacker, members = new(), 1
     data = source.read(BLOCK)
     while data or not unpacker.needs_input:
         try:
             yield unpacker.decompress(data, BLOCK)
-        except lzma.LZMAError as error:
-            raise damaged("xz", error) from None
+        except failure as error:
+            raise damaged(packing, error) from None
         if unpacker.eof:
             data = (unpacker.unused_data or source.read(BLOCK)).lstrip(b"\0")
             if not data:
                 return
-            members = _next_member("xz", members)
-            unpacker = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=XZ_MEMORY)
+            members = _next_member(packing, members)
+            unpacker = new()
         else:
             data = source.read(BLOCK) if unpacker.needs_input else b""
-    raise damaged("xz", "it ends too early")
+    raise damaged(packing, "it ends too early")
 
 
 def _zip(source: BinaryIO) -> Iterator[bytes]:

@@ -76,7 +76,7 @@ def dump_files(files: Sequence[File]) -> tuple[dict[str, File], list[str]]:
     ignored: list[str] = []
     for file in files:
         kind = ""
-        if file.suffix in {".xml", ".gz", ".xz", ".zip", ""}:
+        if file.suffix in {".xml", ".gz", ".xz", ".bz2", ".zip", ""}:
             try:
                 kind = form_of(file.head(), file.name).name
             except BadFile:

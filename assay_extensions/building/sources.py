@@ -1,4 +1,4 @@
-"""The files of a source: a folder, a zip or 7z archive, or a single file, which may be packed with gz, xz or zip."""
+"""The files of a source: a folder, a zip or 7z archive, or one file, which may be packed with gz, xz, bz2 or zip."""
 
 import shutil
 import subprocess

@@ -49,7 +49,7 @@ options:
   -h, -v                   print this help, or the version
 
 QRELS has a topic, 0, docno and grade per line. RUN has a topic, Q0, docno, rank, score and tag per line. Documents are
-ordered by score, then by docno, both descending. A file may be compressed with gz, xz or zip, or be - for standard
+ordered by score, then by docno, both descending. A file may be compressed with gz, xz, bz2 or zip, or be - for standard
 input. A line that begins with # is a comment.
 
 example:

@@ -51,8 +51,8 @@ class StartForm(PlaceForm):
     upload = forms.FileField(
         label="File",
         help_text="Turkle's results, Assay's export (CSV or lines of JSON), or any CSV with the columns topic, docno, "
-        "assessor, and grade or choice. It may be compressed with gz, xz or zip.",
-        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.jsonl,.json,.tsv,.txt,.gz,.xz,.zip"}),
+        "assessor, and grade or choice. It may be compressed with gz, xz, bz2 or zip.",
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.jsonl,.json,.tsv,.txt,.gz,.xz,.bz2,.zip"}),
     )
     field_order = ["upload"]
 

@@ -111,8 +111,8 @@ class ImportForm(SourceForm):
         self.fields["slug"].required = False
         self.fields["upload"].help_text = (
             "Select all files of a dump at once: Posts.xml and others, a forum in BOLT's XML, articles in XHTML, "
-            "documents as lines of JSON or in tables, formula indexes, images. Each may be compressed with gz, xz or "
-            "zip. Or one zip or tar archive of such files."
+            "documents as lines of JSON or in tables, formula indexes, images. Each may be compressed with gz, xz, "
+            "bz2 or zip. Or one zip or tar archive of such files."
         )
         for name in ("collection", "slug"):
             self.fields[name].is_one_of_several = True  # type: ignore[attr-defined]

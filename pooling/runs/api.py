@@ -128,7 +128,9 @@ REPLACES = "The tag of a submitted run of the team. It is withdrawn when this on
 class RunSubmissionSerializer(Strict):
     """A run and what its team declares about it."""
 
-    file = serializers.FileField(help_text="The run, plain or compressed with gz, xz or zip (of one file).")
+    file = serializers.FileField(
+        help_text="The run, plain or compressed with gz, xz, bz2 or zip (of one file)."
+    )
     team = serializers.CharField(
         required=False, help_text="The name of the team. Without it: your only team of the track."
     )

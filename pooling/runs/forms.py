@@ -35,7 +35,7 @@ class RunForm(StyledForm):
     """
 
     team = forms.ModelChoiceField(queryset=Team.objects.none(), empty_label=None)
-    file = forms.FileField(help_text="As it is, or compressed with gz, xz or zip (of one file).")
+    file = forms.FileField(help_text="As it is, or compressed with gz, xz, bz2 or zip (of one file).")
     seconds = forms.FileField(
         required=False,
         label="Seconds",

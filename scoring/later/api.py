@@ -32,7 +32,9 @@ LaterRunSerializer = answer(
 class NewLaterRunSerializer(Strict):
     """A run on the topics of the leaderboard's track."""
 
-    file = serializers.FileField(help_text="The run, plain or compressed with gz, xz or zip (of one file).")
+    file = serializers.FileField(
+        help_text="The run, plain or compressed with gz, xz, bz2 or zip (of one file)."
+    )
     track = serializers.CharField(help_text="The short name of the team's track, which is another one.")
     team = serializers.CharField(help_text="The name of the team.")
     tag = serializers.CharField(

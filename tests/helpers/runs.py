@@ -1,5 +1,6 @@
 """Run files for tests: a good one, and many that must be refused."""
 
+import bz2
 import gzip
 import io
 import lzma
@@ -132,7 +133,12 @@ BROKEN: dict[str, Broken] = {
     "PDF": Broken("not-text", lambda: b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\n"),
     "PNG": Broken("not-text", lambda: b"\x89PNG\r\n\x1a\n" + bytes(60)),
     "web page": Broken("not-text", lambda: b"<!doctype html>\n<html><body>A.1 Q0 1 1 1 x</body></html>\n"),
-    "bzip2": Broken("not-text", lambda: b"BZh91AY&SY" + bytes(40)),
+    "a word of bzip2": Broken("columns", lambda: b"BZh9 x\n"),
+    "bz2 damaged": Broken("damaged", lambda: b"BZh91AY&SY" + bytes(40), "run.tsv.bz2"),
+    "bz2 cut off": Broken("damaged", lambda: bz2.compress(GOOD)[:-9], "run.tsv.bz2"),
+    "bz2 and rubbish": Broken("damaged", lambda: bz2.compress(GOOD) + b"rubbish", "run.tsv.bz2"),
+    "bz2 of empty streams": Broken("members", lambda: bz2.compress(b"") * 20_000, "run.tsv.bz2"),
+    "bz2 bomb": Broken("ratio", lambda: bz2.compress(b"x" * (64 << 20)), "run.tsv.bz2"),
     "tar": Broken("not-text", lambda: b"run.tsv".ljust(257, b"\0") + b"ustar\x0000" + bytes(300), "run.tar"),
     "gz cut off": Broken("damaged", lambda: gzip.compress(GOOD)[:-6], "run.tsv.gz"),
     "gz with a wrong checksum": Broken("damaged", lambda: gzip.compress(GOOD)[:-8] + bytes(8), "run.tsv.gz"),

@@ -20,7 +20,7 @@ from web.forms import StyledForm
 
 MAX_TEXT = 10_000  # characters of conditions and quotas
 MAX_SEED = 2**63 - 1
-ACCEPTED = ".jsonl,.json,.gz,.xz,.zip"  # the names that a browser offers
+ACCEPTED = ".jsonl,.json,.gz,.xz,.bz2,.zip"  # the names that a browser offers
 EXAMPLES = {"date": "2020-01-01..", "tags": "calculus|limits", "text": "words"}
 
 

@@ -14,7 +14,7 @@ from tracks.topics.selectors import FORMULA_UNITS
 from tracks.tracks.forms import TrackForm
 from web.forms import StyledForm
 
-TOPIC_FILES = ".xml,.jsonl,.json,.csv,.tsv,.txt,.sgml,.gz,.xz,.zip"  # the names that a browser offers
+TOPIC_FILES = ".xml,.jsonl,.json,.csv,.tsv,.txt,.sgml,.gz,.xz,.bz2,.zip"  # the names that a browser offers
 MAX_TEXT = 20_000  # characters of a scenario or of criteria
 MAX_BODY = 200_000
 

@@ -99,7 +99,7 @@ def _add_candidates(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "candidates",
         metavar="CANDIDATES",
-        help="candidates in lines of JSON; plain, gz, xz or zip; - for standard input",
+        help="candidates in lines of JSON; plain, gz, xz, bz2 or zip; - for standard input",
     )
     parser.add_argument(
         "--labels",

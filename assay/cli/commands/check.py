@@ -174,7 +174,7 @@ def _on_files(arguments: argparse.Namespace) -> list[Report]:
         if arguments.format == "text":
             print_report(checked.report, str(path))
         if arguments.repair and (repaired := checked.repaired()) is not None:
-            target = arguments.repair / re.sub(r"(\.gz|\.xz|\.zip)+$", "", path.name)
+            target = arguments.repair / re.sub(r"(\.gz|\.xz|\.bz2|\.zip)+$", "", path.name)
             with target.open("xb") as file:
                 file.write(repaired)
             print(f"{path}: repaired into {target}", file=sys.stderr)  # noqa: T201

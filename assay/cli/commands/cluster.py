@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="INDEX",
         help="formula index in LaTeX or Presentation MathML, folder of indexes, or TSV with the columns id, latex, "
-        "mathml; plain, gz, xz or zip",
+        "mathml; plain, gz, xz, bz2 or zip",
     )
     parser.add_argument(
         "--ids",

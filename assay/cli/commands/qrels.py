@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--test-topics",
         type=input_path,
         metavar="FILE",
-        help="test topics: XML, or one code per line; plain, gz, xz or zip",
+        help="test topics: XML, or one code per line; plain, gz, xz, bz2 or zip",
     )
     test.add_argument(
         "--test-share", type=share, metavar="X", help="share of topics to choose at random, such as 0.3"
@@ -85,7 +85,7 @@ def _add_qrels_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "qrels",
         metavar="QRELS",
-        help="qrels: four columns, or a table with a header; plain, gz, xz or zip; - for standard input",
+        help="qrels: four columns, or a table with a header; plain, gz, xz, bz2 or zip; - for standard input",
     )
     parser.add_argument(
         "--to",

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="FILE",
         help="formula index in Presentation MathML, folder of indexes, or TSV with the columns id and mathml; plain, "
-        "gz, xz or zip; repeat it for more files (default: standard input)",
+        "gz, xz, bz2 or zip; repeat it for more files (default: standard input)",
     )
     parser.add_argument(
         "--opt",

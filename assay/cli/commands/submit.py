@@ -28,7 +28,7 @@ EXAMPLE = "assay submit arqmath-2020 --kind primary --description 'BM25 over tit
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(parser, "track")
-    add(parser, "runs", type=input_path, help="run file: plain, gz, xz or zip")
+    add(parser, "runs", type=input_path, help="run file: plain, gz, xz, bz2 or zip")
     add(parser, "--server", "--team")
     add_statements(parser)
     parser.add_argument(

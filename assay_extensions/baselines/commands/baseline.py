@@ -95,7 +95,7 @@ def _add_collection(parser: argparse.ArgumentParser) -> None:
         required=True,
         metavar="PATH",
         help="folder that assay collection build made, or a file or folder of documents: Posts.xml, JSON lines, a "
-        "table, or TREC; plain, gz, xz or zip",
+        "table, or TREC; plain, gz, xz, bz2 or zip",
     )
 
 

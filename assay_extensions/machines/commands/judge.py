@@ -92,7 +92,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "units": {"metavar": "FILE", "help": "pool: topic, docno and position per line, separated by tabs"},
     "documents": {
         "metavar": "FILE",
-        "help": "documents as lines of JSON; plain, gz, xz or zip. for a form, the table of rows, CSV or TSV",
+        "help": "documents as lines of JSON; plain, gz, xz, bz2 or zip. for a form, the table of rows, CSV or TSV",
     },
     "guidelines": {"metavar": "FILE", "help": "text that the program gets with every unit"},
     "assessor": {"metavar": "NAME", "help": "who judges; on the site, the account of the machine"},

@@ -46,7 +46,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_track(parser)
-        parser.add_argument("file", type=Path, help="the file; plain, gz, xz or zip")
+        parser.add_argument("file", type=Path, help="the file; plain, gz, xz, bz2 or zip")
         add_by(parser)
         parser.add_argument("--pool", metavar="NAME", help="pool of all units (default: as the file says)")
         parser.add_argument("--batch", default="", help="batch of judgments for which the file names none")

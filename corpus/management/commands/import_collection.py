@@ -24,7 +24,7 @@ class Command(BaseCommand):
         "(Posts, Users, Tags, Comments, PostLinks, Votes), documents as lines of JSON or in tables, articles in XHTML, "
         "formula indexes (TSV in LaTeX, SLT or OPT), or images. A folder means all files in it, and the articles and "
         "images of its subfolders. Archives of articles may be zip or tar. "
-        "Files may be compressed with gz, xz or zip. Repeat the command to continue an interrupted import."
+        "Files may be compressed with gz, xz, bz2 or zip. Repeat the command to continue an interrupted import."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -23,7 +23,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_track(parser)
         parser.add_argument("team", help="name of the team")
-        parser.add_argument("file", type=Path, help="run file: plain, gz, xz or zip")
+        parser.add_argument("file", type=Path, help="run file: plain, gz, xz, bz2 or zip")
         parser.add_argument("--by", required=True, metavar="USER", help="username of the submitter")
         add_statements(parser, required="kind")
         parser.add_argument(

@@ -1,5 +1,6 @@
 """All readers unpack files with the same limits."""
 
+import bz2
 import gzip
 import io
 import lzma
@@ -43,6 +44,7 @@ PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "plain": bytes,
     "gz": gzip.compress,
     "xz": partial(lzma.compress, preset=0),
+    "bz2": bz2.compress,
     "zip": zipped,
     "zip64": partial(zipped, zip64=True),
 }

@@ -12,7 +12,7 @@ from corpus.imports.forms import SourceForm
 from corpus.models import Build
 from web.forms import StyledForm
 
-ACCEPTED = ".xml,.jsonl,.json,.tsv,.csv,.txt,.html,.xhtml,.gz,.xz,.zip,.7z"
+ACCEPTED = ".xml,.jsonl,.json,.tsv,.csv,.txt,.html,.xhtml,.gz,.xz,.bz2,.zip,.7z"
 CONVERTERS = {
     "": "keep LaTeX only",
     "latexml": "LaTeXML: Presentation and Content MathML",

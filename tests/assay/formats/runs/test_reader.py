@@ -1,5 +1,6 @@
 """Runs are accepted or refused, with a report."""
 
+import bz2
 import gzip
 import io
 import lzma
@@ -278,6 +279,8 @@ WRAPPED = {
     "gz of two members": gzip.compress(GOOD[:100]) + gzip.compress(GOOD[100:]),
     "xz": lzma.compress(GOOD),
     "xz of two streams": lzma.compress(GOOD[:100]) + lzma.compress(GOOD[100:]),
+    "bz2": bz2.compress(GOOD),
+    "bz2 of two streams": bz2.compress(GOOD[:100]) + bz2.compress(GOOD[100:]),
     "zip": zipped(("any name.doc", GOOD)),
     "zip from a Mac": zipped(("run.tsv", GOOD), ("__MACOSX/._run.tsv", b"\0\5\x16\7")),
 }
