@@ -28,7 +28,7 @@ from assay.protocols.run_answers import run_question_complaints
 from assay.protocols.schema import JudgingRules, Protocol, QrelsSet
 from assay.protocols.strategies import POOL_STRATEGIES
 from assay.protocols.units import BY_LAYOUT, FORMULAS
-from assay.structure import shown
+from assay.structure import line_complaints, shown
 
 MAX_SLUG = 100  # characters, the limit of the database column
 MAX_MEASURE = 50  # characters of the name of a measure, the limit of the database column
@@ -45,8 +45,7 @@ def complaints(protocol: Protocol) -> Iterator[str]:
         yield f"slug: {slug!r} is not a slug; use lower-case letters, digits and single hyphens"
     if len(slug) > MAX_SLUG:
         yield f"slug: {len(slug)} characters long; at most {MAX_SLUG} are accepted"
-    if not title.strip() or not title.isprintable():
-        yield f"title: {shown(title)} is not one line of text"
+    yield from line_complaints("title", title)
     if not protocol.source.strip():
         yield "source: empty; cite the publication with the figures"
     if not protocol.runs.formats and not protocol.runs.kinds and protocol.pool.strategy == "rows":
@@ -106,8 +105,7 @@ def _use_complaints(runs: schema.RunRules) -> Iterator[str]:
         for word, title in words.items():
             if not is_slug(word):
                 yield f"runs.{key}: {shown(word)} {NOT_A_SLUG}"
-            if not title.strip() or not title.isprintable():
-                yield f"runs.{key}.{word}: {shown(title)} is not one line of text"
+            yield from line_complaints(f"runs.{key}.{word}", title)
 
 
 def _column_complaints(runs: schema.RunRules) -> Iterator[str]:
@@ -172,9 +170,8 @@ def _header_complaints(table: str, lines: schema.RunLines | schema.QrelsLines) -
         n = len(lines.order)
         yield f"{key}: {plural(len(names), 'name')}, but {table}.order has {plural(n, 'column')}; name each of them"
     for name in names:
-        if not name.strip() or not name.isprintable():
-            yield f"{key}: {shown(name)} is not one line of text"
-        elif lines.separator == "white-space" and len(name.split()) > 1:
+        yield from line_complaints(key, name, "name")
+        if lines.separator == "white-space" and len(name.split()) > 1:
             yield f"{key}: {shown(name)} contains white space, which separates the columns; set {table}.separator"
     folded = [name.casefold() for name in names]
     for name in sorted({name for name in folded if folded.count(name) > 1}):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from assay.protocols import schema
 from assay.protocols.questions import WrongAnswer, in_words, problem_with
-from assay.structure import is_number
+from assay.structure import is_number, line_complaints
 
 EXAMPLE = '{"models": "BM25"}'
 PATH = re.compile(r"[\w-]+(\.[\w-]+)*")
@@ -154,8 +154,7 @@ def run_question_complaints(runs: schema.RunRules) -> Iterator[str]:
         place = f"runs.question[{n + 1}]"
         if asked.key in keys[:n]:
             yield f"{place}.key: {asked.key!r} is the key of two questions"
-        if not asked.label.strip() or not asked.label.isprintable():
-            yield f"{place}.label: {asked.label!r} is not one line of text"
+        yield from line_complaints(f"{place}.label", asked.label, "label")
         choices = [choice.key for choice in asked.given_choices]
         if (asked.kind in {"one-of", "any-of"}) != bool(choices):
             yield f"{place}.choice: give choices to the kinds one-of and any-of, and to no other"

@@ -8,7 +8,15 @@ wrong keys and values are reported together, each with its place: `runs.kind[2].
 
 from assay.structure.declarations import Key, OneOf, keys, may_be_left_out, table_in, words
 from assay.structure.json_schemas import json_schema
-from assay.structure.reading import WrongStructure, is_number, is_whole, shown, strict_json, structured
+from assay.structure.reading import (
+    WrongStructure,
+    is_number,
+    is_whole,
+    line_complaints,
+    shown,
+    strict_json,
+    structured,
+)
 from assay.structure.toml_files import decoded, line_of, read_toml
 
 __all__ = [
@@ -20,6 +28,7 @@ __all__ = [
     "is_whole",
     "json_schema",
     "keys",
+    "line_complaints",
     "line_of",
     "may_be_left_out",
     "read_toml",

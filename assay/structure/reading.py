@@ -1,7 +1,7 @@
 """Makes dataclasses from the data of JSON and TOML."""
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, is_dataclass
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin
@@ -77,6 +77,14 @@ def shown(value: object) -> str:
     except ValueError:  # a hexadecimal number that is too long to write in decimals
         return "a number that is too long to show"
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def line_complaints(key: str, text: str, noun: str = "title") -> Iterator[str]:
+    """Yield what is wrong with a text that people read in one line."""
+    if not text.strip():
+        yield f"{key}: empty; give a {noun}"
+    elif not text.isprintable():
+        yield f"{key}: {shown(text)} is not one line of text"
 
 
 def _expect(kind: type, value: object, key: str) -> Any:

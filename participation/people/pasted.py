@@ -53,6 +53,10 @@ class Problem(NamedTuple):
     column: str
     message: str
 
+    def __str__(self) -> str:
+        place = f"Line {self.line}, {self.column}: " if self.column else f"Line {self.line}: "
+        return place + self.message if self.line else self.message
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -112,25 +116,24 @@ def _people(lines: Sequence[tuple[int, list[str]]], header: Sequence[str] | None
     if len(lines) > MAX_LINES:
         return People([], [Problem(0, "", f"{len(lines)} lines; at most {MAX_LINES} are accepted at once.")])
     for line, cells in lines:
-        complaints = list(_complaints(line, cells, header))
-        problems += complaints
-        if not complaints:
-            values = _values(cells, header or WITHOUT_HEADER)
-            whole = values.get("name", "").rpartition(" ")
-            first, last = (whole[0], whole[2]) if whole[0] else (whole[2], "")
-            rows.append(
-                Row(
-                    line=line,
-                    first_name=values.get("first name", first),
-                    last_name=values.get("last name", last),
-                    email=values["email"],
-                    role=values["role"],
-                    team=values.get("team", ""),
-                    group=values.get("group", ""),
-                    username=values.get("username", ""),
-                )
+        problems += _complaints(line, cells, header)
+        values = _values(cells, header or WITHOUT_HEADER)
+        whole = values.get("name", "").rpartition(" ")
+        first, last = (whole[0], whole[2]) if whole[0] else (whole[2], "")
+        rows.append(
+            Row(
+                line=line,
+                first_name=values.get("first name", first),
+                last_name=values.get("last name", last),
+                email=values.get("email", ""),
+                role=values["role"],
+                team=values.get("team", ""),
+                group=values.get("group", ""),
+                username=values.get("username", ""),
             )
-    return People(rows, problems + list(_repeated(rows)))
+        )
+    wrong = {problem.line for problem in problems}
+    return People([row for row in rows if row.line not in wrong], problems + list(_repeated(rows)))
 
 
 def _values(cells: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
@@ -164,7 +167,8 @@ def _complaints(line: int, cells: Sequence[str], header: Sequence[str] | None) -
         yield Problem(line, "e-mail", f"“{values.get('email', '')}” is not an e-mail address.")
     raw = dict(zip(columns, cells, strict=False)).get("role", "")
     if not values["role"]:
-        yield Problem(line, "role", f"“{raw}” is not a role; use {', '.join(ROLES)}.")
+        problem = f"“{raw}” is not a role" if raw else "the role is missing"
+        yield Problem(line, "role", f"{problem}; use {', '.join(ROLES)}.")
     if values["role"] in IN_TEAMS and not values.get("team"):
         yield Problem(line, "team", f"the team is missing; people with the role {values['role']} need one.")
     if values["role"] not in IN_TEAMS and values["role"] and values.get("team"):
@@ -182,7 +186,7 @@ def _repeated(rows: Sequence[Row]) -> Iterator[Problem]:
             yield Problem(
                 row.line, "user name", f"{row.username} is in line {earlier} too; choose another one."
             )
-        earlier = addresses.setdefault(row.email.lower(), row.line)
+        earlier = addresses.setdefault(row.email.lower(), row.line) if row.email else row.line
         if earlier != row.line:
             yield Problem(row.line, "e-mail", f"{row.email} is in line {earlier} too; list a person once.")
         if row.role == "contact":

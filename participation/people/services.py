@@ -199,9 +199,8 @@ def add(*, track: Track, people: People, sender: Sender) -> Plan:
             track = lock(track.pk)
             done = plan(track, people)
             if done.problems:
-                line, column, message = done.problems[0]
                 raise PeopleRefused(
-                    f"Line {line}, {column}: {message}" if line else message,
+                    str(done.problems[0]),
                     code="bad-people",
                     errors=[
                         {"line": line or None, "field": column, "code": "invalid", "message": text}

@@ -114,8 +114,12 @@ def add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             text = f"{counted(len(done.steps), 'person,people')} added, {accounts}."
             messages.success(request, f"{text} {then if done.n_new_accounts else ''}")
             return redirect("participation:people", track.slug)
-    context["plan"] = services.plan(track, listed)
-    return render(request, "participation/people/add.html", context, status=409 if form.errors else 200)
+    context["plan"] = plan = services.plan(track, listed)
+    status = 409 if form.errors else 422 if plan.problems else 200
+    if plan.problems:
+        form.errors.pop("__all__", None)  # the refusal is the first of them
+        form.add_error("text", [str(problem) for problem in plan.problems])
+    return render(request, "participation/people/add.html", context, status=status)
 
 
 @require_POST

@@ -54,3 +54,24 @@ def test_short_name_follows_from_the_name_until_it_is_typed(live_server: Any, br
     name.fill("Answers 2028")
 
     expect(short).to_have_value("answers-2028")
+
+
+def test_field_says_what_is_accepted_if_its_text_does_not_match(live_server: Any, browser_page: Page) -> None:
+    make_protocol("trec-adhoc")
+    page = browser_page
+    log_in(page, live_server.url, make_organizer())
+    page.goto(f"{live_server.url}/tracks/new/")
+    short = page.get_by_label("Short name")
+    error = page.locator("#id_slug_help .field-error")
+
+    page.get_by_label("Name", exact=True).fill("Demo 2026")
+    short.fill("Demo 2026 !!")
+    page.get_by_role("button", name="Create track").click()
+    expect(error).to_have_text(short.get_attribute("title") or "a title")
+    expect(error).to_contain_text("letters a to z")
+    expect(short).to_be_focused()
+    expect(short).to_have_attribute("aria-invalid", "true")
+    short.fill("demo-2026")
+
+    expect(error).to_have_count(0)
+    expect(short).not_to_have_attribute("aria-invalid", "true")

@@ -8,7 +8,14 @@ from django import forms
 from django.conf import settings
 from django.utils.choices import BaseChoiceIterator
 
-from tracks.deadlines.services import MAX_GRACE_MINUTES, MAX_REMINDER_DAYS, NewMilestone, Window
+from tracks.deadlines.services import (
+    MAX_GRACE_MINUTES,
+    MAX_REMINDER_DAYS,
+    NewMilestone,
+    Window,
+    milestone_problems,
+    window_problems,
+)
 from tracks.models import Deadline, Milestone, Track
 from web import times
 from web.forms import LongSelect, StyledForm
@@ -76,6 +83,7 @@ class DatesForm(StyledForm):
     )
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+        self.track = track
         self.stored = {deadline.kind: deadline for deadline in track.deadlines.all()}
         rules = track.protocol.parsed.runs
         self.kinds = {"": "All"} | {kind.key: kind.name for kind in rules.kinds}
@@ -153,6 +161,13 @@ class DatesForm(StyledForm):
                 self.add_error(f"first-{n}", f"Enter the day of “{title}”.")
             elif (first or last) and not title and f"title-{n}" not in self.errors:
                 self.add_error(f"title-{n}", "Enter a title, or remove the day.")
+        for kind, window in self.windows.items():
+            if self.errors.keys().isdisjoint({f"{part}-{kind}" for part in ("opens", "closes", "grace")}):
+                for part, problem in window_problems(self.track, kind, window):
+                    self.add_error(f"{part}-{kind}", problem)
+        rows = self._filled
+        for index, part, problem in milestone_problems([row for _, row in rows]):
+            self.add_error(f"{part}-{rows[index][0]}", problem)
         return data
 
     def _instant(self, field: str, kind: str, data: dict[str, Any]) -> datetime | None:
@@ -172,17 +187,21 @@ class DatesForm(StyledForm):
     def windows(self) -> dict[str, Window]:
         data, windows = self.cleaned_data, dict[str, Window]()
         for kind in self.kinds:
-            closes_at, grace = data[f"closes-{kind}"], data[f"grace-{kind}"]
+            closes_at, grace = data[f"closes-{kind}"], data.get(f"grace-{kind}")
             if grace is None and closes_at:  # that of all runs, as the page says
-                grace = data["grace-"]
+                grace = data.get("grace-")
             windows[kind] = Window(data[f"opens-{kind}"], closes_at, grace or 0)
         return windows
 
     @property
-    def milestones(self) -> list[NewMilestone]:
-        """The milestones of the rows that are filled in."""
+    def _filled(self) -> list[tuple[int, NewMilestone]]:
+        """The milestones of the rows that are filled in, each with the number of its row."""
         rows = (
-            [self.cleaned_data[f"{name}-{n}"] for name in ("title", "first", "last")]
+            (n, NewMilestone(*(self.cleaned_data.get(f"{name}-{n}") for name in ("title", "first", "last"))))
             for n in range(self.n_milestones)
         )
-        return [NewMilestone(*row) for row in rows if row[0]]
+        return [(n, row) for n, row in rows if row.title and row.starts_on]
+
+    @property
+    def milestones(self) -> list[NewMilestone]:
+        return [row for _, row in self._filled]

@@ -1,6 +1,6 @@
 """Set the deadlines and milestones of a track, and open and close tracks on time. Decision: ADR 30."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import NamedTuple
@@ -87,30 +87,31 @@ def _deadlines_in_words(rows: Iterable[Deadline]) -> str:
     return "; ".join(changes) or "none"
 
 
+def window_problems(track: Track, kind: str, window: Window) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the window of a kind of run, each with its part: opens, closes or grace."""
+    subject = f"{kind} runs" if kind else "all runs"
+    if window.opens_at and window.closes_at and window.closes_at <= window.opens_at:
+        yield "closes", f"The closing time of {subject} is not after the opening time."
+    elif window.closes_at and window.closes_at <= times.now():
+        earlier = track.deadlines.filter(kind=kind).first()
+        if window.closes_at != (earlier and earlier.closes_at):
+            passed = times.in_words(window.closes_at, "UTC")
+            yield (
+                "closes",
+                f"The closing time of {subject} has passed: {passed}. Enter a later time, or close the track by hand.",
+            )
+    if window.grace_minutes and not window.closes_at:
+        yield "grace", f"The grace period of {subject} has no closing time. Enter one, or no grace period."
+    if not 0 <= window.grace_minutes <= MAX_GRACE_MINUTES:
+        yield "grace", f"The grace period of {subject} is not accepted; use 0 to {MAX_GRACE_MINUTES} minutes."
+
+
 def _check(track: Track, kind: str, window: Window, earlier: Deadline | None) -> None:
     kinds = track.protocol.parsed.runs.keys
-    subject = f"{kind} runs" if kind else "all runs"
     if kind and kind not in kinds:
         raise DeadlineRefused(f"{track} has no runs of the kind {kind!r}; it accepts {', '.join(kinds)}.")
-    if window.opens_at and window.closes_at and window.closes_at <= window.opens_at:
-        raise DeadlineRefused(f"The closing time of {subject} is not after the opening time.")
-    if window.grace_minutes and not window.closes_at:
-        raise DeadlineRefused(
-            f"The grace period of {subject} has no closing time. Enter one, or no grace period."
-        )
-    if not 0 <= window.grace_minutes <= MAX_GRACE_MINUTES:
-        raise DeadlineRefused(
-            f"The grace period of {subject} is not accepted; use 0 to {MAX_GRACE_MINUTES} minutes."
-        )
-    if (
-        window.closes_at
-        and window.closes_at != (earlier and earlier.closes_at)
-        and window.closes_at <= times.now()
-    ):
-        raise DeadlineRefused(
-            f"The closing time of {subject} has passed: {times.in_words(window.closes_at, 'UTC')}. Enter a later "
-            "time, or close the track by hand."
-        )
+    for _, problem in window_problems(track, kind, window):
+        raise DeadlineRefused(problem)
     if not kind and window.opens_at != (earlier and earlier.opens_at):
         # Refuse an opening time of all kinds where it would do nothing
         if track.status != Track.Status.DRAFT:
@@ -146,6 +147,20 @@ class NewMilestone(NamedTuple):
     ends_on: date | None = None
 
 
+def milestone_problems(milestones: Sequence[NewMilestone]) -> Iterator[tuple[int, str, str]]:
+    """Yield what is wrong with milestones, each with its index and its part: title, first or last."""
+    titles = [" ".join(milestone.title.split()) for milestone in milestones]
+    for n, (title, (_, first, last)) in enumerate(zip(titles, milestones, strict=True)):
+        if title in titles[:n]:
+            yield n, "title", f"The milestone “{title}” is there twice."
+        for part, day in (("first", first), ("last", last)):
+            if day and not times.EARLIEST <= day.year <= times.LATEST:
+                years = f"{times.EARLIEST} to {times.LATEST}"
+                yield n, part, f"“{title}” has a day that is not in the years {years}."
+        if last and last <= first:
+            yield n, "last", f"The last day of “{title}” is not after its first day."
+
+
 @transaction.atomic
 def set_milestones(*, track: Track, milestones: Sequence[NewMilestone]) -> None:
     """Set all milestones of a track. One that keeps its title stays the same event in a calendar.
@@ -156,22 +171,10 @@ def set_milestones(*, track: Track, milestones: Sequence[NewMilestone]) -> None:
     current = track_services.lock(track.pk)
     if len(milestones) > MOST:
         raise MilestonesRefused(f"There are {len(milestones)} milestones; use at most {MOST}.")
+    for *_, problem in milestone_problems(milestones):
+        raise MilestonesRefused(problem)
     milestones = [milestone._replace(title=" ".join(milestone.title.split())) for milestone in milestones]
     titles = [milestone.title for milestone in milestones]
-    for milestone in milestones:
-        if titles.count(milestone.title) > 1:
-            raise MilestonesRefused(f"The milestone “{milestone.title}” is there twice.")
-        if (
-            not times.EARLIEST
-            <= milestone.starts_on.year
-            <= (milestone.ends_on or milestone.starts_on).year
-            <= times.LATEST
-        ):
-            raise MilestonesRefused(
-                f"“{milestone.title}” has a day that is not in the years {times.EARLIEST} to {times.LATEST}."
-            )
-        if milestone.ends_on and milestone.ends_on <= milestone.starts_on:
-            raise MilestonesRefused(f"The last day of “{milestone.title}” is not after its first day.")
     stored = current.milestones.order_by().values_list("title", "starts_on", "ends_on")
     if set(stored) == set(milestones):
         return

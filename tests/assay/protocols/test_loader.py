@@ -571,7 +571,7 @@ def test_schema_has_a_key_for_every_published_figure() -> None:
             "topics.participants_see[3]: 'color' is not allowed; use number, title",
         ),
         ("{ text =", "{ Text =", "runs.uses: 'Text' is not accepted; use lower-case letters"),
-        ('"text and math"', '" "', "runs.uses.both: ' ' is not one line of text"),
+        ('"text and math"', '" "', "runs.uses.both: empty; give a title"),
         (', "columns"]', "]", "runs.columns: the table describes the format columns of runs.formats"),
         ('ties = "file"', 'ties = "rank"', "runs.ties: bolt-xml has no ranks; use docno or file"),
         (

@@ -2,6 +2,7 @@
 
 import re
 from csv import DictReader
+from html import escape
 from io import StringIO
 from typing import Any
 
@@ -137,6 +138,26 @@ def test_roles_in_organizing_are_those_of_the_track(scene: Scene) -> None:
     assert "every track" not in page
 
 
+def test_all_problems_of_all_lines_are_at_the_field_in_one_answer(scene: Scene) -> None:
+    lines = (
+        "Ada; ada@; jugde\nIda; ida@example.org; member\nIda; ida@example.org; assesor\nEve; eve@example.org"
+    )
+
+    page = paste(scene, lines).content.decode()
+
+    assert re.findall('class="field-error">(Line [^:]+):', page) == [
+        "Line 1, e-mail",
+        "Line 1, role",
+        "Line 2, team",
+        "Line 3, e-mail",
+        "Line 3, role",
+        "Line 4, role",
+    ]
+    assert "Line 4, role: the role is missing; use assessor," in page
+    assert re.search('<textarea[^>]*name="text"[^>]*aria-invalid="true"', page)
+    assert escape(lines) in page
+
+
 def test_line_with_a_problem_is_named_and_nothing_is_done(scene: Scene) -> None:
     for name in ("ada", "jane"):
         User.objects.filter(username=name).update(email=f"{name}@example.org")
@@ -149,7 +170,7 @@ def test_line_with_a_problem_is_named_and_nothing_is_done(scene: Scene) -> None:
         for action in ("check", "add"):
             page = paste(scene, LIST + line, action).content.decode().replace("&#x27;", "'")
             assert message in page
-            assert "<li>Line 6" in page
+            assert '<div class="field-error">Line 6' in page
     assert User.objects.count() == n_users
     assert not Team.objects.filter(name="Owls").exists()
 

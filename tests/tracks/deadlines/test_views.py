@@ -216,6 +216,25 @@ def test_times_that_cannot_be_are_refused(organizer: Client, changes: dict[str, 
     assert stored() == before
 
 
+def test_each_wrong_field_of_the_dates_is_marked_in_one_answer(organizer: Client) -> None:
+    track = make_track(status=Track.Status.DRAFT)
+    wrong = {
+        "opens_": "2036-01-02T00:00",
+        "closes_": "2036-01-01T00:00",
+        "closes_primary": "2020-01-01T00:00",
+        "grace_alternate": "5",
+        "title_0": "Workshop",
+        "first_0": "2036-05-02",
+        "last_0": "2036-05-01",
+    }
+
+    text = save(organizer, track, **wrong).content.decode()
+
+    marked = re.findall(r'<input[^>]*name="([^"]+)"[^>]*aria-invalid="true"', text)
+    assert marked == ["closes-", "closes-primary", "grace-alternate", "last-0"]
+    assert "The last day of “Workshop” is not after its first day." in text
+
+
 def test_opening_time_needs_topics_and_a_draft(organizer: Client) -> None:
     track = make_track(status=Track.Status.DRAFT)
 

@@ -32,6 +32,7 @@ MISTAKES = {  # what is changed, the field at which the message is, and the mess
         "judging.question[1].choice",
         "has no effect on “yes or no”; use “one of several choices”, “any of several choices”, “marked parts",
     ),
+    "empty title": ([Change("title", "set", "")], "title", "empty; give a title"),
     "depth": (
         [Change("runs.kind[1].depth", "set", 2000)],
         "runs.kind[1].depth",
@@ -104,6 +105,22 @@ def words_of(part: lxml.html.HtmlElement) -> str:
 )
 def test_own_words_of_a_protocol_stay(path: str, text: str) -> None:
     assert in_form_words(text, path) == text
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "message"),
+    [
+        ("slug", "'' is not a slug; use small letters", "to fill in with a slug; use small letters"),
+        ("runs.kind[1].key", "'' is not accepted; use small letters", "to fill in; use small letters"),
+        (
+            "judging.choice[1].shortcut",
+            "' ' is not one key, such as 1 or x",
+            "to fill in with one key, such as 1 or x",
+        ),
+    ],
+)
+def test_empty_value_is_to_fill_in(path: str, text: str, message: str) -> None:
+    assert in_form_words(text, path) == message
 
 
 @pytest.mark.django_db
