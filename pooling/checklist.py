@@ -166,7 +166,7 @@ def pool_point(campaign: Campaign) -> Iterator[Point]:
     if ready and late:
         newest = next(pool for pool in pools if pool.status == Pool.Status.READY)
         address = f"{campaign.address('pooling:new_pool')}?tops_up={newest.pk}"
-        problems.append(Problem(f"In no pool: {named(late)}. Top up the pool to judge them.", address))
+        problems.append(Problem(f"In no pool: {named(late)}. Build another pool to judge them.", address))
     takes_runs = campaign.protocol.takes_runs
     is_closed = campaign.track.status == Track.Status.CLOSED or not campaign.once(closing_of).is_open
     is_waiting = bool(building and not ready)

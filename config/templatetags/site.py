@@ -9,6 +9,7 @@ from django import template
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import QuerySet
+from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
@@ -331,11 +332,12 @@ def phases_of_track(track: Track) -> dict[str, object]:
     return {"track": track, "phases": track.protocol.parsed.runs.phases}
 
 
-@register.inclusion_tag("publishing/published_runs/_results.html", takes_context=True)
-def released_results(context: template.Context, track: Track) -> dict[str, object]:
-    """The released results among the downloads of a track, and the published runs; nothing if there are none."""
+@register.simple_tag(takes_context=True)
+def released_results(context: template.Context, track: Track) -> SafeString:
+    """The rows of the released results and the published runs among the downloads; nothing if there are none."""
     files = released_files(context["request"].user, track)
-    return {"track": track, "files": files, "publication": publication_of(track)}
+    rows = {"track": track, "files": files, "publication": publication_of(track)}
+    return SafeString(render_to_string("publishing/published_runs/_results.html", rows).strip())
 
 
 class JudgedUnits(NamedTuple):

@@ -44,7 +44,7 @@ class PoolForm(StyledForm):
         required=False,
         label="Leave out the units of",
         empty_label="no other pool",
-        help_text="Build a pool that tops up another one: it has only the units that the other one lacks.",
+        help_text="The new pool then has only the units that the other one lacks.",
     )
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:

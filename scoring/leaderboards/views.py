@@ -63,13 +63,16 @@ class ReleaseForm(StyledForm):
 @same_for_visitors
 @public_page
 def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
-    """The leaderboards of a track. Organizers see all; teams and visitors those released to them."""
+    """The leaderboards of a track. Organizers see all; teams and visitors those released to them, or the only one."""
     track = track_or_404(request.user, slug)
+    boards, is_organizer = boards_of(request.user, track), access.oversees(request.user, track.pk)
+    if len(boards) == 1 and not is_organizer and not track.protocol.parsed.runs.phases:
+        return redirect(boards[0])
     context = {
         "track": track,
-        "boards": boards_of(request.user, track),
+        "boards": boards,
         "qrels": newest_of_people(request.user, track),
-        "is_organizer": access.oversees(request.user, track.pk),
+        "is_organizer": is_organizer,
     }
     return render(request, "scoring/leaderboards/leaderboards.html", context)
 

@@ -14,7 +14,7 @@ from assay.protocols.form_rules import MAX_KIND
 from assay.protocols.rules import MAX_SLUG
 from tracks.drafts.changes import Change, changed
 from tracks.drafts.checks import check
-from tracks.drafts.schema import has_key, tables_at, value_at
+from tracks.drafts.schema import has_key, is_key, parent_of, tables_at, value_at
 from tracks.models import ProtocolDraft, StoredProtocol
 from tracks.protocols.services import store
 
@@ -63,7 +63,8 @@ def change_keys(*, draft: ProtocolDraft, revision: int, changes: Sequence[Change
         )
     text = draft.text
     for change in changes:
-        for step in (*_following_keys(text, change, draft.base_text), change):
+        steps = [*_following_keys(text, change, draft.base_text), change, *_following_choices(text, change)]
+        for step in steps:
             text = changed(text, step, draft.base_text)
     return _save(draft, revision, text)
 
@@ -103,12 +104,13 @@ def is_toml(text: str) -> bool:
 
 
 def _adapted_text(base: StoredProtocol) -> str:
-    """The text of a stored protocol with another slug, and with a source that does not claim to be the other's."""
+    """The text of a stored protocol with another slug and title, and with a source of its own."""
     slugs = set(StoredProtocol.objects.values_list("slug", flat=True))
     slug = next(made for n in count(2) if (made := _numbered_slug(base.slug, n)) not in slugs)
+    title = f"{base.title} ({slug.rpartition('-')[2]})"
     source = f"Adapted from {base.title} ({base.slug}). {base.parsed.source}"
     text = changed(_normalized(base.text), Change("slug", "set", slug))
-    return changed(text, Change("source", "set", source))
+    return changed(changed(text, Change("title", "set", title)), Change("source", "set", source))
 
 
 def _numbered_slug(slug: str, n: int) -> str:
@@ -157,3 +159,20 @@ def _following_keys(text: str, change: Change, base: str) -> list[Change]:
     follows = not key or (is_new and len(re.findall(rf"[\"':]{re.escape(key)}[\"':]", text)) < 2)
     new = key_of_label[:MAX_KIND].strip("-")
     return [Change(f"{table}.key", "set", new)] if follows and new and new not in others else []
+
+
+def _following_choices(text: str, change: Change) -> list[Change]:
+    """Two empty choices of a question that needs some, which go if its kind changes to one that has none."""
+    data, question, kind = tomllib.loads(text), parent_of(change.path), change.value
+    if change.op == "add":
+        question = f"{change.path}[{len(tables_at(data, change.path)) + 1}]"
+        kind = (change.value or {}).get("kind", "one-of")
+    path = f"{question}.choice"
+    if change.op not in ("add", "set") or (change.op == "set" and not change.path.endswith(".kind")):
+        return []
+    if not is_key(path) or not is_key(f"{question}.kind"):
+        return []
+    choices = tables_at(data, path)
+    if kind in ("one-of", "any-of", "ranking"):
+        return [] if choices else [Change(path, "add", {})] * 2
+    return [Change(f"{path}[1]", "remove")] * len(choices) if not any(choices) else []

@@ -75,15 +75,19 @@ def test_nothing_of_a_draft_track_is_seen_even_if_public(scored: Scene) -> None:
 
 def test_lists_are_open_and_show_what_each_may_see(scored: Scene) -> None:
     board = scored.leaderboard(release="participants")
+    seen = {part: part in {"organizer", "member", "other"} for part in CAST}
+    addresses = {
+        board.qrels.get_absolute_url(): reverse("scoring:qrels_list", args=["arq"]),
+        board.get_absolute_url(): reverse("scoring:leaderboards", args=["arq"]),
+    }
 
-    for name, link in (
-        ("leaderboards", board.get_absolute_url()),
-        ("qrels_list", board.qrels.get_absolute_url()),
-    ):
-        address = reverse(f"scoring:{name}", args=["arq"])
-        assert {part: link in text_of(client_of(scored, part), address) for part in CAST} == {
-            part: part in {"organizer", "member", "other"} for part in CAST
-        }
+    only = {part: client_of(scored, part).get(addresses[board.get_absolute_url()]) for part in CAST}
+    Leaderboard.objects.create(track=board.track, qrels=board.qrels, measures=["AP"], release="participants")
+
+    for link, address in addresses.items():
+        assert {part: link in text_of(client_of(scored, part), address) for part in CAST} == seen
+    leads = {part: page.headers.get("Location") == board.get_absolute_url() for part, page in only.items()}
+    assert leads == seen | {"organizer": False}
 
 
 def test_empty_list_advises_what_the_state_of_the_track_allows(scene: Scene) -> None:

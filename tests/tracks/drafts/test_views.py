@@ -48,8 +48,8 @@ def test_every_shipped_protocol_opens_in_each_section_and_in_the_preview(
     changes = {
         each.path: each.new for each in differences(tomllib.loads(base.text), tomllib.loads(draft.text))
     }
-    assert changes.keys() == {"slug", "source"}
-    assert changes["slug"] == f"{slug}-2"
+    assert changes.keys() == {"slug", "title", "source"}
+    assert (changes["slug"], changes["title"]) == (f"{slug}-2", f"{base.title} (2)")
     assert changes["source"].startswith("Adapted from ")
 
 
