@@ -9,7 +9,6 @@ from django.template import loader
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext, gettext_noop
 from django.views import defaults
-from django.views.csrf import csrf_failure
 
 from home.languages import use_language
 from web.api.problems import is_api, problem_response, too_large
@@ -40,7 +39,13 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 def expired_form(request: HttpRequest, reason: str = "") -> HttpResponseBase:
     """A form whose token is not that of the session."""
     use_language(request)
-    return csrf_failure(request, reason)
+    message = gettext(
+        "Nothing was saved. You logged in or out after you opened the form, or your browser blocks cookies."
+    )
+    repeat = gettext("Go back, reload the page and submit the form again.")
+    return refusal(
+        request, gettext_noop("Expired form"), f"{message} {repeat}", status=403, tells_unchanged=False
+    )
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:

@@ -71,11 +71,21 @@ class WordsForm(StyledForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.words: dict[str, tuple[str, str]] = {}  # of each field: kind and word
+        self.matched: set[str] = set()  # fields whose word has its meaning already
 
-    def add(self, kind: str, word: str, meaning: forms.Field) -> None:
+    def add(self, kind: str, word: str, meaning: forms.Field, *, is_matched: bool = False) -> None:
         """Ask for the meaning of a word of a kind."""
         name = f"{kind}-{len(self.words)}"
         self.words[name], self.fields[name] = (kind, word), meaning
+        self.matched |= {name} if is_matched else set()
+
+    @property
+    def asked_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in self.matched or field.errors]
+
+    @property
+    def matched_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name in self.matched and not field.errors]
 
     @property
     def mapping(self) -> dict[str, dict[str, str]]:
@@ -115,4 +125,4 @@ class MappingForm(WordsForm, PlaceForm):
     def _add(self, kind: str, word: str, label: str, choices: list[tuple[str, str]], initial: str) -> None:
         meaning = forms.ChoiceField(choices=choices, required=False, label=label, initial=initial)
         meaning.is_one_of_several = True  # type: ignore[attr-defined]  # not marked as optional
-        self.add(kind, word, meaning)
+        self.add(kind, word, meaning, is_matched=kind == "assessors" and bool(initial))

@@ -196,7 +196,7 @@ def test_next_step_leads_through_a_campaign(scene: Scene) -> None:
     client.post(reverse("tracks:skip", args=[track.slug]), {"points": "publication"})
     assert following(track)[:2] == (Kind.DONE, "The campaign is complete.")
     home = client.get(track.get_absolute_url()).content.decode()
-    assert 'href="/tracks/arq/clone/">Clone for the next campaign</a>' in home.replace(track.slug, "arq")
+    assert 'href="/tracks/arq/clone/">Clone the track</a>' in home.replace(track.slug, "arq")
     assert not any(phase.n_left for phase in checklist(track).phases)
 
 
