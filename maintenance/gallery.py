@@ -53,12 +53,7 @@ PAGES = (
     Shown("error", "", "/nowhere/"),
     Shown("all-tracks", "", "/tracks/"),
     Shown("track-of-visitor", "", "/tracks/demo-2026/"),
-    Shown(
-        "leaderboard-of-visitor",
-        "",
-        "/tracks/demo-2025/leaderboards/",
-        "main table a[href^='/leaderboards/']",
-    ),
+    Shown("leaderboard-of-visitor", "", "/tracks/demo-2025/leaderboards/"),
     Shown("downloads-of-visitor", "", "/tracks/demo-2025/downloads/"),
     Shown("protocol", "", "/protocols/arqmath-2021-task1/"),
     Shown("home-of-participant", "pat", "/tracks/demo-2026/"),

@@ -84,7 +84,7 @@ PICTURES = (
     Picture("comparison", "organizer", "/comparison/?track=demo-2025&track=demo-2026#table-complexity"),
     Picture("paper-tables", "organizer", "/tracks/demo-2025/tables/?digits=3#table-results"),
     Picture("protocol-editor", "organizer", "/protocol/new/", start_protocol, size=(1280, 860)),
-    Picture("leaderboard", "pat", "/tracks/demo-2025/leaderboards/", first_link),
+    Picture("leaderboard", "pat", "/tracks/demo-2025/leaderboards/"),
 )
 
 
