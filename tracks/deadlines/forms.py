@@ -196,11 +196,12 @@ class DatesForm(StyledForm):
     @property
     def _filled(self) -> list[tuple[int, NewMilestone]]:
         """The milestones of the rows that are filled in, each with the number of its row."""
-        rows = (
-            (n, NewMilestone(*(self.cleaned_data.get(f"{name}-{n}") for name in ("title", "first", "last"))))
+        data = self.cleaned_data
+        return [
+            (n, NewMilestone(data[f"title-{n}"], data[f"first-{n}"], data.get(f"last-{n}")))
             for n in range(self.n_milestones)
-        )
-        return [(n, row) for n, row in rows if row.title and row.starts_on]
+            if data.get(f"title-{n}") and data.get(f"first-{n}")
+        ]
 
     @property
     def milestones(self) -> list[NewMilestone]:
