@@ -82,7 +82,9 @@ def test_lists_are_open_and_show_what_each_may_see(scored: Scene) -> None:
     }
 
     only = {part: client_of(scored, part).get(addresses[board.get_absolute_url()]) for part in CAST}
-    Leaderboard.objects.create(track=board.track, qrels=board.qrels, measures=["AP"], release="participants")
+    second = Leaderboard.objects.get()
+    second.pk = second.job = None
+    second.save()
 
     for link, address in addresses.items():
         assert {part: link in text_of(client_of(scored, part), address) for part in CAST} == seen
