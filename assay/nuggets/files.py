@@ -5,14 +5,16 @@
     ragtime      metadata: {topic_id}, nugget_bank: [{question, aggregator_type, answers: [{answer, references}]}]
 
 The first is that of nuggetizer, the others are those of AutoJudge and of RAGTIME 2026. An importance `failed`, or none,
-is one that is not decided. Nuggets that are not questions are claims of a nugget bank.
+is one that is not decided. In a nugget bank it can be a number, which says neither vital nor okay: it is not decided,
+and is kept. Nuggets that are not questions are claims of a nugget bank. Keys that are not known are kept.
 
 Source:
     castorini/nuggetizer, core/types.py; autojudge-base 1.0.0, nugget_data (versions v3, v4 and RAGTIME26).
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from assay.answers import normal
@@ -90,12 +92,32 @@ class Record(NamedTuple):
             docnos[docno] = None
         return tuple(docnos)
 
-    def importance(self, value: Any, key: str) -> Importance:
-        if value in (None, "", "failed"):
+    def importance(self, value: Any, key: str, *, may_be_number: bool = False) -> Importance:
+        if value in (None, "", "failed") or (may_be_number and _is_number(value)):
             return ""
         if value not in ("vital", "okay"):
             raise self.wrong(key, "vital, okay or failed")
         return cast(Importance, value)
+
+
+# The keys that are read, or written anew
+OF_LIST = {"qid", "query", "nuggets", "version"}
+OF_BANK = {"query_id", "title_query", "format_version", "nugget_bank", "claim_bank", "metadata"}
+OF_NUGGET = {"text", "importance", "sources", "creator", "merged"}
+OF_BANK_NUGGET = {
+    *("question", "claim", "query_id", "importance", "references", "creator", "answers", "aggregator_type"),
+    "sub_nuggets",
+}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _others(content: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """The keys of an object that are not read, and an importance that is a number."""
+    number = {"importance": content["importance"]} if _is_number(content.get("importance")) else {}
+    return {key: value for key, value in content.items() if key not in known} | number
 
 
 def records(data: bytes, name: str) -> Iterator[Record]:
@@ -160,6 +182,7 @@ def _nuggetizer_list(record: Record) -> NuggetList:
             record.docnos(item.get("sources"), f"{place}.sources"),
             record.text(item.get("creator"), f"{place}.creator", is_required=False),
             merged=record.docnos(item.get("merged"), f"{place}.merged"),
+            more=_others(item, OF_NUGGET),
         )
         for place, item in record.items(content["nuggets"], "nuggets")
     ]
@@ -167,7 +190,8 @@ def _nuggetizer_list(record: Record) -> NuggetList:
     if not is_whole(version) or version < 1:
         raise record.wrong("version", "a whole number from 1")
     title = record.text(content.get("query"), "query", is_required=False)
-    return NuggetList(record.topic(content["qid"], "qid"), title, tuple(nuggets), version)
+    more = _others(content, OF_LIST)
+    return NuggetList(record.topic(content["qid"], "qid"), title, tuple(nuggets), version, more)
 
 
 def _bank_list(record: Record, topic: Any) -> NuggetList:
@@ -178,7 +202,7 @@ def _bank_list(record: Record, topic: Any) -> NuggetList:
         for place, item in record.items(content.get(bank), bank)
     ]
     title = record.text(content.get("title_query"), "title_query", is_required=False)
-    return NuggetList(record.topic(topic, "topic"), title, tuple(nuggets))
+    return NuggetList(record.topic(topic, "topic"), title, tuple(nuggets), more=_others(content, OF_BANK))
 
 
 def _bank_nugget(record: Record, place: str, item: Mapping[str, Any], key: str) -> Nugget:
@@ -196,11 +220,12 @@ def _bank_nugget(record: Record, place: str, item: Mapping[str, Any], key: str) 
         raise record.wrong(f"{place}.aggregator_type", "AND or OR")
     return Nugget(
         record.text(item.get(key), f"{place}.{key}"),
-        record.importance(item.get("importance"), f"{place}.importance"),
+        record.importance(item.get("importance"), f"{place}.importance", may_be_number=True),
         record.docnos(item.get("references"), f"{place}.references"),
         _creator(record, item.get("creator"), f"{place}.creator"),
         tuple(answers),
         "AND" if joined == "AND" else "OR",
+        more=_others(item, OF_BANK_NUGGET),
     )
 
 
@@ -222,8 +247,9 @@ def _as_nuggetizer(nuggets: NuggetList) -> dict[str, Any]:
     for nugget in nuggets.nuggets:
         item: dict[str, Any] = {"text": nugget.shown, "importance": nugget.importance or "failed"}
         others = {"sources": list(nugget.sources), "creator": nugget.creator, "merged": list(nugget.merged)}
-        items.append(item | {key: value for key, value in others.items() if value})
-    return {"query": nuggets.title, "qid": nuggets.topic, "version": nuggets.version, "nuggets": items}
+        items.append({**nugget.more, **item} | {key: value for key, value in others.items() if value})
+    own = {"query": nuggets.title, "qid": nuggets.topic, "version": nuggets.version, "nuggets": items}
+    return {**nuggets.more, **own}
 
 
 def _as_bank(nuggets: NuggetList) -> dict[str, Any]:
@@ -231,6 +257,7 @@ def _as_bank(nuggets: NuggetList) -> dict[str, Any]:
     claims: dict[str, Any] = {}
     for nugget in nuggets.nuggets:
         item: dict[str, Any] = {
+            **nugget.more,
             "query_id": nuggets.topic,
             "references": [{"doc_id": docno} for docno in nugget.sources],
         }
@@ -251,6 +278,7 @@ def _as_bank(nuggets: NuggetList) -> dict[str, Any]:
         else:
             claims[nugget.text] = {"claim": nugget.text} | item
     return {
+        **nuggets.more,
         "query_id": nuggets.topic,
         "title_query": nuggets.title,
         "format_version": "v3",
@@ -263,9 +291,12 @@ def _as_ragtime(nuggets: NuggetList) -> dict[str, Any]:
     questions = []
     for nugget in nuggets.nuggets:
         answers = [{"answer": answer.text, "references": list(answer.sources)} for answer in nugget.answers]
-        question = {"question": nugget.text, "aggregator_type": nugget.joined, "answers": answers}
+        question = {
+            **nugget.more, "question": nugget.text, "aggregator_type": nugget.joined, "answers": answers,
+        }  # fmt: skip
         questions.append(question | ({"importance": nugget.importance} if nugget.importance else {}))
-    return {"format_version": "RAGTIME26", "metadata": {"topic_id": nuggets.topic}, "nugget_bank": questions}
+    own = {"format_version": "RAGTIME26", "metadata": {"topic_id": nuggets.topic}, "nugget_bank": questions}
+    return {**nuggets.more, **own}
 
 
 WRITERS: dict[str, Callable[[NuggetList], dict[str, Any]]] = dict(

@@ -13,7 +13,7 @@ Source:
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from assay.answers import digest_of, normal
 from assay.errors import say
@@ -43,6 +43,9 @@ class Nugget:
     answers: tuple[GoldAnswer, ...] = ()  # of a question
     joined: Joined = "OR"  # whether a text must contain all answers, or any
     merged: tuple[str, ...] = ()  # keys of the nuggets that were merged into it
+    more: Mapping[str, Any] = field(
+        default_factory=dict, compare=False
+    )  # other keys of its file, and a number
 
     @property
     def key(self) -> str:
@@ -84,6 +87,7 @@ class NuggetList:
     title: str = ""
     nuggets: tuple[Nugget, ...] = ()
     version: int = 1
+    more: Mapping[str, Any] = field(default_factory=dict, compare=False)  # other keys of its file
     by_key: Mapping[str, Nugget] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:

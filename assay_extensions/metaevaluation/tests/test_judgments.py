@@ -9,7 +9,7 @@ from assay_extensions.metaevaluation.judgments import Kind, check, read_judged
 BANK = {"query_id": "1", "title_query": "S", "format_version": "v3", "nugget_bank": {
     "Who?": {"question": "Who?", "query_id": "1", "aggregator_type": "OR",
              "answers": {"he": {"answer": "he", "references": [{"doc_id": "d1"}]}}}}}  # fmt: skip
-SUM = {"query_id": "1", "nugget_bank": {"Who?": {"question": "Who?", "importance": 3}}}
+HIGH = {"query_id": "1", "nugget_bank": {"Who?": {"question": "Who?", "importance": "high"}}}
 V4 = {"query": "S", "qid": "2", "nuggets": [{"text": "rain was early", "importance": "vital"}]}
 
 
@@ -44,7 +44,7 @@ def test_wrong_lines_have_a_line_and_a_key(line: str, message: str) -> None:
         ("made.nuggets.jsonl", f"{json.dumps(BANK)}\n{json.dumps(V4)}\n", "nuggets", 2, []),
         (
             "made.nuggets.jsonl",
-            json.dumps(SUM),
+            json.dumps(HIGH),
             "nuggets",
             0,
             ["nugget_bank.Who?.importance: expected vital"],

@@ -96,6 +96,34 @@ def test_list_is_read_as_it_was_written(form: str) -> None:
         assert again == lists
 
 
+def test_numbers_and_unknown_keys_of_a_bank_are_kept() -> None:
+    """The form of autojudge-base (v3): importance is a whole number, and nobody knows what programs add."""
+    question = {
+        "question": "Who?", "question_id": "f1", "query_id": "1", "aggregator_type": "OR", "importance": 2,
+        "references": [], "answers": {"he": {"answer": "he", "references": [{"doc_id": "d1"}]}},
+    }  # fmt: skip
+    claim = {"claim": "rain", "query_id": "1", "references": [], "importance": "vital", "mine": {"a": [1]}}
+    bank = {
+        "query_id": "1", "title_query": "S", "format_version": "v3", "full_query": "Short",
+        "nugget_bank": {"Who?": question}, "claim_bank": {"rain": claim},
+    }  # fmt: skip
+
+    (nuggets,) = read_nuggets(json.dumps(bank).encode(), "n.jsonl")
+
+    assert [nugget.importance for nugget in nuggets.nuggets] == ["", "vital"]
+    assert json.loads(write_nuggets([nuggets], "nugget-bank")) == bank
+    (line,) = map(json.loads, write_nuggets([nuggets], "nuggetizer").splitlines())
+    assert [item["importance"] for item in line["nuggets"]] == ["failed", "vital"]
+
+
+@pytest.mark.parametrize("number", ["NaN", "true", "[]"])
+def test_other_importance_is_refused(number: str) -> None:
+    line = '{"query_id": "1", "nugget_bank": {"Who?": {"question": "Who?", "importance": ' + number + "}}}"
+
+    with pytest.raises(InputError, match="importance: expected vital, okay or failed"):
+        read_nuggets(line.encode(), "n.jsonl")
+
+
 def test_file_with_indents_and_bare_ids_is_read() -> None:
     text = json.dumps(
         {
