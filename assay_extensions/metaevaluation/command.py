@@ -17,7 +17,7 @@ from pathlib import Path
 from assay.cli.main import Parser, add, positive
 from assay.cli.tables import add_table_options, print_tables
 from assay.errors import InputError
-from assay.formats.compression import read_file
+from assay.formats.compression import opened, read_file
 from assay.formats.qrels.reader import QrelsError, parse_qrels
 from assay.formats.text import read_data
 from assay.formats.topics.reader import read_codes
@@ -30,7 +30,7 @@ from assay.research.evaluation import evaluate
 from assay.tables import Table
 from assay_extensions.metaevaluation import comparison, qrels
 from assay_extensions.metaevaluation.alt_test import EPSILON, FALSE_DISCOVERIES, LEAST_UNITS, SCORES, alt_test
-from assay_extensions.metaevaluation.judgments import check
+from assay_extensions.metaevaluation.judgments import LIMITS, check, files_of
 from assay_extensions.metaevaluation.scores import Scores, read_scores, scores_of
 
 KINDS = ("qrels", "nuggets", "scores")
@@ -142,7 +142,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--kind", choices=KINDS, help="what the files contain (default: their names say it)")
     add(files, "--protocol", required=False)
     add(files, "--topics")
-    files.add_argument("paths", nargs="+", metavar="PATH", help="file or folder, as AutoJudge writes them")
+    files.add_argument(
+        "paths", nargs="+", metavar="PATH", help="file, or folder or ZIP file as AutoJudge writes it"
+    )
     add_table_options(files)
 
 
@@ -259,10 +261,13 @@ def _check(arguments: argparse.Namespace) -> int:
             sorted(path for path in given.iterdir() if path.is_file()) if given.is_dir() else [given]
         )
     ]
-    results = [
-        check(read_file(str(path)), str(path), kind=arguments.kind, topics=topics, grades=grades)
-        for path in paths
-    ]
+    results = []
+    for path in map(str, paths):
+        with opened(path, LIMITS) as source:
+            results += [
+                check(data, name, kind=arguments.kind, topics=topics, grades=grades)
+                for name, data in files_of(source, path)
+            ]
     problems = [problem for result in results for problem in result.problems]
     for problem in problems:
         print(problem, file=sys.stderr)  # noqa: T201

@@ -167,7 +167,7 @@ def _runs_of(truth: Scores, judge: Scores, missing: Missing) -> tuple[list[str],
         if names
     ]
     if words and missing == "refuse":
-        raise InputError(f"{'; '.join(words)}. With --missing common, only runs of both are compared")
+        raise InputError("; ".join(words))
     runs = sorted(of_truth if missing == "zero" else of_truth & of_judge)
     if len(runs) < LEAST_RUNS:
         raise InputError(

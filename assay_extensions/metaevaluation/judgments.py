@@ -1,20 +1,35 @@
 """Judgments as runs: files that a judge submits, checked with file, line and key.
 
 A judge submits qrels, with or without its confidence (`topic Q0 docno grade confidence run`), lists of nuggets, tables
-of scores, or the folder that a program of AutoJudge writes. The name of a file says its kind. Files whose names begin
-with `tmp-` are partial: the program ran on some of the topics only, so they cannot be scored.
+of scores, or the folder that a program of AutoJudge writes, also as a ZIP file. The name of a file says its kind. Files
+whose names begin with `tmp-` are partial: the program ran on some of the topics only, so they cannot be scored.
 
 Source:
     autojudge-base 1.0.0, workflow/paths.py; TREC RAG 2025, qrels subtask.
 """
 
 import math
-from collections.abc import Collection
+import struct
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Literal, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
+from zipfile import BadZipFile, ZipFile
 
 from assay.errors import InputError
+from assay.formats.compression import (
+    EMPTY_ZIP,
+    RATIO_FROM,
+    ZIP,
+    Limits,
+    Unreadable,
+    check_directory,
+    damaged,
+    files_in,
+    is_of_desktop,
+    text_of,
+)
 from assay.formats.text import decoded, lines_of
 from assay.nuggets.files import read_nuggets
 from assay_extensions.metaevaluation.scores import gaps, read_scores
@@ -30,6 +45,9 @@ ENDINGS: tuple[tuple[str, Kind], ...] = (
     (".responses.jsonl", "other"),
 )
 PARTIAL = "tmp-"
+SCORED: Mapping[Kind, str] = {"qrels": "qrels", "nuggets": "lists of nuggets", "scores": "a table of scores"}
+LIMITS = Limits(max_file=64 << 20, max_text=256 << 20)  # of a submission, with all of its files
+ZIP_DIRECTORY = 1 << 18  # bytes of the list of files of a ZIP
 WIDTHS = {4: "topic 0 docno grade", 6: "topic Q0 docno grade confidence run"}
 
 
@@ -72,6 +90,70 @@ def kind_of(name: str) -> Kind:
     return next((kind for ending, kind in ENDINGS if base.endswith(ending)), "unknown")
 
 
+def files_of(source: BinaryIO, name: str, limits: Limits = LIMITS) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and content of each file: of a ZIP file, or the file itself, decompressed.
+
+    Raises:
+        Unreadable: It is damaged, encrypted, larger than the limits, or not text.
+    """
+    source.seek(0)
+    if not source.read(4).startswith((ZIP, EMPTY_ZIP)):
+        yield name.removesuffix(".gz").removesuffix(".xz"), text_of(source, name, limits)
+        return
+    size, total = source.seek(0, 2), 0
+    if size > limits.max_file:
+        raise Unreadable("file-too-large", "The ZIP file is too large.", "At most 64 MB.", name=name)
+    check_directory(source, ZIP_DIRECTORY)
+    try:
+        with ZipFile(source) as archive:
+            for entry in files_in(archive):
+                if is_of_desktop(entry.filename):
+                    continue
+                with archive.open(entry) as file:
+                    data = file.read(int(limits.max_text) - total + 1)
+                total += len(data)
+                if total > min(limits.max_text, max(RATIO_FROM, limits.max_ratio * size)):
+                    raise Unreadable(
+                        "ratio", "Decompressed, the ZIP file is too large.", "256 MB.", name=name
+                    )
+                yield entry.filename, data
+    except (BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, ValueError) as error:
+        raise damaged("zip", error).named(name) from None
+    except RuntimeError:  # of zipfile, for an encrypted entry
+        raise Unreadable(
+            "encrypted", "The ZIP file is encrypted.", "A ZIP without a password.", name=name
+        ) from None
+
+
+def check_all(
+    files: Sequence[tuple[str, bytes]],
+    *,
+    kind: Kind | None = None,
+    topics: Collection[str] = (),
+    grades: Collection[int] = (),
+) -> tuple[list[Checked], list[str]]:
+    """Check the files of one judge, as `check`; also the problems of all of them together.
+
+    A judge has one file of each kind at most: another variant of a program is another judge.
+    """
+    checked = [check(data, name, kind=kind, topics=topics, grades=grades) for name, data in files]
+    problems = [problem for file in checked for problem in file.problems]
+    kinds = [file.kind for file in checked if file.kind in SCORED]
+    if not kinds and not problems:
+        endings = ", ".join(ending for ending, of_kind in ENDINGS if of_kind in SCORED)
+        names = ", ".join(file.name for file in checked[:3]) or "The ZIP file is empty"
+        problems.append(
+            f"{names}: no file has judgments by its name. Choose what it contains, or let its name end in one of "
+            f"{endings}"
+        )
+    problems += [
+        f"{kinds.count(scored)} files have {words}; a judge has one: submit each variant as a judge of its own"
+        for scored, words in SCORED.items()
+        if kinds.count(scored) > 1
+    ]
+    return checked, problems
+
+
 def check(
     data: bytes,
     name: str,
@@ -102,7 +184,7 @@ def check(
             lists = read_nuggets(data, name)
             checked.n_rows, checked.topics = len(lists), {nuggets.topic for nuggets in lists}
         else:
-            measures = read_scores(data, name)
+            measures = read_scores(data, name, topics=topics)
             runs = list(dict.fromkeys(run for scores in measures for run in scores.runs))
             checked.n_rows = len(measures)
             checked.topics = {topic for scores in measures for topic in scores.topics}
@@ -110,6 +192,8 @@ def check(
             checked.problems = [f"{name}: {gap}" for gap in wrong]
     except InputError as error:
         checked.problems.append(str(error))
+        return checked
+    if checked.kind == "scores" and not checked.topics:  # only means, which have no intervals
         return checked
     for words, codes in (
         ("no judgments of topic", sorted({*topics} - checked.topics)),

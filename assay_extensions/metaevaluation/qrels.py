@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.formats.qrels.columns import QrelsColumns
-from assay.statistics.agreement import cohen_kappa, krippendorff_alpha
-from assay.statistics.agreement_report import mean
+from assay.statistics.agreement import GwetAC, Kappa, cohen_kappa, gwet_ac, krippendorff_alpha
+from assay.statistics.agreement_report import METRICS, mean
 from assay.tables import Cell, Table, Undefinable
 
 Ints = NDArray[np.int64]
@@ -130,7 +130,7 @@ def kappas(pair: TopicQrels, highest: int) -> dict[tuple[int, int], float]:
 def tables(
     truth: QrelsColumns, judge: QrelsColumns, *, level: int, grades: Sequence[int] = ()
 ) -> list[Table]:
-    """The agreement as tables: `topics`, `thresholds`, `confusion` and `leniency`.
+    """The agreement as tables: `agreement`, `topics`, `thresholds`, `confusion` and `leniency`.
 
     Args:
         level: the grade from which a document is relevant.
@@ -151,6 +151,12 @@ def tables(
     of_thresholds = [kappas(pair, highest) for pair in pairs]
     is_shared = np.concatenate([pair.is_in_both for pair in pairs])
     return [
+        Table(
+            "agreement",
+            f"agreement on documents with both grades, with 95 % intervals; two-way: relevant from grade {level} on",
+            ("coefficient", "documents", "value", "low", "high"),
+            _agreement(left[is_shared], right[is_shared], level, scale),
+        ),
         Table(
             "topics",
             f"documents from grade {level} on; linear kappa and Krippendorff's ordinal alpha of all grades",
@@ -194,6 +200,26 @@ def tables(
             ],
         ),
     ]  # fmt: skip
+
+
+def _agreement(truth: Ints, judge: Ints, level: int, scale: Sequence[int]) -> list[tuple[Cell, ...]]:
+    classes = [(grades >= level).astype(np.int64) for grades in (truth, judge)]
+    unit, both = np.tile(np.arange(len(truth)), 2), np.concatenate((truth, judge))
+    rows: list[tuple[str, Kappa | GwetAC]] = [
+        ("kappa", cohen_kappa(truth, judge, scale=scale)),
+        ("kappa_quadratic", cohen_kappa(truth, judge, weights="quadratic", scale=scale)),
+        ("kappa_two_way", cohen_kappa(*classes)),
+        ("ac1", gwet_ac(unit, both, scale=scale)),
+        ("ac2_quadratic", gwet_ac(unit, both, weights="quadratic", scale=scale)),
+        ("ac1_two_way", gwet_ac(unit, np.concatenate(classes), scale=(0, 1))),
+    ]
+    return [
+        *((name, len(truth), value.value, *value.interval()) for name, value in rows),
+        *(
+            (f"alpha_{metric}", len(truth), krippendorff_alpha(unit, both, metric=metric), None, None)
+            for metric in METRICS
+        ),
+    ]
 
 
 def _leniency(differences: Ints) -> tuple[Cell, ...]:

@@ -44,8 +44,8 @@ class Scores:
         return np.array([[row.get(topic, np.nan) for topic in topics] for row in rows]).reshape(len(runs), -1)
 
 
-def form_of(data: bytes, name: str) -> str:
-    """Detect the form of a table of scores, from the column of `all`.
+def form_of(data: bytes, name: str, topics: Collection[str] = ()) -> str:
+    """Detect the form of a table of scores, from the column of `all`, or of these topics.
 
     Raises:
         InputError: The first line has no known number of columns, or the forms cannot be distinguished.
@@ -62,7 +62,8 @@ def form_of(data: bytes, name: str) -> str:
         raise InputError(f"{name}: line 1: got {width} columns; expected {accepted}")
     if len(forms) > 1:
         rows = [line.split() for line in lines]
-        places = {place for row in rows if ALL in row for place in [row.index(ALL)]}
+        codes = {ALL, *topics}
+        places = {next((n for n, word in enumerate(row) if word in codes), -1) for row in rows} - {-1}
         forms = [form for form in forms if places == {COLUMNS[form].index("topic")}]
     if len(forms) != 1:
         raise InputError(
@@ -72,13 +73,13 @@ def form_of(data: bytes, name: str) -> str:
     return forms[0]
 
 
-def read_scores(data: bytes, name: str, form: str = "") -> list[Scores]:
-    """The scores of a table, by measure. Without a form, it is detected.
+def read_scores(data: bytes, name: str, form: str = "", topics: Collection[str] = ()) -> list[Scores]:
+    """The scores of a table, by measure. Without a form, it is detected: see `form_of`.
 
     Raises:
         InputError: A line is not in the form, or repeats the value of a run, topic and measure.
     """
-    form = form or form_of(data, name)
+    form = form or form_of(data, name, topics)
     run = PurePath(name).name.removesuffix(".txt").removesuffix(".eval")
     return scores_of(read_board(data, form, name=name, run=run), name)
 

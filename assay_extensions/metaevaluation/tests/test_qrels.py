@@ -8,6 +8,10 @@ from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.qrels.reader import parse_qrels
 from assay_extensions.metaevaluation.qrels import kappas, paired, tables
 
+AGREEMENT = {  # of irrCAC
+    "ac1": 0.336721, "ac2_quadratic": 0.772263, "kappa": 0.250231, "kappa_quadratic": 0.512605,
+    "alpha_nominal": 0.247795, "alpha_interval": 0.512036, "ac1_two_way": 0.437985,
+}  # fmt: skip
 COLUMNS = {"Precision": 1, "Recall": 2, "F1": 3, "Jaccard": 4, "ARI": 5, "Kappa_w": 9, "Kripp_a": 10}
 
 
@@ -20,7 +24,7 @@ def test_answers_are_those_of_qrel_evaluate(data: Path, level: int) -> None:
     folder = data / "judges" / "rag25"
     truth, judge = (parse_qrels((folder / f"{name}.qrels").read_bytes()) for name in ("people", "machine"))
     answers = json.loads((folder / "qrel-evaluate.answers.json").read_text())[f"relevant_from_{level}"]
-    topics, thresholds, confusion, leniency = tables(truth, judge, level=level)
+    agreement, topics, thresholds, confusion, leniency = tables(truth, judge, level=level)
     rows = {row[0]: row for row in topics.rows}
     by_topic = {pair.topic: kappas(pair, 4) for pair in paired(truth, judge)}
     assert len(rows) == len(answers) == 12
@@ -40,12 +44,16 @@ def test_answers_are_those_of_qrel_evaluate(data: Path, level: int) -> None:
                     float("nan") if theirs is None else theirs, abs=near, nan_ok=True
                 )
     assert sum(sum(row[1:6]) for row in confusion.rows) == leniency.rows[-1][1] == 5163
+    if level == 2:
+        values = {row[0]: row[2] for row in agreement.rows}
+        for name, value in AGREEMENT.items():
+            assert values[name] == pytest.approx(value, abs=5e-7), name
 
 
 def test_documents_that_the_judge_left_out_count_as_0() -> None:
     truth = qrels_of("1 0 a 2\n1 0 b 0\n1 0 c 1\n2 0 a 1\n")
     judge = qrels_of("1 0 a 1\n1 0 b 2\n1 0 d 1\n")
-    topics, _, confusion, leniency = tables(truth, judge, level=1, grades=(0, 1, 2, 3))
+    _, topics, _, confusion, leniency = tables(truth, judge, level=1, grades=(0, 1, 2, 3))
 
     assert topics.rows[0][:4] == ("1", pytest.approx(1 / 3), 0.5, 0.4)
     assert topics.rows[1][:4] == ("2", 0, 0, 0)
