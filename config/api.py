@@ -98,6 +98,7 @@ NOUNS = [
     "scoring.qrels",
     "scoring.leaderboards",
     "assay_extensions.analyses.site",
+    "assay_extensions.metaevaluation.site",
     "scoring.later",
     "scoring.phases",
     "assay_extensions.papers.site",

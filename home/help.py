@@ -126,6 +126,11 @@ EXPLAINED = {
     ),
     "howto/judge-with-a-program.html": "machines:machines machines:machine machines:new_machine "
     "machines:register_judge machines:evidence machines:reply machines:erase_evidence",
+    "howto/compare-judges.html": "metaevaluation:judges metaevaluation:judge metaevaluation:withdraw",
+    "howto/compare-judges.html#accept-judges": "metaevaluation:accept",
+    "howto/compare-judges.html#submit-judgments": "metaevaluation:submit",
+    "howto/compare-judges.html#compare": "metaevaluation:compare metaevaluation:board metaevaluation:result",
+    "howto/compare-judges.html#release": "metaevaluation:release",
     "howto/judge-answers.html#write-nuggets": "assessment:nuggets assessment:nugget_list",
     "howto/run-a-campaign.html#watch-the-judging": (
         "assessment:board assessment:return_non_answer assessment:differences"

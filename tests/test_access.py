@@ -53,6 +53,8 @@ from tests.helpers.factories import (
 from tests.helpers.judging import (
     make_announcement,
     make_import,
+    make_judge,
+    make_judge_board,
     make_machine,
     make_project_import,
     make_team_document,
@@ -146,6 +148,17 @@ assessment:judging                      L333000033
 assessment:judgments_csv                L333330043
 assessment:keys                         L000000000
 assessment:mine                         L000000000
+metaevaluation:judges                   0000000000
+metaevaluation:accept                   L333330343
+metaevaluation:submit                   L300330333
+metaevaluation:compare                  L333330343
+metaevaluation:judge                    L404440044
+metaevaluation:judge_file               L404440044
+metaevaluation:withdraw                 L404440044
+metaevaluation:board                    4444440044
+metaevaluation:board_table              4444440044
+metaevaluation:release                  L33333R343
+metaevaluation:result                   4444440044
 machines:machine                      L333330043
 machines:machine_token                5555555555
 machines:evidence                     L333330043
@@ -595,6 +608,8 @@ def build_visited() -> Visited:
     second = scene.submit(scene.ours, "second", "9 10 é")
     analysis = analysis_services.request(leaderboard=board, kind="topics", by=scene.organizer)
     jobs.run(analysis.job_id)
+    judge = make_judge(scene.ours, scene.member)
+    on_board = make_judge_board(judge, board)
     job = Job.objects.create(kind="tests.work", title="Work")
     pool = pool_services.request(track=scene.track, name="built", seed=1, depth={}, by=scene.organizer)
     jobs.run(pool.job_id)
@@ -636,6 +651,10 @@ def build_visited() -> Visited:
         "slug name": [*track, "pairs"],
         "slug name kind": [*track, "runs", "tex"],
         "name kind": ["units", "csv"],
+        "slug judge_run_id": [*track, judge.pk],
+        "slug judge_board_id": [*track, on_board.board_id],
+        "slug judge_board_id kind": [*track, on_board.board_id, "csv"],
+        "slug judge_board_id result_id": [*track, on_board.board_id, on_board.pk],
         "machine_id": [make_machine(scene.track, scene.organizer).pk],
         "machine_id token_id": [1, 1],
         "machine_id evidence_id": [1, 1],

@@ -41,6 +41,8 @@ from tests.helpers.factories import (
 from tests.helpers.judging import (
     make_announcement,
     make_import,
+    make_judge,
+    make_judge_board,
     make_machine,
     make_project_import,
     make_team_document,
@@ -174,6 +176,18 @@ POST undo_judgment                       14440441444 3343
 GET own_judgments                        14440441444 4333
 GET judgments                            13333301043 0333
 GET agreement                            13333301043 0333
+GET judge_call                           00000001000 0333
+PUT judge_call                           13333301343 3330
+GET judges                               10000001000 0033
+POST judges                              13003301333 3033
+GET judge                                14044401044 0033
+GET judge_file                           14044401044 0033
+POST withdraw_judge                      14044401344 3033
+GET judge_boards                         00000001000 0333
+POST judge_boards                        13333301343 3330
+GET judge_board                          44444401044 0333
+GET judge_board_file                     44444401044 0333
+POST release_judge_board                 13333301343 3330
 GET machines                             13333301043 0333
 POST machines                            13333301343 3330
 GET machine                              13333301043 0333
@@ -463,6 +477,7 @@ def build_called() -> Visited:
     run = scene.submit(scene.ours, "good", "10 é 9")
     board = scene.leaderboard()
     machine = make_machine(scene.track, scene.organizer)
+    judged = make_judge(scene.ours, scene.member)
     judge = {"machine": machine, "record": {"model": "made-70b"}, "created_by": scene.organizer}
     JudgeRecord.objects.create(**judge)
     of_machine = Token.objects.get(digest=digest_of(make_token(machine.assessor.user)))
@@ -489,6 +504,8 @@ def build_called() -> Visited:
         "upload_id": make_project_import(scene.organizer).pk,
         "import_id": make_import(scene.track, scene.organizer).pk,
         "machine_id": machine.pk,
+        "judge_run_id": judged.pk,
+        "judge_board_id": make_judge_board(judged, board).board_id,
         "lease_id": 1,
         "qrels_id": board.qrels_id,
         "board_id": board.pk,

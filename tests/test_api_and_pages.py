@@ -85,6 +85,11 @@ assessment:new_batch: POST batches_of_track
 assessment:open: POST open_batch
 assessment:close: POST close_batch
 assessment:close_finished: POST close_batch
+metaevaluation:accept: PUT judge_call
+metaevaluation:submit: POST judges
+metaevaluation:withdraw: POST withdraw_judge
+metaevaluation:compare: POST judge_boards
+metaevaluation:release: POST release_judge_board
 machines:new_machine: POST machines
 machines:start_machine: POST start_machine
 machines:register_judge: PUT machine_judge
@@ -178,6 +183,8 @@ corpus:delete_collection: DELETE collection
 FILES = """
 tracks:calendar: GET milestones
 machines:export_evidence: GET machine_evidence
+metaevaluation:judge_file: GET judge_file
+metaevaluation:board_table: GET judge_board_file
 tracks:sample_file: GET candidate_file
 building:leaks_tsv: GET leaks
 tracks:checksums: GET downloads

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class MetaevaluationConfig(AppConfig):
+    name = "assay_extensions.metaevaluation.site"
+    label = "metaevaluation"
