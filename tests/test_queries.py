@@ -15,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import User
+from assay_extensions.metaevaluation.site.models import JudgeBoard, JudgeResult
 from assessment.judging import services as task_services
 from assessment.models import Batch
 from assessment.planning import services as assignment_services
@@ -35,7 +36,15 @@ from tests.helpers.factories import (
     make_track,
     make_user,
 )
-from tests.helpers.judging import accept, judge, make_batch, make_import, make_team
+from tests.helpers.judging import (
+    accept,
+    judge,
+    make_batch,
+    make_import,
+    make_judge,
+    make_judge_board,
+    make_team,
+)
 from tests.scoring.conftest import UNITS, Scene
 from tests.test_access import (
     MATRIX,
@@ -146,6 +155,10 @@ def _grow_boards(scene: Scene, run: Run, number: int) -> None:
         Score(evaluation=evaluation, topic=score.topic, measure=score.measure, value=score.value)
         for score in Score.objects.filter(evaluation=first.evaluations.earliest("pk"))
     )
+    judge_run = make_judge(scene.ours, scene.member, f"judge-{number}")
+    make_judge_board(judge_run, first)
+    on_first = {"board": JudgeBoard.objects.earliest("pk"), "judge_run": judge_run}
+    JudgeResult.objects.create(**on_first, source="qrels", measure="M")
     text = f"A.1 0 10 3\nA.1 0 9 0\nA.10 0 10 2\nA.2 0 10 0\nA.2 0 d{number} 1\n"
     board = scene.leaderboard(scene.qrels(text.encode()), release=Leaderboard.Release.PUBLIC)
     scene.leaderboard(first.qrels)

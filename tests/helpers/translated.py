@@ -70,7 +70,7 @@ def unmarked(page: str, data: set[str]) -> list[str]:
 ENGLISH = {
     *("documentation", "api:docs", "api:schema", "tracks:protocols", "tracks:protocol"),
     *("participation:ask_to_join", "publishing:publication"),
-    *("scoring:qrels", "scoring:leaderboard", "scoring:phase"),
+    *("scoring:qrels", "scoring:leaderboard", "scoring:phase", "metaevaluation:judges"),
 }
 
 

@@ -64,15 +64,14 @@ class CallForm(StyledForm):
                 "topics": "\n".join(call.topics),
             }
         super().__init__(*args, **kwargs)
+        self.fields["closes"].required = True
 
     def clean(self) -> dict[str, Any]:
         """Read the time; the stored instant stays while neither its text nor the zone is changed."""
         data = super().clean() or {}
         if self.call is not None and not {"closes", "zone"} & {*self.changed_data}:
             return data | {"closes_at": self.call.closes_at}
-        if not data.get("closes"):
-            self.add_error("closes", "Enter a date and a time.")
-        elif "zone" in data:
+        if {"closes", "zone"} <= {*data}:
             try:
                 data["closes_at"] = times.instant_of(data["closes"], data["zone"])
             except times.NoSuchTime as error:
