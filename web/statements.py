@@ -144,9 +144,18 @@ def is_among(field: str, values: Value) -> Func:
     )
 
 
+def stored(model: type[M], values: Iterable[tuple[str, object]]) -> M:
+    """An object of a row, from its columns by name. `from_db` would assign each field, and send two signals."""
+    instance = model.__new__(model)
+    instance._state = ModelState()
+    instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
+    vars(instance).update(values)
+    return instance
+
+
 def _maker(info: dict[str, Any], expressions: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
     """Return a function that makes an object of a row, with the related objects that were selected."""
-    model, alias = info["model"], DEFAULT_DB_ALIAS
+    model = info["model"]
     columns = [(expressions[place].target.attname, place) for place in info["select_fields"]]
     key = dict(columns)[model._meta.pk.attname]
     related = [
@@ -157,10 +166,7 @@ def _maker(info: dict[str, Any], expressions: Sequence[Any]) -> Callable[[Sequen
     def make(row: Sequence[Any]) -> Any:
         if row[key] is None:
             return None
-        instance = model.__new__(model)  # `from_db` would assign each field, and send two signals
-        instance._state = ModelState()
-        instance._state.adding, instance._state.db = False, alias
-        vars(instance).update([(name, row[place]) for name, place in columns])
+        instance = stored(model, [(name, row[place]) for name, place in columns])
         for make_related, set_local, set_remote in related:
             other = make_related(row)
             set_local(instance, other)

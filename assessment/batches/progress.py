@@ -10,12 +10,12 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from assessment.batches.other_batches import COUNTING, settled_by_plan, settled_entries, with_others
+from assessment.batches.other_batches import settled_by_plan, settled_entries, with_others
 from assessment.batches.selectors import batches_for_organizer, sizes_by_topic
 from assessment.models import Batch, Judgment, Task, TopicAssignment
 from tracks.models import Track
 from web.caches import kept_for_a_minute
-from web.statements import Statement, read_rows
+from web.statements import Prepared, Statement, is_among, read_rows
 
 MOST_MEDIANS = 5  # a judgment counts as at most so many medians: people leave pages open
 LEAST_TIMED = 20  # units whose time is known, before they are a speed
@@ -43,6 +43,20 @@ FROM assessment_judgment
 WHERE batch_id = ANY(%(batches)s) AND is_current
 GROUP BY GROUPING SETS ((batch_id), (batch_id, assessor_id), (batch_id, topic_id, assessor_id))
 """
+
+_BATCHES = Prepared(lambda track: batches_for_organizer().filter(pool__track=track))
+# Those of some batches, and of other main batches of some pools
+_ASSIGNMENTS = Prepared(
+    lambda batches, pools: (
+        TopicAssignment.objects.filter(
+            Q(is_among("batch", batches))
+            | Q(is_among("batch__pool", pools), batch__kind=Batch.Kind.MAIN, is_withdrawn=False)
+        )
+        .select_related("assessor", "topic")
+        .annotate(pool=F("batch__pool"))
+        .order_by("topic", "seat", "is_withdrawn", "assessor__username")
+    )
+)
 
 
 @dataclass
@@ -202,7 +216,7 @@ class BatchProgress:
 
 def track_progress(track: Track) -> list[BatchProgress]:
     """Every batch of a track with its progress, newest first, in a fixed number of queries."""
-    return _progress_of(batches_for_organizer().filter(pool__track=track))
+    return _progress_of(_BATCHES(track=track.pk))
 
 
 def progress_of(batch: Batch) -> BatchProgress:
@@ -259,7 +273,7 @@ def _key_of(assignment: TopicAssignment) -> tuple[int, int]:
     return assignment.topic_id, assignment.assessor_id
 
 
-def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
+def _progress_of(batches: Iterable[Batch]) -> list[BatchProgress]:
     """The progress of some batches; the number of queries does not depend on how many there are."""
     batches_by_id = {batch.pk: batch for batch in batches}
     # Each assignment with the current judgments made for it
@@ -267,22 +281,13 @@ def _progress_of(batches: QuerySet[Batch]) -> list[BatchProgress]:
     judged = judgments.values("batch", "topic", "assessor").annotate(n=Count("task", distinct=True))
     # Also those of other main batches of the same pools
     pools = {batch.pool_id for batch in batches_by_id.values() if batch.kind == Batch.Kind.MAIN}
-    of_pools = Q(batch__kind=Batch.Kind.MAIN, batch__pool__in=pools, is_withdrawn=False)
-    assignments = TopicAssignment.objects.filter(Q(batch__in=batches_by_id) | of_pools)
-    assignments = assignments.select_related("assessor", "topic").annotate(pool=F("batch__pool"))
+    assignments = _ASSIGNMENTS(batches=[*batches_by_id], pools=[*pools])
     sizes = sizes_by_topic(list(batches_by_id.values()))
     # What other batches have settled; a track with one batch has none
-    tracks = Batch.objects.filter(kind__in=COUNTING).order_by().values("pool__track")
-    counting = TopicAssignment.objects.filter(
-        batch__in=batches_by_id,
-        batch__kind__in=COUNTING,
-        batch__pool__track__in=tracks.annotate(n=Count("pk")).filter(n__gt=1).values("pool__track"),
-        is_withdrawn=False,
-    )
-    ids = list(counting.values_list("pk", flat=True))
+    others = with_others(batches_by_id.values())
+    ids = [row.pk for row in assignments if row.batch_id in others and not row.is_withdrawn]
     settled = {pk: len(entries) for pk, entries in settled_entries(ids).items()}
-    in_order = assignments.order_by("topic", "seat", "is_withdrawn", "assessor__username")
-    progress = progress_from(batches_by_id, in_order, judged, sizes, settled)
+    progress = progress_from(batches_by_id, assignments, judged, sizes, settled)
     unfinished = (Task.Status.ACCEPTED, Task.Status.EXPIRED)
     opened = [pk for pk, row in progress.items() if not row.is_closed]
     tasks = Task.objects.filter(batch__in=opened, status__in=unfinished).order_by()

@@ -25,7 +25,10 @@ def batch_or_404(batch_id: int) -> Batch:
     Raises:
         Http404: There is no such batch.
     """
-    return get_object_or_404(batches_for_organizer(), pk=batch_id)
+    batch = get_object_or_404(batches_for_organizer(), pk=batch_id)
+    if batch.pool.protocol_id == batch.pool.track.protocol_id:
+        batch.pool.track.protocol = batch.pool.protocol
+    return batch
 
 
 def batches_for(user: User) -> QuerySet[Batch]:

@@ -53,9 +53,10 @@ class PoolForm(StyledForm):
         self.kinds = list(of_runs.depths)
         self.deepest = max(self.kinds, key=lambda kind: of_runs.depths[kind], default="")  # as in the preview
         if not self.is_bound:
-            earlier = Pool.objects.filter(track=track, pk=self.initial.get("tops_up") or 0).first()
+            tops_up = self.initial.get("tops_up")
+            earlier = Pool.objects.filter(track=track, pk=tops_up).first() if tops_up else None
             rounds_on = earlier is not None and rules.pairs is not None
-            name = f"Pool {track.pools.count() + 1}"
+            name = f"Pool {selectors.n_pools(track)[0] + 1}"
             seed = crc32(f"{track.pk} {name}".encode()) % MAX_SEED  # the same when the page is loaded again
             fresh = {
                 "seed": earlier.seed if earlier and rounds_on else seed,
@@ -130,7 +131,7 @@ class PreviewForm(StyledForm):
     def __init__(self, data: Mapping[str, Any], *, track: Track, seconds: float) -> None:
         super().__init__({"rate": seconds} | {name: data[name] for name in data})
         cast(forms.ModelChoiceField[Pool], self.fields["tops_up"]).queryset = selectors.to_top_up(track)
-        if not selectors.to_top_up(track).exists():
+        if not selectors.n_pools(track)[1]:
             del self.fields["tops_up"]
 
     @property

@@ -17,6 +17,7 @@ from jobs.models import Job
 from pooling.models import Pool, PoolRun, Run
 from tracks.models import Track
 from tracks.topics.selectors import FORMULA_UNITS
+from web.statements import Prepared
 
 OVERLAP_RUNS = 24  # in a matrix
 TOPICS = 25  # in a wide table
@@ -40,13 +41,27 @@ def pools_of(track: Track) -> QuerySet[Pool]:
 
 def to_top_up(track: Track) -> QuerySet[Pool]:
     """The pools of a track that a new pool can top up."""
-    return track.pools.filter(status=Pool.Status.READY, protocol=track.protocol_id)
+    pools = track.pools.filter(status=Pool.Status.READY, protocol=track.protocol_id)
+    return pools.defer("statistics", "recount")
+
+
+def n_pools(track: Track) -> tuple[int, int]:
+    """The number of pools of a track, and of those that a new pool can top up, without the work of the ORM."""
+    pools = _POOLS(track=track.pk)
+    ready = [pool for pool in pools if pool.status == Pool.Status.READY]
+    return len(pools), sum(pool.protocol_id == track.protocol_id for pool in ready)
 
 
 def pools() -> QuerySet[Pool]:
     """All pools, with what their pages need."""
     return Pool.objects.select_related(
-        "track__collection", "track__topic_collection", "job", "created_by", "protocol", "tops_up"
+        "track__collection",
+        "track__topic_collection",
+        "track__protocol",
+        "job",
+        "created_by",
+        "protocol",
+        "tops_up",
     ).defer("tops_up__statistics")
 
 
@@ -56,6 +71,17 @@ def chain(pool: Pool) -> list[Pool]:
     while chained[-1].tops_up is not None:
         chained.append(chained[-1].tops_up)
     return chained
+
+
+_POOLS = Prepared(lambda track: Pool.objects.filter(track=track).only("status", "protocol"))
+_RUNS_TO_POOL = Prepared(
+    lambda track: (
+        Run.objects.filter(track=track, status=Run.Status.SUBMITTED)
+        .select_related("team")
+        .defer("report")
+        .order_by("team_id", "priority", "pk")
+    )
+)
 
 
 def runs_to_pool(track: Track) -> QuerySet[Run]:
@@ -69,8 +95,9 @@ def pooled_depths(track: Track, depths: Mapping[str, int]) -> dict[Run, int]:
 
     `depths` are by kind of run.
     """
-    rules = track.protocol.parsed.runs
-    runs = runs_to_pool(track).order_by("team_id", "priority", "pk")
+    rules, runs = track.protocol.parsed.runs, _RUNS_TO_POOL(track=track.pk)
+    for run in runs:
+        run.track = track
     return {run: rules.depth_of(run.kind, run.tag, run.pooled_as, depths) for run in runs}
 
 

@@ -18,15 +18,18 @@ class ArchivesPage:
     """The archives of a track, newest first."""
 
     track: Track
-    archives: QuerySet[Archive]
+    archives: list[Archive]
     is_building: bool
     tab: str = "archives"
 
 
 def archives_page(track: Track) -> ArchivesPage:
-    rows = track.archives.select_related("job", "created_by")
-    unfinished = Q(status=Archive.Status.BUILDING) | Q(job__state__in=Job.UNFINISHED)
-    is_building = rows.filter(unfinished).exists()
+    rows = list(track.archives.select_related("job", "created_by"))
+    is_building = any(
+        archive.status == Archive.Status.BUILDING
+        or (archive.job is not None and archive.job.state in Job.UNFINISHED)
+        for archive in rows
+    )
     return ArchivesPage(track, rows, is_building)
 
 

@@ -30,7 +30,8 @@ from web.pages import context_of, read_and_post
 def archives(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The archives of a track, and the form that makes one."""
     track = track_or_404(request.user, slug)
-    latest = track.archives.first()
+    page = selectors.archives_page(track)
+    latest = next(iter(page.archives), None)
     # the values of the latest archive, since they rarely change
     initial = {name: getattr(latest, name) for name in ("authors", "license", "url", "doi")} if latest else {}
     initial = initial or {
@@ -42,7 +43,6 @@ def archives(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         services.request(track=track, by=request.user, **form.cleaned_data)
         return redirect("publishing:archives", track.slug)
-    page = selectors.archives_page(track)
     if request.headers.get("HX-Request") and not page.is_building:
         # the page that waited for it: all of it changes, also the next step and the number of jobs
         if latest is not None and latest.status == Archive.Status.READY:

@@ -10,14 +10,14 @@ from functools import cache, cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, connection
+from django.db import connection
 from django.db.models import Count, Exists, IntegerField, JSONField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Now
 from django.urls import get_resolver
 
 from tracks.models import Track
 from web.links import addresses
-from web.statements import Statement
+from web.statements import Statement, stored
 
 NAMED = 5  # names in a sentence
 # The tracks of a sorted list. Without the bounds, PostgreSQL expects ten tracks in any list, and finds a plan for every
@@ -212,12 +212,16 @@ def _objects(query: Query, values: list[dict[str, Any]]) -> list[Any]:
     fields, annotated = _columns_of(query)
     if not fields:
         return values
-    names, objects = [field.attname for field in fields], []
-    for row in values:
-        read = [field.to_python(row[field.attname]) for field in fields]
-        objects.append(fields[0].model.from_db(DEFAULT_DB_ALIAS, names, read))
-        vars(objects[-1]).update((name, row[name]) for name in annotated)
-    return objects
+    return [
+        stored(
+            fields[0].model,
+            [
+                *((field.attname, field.to_python(row[field.attname])) for field in fields),
+                *((name, row[name]) for name in annotated),
+            ],
+        )
+        for row in values
+    ]
 
 
 @cache

@@ -8,6 +8,7 @@ from django import forms
 from django.conf import settings
 from django.utils.choices import BaseChoiceIterator
 
+from tracks.deadline_acceptance import deadlines_of
 from tracks.deadlines.services import (
     MAX_GRACE_MINUTES,
     MAX_REMINDER_DAYS,
@@ -19,6 +20,7 @@ from tracks.deadlines.services import (
 from tracks.models import Deadline, Milestone, Track
 from web import times
 from web.forms import LongSelect, StyledForm
+from web.statements import Prepared
 
 
 class LocalTimeField(forms.CharField):
@@ -61,6 +63,7 @@ class MilestoneFields(NamedTuple):
     last: forms.BoundField
 
 
+_MILESTONES = Prepared(lambda track: Milestone.objects.filter(track=track))
 MORE = 1  # empty rows of milestones
 MAX_TITLE = Milestone._meta.get_field("title").max_length
 
@@ -84,7 +87,7 @@ class DatesForm(StyledForm):
 
     def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
         self.track = track
-        self.stored = {deadline.kind: deadline for deadline in track.deadlines.all()}
+        self.stored = deadlines_of(track)
         rules = track.protocol.parsed.runs
         self.kinds = {"": "All"} | {kind.key: kind.name for kind in rules.kinds}
         self.shown_zone = next((deadline.zone for deadline in self.stored.values()), times.AOE)
@@ -113,7 +116,7 @@ class DatesForm(StyledForm):
         if track.status != Track.Status.DRAFT:
             self.fields["opens-"].disabled = True
             self.fields["opens-"].help_text = "Cannot change: the track was opened."
-        self._add_milestones(list(track.milestones.all()))
+        self._add_milestones(_MILESTONES(track=track.pk))
 
     def _add_milestones(self, milestones: list[Milestone]) -> None:
         typed = sum(name.startswith("title-") for name in self.data or self.initial)

@@ -52,7 +52,8 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             if track.status == Track.Status.CLOSED and _closings(before) != _closings(after):
                 messages.warning(request, f"{track} is closed. Open it for runs to apply the deadlines.")
             return redirect("tracks:deadlines", track.slug)
-    context = {"track": track, "form": form, "states": deadline_acceptance.acceptances(track)}
+    states = deadline_acceptance.acceptances_at(track, form.stored, now())
+    context = {"track": track, "form": form, "states": states}
     status = 422 if form.errors else 200
     return render(request, "tracks/deadlines/deadlines.html", context, status=status)
 

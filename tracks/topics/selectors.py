@@ -19,7 +19,9 @@ from corpus.threads.selectors import RenderedText, addresses, resolve_links, saf
 from tracks.assessors.selectors import is_assessor
 from tracks.models import Download, Topic, TopicCorrection, Track
 from tracks.tracks.selectors import released_to
+from web.statements import Prepared
 
+LONG = ("body", "narrative", "scenario", "criteria", "subtopics")
 FORMULA_UNITS = {"formula", "visually-distinct-formula"}
 
 # The names of the parts of a topic in a protocol, with their field and its empty value. The code is always visible, and
@@ -103,6 +105,23 @@ def topics_for(user: AnyUser, track: Track) -> QuerySet[Topic]:
     return track.topics.none()
 
 
+_TOPICS = Prepared(lambda track: Topic.objects.filter(track=track))
+_TITLES = Prepared(lambda track: Topic.objects.filter(track=track).defer(*LONG))
+_CODES = Prepared(lambda track: Topic.objects.filter(track=track).only("code"))
+_CORRECTIONS = Prepared(lambda topic: TopicCorrection.objects.filter(topic=topic).select_related("by"))
+
+
+def topics_of(user: AnyUser, track: Track, *, with_texts: bool = True) -> list[Topic]:
+    """The topics of `topics_for`, perhaps without their long texts. Overseers get them without the work of the ORM."""
+    if not oversees(user, track.pk):
+        seen = topics_for(user, track)
+        return list(seen if with_texts else seen.defer(*LONG))
+    topics = (_TOPICS if with_texts else _TITLES)(track=track.pk)
+    for topic in topics:
+        topic.track = track
+    return topics
+
+
 def hide_fields(user: AnyUser, track: Track, topics: Iterable[Topic]) -> list[Topic]:
     """Topics without the fields that a user may not see.
 
@@ -153,7 +172,7 @@ def are_topics_released(user: AnyUser, track: Track) -> bool:
 
 def topics_by_code(user: AnyUser, track: Track) -> dict[str, Topic]:
     """The topics that a user may see, for the titles next to their codes. The long texts are not read."""
-    topics = topics_for(user, track).defer("body", "narrative", "scenario", "criteria", "subtopics")
+    topics = topics_of(user, track, with_texts=False)
     return {topic.code: topic for topic in hide_fields(user, track, topics)}
 
 
@@ -164,7 +183,7 @@ def _contains(topic: Topic, text: str) -> bool:
 
 
 def topics_page(user: AnyUser, track: Track, search: str = "") -> TopicsPage:
-    topics = hide_fields(user, track, topics_for(user, track))
+    topics = hide_fields(user, track, topics_of(user, track))
     labels = [*dict.fromkeys(name for topic in topics for name in topic.labels)]
     shown = [topic for topic in topics if _contains(topic, search)] if search else topics
     n_without = sum(not (topic.scenario or topic.criteria) for topic in topics)
@@ -199,7 +218,7 @@ def topic_page(user: AnyUser, track: Track, topic: Topic) -> TopicPage:
     labels = {grade.key: grade.label for grade in track.protocol.parsed.judging.grades}
     posts = {citation.docno: citation.docno.rsplit(":", 2)[0] for citation in cited}
     known = addresses(searched, posts.values()) if searched and cited else {}
-    codes = list(track.topics.values_list("code", flat=True))
+    codes = [listed.code for listed in _CODES(track=track.pk)]
     place = codes.index(topic.code)
     return TopicPage(
         track=track,
@@ -222,7 +241,7 @@ def topic_page(user: AnyUser, track: Track, topic: Topic) -> TopicPage:
         previous=codes[place - 1] if place else "",
         next=codes[place + 1] if place + 1 < len(codes) else "",
         is_organizer=oversees(user, track.pk),
-        corrections=list(topic.corrections.select_related("by")) if oversees(user, track.pk) else [],
+        corrections=_CORRECTIONS(topic=topic.pk) if oversees(user, track.pk) else [],
     )
 
 
