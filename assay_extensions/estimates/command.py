@@ -5,7 +5,6 @@ The machine judged all units of a pool, people a sample of them, or all units of
 
 import argparse
 from collections.abc import Callable, Mapping
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,16 +12,14 @@ import numpy as np
 from assay.cli.inputs import add_random_options, bar, randomness
 from assay.cli.main import NO_PROTOCOL, Parser, add, add_seed, check_stdin, positive, share
 from assay.cli.tables import add_table_options, print_tables, write_output
-from assay.errors import InputError, plural
-from assay.formats.qrels.columns import QrelsColumns, documents
+from assay.errors import InputError
+from assay.formats.qrels.columns import QrelsColumns
 from assay.formats.runs.reader import read_run
 from assay.research.comparison import read_inputs
 from assay.research.evaluation import Scoring, named_runs
-from assay.tables import Table
 from assay_extensions.estimates import designs
 from assay_extensions.estimates.bias_tables import bias_tables, repeat_table, reranked_table
-from assay_extensions.estimates.difference import corrected
-from assay_extensions.estimates.next_units import Next, hour_sentence, next_units
+from assay_extensions.estimates.next_units import Next
 from assay_extensions.estimates.reading import (
     Drawn,
     Machine,
@@ -32,13 +29,10 @@ from assay_extensions.estimates.reading import (
     read_texts,
     sample_lines,
 )
-from assay_extensions.estimates.shares import adjusted_share, calibration_sizes
-from assay_extensions.estimates.value_tables import sampled_values, whole_values
-from assay_extensions.estimates.weights import Floats, Ints, gains
+from assay_extensions.estimates.strata import STRATA, USUAL, spread_of, strata_of, weights_together
+from assay_extensions.estimates.value_tables import next_tables, sampled_values, share_tables, whole_values
+from assay_extensions.estimates.weights import Floats
 
-STRATA = ("grade", "rank", "run")
-BANDS = (10, 50)  # ranks: up to 10, up to 50, deeper
-PILOT = 10
 NO_PEOPLE = "give --sample, --people, or both"
 EXAMPLE = (
     "assay estimate sample --machine qrels.txt --measure DCG@5 --share 0.2 runs/abacus.tsv runs/lemma.tsv"
@@ -202,9 +196,7 @@ def _drawn(arguments: argparse.Namespace, machine: Machine) -> Drawn:
         return read_sample(arguments.sample, machine.inputs.protocol, machine, people)
     if people is None:
         raise InputError(NO_PEOPLE)
-    rows = np.array([machine.row_of[unit] for unit in documents(people)], dtype=np.int64)
-    order = np.argsort(rows)
-    return Drawn(rows[order], np.ones(len(machine.judged.topic)), people.grade[order].astype(np.int64))
+    return machine.drawn_by(people)
 
 
 def _sample(arguments: argparse.Namespace) -> int:
@@ -213,12 +205,12 @@ def _sample(arguments: argparse.Namespace) -> int:
     machine = _machine(arguments)
     topic, n_topics = machine.judged.topic, machine.n_topics
     if arguments.share:
-        weights = [machine.units(measure).weight for measure in machine.inputs.measures]
-        weight = np.vstack([rows / max(float(rows.max(initial=0.0)), 1e-300) for rows in weights])
-        sample = designs.by_weight(weight, topic, n_topics, share=arguments.share, seed=arguments.seed)
+        sample = designs.by_weight(
+            weights_together(machine), topic, n_topics, share=arguments.share, seed=arguments.seed
+        )
     else:
-        stratum = _strata(machine, arguments.stratum or ["grade", "rank"])
-        spread = _spread(machine, stratum, _people(arguments, machine))
+        stratum = strata_of(machine, arguments.stratum or USUAL)
+        spread = spread_of(machine, stratum, _people(arguments, machine))
         sample = designs.stratified(stratum, spread, arguments.units, seed=arguments.seed)
     rows = np.arange(len(topic))
     if arguments.fit:
@@ -226,40 +218,6 @@ def _sample(arguments: argparse.Namespace) -> int:
         arguments.fit.write_bytes(sample_lines(machine, sample, rows[is_for_fit]))
         rows = rows[~is_for_fit]
     return write_output(sample_lines(machine, sample, rows), arguments.output)
-
-
-def _strata(machine: Machine, names: list[str]) -> Ints:
-    """(units,) the number of the stratum of each unit."""
-    rank, first_run = machine.best_ranks()
-    band = np.where(rank > 0, np.searchsorted(BANDS, rank), len(BANDS) + 1)
-    columns = {"grade": machine.judged.grade, "rank": band, "run": first_run}
-    keys = np.column_stack([columns[name] for name in dict.fromkeys(names)])
-    return np.unique(keys, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
-
-
-def _spread(machine: Machine, stratum: Ints, pilot: QrelsColumns | None) -> Floats:
-    """(strata,) the standard deviation of people's minus the machine's grade in a pilot; 1 without one.
-
-    It is computed for each grade of the machine, because a pilot has too few units of each stratum.
-    """
-    n_strata = int(stratum.max(initial=-1)) + 1
-    if pilot is None:
-        return np.ones(n_strata)
-    rows = np.array([machine.row_of[unit] for unit in documents(pilot)], dtype=np.int64)
-    machine_grade = machine.judged.grade
-    away = pilot.grade - machine_grade[rows]
-    overall = float(away.std()) if len(away) else 1.0
-    of_grade = {
-        grade: float(away[machine_grade[rows] == grade].std())
-        if (machine_grade[rows] == grade).sum() > 1
-        else overall
-        for grade in np.unique(machine_grade).tolist()
-    }
-    spread = np.array([of_grade[grade] for grade in machine_grade.tolist()])
-    means: Floats = np.bincount(stratum, weights=spread, minlength=n_strata) / np.bincount(
-        stratum, minlength=n_strata
-    )
-    return means
 
 
 def _values(arguments: argparse.Namespace) -> int:
@@ -277,42 +235,8 @@ def _share(arguments: argparse.Namespace) -> int:
     scoring = Scoring(protocol=arguments.protocol, level=arguments.level)
     inputs = read_inputs(arguments.machine, {}, ["P@1"], scoring)
     machine = Machine(inputs, arguments.machine)
-    people = read_people(arguments.people, inputs.protocol, machine)
-    says_yes = machine.judged.grade >= inputs.level
-    rows = np.array([machine.row_of[unit] for unit in documents(people)], dtype=np.int64)
-    is_yes = people.grade >= inputs.level
-    is_other = np.ones(len(says_yes), dtype=np.bool_)
-    is_other[rows] = False
-    n_yes, n_no, n = int(is_yes.sum()), int((~is_yes).sum()), int(is_other.sum())
-    if not (n and n_yes and n_no):
-        raise InputError(
-            f"{arguments.people}: people say yes to {plural(n_yes, 'unit')} and no to {n_no:,}, and "
-            f"{n:,} are left for the machine alone; at least one of each is needed"
-        )
-    by_machine = float(says_yes[is_other].mean())
-    sensitivity = float(says_yes[rows][is_yes].mean())
-    specificity = float((~says_yes[rows][~is_yes]).mean())
-    adjusted = adjusted_share(
-        by_machine, n, specificity=specificity, n_no=n_no, sensitivity=sensitivity, n_yes=n_yes
-    )
-    tables = [
-        Table(
-            "share",
-            f"share of units of grade {inputs.level} or more among those that only the machine judged, with its "
-            "0.95 interval",
-            ("units", "machine", "specificity", "no", "sensitivity", "yes", "share", "low", "high"),
-            [(n, by_machine, specificity, n_no, sensitivity, n_yes, *adjusted)],
-        )
-    ]
-    if arguments.plan:
-        pilot = min(PILOT, n_yes, n_no, arguments.plan // 2)
-        sizes = calibration_sizes(
-            arguments.plan, by_machine, specificity=specificity, sensitivity=sensitivity, pilot=pilot
-        )
-        tables.append(
-            Table("plan", f"how {plural(arguments.plan, 'unit')} should be divided", ("no", "yes"), [sizes])
-        )
-    return print_tables(tables, arguments)
+    people = machine.drawn_by(read_people(arguments.people, inputs.protocol, machine))
+    return print_tables(share_tables(machine, people, inputs.level, arguments.plan), arguments)
 
 
 def _bias(arguments: argparse.Namespace) -> int:
@@ -346,43 +270,9 @@ def _next(arguments: argparse.Namespace) -> int:
     if len(machine.inputs.measures) > 1:
         raise InputError("units are ordered for one measure; name it with --measure")
     (measure,) = machine.inputs.measures
-    units, labels = machine.units(measure), [(name, "") for name in machine.inputs.names]
-    gain = gains(measure, drawn.grade)
-    if arguments.differences:
-        values = corrected(units, drawn.units, drawn.probability[drawn.units], gain)
-        order = np.argsort(-values.mean(axis=1), kind="stable")
-        if len(order) < 2:
-            raise InputError("--differences needs two runs or more")
-        labels = [(machine.inputs.names[a], machine.inputs.names[b]) for a, b in pairwise(order.tolist())]
-        units = units._replace(weight=units.weight[order[:-1]] - units.weight[order[1:]])
-    chosen = next_units(units, machine.judged.grade, drawn.units, drawn.probability, gain, arguments.units)
-    codes = machine.judged.topics.tolist()
-    tables = [
-        Table(
-            "intervals",
-            "half of the 0.95 interval of each run now, and after the units of the table units",
-            ("run", "minus", "now", "expected", "sentence"),
-            [
-                (*label, now, expected, hour_sentence(len(chosen.order), now, expected))
-                for label, now, expected in zip(
-                    labels, chosen.half_width.tolist(), chosen.expected.tolist(), strict=True
-                )
-            ],
-        ),
-        Table(
-            "units",
-            "units to judge next, the most useful first; judge all of them before the next estimate",
-            ("topic", "docno", "machine"),
-            [
-                (
-                    codes[machine.judged.topic[row]],
-                    machine.judged.docno[row].decode(),
-                    int(machine.judged.grade[row]),
-                )
-                for row in chosen.order.tolist()
-            ],
-        ),
-    ]
+    tables, chosen = next_tables(
+        machine, drawn, measure, arguments.units, of_differences=arguments.differences
+    )
     if arguments.output:
         _write_next(arguments.output, machine, drawn, chosen)
     return print_tables(tables, arguments)

@@ -34,6 +34,20 @@ WORD = re.compile(r"\w+")
 Unit = tuple[bytes, bytes]
 
 
+class Drawn(NamedTuple):
+    """A sample that people judged.
+
+    Args:
+        units: (sampled,) rows of the machine's qrels, ascending.
+        probability: (units,) of each unit to be in the sample; nan if the file does not have it.
+        grade: (sampled,) people's grades.
+    """
+
+    units: Ints
+    probability: Floats
+    grade: Ints
+
+
 class Machine:
     """The machine's qrels, and runs that they value."""
 
@@ -62,6 +76,12 @@ class Machine:
         weight = weights_of(self.runs if runs is None else runs, self.judged, measure)
         return Units(self.judged.topic, self.n_topics, weight, gains(measure, self.judged.grade))
 
+    def drawn_by(self, people: QrelsColumns) -> Drawn:
+        """The units that people judged, as a sample in which each of them was certain."""
+        rows = np.array([self.row_of[unit] for unit in documents(people)], dtype=np.int64)
+        order = np.argsort(rows)
+        return Drawn(rows[order], np.ones(len(self.judged.topic)), people.grade[order].astype(np.int64))
+
     def best_ranks(self) -> tuple[Ints, Ints]:
         """(units,) the best rank in any run, and the number of the first run with it; 0 and -1 for units of no run."""
         rank = np.zeros(len(self.judged.topic), dtype=np.int64)
@@ -72,20 +92,6 @@ class Machine:
             entry = located.entry[is_better]
             rank[entry], run[entry] = located.rank[is_better], number
         return rank, run
-
-
-class Drawn(NamedTuple):
-    """A sample that people judged.
-
-    Args:
-        units: (sampled,) rows of the machine's qrels, ascending.
-        probability: (units,) of each unit to be in the sample; nan if the file does not have it.
-        grade: (sampled,) people's grades.
-    """
-
-    units: Ints
-    probability: Floats
-    grade: Ints
 
 
 def sample_lines(

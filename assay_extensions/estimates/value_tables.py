@@ -1,6 +1,6 @@
 """Tables of values of runs, from the machine's judgments and people's."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from assay.statistics.rank_correlation import ranks
 from assay.statistics.tukey import letters, tiers, tukey_hsd
 from assay.tables import Cell, Table
 from assay_extensions.estimates.difference import Estimate, corrected, t_interval
+from assay_extensions.estimates.next_units import Next, hour_sentence, next_units
 from assay_extensions.estimates.reading import Drawn, Machine
+from assay_extensions.estimates.shares import adjusted_share, calibration_sizes
 from assay_extensions.estimates.weights import Floats, gains
 from assay_extensions.estimates.whole_topics import check_topics, prediction_powered
 
+PILOT = 10
 Rows = list[tuple[Cell, ...]]
 
 
@@ -42,12 +45,16 @@ def sampled_values(machine: Machine, drawn: Drawn, tests: Randomness) -> list[Ta
     for measure in inputs.measures:
         units = machine.units(measure)
         probability = drawn.probability[drawn.units]
-        values = corrected(units, drawn.units, probability, gains(measure, drawn.grade))
+        gain = gains(measure, drawn.grade)
+        values = corrected(units, drawn.units, probability, gain)
         estimates = [t_interval(row, level=tests.level) for row in values]
         letter = _tiers(values, tests.alpha, tests.permutations, tests.seed)
-        estimated += _ranking(
-            measure, inputs, estimates, letter, units.by_machine.mean(axis=1), [None] * len(values)
-        )
+        alone = corrected(units._replace(gain=np.zeros_like(units.gain)), drawn.units, probability, gain)
+        people = [
+            (of_people.mean, of_people.low, of_people.high)
+            for of_people in (t_interval(row, level=tests.level) for row in alone)
+        ]
+        estimated += _ranking(measure, inputs, estimates, letter, units.by_machine.mean(axis=1), people)
         pairs += [
             (
                 str(measure),
@@ -139,7 +146,7 @@ def _ranking(
     estimates: list[Estimate],
     letter: list[str],
     by_machine: Floats,
-    people: list[tuple[float, float, float]] | list[None],
+    people: list[tuple[float, float, float]],
 ) -> Rows:
     means = np.array([estimate.mean for estimate in estimates])
     order = np.argsort(-means, kind="stable")
@@ -155,7 +162,7 @@ def _ranking(
                 estimates[run].low,
                 estimates[run].high,
             ),
-            *(letter[run], float(by_machine[run]), place[run], *(people[run] or (None, None, None))),
+            *(letter[run], float(by_machine[run]), place[run], *people[run]),
         )
         for number, run in zip(rank, order.tolist(), strict=True)
     ]
@@ -179,3 +186,95 @@ def _pairs_table(level: float, rows: Rows) -> Table:
         ("measure", "first", "second", "difference", "error", "low", "high"),
         rows,
     )
+
+
+def share_tables(machine: Machine, people: Drawn, level: int, plan: int | None = None) -> list[Table]:
+    """The share of units of a grade or more among those that people did not judge, by the machine's errors on the rest.
+
+    Args:
+        people: what people judged; each unit of a topic had the same chance.
+        plan: number of further units for people, to divide into yes and no.
+
+    Raises:
+        InputError: People said only yes or no, or judged all units; or the machine is no better than chance.
+    """
+    says_yes = machine.judged.grade >= level
+    is_yes = people.grade >= level
+    is_other = np.ones(len(says_yes), dtype=np.bool_)
+    is_other[people.units] = False
+    n_yes, n_no, n = int(is_yes.sum()), int((~is_yes).sum()), int(is_other.sum())
+    if not (n and n_yes and n_no):
+        raise InputError(
+            f"people say yes to {plural(n_yes, 'unit')} and no to {n_no:,}, and "
+            f"{n:,} are left for the machine alone; at least one of each is needed"
+        )
+    by_machine = float(says_yes[is_other].mean())
+    sensitivity = float(says_yes[people.units][is_yes].mean())
+    specificity = float((~says_yes[people.units][~is_yes]).mean())
+    adjusted = adjusted_share(
+        by_machine, n, specificity=specificity, n_no=n_no, sensitivity=sensitivity, n_yes=n_yes
+    )
+    tables = [
+        Table(
+            "share",
+            f"share of units of grade {level} or more among those that only the machine judged, with its "
+            "0.95 interval",
+            ("units", "machine", "specificity", "no", "sensitivity", "yes", "share", "low", "high"),
+            [(n, by_machine, specificity, n_no, sensitivity, n_yes, *adjusted)],
+        )
+    ]
+    if plan:
+        pilot = min(PILOT, n_yes, n_no, plan // 2)
+        sizes = calibration_sizes(
+            plan, by_machine, specificity=specificity, sensitivity=sensitivity, pilot=pilot
+        )
+        tables.append(Table("plan", f"how {plural(plan, 'unit')} should be divided", ("no", "yes"), [sizes]))
+    return tables
+
+
+def next_tables(
+    machine: Machine, drawn: Drawn, measure: Measure, n: int, *, of_differences: bool = False
+) -> tuple[list[Table], Next]:
+    """The next units for people, and the intervals that are expected then: of runs, or of neighboring ones.
+
+    Raises:
+        InputError: There is no difference, because there are fewer than two runs.
+    """
+    units, labels = machine.units(measure), [(name, "") for name in machine.inputs.names]
+    gain = gains(measure, drawn.grade)
+    if of_differences:
+        values = corrected(units, drawn.units, drawn.probability[drawn.units], gain)
+        order = np.argsort(-values.mean(axis=1), kind="stable")
+        if len(order) < 2:
+            raise InputError("--differences needs two runs or more")
+        labels = [(machine.inputs.names[a], machine.inputs.names[b]) for a, b in pairwise(order.tolist())]
+        units = units._replace(weight=units.weight[order[:-1]] - units.weight[order[1:]])
+    chosen = next_units(units, machine.judged.grade, drawn.units, drawn.probability, gain, n)
+    codes = machine.judged.topics.tolist()
+    tables = [
+        Table(
+            "intervals",
+            "half of the 0.95 interval of each run now, and after the units of the table units",
+            ("run", "minus", "now", "expected", "sentence"),
+            [
+                (*label, now, expected, hour_sentence(len(chosen.order), now, expected))
+                for label, now, expected in zip(
+                    labels, chosen.half_width.tolist(), chosen.expected.tolist(), strict=True
+                )
+            ],
+        ),
+        Table(
+            "units",
+            "units to judge next, the most useful first; judge all of them before the next estimate",
+            ("topic", "docno", "machine"),
+            [
+                (
+                    codes[machine.judged.topic[row]],
+                    machine.judged.docno[row].decode(),
+                    int(machine.judged.grade[row]),
+                )
+                for row in chosen.order.tolist()
+            ],
+        ),
+    ]
+    return tables, chosen

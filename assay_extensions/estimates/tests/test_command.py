@@ -57,6 +57,10 @@ def test_values_from_a_sample(estimate: Estimate, known: dict[str, Any]) -> None
         assert numbers == pytest.approx([mean, *ends, machine], abs=1e-6)
         assert row["tier"]
     assert [row["rank"] for row in tables["ranking"]] == [1, 2, 3, 4, 5, 6]
+    widths = {
+        who: sum(row[f"{who}high"] - row[f"{who}low"] for row in tables["ranking"]) for who in ("", "people_")
+    }
+    assert widths[""] < widths["people_"]
     pairs = {f"{row['first']} - {row['second']}": row["difference"] for row in tables["differences"]}
     assert pairs == pytest.approx(
         {name: answer[0] for name, answer in answers["differences"].items()}, abs=1e-6
