@@ -94,6 +94,7 @@ NOUNS = [
     "assessment.checks",
     "assessment.board",
     "assay_extensions.machines.site",
+    "assay_extensions.estimates.site",
     "assessment.nuggets",
     "scoring.qrels",
     "scoring.leaderboards",

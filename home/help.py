@@ -131,6 +131,9 @@ EXPLAINED = {
     "howto/compare-judges.html#submit-judgments": "metaevaluation:submit",
     "howto/compare-judges.html#compare": "metaevaluation:compare metaevaluation:board metaevaluation:result",
     "howto/compare-judges.html#release": "metaevaluation:release",
+    "howto/estimate-with-a-machine.html#on-a-site": "estimates:estimates estimates:new_sample estimates:next_sample "
+    "estimates:compute",
+    "howto/estimate-with-a-machine.html#whether-a-machine-may-take-the-place-of-people": "estimates:alt_test",
     "howto/judge-answers.html#write-nuggets": "assessment:nuggets assessment:nugget_list",
     "howto/run-a-campaign.html#watch-the-judging": (
         "assessment:board assessment:return_non_answer assessment:differences"

@@ -159,6 +159,14 @@ metaevaluation:board                    4444440044
 metaevaluation:board_table              4444440044
 metaevaluation:release                  L33333R343
 metaevaluation:result                   4444440044
+estimates:alt_test                    L333330043
+estimates:alt_test_file               L333334443
+estimates:compute                     5555555555
+estimates:estimates                   L333330043
+estimates:new_sample                  L333330343
+estimates:next_sample                 L333334344
+estimates:sample_file                 L333334443
+estimates:table                       L333334443
 machines:machine                      L333330043
 machines:machine_token                5555555555
 machines:evidence                     L333330043
@@ -658,6 +666,9 @@ def build_visited() -> Visited:
         "machine_id": [make_machine(scene.track, scene.organizer).pk],
         "machine_id token_id": [1, 1],
         "machine_id evidence_id": [1, 1],
+        "machine_id name kind": [1, "people", "csv"],
+        "slug sample_id": [*track, 1],
+        "slug estimate_id name kind": [*track, 1, "ranking", "csv"],
         "import_id": [make_import(scene.track, scene.organizer).pk],
         "slug table": [*track, "topics"],
         "archive_id": [make_archive(scene.track, scene.organizer).pk],

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from accounts.models import Token, User
 from accounts.tokens import digest_of
+from assay_extensions.estimates.site.models import Estimate, Sample
 from assay_extensions.machines.site.models import JudgeRecord
 from assessment.models import GoldUnit
 from jobs import services as jobs
@@ -188,6 +189,13 @@ POST judge_boards                        13333301343 3330
 GET judge_board                          44444401044 0333
 GET judge_board_file                     44444401044 0333
 POST release_judge_board                 13333301343 3330
+GET alt_test                             13333301043 0333
+GET estimate_samples                     13333301043 0333
+POST estimate_samples                    13333301343 3330
+GET estimate_sample_file                 13333301043 0333
+GET estimates                            13333301043 0333
+POST estimates                           13333301343 3330
+GET estimate                             13333301043 0333
 GET machines                             13333301043 0333
 POST machines                            13333301343 3330
 GET machine                              13333301043 0333
@@ -480,6 +488,7 @@ def build_called() -> Visited:
     judged = make_judge(scene.ours, scene.member)
     judge = {"machine": machine, "record": {"model": "made-70b"}, "created_by": scene.organizer}
     JudgeRecord.objects.create(**judge)
+    of_sample = {"track": scene.track, "machine": machine, "pool": scene.pool, "created_by": scene.organizer}
     of_machine = Token.objects.get(digest=digest_of(make_token(machine.assessor.user)))
     searched = make_collection("posts")
     document = make_document(searched, "1")
@@ -507,6 +516,8 @@ def build_called() -> Visited:
         "judge_run_id": judged.pk,
         "judge_board_id": make_judge_board(judged, board).board_id,
         "lease_id": 1,
+        "sample_id": Sample.objects.create(**of_sample, design="weight", seed=1, batch=batch).pk,
+        "estimate_id": Estimate.objects.create(**of_sample).pk,
         "qrels_id": board.qrels_id,
         "board_id": board.pk,
         "evaluation_id": board.evaluations.get().pk,

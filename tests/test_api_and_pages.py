@@ -90,6 +90,9 @@ metaevaluation:submit: POST judges
 metaevaluation:withdraw: POST withdraw_judge
 metaevaluation:compare: POST judge_boards
 metaevaluation:release: POST release_judge_board
+estimates:new_sample: POST estimate_samples
+estimates:next_sample: POST estimate_samples
+estimates:compute: POST estimates
 machines:new_machine: POST machines
 machines:start_machine: POST start_machine
 machines:register_judge: PUT machine_judge
@@ -185,6 +188,9 @@ tracks:calendar: GET milestones
 machines:export_evidence: GET machine_evidence
 metaevaluation:judge_file: GET judge_file
 metaevaluation:board_table: GET judge_board_file
+estimates:sample_file: GET estimate_sample_file
+estimates:table: GET estimate
+estimates:alt_test_file: GET alt_test
 tracks:sample_file: GET candidate_file
 building:leaks_tsv: GET leaks
 tracks:checksums: GET downloads

@@ -20,6 +20,7 @@ from assay.extensions import Extension
 EXTENSION = Extension(
     name="estimates",
     title="Estimates from machines and people",
+    requires=("metaevaluation",),
     adds=(
         Command(
             "estimate",

@@ -3,7 +3,7 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any
@@ -157,6 +157,26 @@ def grade_topics(
         except Undecided as undecided:
             frozen = undecided
         yield code, len(own), frozen
+
+
+def grades_of(pool: Pool, machine: Machine | None = None) -> QrelsColumns:
+    """The grades of a pool's units by the judgments now, also in topics that freezing would drop; -1 without one.
+
+    Raises:
+        QrelsRefused: Judgments conflict.
+    """
+    protocol = pool.protocol.parsed
+    votes = ((answered.unit, answered.vote) for _, answered in _numbered(pool, machine))
+    rules, units = replace(protocol.qrels, min_relevant=0), units_of(pool)
+    try:
+        frozen = grade_units(
+            units, votes, rules=rules, judges=protocol.judging.judges, members=_members(pool)
+        )
+    except Undecided as undecided:
+        raise QrelsRefused(conflict_message(undecided.conflicts)) from None
+    grades = {(unit.topic.encode(), unit.docno.encode()): -1 for unit in units}
+    grades |= {(topic, docno): grade for topic, docno, grade in frozen.rows}
+    return columns_from((*unit, grade) for unit, grade in grades.items())
 
 
 def made_from(

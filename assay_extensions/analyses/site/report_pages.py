@@ -2,23 +2,21 @@
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from accounts.access import AnyUser
 from assay import plots
-from assay.formats.spreadsheet import as_csv
 from assay.protocols.description import label_title
 from assay.statistics.qrels_summary import summarize_qrels
-from assay.tables import Cell, Table, as_tsv, plain, shown
+from assay.tables import Cell, Table, plain
 from assay_extensions.analyses.analysis_tables import comparison_tables, tables_of, units_table
 from scoring.models import Analysis, Leaderboard, Qrels
 from scoring.qrels.selectors import qrels_columns
 from scoring.selectors import LeaderboardPage, charted_measure, provenance, shared_page
 from scoring.stored_analyses import evaluated, has_instances, newest, other_versions, rankings_by_label
+from web.tables import ShownTable, file_of, shown_table
 
-MAX_OPEN_ROWS = 40  # a longer table is folded
 DESCRIPTIONS = {
     "reusability": "Can the qrels score runs that were not pooled? The effects of leaving out one team, and of "
     "shallower pools.",
@@ -31,17 +29,6 @@ DESCRIPTIONS = {
     "second judge, on the documents that both graded, and with those of every two assessors. Kendall's tau is empty "
     "if a side ties all runs, or if there is only one run.",
 }
-
-
-class ShownTable(NamedTuple):
-    """A table as the page shows it: cells with their text, and whether they are numbers."""
-
-    name: str
-    title: str
-    description: str
-    header: list[tuple[str, bool]]
-    cells: list[list[tuple[str, bool]]]
-    is_long: bool
 
 
 class Section(NamedTuple):
@@ -81,7 +68,7 @@ def reports_page(user: AnyUser, board: Leaderboard, measure: str = "") -> Report
     analyses = newest(user, board)
     return ReportsPage(
         **vars(shared),
-        tables=[_shown(table) for table in _stored_tables(board, charted)],
+        tables=[shown_table(table) for table in _stored_tables(board, charted)],
         labels=[label_title(label) for label in board.track.protocol.parsed.topics.labels],
         sections=[
             _section(Analysis.Kind(kind), analyses.get(kind), charted)
@@ -137,36 +124,9 @@ def _section(kind: Analysis.Kind, analysis: Analysis | None, measure: str) -> Se
         str(kind.label).capitalize(),
         DESCRIPTIONS[kind.value],
         analysis,
-        [_shown(table) for table in of_measure],
+        [shown_table(table) for table in of_measure],
         drawn,
     )
-
-
-def _shown(table: Table) -> ShownTable:
-    is_number = [
-        all(row[n] is None or isinstance(row[n], int | float) for row in table.rows)
-        for n in range(len(table.header))
-    ]
-    return ShownTable(
-        table.name,
-        table.title,
-        table.description,
-        list(zip(table.header, is_number, strict=True)),
-        [
-            [(_text(cell, ","), number) for cell, number in zip(row, is_number, strict=True)]
-            for row in table.rows
-        ],
-        len(table.rows) > MAX_OPEN_ROWS,
-    )
-
-
-def _text(cell: Cell, separator: str = "") -> str:
-    """A cell; whole numbers with a separator of thousands."""
-    if isinstance(cell, float):
-        return shown(cell)
-    if isinstance(cell, int):
-        return f"{cell:{separator}}"
-    return " ".join((cell or "").split())
 
 
 def _height(value: Cell) -> float:
@@ -184,22 +144,14 @@ def _rows(table: Table | None, measure: str) -> list[dict[str, Cell]]:
 def report_file(board: Leaderboard, name: str, kind: str, measure: str = "") -> str | None:
     """A table of stored scores as TSV or CSV; None if no table has the name."""
     charted = charted_measure(board, measure)
-    return _file(_stored_tables(board, charted), name, kind)
+    return file_of(_stored_tables(board, charted), name, kind)
 
 
 def analysis_file(analysis: Analysis, name: str, kind: str) -> str | None:
     """A table of a finished analysis as TSV or CSV; None if no table has the name."""
     if analysis.status != Analysis.Status.READY:
         return None
-    return _file(tables_of(analysis.kind, analysis.result), name, kind)
-
-
-def _file(tables: Sequence[Table], name: str, kind: str) -> str | None:
-    for table in tables:
-        if table.name == name:
-            rows = [[_text(cell) for cell in row] for row in table.rows]
-            return as_csv(table.header, rows) if kind == "csv" else as_tsv(table.header, rows)
-    return None
+    return file_of(tables_of(analysis.kind, analysis.result), name, kind)
 
 
 def analysis_content(analysis: Analysis) -> dict[str, Any]:

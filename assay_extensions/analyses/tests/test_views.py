@@ -13,6 +13,7 @@ from assessment.models import Batch
 from jobs import services as jobs
 from scoring.models import Analysis, Leaderboard, Qrels
 from tests.scoring.conftest import QRELS, Scene
+from web.tables import ShownTable
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def client_of(scene: Scene, part: str = "organizer") -> Client:
     return client
 
 
-def table_of(tables: list[report_pages.ShownTable], name: str) -> list[list[str]]:
+def table_of(tables: list[ShownTable], name: str) -> list[list[str]]:
     (named,) = [table for table in tables if table.name == name]
     return [[text for text, _ in row] for row in named.cells]
 

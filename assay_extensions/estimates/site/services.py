@@ -1,0 +1,292 @@
+"""Draw samples for people from what a machine judged, and estimate values of runs from both."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+
+from accounts.audit import services as audit
+from accounts.models import User
+from assay.errors import InputError
+from assay.protocols.measures import parse_measures
+from assay.research.comparison import Randomness
+from assay.tables import Table, plain
+from assay_extensions.estimates import designs
+from assay_extensions.estimates.bias_tables import bias_tables
+from assay_extensions.estimates.reading import Drawn, Machine
+from assay_extensions.estimates.site import inputs
+from assay_extensions.estimates.site.inputs import EstimateRefused
+from assay_extensions.estimates.site.models import Estimate, Sample
+from assay_extensions.estimates.strata import USUAL, spread_of, strata_of, weights_together
+from assay_extensions.estimates.value_tables import next_tables, sampled_values, share_tables, whole_values
+from assay_extensions.estimates.weights import Ints
+from assessment.batches import services as batches
+from jobs import services as jobs
+from pooling.models import Pool, PoolEntry
+from scoring.qrels.frozen import grades_of
+from tracks.models import Machine as MachineOfTrack
+from web.pages import counted
+
+DRAW, ESTIMATE = "estimates.draw", "estimates.estimate"
+
+batches.PARTS.add("estimates.Sample")  # a draft goes with the sample that drew its units
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The sample that is wanted.
+
+    Args:
+        share: of the units of each topic; for designs by weight and uniform.
+        n_units: number of units; for strata and for those that come next.
+        strata: what makes the strata, see `STRATA`.
+        measures: for whose runs the weights are; of those that come next, the first one.
+        has_fit: whether half of the topics are for fitting thresholds and prompts, and not for estimates.
+        after: the sample to which the next units are added.
+    """
+
+    design: str
+    share: float = 0.05
+    n_units: int = 0
+    strata: Sequence[str] = ()
+    measures: Sequence[str] = ()
+    has_fit: bool = False
+    after: Sample | None = None
+
+
+@transaction.atomic
+def request_sample(
+    *, machine: MachineOfTrack, pool: Pool, name: str, plan: Plan, by: User, seed: int | None = None
+) -> Sample:
+    """Queue the job that draws a sample and makes a batch of it, as a draft.
+
+    Raises:
+        Refused: The pool has a batch of this name; the track has no estimates; or the plan lacks something.
+    """
+    _check(machine, pool)
+    batches.check_name(pool=pool, name=name)
+    is_next = plan.design == Sample.Design.NEXT
+    measures = parsed(plan.measures, of_sample=True)
+    if is_next and (plan.after is None or plan.after.batch is None or not measures):
+        raise EstimateRefused(
+            "Name the sample to which units are added, and the measure whose intervals shall narrow."
+        )
+    if plan.after is not None and (plan.after.machine_id, plan.after.pool_id) != (machine.pk, pool.pk):
+        raise EstimateRefused(f"The sample “{plan.after}” is of another machine or pool.")
+    arguments: dict[str, Any] = {"measures": measures}
+    if plan.design in {Sample.Design.WEIGHT, Sample.Design.UNIFORM}:
+        arguments["share"] = plan.share
+    else:
+        arguments["n_units"] = plan.n_units
+    if plan.design == Sample.Design.STRATA:
+        arguments["strata"] = list(plan.strata or USUAL)
+    sample = Sample.objects.create(
+        track=pool.track,
+        machine=machine,
+        pool=pool,
+        name=name,
+        design=plan.design,
+        arguments=arguments | ({"has_fit": True} if plan.has_fit and not is_next else {}),
+        seed=secrets.randbelow(10**9) if seed is None else seed,
+        after=plan.after if is_next else None,
+        created_by=by,
+    )
+    title = f"Draw the sample {name} of {machine}"
+    jobs.request_for(sample, "sample_id", kind=DRAW, title=title, by=by, subject=sample)
+    details = {"machine": str(machine), "pool": pool.name, "seed": sample.seed} | arguments
+    audit.record(action="estimate-sample.requested", subject=sample, track=pool.track, details=details, by=by)
+    return sample
+
+
+def parsed(names: Sequence[str], *, of_sample: bool) -> list[str]:
+    try:
+        return inputs.parsed_measures(names, of_sample=of_sample)
+    except InputError as error:
+        raise EstimateRefused(f"{error}.") from None
+
+
+def _check(machine: MachineOfTrack, pool: Pool) -> None:
+    if problem := inputs.problem_of(pool.protocol.parsed):
+        raise EstimateRefused(problem)
+    if machine.assessor.track_id != pool.track_id:
+        raise EstimateRefused(f"{machine} judges for another track.")
+    if pool.tops_up_id:
+        raise EstimateRefused(
+            f"The pool “{pool}” has only what earlier pools lack. Choose the first of them."
+        )
+
+
+@jobs.handler(DRAW)
+def draw(progress: jobs.Progress, *, sample_id: int) -> dict[str, Any]:
+    """Draw a sample, and store its batch and its probabilities in one transaction."""
+    sample = Sample.objects.select_related(
+        "track", "pool__protocol", "machine__assessor", "after__batch"
+    ).get(pk=sample_id)
+    drawing, machine, fit = _drawn_next(sample, progress) if sample.after else _drawn(sample, progress)
+    judged = set() if sample.after is None else {tuple(row[:2]) for row in sample.after.units if row[3]}
+    rows = inputs.as_rows(machine, drawing, sample.after)
+    wanted = {(row[0], row[1]) for row in rows if row[3]} - judged
+    entries = PoolEntry.objects.filter(pool=sample.pool).values_list("pk", "topic__code", "docno")
+    chosen = [pk for pk, topic, docno in entries.iterator(chunk_size=5_000) if (topic, docno) in wanted]
+    with progress.storing():
+        sample = Sample.objects.select_for_update(of=("self",)).get(pk=sample_id)
+        if sample.batch_id is None:
+            batch = batches.create(pool=sample.pool, name=sample.name, by=sample.created_by)
+            sample.batch = batches.select_entries(batch=batch, entries=chosen)
+            sample.units, sample.fit = rows, fit
+            sample.save(update_fields=["batch", "units", "fit"])
+    return {"batch": sample.batch_id, "units": len(chosen)}
+
+
+Drawing = tuple[designs.Sample, Machine, list[str]]
+
+
+def _drawn(sample: Sample, progress: jobs.Progress) -> Drawing:
+    columns = inputs.judged_columns(sample.pool, sample.machine)
+    needs_runs = sample.design != Sample.Design.UNIFORM
+    measures = sample.arguments["measures"] or inputs.usual_measures(sample.track.protocol.parsed)
+    machine = inputs.library_machine(
+        sample.track, columns, sample.machine, measures if needs_runs else [], progress.update
+    )
+    topic, n_topics = machine.judged.topic, machine.n_topics
+    if sample.design == Sample.Design.STRATA:
+        stratum = strata_of(machine, sample.arguments["strata"])
+        spread = spread_of(machine, stratum, None)
+        try:
+            drawing = designs.stratified(stratum, spread, sample.arguments["n_units"], seed=sample.seed)
+        except InputError as error:
+            raise EstimateRefused(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+    else:
+        is_by_weight = needs_runs and machine.runs
+        weight = weights_together(machine) if is_by_weight else np.zeros((1, len(topic)))
+        share = sample.arguments["share"]
+        drawing = designs.by_weight(weight, topic, n_topics, share=share, seed=sample.seed)
+    fit: list[str] = []
+    if sample.arguments.get("has_fit"):
+        is_for_fit = designs.split(n_topics, seed=sample.seed)
+        fit = machine.judged.topics[is_for_fit].tolist()
+    return drawing, machine, fit
+
+
+def _drawn_next(sample: Sample, progress: jobs.Progress) -> Drawing:
+    before = sample.after
+    assert before is not None  # of this design
+    machine, drawn, _ = _judged_sample(before, sample.arguments["measures"], progress)
+    measure = parse_measures(sample.arguments["measures"])[0]
+    _, chosen = next_tables(machine, drawn, measure, sample.arguments["n_units"])
+    drawing = designs.Sample(np.union1d(drawn.units, chosen.order), chosen.probability)
+    return drawing, machine, list(before.fit)
+
+
+def _judged_sample(
+    sample: Sample, measures: Sequence[str], progress: jobs.Progress
+) -> tuple[Machine, Drawn, int]:
+    """The machine's grades, people's of a sample, and the number of units that people could not grade."""
+    columns = inputs.judged_columns(sample.pool, sample.machine, inputs.frame_of(sample))
+    machine = inputs.library_machine(sample.track, columns, sample.machine, measures, progress.update)
+    drawn, n_missing = inputs.drawn_of(sample, machine, grades_of(sample.pool))
+    return machine, drawn, n_missing
+
+
+@transaction.atomic
+def request_estimate(
+    *, machine: MachineOfTrack, pool: Pool, sample: Sample | None, measures: Sequence[str], by: User
+) -> Estimate:
+    """Queue the job that estimates values from a sample, or without one from topics of which people judged all.
+
+    Raises:
+        Refused: The track has no estimates, the sample is not drawn yet, or a measure cannot be estimated.
+    """
+    _check(machine, pool)
+    if sample is not None and sample.batch_id is None:
+        raise EstimateRefused(f"The sample “{sample}” is not drawn yet.")
+    protocol = pool.track.protocol.parsed
+    names = parsed(measures, of_sample=sample is not None) or (
+        inputs.usual_measures(protocol) if sample else list(protocol.scoring.measures_of(""))
+    )
+    estimate = Estimate.objects.create(
+        track=pool.track, machine=machine, pool=pool, sample=sample, measures=names, created_by=by
+    )
+    title = f"Estimate values from {machine} and people"
+    jobs.request_for(estimate, "estimate_id", kind=ESTIMATE, title=title, by=by, subject=estimate)
+    details = {"machine": str(machine), "sample": sample.name if sample else "", "measures": names}
+    audit.record(action="estimate.requested", subject=pool.track, track=pool.track, details=details, by=by)
+    return estimate
+
+
+@jobs.handler(ESTIMATE)
+def compute(progress: jobs.Progress, *, estimate_id: int) -> dict[str, Any]:
+    """Compute an estimate, and store its tables."""
+    estimate = Estimate.objects.select_related(
+        "track__protocol", "pool__protocol", "machine__assessor", "sample__batch", "sample__after"
+    ).get(pk=estimate_id)
+    result = _from_sample(estimate, progress) if estimate.sample else _from_topics(estimate, progress)
+    with progress.storing():
+        Estimate.objects.filter(pk=estimate_id).update(result=result)
+    return {"estimate": estimate_id}
+
+
+def _from_sample(estimate: Estimate, progress: jobs.Progress) -> dict[str, Any]:
+    sample = estimate.sample
+    assert sample is not None  # of this kind
+    machine, drawn, n_missing = _judged_sample(sample, estimate.measures, progress)
+    tables, remarks = Tables(), list[str]()
+    if n_missing:
+        units = counted(n_missing, "unit of the sample. It counts,units of the sample. They count")
+        remarks.append(f"People could not grade {units} with the machine's grade.")
+    if machine.runs and estimate.measures:
+        tables.add("values", sampled_values(machine, drawn, Randomness(seed=sample.seed)))
+        n = inputs.hour_of(estimate.track)
+        tables.add("next", next_tables(machine, drawn, machine.inputs.measures[0], n)[0])
+    else:
+        remarks.append(
+            "No run or no measure that is a sum over ranks, so only shares and bias are estimated."
+        )
+    if sample.design == Sample.Design.UNIFORM:
+        tables.add_if("share", remarks, lambda: share_tables(machine, drawn, machine.inputs.level))
+    else:
+        remarks.append("Shares of units need a uniform sample, or topics of which people judged all units.")
+    _add_bias(estimate, machine, drawn, tables)
+    return tables.result(remarks, drawn.units)
+
+
+def _from_topics(estimate: Estimate, progress: jobs.Progress) -> dict[str, Any]:
+    columns = inputs.judged_columns(estimate.pool, estimate.machine)
+    measures = estimate.measures if estimate.track.protocol.parsed.takes_runs else []
+    machine = inputs.library_machine(estimate.track, columns, estimate.machine, measures, progress.update)
+    people = inputs.whole_topics(machine, grades_of(estimate.pool))
+    tables, remarks = Tables(), list[str]()
+    if machine.runs:
+        tables.add_if("values", remarks, lambda: whole_values(machine, people, Randomness()))
+    drawn = machine.drawn_by(people)
+    tables.add_if("share", remarks, lambda: share_tables(machine, drawn, machine.inputs.level))
+    _add_bias(estimate, machine, drawn, tables)
+    return tables.result(remarks, drawn.units)
+
+
+class Tables:
+    """Tables of an estimate as plain values, with the part of the page to which each belongs."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+
+    def add(self, part: str, tables: Sequence[Table]) -> None:
+        self.rows += [{"part": part, **plain(table)} for table in tables]
+
+    def add_if(self, part: str, remarks: list[str], tables: Any) -> None:
+        """Add what can be computed; otherwise, a remark says why not."""
+        try:
+            self.add(part, tables())
+        except InputError as error:
+            remarks.append(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+
+    def result(self, remarks: list[str], judged: Ints) -> dict[str, Any]:
+        return {"tables": self.rows, "remarks": remarks, "n_people": len(judged)}
+
+
+def _add_bias(estimate: Estimate, machine: Machine, drawn: Drawn, tables: Tables) -> None:
+    attributes = inputs.attributes_of(estimate.track, machine, drawn.units.tolist())
+    tables.add("bias", bias_tables(machine, drawn, attributes, []))
