@@ -25,6 +25,8 @@ from tests.helpers.api import make_token
 from tracks.downloads.contents import sample_runs
 from tracks.models import Track
 
+pytest.importorskip("assay_extensions.turkle")
+
 PAGES = {str(page.relative_to(ROOT)): page.read_text().splitlines() for page in pages()}
 LANGUAGES = {name: {block.language for block in blocks(page)} for name, page in PAGES.items()}
 OF_THE_DEMO = (

