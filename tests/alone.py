@@ -52,7 +52,7 @@ def pytest_runtest_call() -> Generator[None, object, object]:
 
 def _owner(word: str) -> str:
     """The extension that has a URL, a namespace of URLs or a command of this name."""
-    named = re.compile(rf'(?:, |name=|app_name = |^ +)"{word}"', re.MULTILINE)
+    named = re.compile(rf'(?:, |name=|app_name = |Command\(|^ +)"{word}"', re.MULTILINE)
     folder = TESTS.parent / PACKAGE
     files = [*folder.glob("*/__init__.py"), *sorted(folder.glob("*/site/**/*.py"))]
     parts = (path.relative_to(folder).parts for path in files if named.search(path.read_text()))

@@ -53,13 +53,12 @@ from tests.helpers.factories import (
 from tests.helpers.judging import (
     make_announcement,
     make_import,
-    make_judge,
-    make_judge_board,
     make_machine,
     make_project_import,
     make_team_document,
 )
 from tests.helpers.remembered import remembered
+from tests.helpers.team_judges import make_judge, make_judge_board
 from tests.helpers.translated import ENGLISH
 from tests.scoring.conftest import Scene, build_scene
 from tracks.agreements import services as agreement_services

@@ -42,13 +42,12 @@ from tests.helpers.factories import (
 from tests.helpers.judging import (
     make_announcement,
     make_import,
-    make_judge,
-    make_judge_board,
     make_machine,
     make_project_import,
     make_team_document,
 )
 from tests.helpers.remembered import remembered
+from tests.helpers.team_judges import make_judge, make_judge_board
 from tests.scoring.conftest import Scene, build_scene
 from tests.test_access import NOTED, Visited, known
 from tracks.models import Download, Organizer, Track

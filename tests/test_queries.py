@@ -41,10 +41,9 @@ from tests.helpers.judging import (
     judge,
     make_batch,
     make_import,
-    make_judge,
-    make_judge_board,
     make_team,
 )
+from tests.helpers.team_judges import make_judge, make_judge_board
 from tests.scoring.conftest import UNITS, Scene
 from tests.test_access import (
     MATRIX,
