@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from assay.errors import InputError, plural
+from assay.measures.scores import ALL
 from assay.statistics.rank_correlation import ranks
 from assay.statistics.significance import ALPHA, check_draws, randomization
 from assay.tables import Table, Undefinable
@@ -27,6 +28,7 @@ LEAST_RUNS = 3
 LEAST_TOPICS = 5  # of intervals
 N_RESAMPLES = 1000
 SHOWN_PROBLEMS = 5
+CLOSE = 1e-3  # of a mean that is written with few decimals
 
 
 class Coefficient(NamedTuple):
@@ -134,6 +136,12 @@ def compare(
             raise InputError(f"{judge.source}: no topic has a value of each run in both tables")
         means = [of_truth.mean(axis=1), of_judge.mean(axis=1)]
         notes.append(f"means of the {plural(n_topics, 'topic')} with a value of each run in both tables")
+    elif n_topics:
+        for scores, own, values in zip((truth, judge), means, (of_truth, of_judge), strict=True):
+            if not np.allclose(own, values.mean(axis=1), rtol=CLOSE, atol=CLOSE):
+                notes.append(
+                    f"{scores.source}: {scores.measure} of {ALL} is not the mean of the topics, as in the intervals"
+                )
     coefficients = _coefficients(means[0], means[1], (of_truth, of_judge), tops, n_resamples, seed)
     best_first = [np.argsort(-values, kind="stable") for values in means]
     falls = ranks(means[1]) - ranks(means[0])

@@ -17,7 +17,6 @@ from tracks.models import Track
 from web import times
 from web.forms import StyledForm
 
-TOPICS = forms.Textarea(attrs={"rows": 4})
 MISSING = {
     "refuse": "Leave the judge out",
     "common": "Compare only the runs that it has",
@@ -149,5 +148,6 @@ class ReleaseForm(StyledForm):
         required=False,
         max_length=500,
         label="Reason to release it anyway",
-        help_text="Needed if a check fails. The audit log keeps the reason.",
+        help_text="The audit log keeps it.",
     )
+    reason.is_one_of_several = True  # type: ignore[attr-defined]  # not marked as optional

@@ -28,6 +28,14 @@ from tracks.tracks.selectors import track_or_404, tracks_for
 from web import times
 
 Release = Leaderboard.Release
+LABELS = {
+    "kendall": "Kendall’s τ-b",
+    "spearman": "Spearman’s ρ",
+    "pearson": "Pearson’s r",
+    "tau_ap": "τ AP",
+    "tau_gap": "τ GAP",
+    "rbo": "Rank-biased overlap",
+}
 
 
 def call_of(track: Track) -> JudgeCall | None:
@@ -166,6 +174,14 @@ class ShownResult:
     def value(self, title: str) -> Coefficient | None:
         """A coefficient, such as `kendall@10`."""
         return next((row for row in self.coefficients if row.title == title), None)
+
+    @property
+    def labeled(self) -> list[tuple[str, Coefficient]]:
+        """Each coefficient below its name on pages."""
+        return [
+            (LABELS[row.name] + (f", top {row.k}" if row.k is not None else ""), row)
+            for row in self.coefficients
+        ]
 
     @property
     def best(self) -> int | None:

@@ -213,6 +213,8 @@ def release(request: AuthenticatedRequest, slug: str, judge_board_id: int) -> Ht
             board = releases.release(board=board, by=request.user, **form.cleaned_data)
             messages.success(request, f"The board is now visible to {board.get_release_display()}.")
             return redirect(board)
+    if not releases.hindrances(board):
+        form.fields["reason"].widget = form.fields["reason"].hidden_widget()
     return confirmation_page(
         request,
         releases.question(board, level),

@@ -177,3 +177,14 @@ def test_means_of_other_topics_are_not_compared() -> None:
     assert (comparison.n_topics, comparison.truth.tolist()) == (1, [0.9, 0.5, 0.0])
     assert comparison.notes == ("means of the 1 topic with a value of each run in both tables",)
     assert np.isnan(comparison.coefficients[0].low)
+
+
+def test_means_that_are_not_those_of_the_topics_are_noted() -> None:
+    by_topic = {run: dict.fromkeys("12345", value) for run, value in (("a", 0.1), ("b", 0.2), ("c", 0.3))}
+    truth = Scores("people", "M", {run: values["1"] for run, values in by_topic.items()}, by_topic)
+    judge = Scores("judge", "N", {"a": 0.3, "b": 0.2, "c": 0.1}, by_topic)
+
+    comparison = compare(truth, judge, n_resamples=20)
+
+    assert comparison.coefficients[0].value == -1
+    assert comparison.notes == ("judge: N of all is not the mean of the topics, as in the intervals",)
