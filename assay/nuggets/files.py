@@ -100,7 +100,7 @@ class Record(NamedTuple):
         return cast(Importance, value)
 
 
-# The keys that are read, or written anew
+# The keys that are read, and not kept as they are
 OF_LIST = {"qid", "query", "nuggets", "version"}
 OF_BANK = {"query_id", "title_query", "format_version", "nugget_bank", "claim_bank", "metadata"}
 OF_NUGGET = {"text", "importance", "sources", "creator", "merged"}
