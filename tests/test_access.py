@@ -168,6 +168,8 @@ estimates:sample_file                 L333334443
 estimates:table                       L333334443
 machines:machine                      L333330043
 machines:machine_token                5555555555
+machines:card                         L333330043
+machines:board_card                   4444444444
 machines:evidence                     L333330043
 machines:erase_evidence               L333330343
 machines:export_evidence              L333330043

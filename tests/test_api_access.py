@@ -130,6 +130,9 @@ POST machine_tokens                      13333301343 3330
 POST revoke_machine_token                13333301343 3330
 GET machine_judge                        13333301043 0333
 PUT machine_judge                        13333301343 3300
+GET machine_card                         13333301043 0333
+PUT machine_probes                       13333301343 3300
+GET leaderboard_judge                    44444441444 4333
 GET machine_evidence                     13333301043 0333
 DELETE machine_evidence                  13333301343 3330
 POST run_machine                         13333301343 3330

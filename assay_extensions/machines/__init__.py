@@ -14,6 +14,11 @@ EXTENSION = Extension(
             "assay_extensions.machines.commands.judge",
         ),
         Command(
+            "probe",
+            "find out what makes a judge change its answers",
+            "assay_extensions.machines.commands.probe",
+        ),
+        Command(
             "panel", "combine the judgments of several judges", "assay_extensions.machines.commands.panel"
         ),
         TrackPart(

@@ -139,6 +139,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.judgments.reader.parse_judgments": {"name": "x.csv"},
     "label_studio.config.read_config": {"name": "x.xml"},
     "label_studio.tasks.read_tasks": {"name": "x.json", "config": STARS},
+    "machines.judge_files.prompts.answer_token": {"tokens": (), "parser": "final-score/1", "grades": ()},
     "machines.judge_files.prompts.probabilities_in": {"tokens": (), "parser": "final-score/1", "grades": ()},
     "formats.manifest.parse_manifest": {"name": "x.csv", "protocol": PROTOCOL, "has_file": bool},
     "formats.qrels.cites.as_cites": {"cites": ()},

@@ -9,13 +9,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from assay.cli.main import TOKEN
 from assay.client.server import Server, require_httpx
 from assay.errors import InputError, plural
 from assay.protocols.loader import load_protocol
 from assay.protocols.questions import choices_of
-from assay.protocols.schema import JudgingRules
 from assay.structure import WrongStructure, strict_json
+from assay_extensions.machines.commands.inputs import Inputs
 from assay_extensions.machines.judge_files.judges import Judge, read_judge
 from assay_extensions.machines.judge_files.prompts import UnreadableReply
 from assay_extensions.machines.model.asking import Judged, ModelJudge, UnitJudge, rendered, replayed
@@ -24,7 +23,7 @@ from assay_extensions.machines.model.classifier import TrainedJudge
 from assay_extensions.machines.model.client import Budget, BudgetSpent, ModelClient, estimated_tokens
 from assay_extensions.machines.model.evidence import evidence_of
 from assay_extensions.machines.work.answers import Answer
-from assay_extensions.machines.work.batches import Totals, report, tally
+from assay_extensions.machines.work.batches import Totals, report, tally, token_of
 from assay_extensions.machines.work.leases import BatchOfSite, judged_tasks
 from assay_extensions.machines.work.output import Output
 from assay_extensions.machines.work.parallel import in_parallel
@@ -46,6 +45,8 @@ class Session:
         self.n_cached = 0
         self.stop: Callable[[], None] = lambda: None
         self._arguments = arguments
+        self._client: ModelClient | None = None
+        self._cache: Cache | None = None
         self._stack = ExitStack()
 
     def __enter__(self) -> "Session":
@@ -54,28 +55,32 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def model(self) -> UnitJudge:
-        """The model of the judge.
+    def model(self, later: int = 0) -> UnitJudge:
+        """The model of the judge. `later` is added to the round, so that the cache has no reply.
 
         Raises InputError: the key is missing, or httpx.
         """
-        require_httpx("--judge")
-        key = os.environ.get(self.judge.key_variable, "") if self.judge.key_variable else ""
-        if self.judge.key_variable and not key:
-            raise InputError(f"set the variable {self.judge.key_variable} to the key of {self.judge.address}")
-        cache = self._stack.enter_context(Cache(self._arguments.cache or usual_path()))
-        client = self._stack.enter_context(
-            ModelClient(
-                self.judge,
-                key=key,
-                budget=self.budget,
-                timeout=self._arguments.timeout,
-                connections=self.connections,
+        given = self._arguments
+        if self._client is None:
+            require_httpx("--judge")
+            key = os.environ.get(self.judge.key_variable, "") if self.judge.key_variable else ""
+            if self.judge.key_variable and not key:
+                raise InputError(
+                    f"set the variable {self.judge.key_variable} to the key of {self.judge.address}"
+                )
+            self._cache = self._stack.enter_context(Cache(given.cache or usual_path()))
+            self._client = self._stack.enter_context(
+                ModelClient(
+                    self.judge,
+                    key=key,
+                    budget=self.budget,
+                    timeout=given.timeout,
+                    connections=self.connections,
+                )
             )
-        )
-        self.stop = client.stop
+            self.stop = self._client.stop
         asked = ModelJudge(
-            client, cache=cache, judging_round=self._arguments.round, kept=self._arguments.keep_prompts
+            self._client, cache=self._cache, judging_round=given.round + later, kept=given.keep_prompts
         )
         return self.counted(asked)
 
@@ -108,12 +113,11 @@ class Session:
 def judge_files(
     arguments: argparse.Namespace,
     judge: Judge,
-    rules: JudgingRules,
-    units: Sequence[Unit],
-    question: Callable[[Unit], Mapping[str, Any]],
+    inputs: Inputs,
     trained: TrainedJudge | None,
 ) -> Totals:
     """Judge units of files. The evidence has a file of its own."""
+    rules, units, question = inputs.rules, inputs.units, inputs.question
     grades = {grade.key: grade for grade in rules.grades}
     with Session(arguments, judge) as session:
         if arguments.dry_run:
@@ -171,12 +175,7 @@ def judge_site(arguments: argparse.Namespace, judge: Judge) -> Totals:
         InputError: There is no token, or no key.
         ServerError: The site refuses a request, or cannot be reached.
     """
-    token = os.environ.get(TOKEN, "")
-    if not token:
-        raise InputError(
-            f"set the variable {TOKEN} to a token of the machine, with the scopes read and judge"
-        )
-    with Session(arguments, judge) as session, Server(arguments.server, token) as server:
+    with Session(arguments, judge) as session, Server(arguments.server, token_of()) as server:
         site = BatchOfSite(server, arguments.batch, n=2 * session.connections, is_html=arguments.html)
         before = server.get(f"batches/{arguments.batch}/")
         left = before["n_units"] - before["n_judged"]

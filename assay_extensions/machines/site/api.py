@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -11,19 +11,28 @@ from rest_framework import serializers
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
-from accounts.access import person_of
+from accounts.access import person_of, user_of
 from accounts.api import CreatedTokenSerializer, KnownTokenSerializer, NewTokenSerializer, created_token
 from accounts.selectors import tokens_of, user_named
 from accounts.tokens import MAX_DAYS
 from assay.structure import WrongStructure
 from assay_extensions.machines.model.evidence import evidence_of
+from assay_extensions.machines.site import cards, jobs, judges, leases, selectors, services
 from assay_extensions.machines.site import evidence as evidences
-from assay_extensions.machines.site import jobs, judges, leases, selectors, services
-from assay_extensions.machines.site.leases import MOST, MOST_SECONDS, Item, Result, Taken
+from assay_extensions.machines.site.cards import (
+    AgreementWithPeople,
+    Cost,
+    GradeByPeople,
+    JudgeCard,
+    Replies,
+    TestedOn,
+)
+from assay_extensions.machines.site.examples import GradedExample, examples_for
+from assay_extensions.machines.site.leases import MOST, MOST_SECONDS, Item, Result
 from assay_extensions.machines.site.models import JudgeRecord, Lease
 from assessment.batches.selectors import batches_of, pools_to_plan
 from assessment.judging.api import SubmissionSerializer, TaskSerializer, submit_task
-from assessment.judging.units import shown_task
+from assessment.judging.units import ShownTask, shown_task
 from assessment.planning.api import BatchSerializer
 from jobs.api import JobSerializer
 from tracks.assessors import machines as machine_services
@@ -32,7 +41,7 @@ from tracks.tracks.api import track_of
 from web.addresses import enter
 from web.api.answers import answer
 from web.api.filters import Filter
-from web.api.permissions import LoggedIn, Organizer
+from web.api.permissions import Everyone, LoggedIn, Organizer
 from web.api.serializers import Address, Strict
 from web.api.views import Endpoints, accepted, created, delete, get, get_file, parameter, post, put
 from web.downloads import download
@@ -236,6 +245,49 @@ JudgeSerializer = answer(
 )
 
 
+class ProbeSerializer(Strict):
+    """What became of the units under one probe."""
+
+    probe = serializers.CharField(max_length=20, help_text="Such as words, orders, empty or repeat.")
+    title = serializers.CharField(max_length=200, help_text="What was changed.")
+    n = serializers.IntegerField(min_value=0)
+    higher = serializers.IntegerField(min_value=0, help_text="Answers above the expected one.")
+    lower = serializers.IntegerField(min_value=0, help_text="Answers below the expected one.")
+    unanswered = serializers.IntegerField(min_value=0)
+    is_weakness = serializers.BooleanField(help_text="Whether answers changed in a wrong direction.")
+
+
+class ProbesSerializer(Strict):
+    """The report of `assay probe`, without the units."""
+
+    protocol = serializers.CharField(max_length=300)
+    n_units = serializers.IntegerField(min_value=0)
+    probes = serializers.ListField(child=ProbeSerializer(), max_length=20)
+
+
+answer(TestedOn, "JudgeTestedOn", "n_units n_topics n_shared")
+answer(AgreementWithPeople, "JudgeAgreement", "equal kappa linear quadratic two_way leniency")
+answer(GradeByPeople, "JudgeGrades", "grade n_units n_equal n_higher n_lower mean")
+answer(Replies, "JudgeReplies", "n n_unreadable n_refused tokens_in tokens_out")
+answer(Cost, "JudgeCost", "amount currency")
+CARD = (
+    "machine=machine.id name=machine.name version=machine.version description=machine.description "
+    "owner=machine.owner.username track=machine.assessor.track.slug judge tested_on agreement by_grade replies costs "
+    "probes probed_at"
+)
+CardSerializer = answer(
+    JudgeCard,
+    "JudgeCard",
+    CARD,
+    "What a machine is, on what it was tested, where it fails, what it cost, and who answers for it.",
+    judge=serializers.JSONField(
+        allow_null=True, help_text="The facts of its judge file; null if not registered."
+    ),
+    agreement="With people, on the units that both graded; null if there are none.",
+    by_grade="By people's grade: what the machine gave.",
+    probes=ProbesSerializer(allow_null=True, help_text="Null if nobody sent a report."),
+    owner="Who answers for it.",
+)
 JUDGE = ("machines/<int:machine_id>/judge/", "machine_judge")
 
 
@@ -264,6 +316,36 @@ class Judges(Endpoints):
         """Register the judge of a machine. Once the machine has judged, another record is refused."""
         machine = self.machine(request, machine_id)
         return judges.register(machine=machine, record=self.validated(request), by=person_of(request))
+
+    @get("machines/<int:machine_id>/card/", "machine_card", CardSerializer)
+    def get_machine_card(self, request: Request, machine_id: int) -> object:
+        """Read the judge card of a machine."""
+        return cards.card_of(self.machine(request, machine_id))
+
+    @put("machines/<int:machine_id>/probes/", "machine_probes", CardSerializer, takes=ProbesSerializer)
+    def update_machine_probes(self, request: Request, machine_id: int) -> object:
+        """Store the report of `assay probe` on the judge card of a machine, in place of an earlier one."""
+        machine = self.machine(request, machine_id)
+        cards.store_probes(machine=machine, report=self.validated(request), by=person_of(request))
+        return cards.card_of(machine)
+
+
+class JudgeCards(Endpoints):
+    tag = "Leaderboards"
+    permission_classes = [Everyone]
+
+    @get("leaderboards/<int:board_id>/judge/", "leaderboard_judge", CardSerializer)
+    def get_leaderboard_judge(self, request: Request, board_id: int) -> object:
+        """Read the judge card of the machine whose grades score the runs. 404 if people judged."""
+        return cards.card_of(cards.machine_of_board(user_of(request), board_id)[1])
+
+
+class ShownLease(NamedTuple):
+    """A lease with its tasks and examples."""
+
+    lease: Lease
+    tasks: list[ShownTask]
+    examples: list[GradedExample]
 
 
 class NewLeaseSerializer(Strict):
@@ -312,12 +394,14 @@ class LeaseJudgmentsSerializer(Strict):
     skips = serializers.ListField(child=LeasedSkipSerializer(), max_length=MOST, default=list)
 
 
+answer(GradedExample, "GradedExample", " ".join(GradedExample._fields))
 LeaseSerializer = answer(
-    Taken,
+    ShownLease,
     "Lease",
-    "id=lease.id expires_at=lease.expires_at tasks",
+    "id=lease.id expires_at=lease.expires_at tasks examples",
     "Tasks that one process of a machine holds.",
     tasks=TaskSerializer(many=True),
+    examples="What people agreed on after training rounds that are closed, of topics that nobody judges now.",
 )
 RenewedSerializer = answer(
     Lease,
@@ -364,7 +448,8 @@ class Leases(Endpoints):
         if taken is None:
             return None
         is_html = request.query_params.get("texts") == "html"
-        return {"lease": taken.lease, "tasks": [shown_task(task, is_html=is_html) for task in taken.tasks]}
+        tasks = [shown_task(task, is_html=is_html) for task in taken.tasks]
+        return ShownLease(taken.lease, tasks, examples_for(batch, is_html=is_html))
 
     @post("leases/<int:lease_id>/renew/", "renew_lease", RenewedSerializer, takes=RenewalSerializer)
     def renew_lease(self, request: Request, lease_id: int) -> object:
@@ -405,4 +490,4 @@ def _judgment(row: Mapping[str, Any]) -> Item:
     )
 
 
-urlpatterns = Machines.urls() + Judges.urls() + Leases.urls()
+urlpatterns = Machines.urls() + Judges.urls() + JudgeCards.urls() + Leases.urls()

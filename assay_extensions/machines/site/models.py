@@ -29,6 +29,18 @@ class JudgeRecord(models.Model):
         return judge_of(self.record)
 
 
+class ProbeReport(models.Model):
+    """What `assay probe` found about a machine, without the units. A later report takes its place."""
+
+    machine = models.OneToOneField(Machine, models.PROTECT, primary_key=True, related_name="probes")
+    report = JsonField(help_text="The protocol, the number of units, and the counts of each probe.")
+    created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return f"probes of {self.machine}"
+
+
 class Lease(models.Model):
     """Tasks that one process of a machine holds until a time, and longer if no other process takes tasks then."""
 

@@ -9,6 +9,8 @@ urlpatterns = [
     path("tracks/<slug:slug>/machines/", views.machines, name="machines"),
     path("tracks/<slug:slug>/machines/new/", views.new, name="new_machine"),
     path("judge/machines/<int:machine_id>/", views.show_machine, name="machine"),
+    path("judge/machines/<int:machine_id>/card/", views.card, name="card"),
+    path("leaderboards/<int:board_id>/judge/", views.board_card, name="board_card"),
     path("judge/machines/<int:machine_id>/start/", views.start, name="start_machine"),
     path("judge/machines/<int:machine_id>/tokens/", views.create_token, name="machine_token"),
     path("judge/machines/<int:machine_id>/judge/", views.register_judge, name="register_judge"),
@@ -30,8 +32,9 @@ register(
         "machines:machines",
         Section.SETTINGS,
         5,
-        "new_machine machine start_machine machine_token register_judge evidence erase_evidence reply",
+        "new_machine machine start_machine machine_token register_judge evidence erase_evidence reply card",
     ),
 )
 
 fill("judging-menu", "machines/_link.html")
+fill("leaderboard-links", "machines/_card_of_board.html")

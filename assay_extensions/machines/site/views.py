@@ -5,21 +5,28 @@ from typing import Any, cast
 from django import forms
 from django.contrib import messages
 from django.forms import Form
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
+from accounts.access import (
+    AuthenticatedRequest,
+    organizer_action,
+    organizer_form,
+    organizer_page,
+    public_page,
+)
 from accounts.forms import DAYS, TokenForm
 from accounts.models import IS_PERSON, User
 from accounts.selectors import tokens_of
 from assay.errors import InputError
+from assay_extensions.machines.site import cards, jobs, judges, selectors, services
 from assay_extensions.machines.site import evidence as evidences
-from assay_extensions.machines.site import jobs, judges, selectors, services
 from assay_extensions.machines.site.models import ReplyEvidence
 from assay_extensions.machines.site.selectors import MachinePage
 from assessment.batches.selectors import batches_of
 from pooling.models import Pool
+from scoring.selectors import shared_page
 from tracks.assessors import machines as machine_services
 from tracks.models import Machine
 from tracks.tracks.selectors import track_or_404
@@ -161,6 +168,32 @@ def _answer(request: AuthenticatedRequest, page: MachinePage, more: dict[str, An
     status = 422 if any(form.errors for form in more.values() if isinstance(form, Form)) else 200
     context = context_of(page) | empty | more
     return render(request, "machines/machine.html", context, status=status)
+
+
+@organizer_page
+def card(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
+    """The judge card of a machine. Organizers only."""
+    machine = get_object_or_404(selectors.machines(), pk=machine_id)
+    context = {
+        "track": machine.assessor.track,
+        "card": cards.card_of(machine),
+        "layout": "assessment/base.html",
+        "tab": "judging",
+        "json_address": reverse("api:machine_card", args=[machine.pk]),
+    }
+    return render(request, "machines/card.html", context)
+
+
+@public_page
+def board_card(request: HttpRequest, board_id: int) -> HttpResponse:
+    """The judge card of the machine whose grades score a leaderboard. Everyone who may see the leaderboard."""
+    board, machine = cards.machine_of_board(request.user, board_id)
+    context = context_of(shared_page(request.user, board)) | {
+        "card": cards.card_of(machine),
+        "layout": "scoring/leaderboards/base.html",
+        "json_address": reverse("api:leaderboard_judge", args=[board.pk]),
+    }
+    return render(request, "machines/card.html", context)
 
 
 @organizer_action

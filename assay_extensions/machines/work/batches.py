@@ -81,6 +81,16 @@ def print_totals(totals: Totals, where: str) -> None:
         report(f"{totals.n_failed} failed; run the command again to go on")
 
 
+def token_of() -> str:
+    """The token of the machine.
+
+    Raises InputError: it is not set.
+    """
+    if token := os.environ.get(TOKEN, ""):
+        return token
+    raise InputError(f"set the variable {TOKEN} to a token of the machine, with the scopes read and judge")
+
+
 def judge_batch(arguments: argparse.Namespace, program: Program) -> Totals:
     """Judge the tasks of a batch of a site until none is left.
 
@@ -90,12 +100,7 @@ def judge_batch(arguments: argparse.Namespace, program: Program) -> Totals:
         InputError: There is no token.
         ServerError: The site refuses a request, or cannot be reached.
     """
-    token = os.environ.get(TOKEN, "")
-    if not token:
-        raise InputError(
-            f"set the variable {TOKEN} to a token of the machine, with the scopes read and judge"
-        )
-    with Server(arguments.server, token) as server:
+    with Server(arguments.server, token_of()) as server:
         batch = server.get(f"batches/{arguments.batch}/")
         left = batch["n_units"] - batch["n_judged"]
         n_judged, n_failed = tally(_judged(server, arguments, program), left, is_quiet=arguments.quiet)
