@@ -122,6 +122,7 @@ UnitSerializer = answer(
     "The question of a task: texts, guidelines and choices. Texts are plain, or HTML with `texts=html`.",
     scenario="Who asks, and what for.",
     criteria="What makes a document relevant.",
+    thread_question="The question that the answer belongs to, where units are shown in context; otherwise empty.",
     latex="Of the formula, if the unit is a formula.",
     citation="Null if the unit is not a citation.",
     generated="Null if the unit is not in a generated answer.",

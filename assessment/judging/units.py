@@ -28,6 +28,7 @@ class ShownUnit(NamedTuple):
     docno: str
     document_title: str
     text: str
+    thread_question: str
     latex: str
     citation: UnitCitation | None
     generated: UnitAnswer | None
@@ -59,6 +60,7 @@ def shown_task(task: Task, *, is_html: bool) -> ShownTask:
     if not rules.judged.has_members:
         questions = questions_of(task, rules, [task.entry.docno])[task.entry.docno]
     texts: dict[str, Any] = {
+        "thread_question": "",
         "latex": "",
         "citation": None,
         "generated": None,

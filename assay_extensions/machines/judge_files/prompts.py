@@ -7,7 +7,7 @@ ones. The digest is that of the file.
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -23,7 +23,10 @@ from assay.templates import PLACEHOLDER
 
 SUFFIX = ".toml"
 TEXTS = ("title", "description", "narrative", "scenario", "criteria", "docno", "document_title", "text")
-OWN = ("guidelines", "grades", "first", "second", "statement", "answer", "row")
+OWN = (
+    *("guidelines", "grades", "first", "second", "statement", "answer", "row"),
+    *("examples", "thread", "thread_question"),
+)
 SCORE = re.compile(r"score\s*[:=][\s*]*(-?\d+)", re.IGNORECASE)
 ANSWER = re.compile(r"answer\s*[:=][\s*\"'`]*([\w-]+)", re.IGNORECASE)
 SHOWN = 80  # characters of a reply
@@ -118,6 +121,8 @@ def values_of(question: Mapping[str, Any]) -> dict[str, str]:
 
     `grades` lists them from the lowest, with their definitions; `first` and `second` are the documents of a pair;
     `statement` and `answer` are the nugget or sentence and the whole generated answer; `row` is a row of a table.
+    `examples` are grades that people agreed on in other topics, `thread` the posts around a cited one, and
+    `thread_question` the question of an answer; each begins with a line that says so, and is empty if there is none.
     """
     values = {name: str(question.get(name) or "") for name in (*TEXTS, "guidelines")}
     values["grades"] = "\n".join(
@@ -130,7 +135,32 @@ def values_of(question: Mapping[str, Any]) -> dict[str, str]:
     generated = question.get("generated") or {}
     values["statement"], values["answer"] = generated.get("text", ""), str(generated.get("answer", ""))
     values["row"] = "\n".join(f"{key}: {value}" for key, value in (question.get("row") or {}).items())
+    values["examples"] = _headed(
+        "Examples of grades that people agreed on:",
+        (
+            f"Topic: {example['title']}\nDocument: {example['document_title']}\n{example['text']}\n"
+            f"Grade: {example['grade']} ({example['key']}). {example['reason']}"
+            for example in question.get("examples") or ()
+            if example["topic"] != question["topic"]
+        ),
+    )
+    citation = question.get("citation") or {}
+    values["thread"] = _headed(
+        f"Thread of the cited post: {citation.get('thread_title', '')}",
+        (
+            f"{post['author']}, {post['published_at']}:\n{post['text']}"
+            for post in citation.get("posts") or ()
+        ),
+    )
+    values["thread_question"] = _headed(
+        "The document answers this question:", filter(None, [question.get("thread_question")])
+    )
     return values
+
+
+def _headed(heading: str, parts: Iterable[str]) -> str:
+    texts = [part.strip() for part in parts]
+    return "\n\n".join([heading, *texts]) if texts else ""
 
 
 def messages_of(call: Call, values: Mapping[str, str]) -> list[dict[str, str]]:

@@ -13,6 +13,7 @@ from accounts.models import User
 from assay_extensions.machines.model.asking import Judged, merged
 from assay_extensions.machines.site import leases
 from assay_extensions.machines.site.calling import CONNECTIONS, CallRefused, check, judge_of_site
+from assay_extensions.machines.site.examples import examples_for
 from assay_extensions.machines.site.leases import Item, Taken
 from assay_extensions.machines.site.models import Hold, JudgeRecord
 from assay_extensions.machines.site.selectors import KIND
@@ -90,7 +91,8 @@ def judge(progress: jobs.Progress, *, machine_id: int, batch_id: int) -> dict[st
 def _judged(
     taken: Taken, unit_judge: Any, stop: Any, progress: jobs.Progress, done: int, total: int
 ) -> Iterator[Item]:
-    units = {task.pk: _unit(task) for task in taken.tasks}
+    examples = [example._asdict() for example in examples_for(taken.lease.batch)]
+    units = {task.pk: _unit(task) | {"examples": examples} for task in taken.tasks}
     renewed = timezone.now()
 
     def work(task: int) -> list[tuple[str, Judged]]:

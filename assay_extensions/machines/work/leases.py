@@ -56,8 +56,9 @@ class BatchOfSite:
             has_failed = len(tasks) < len(answer["tasks"])
             lease = Lease(answer["id"], monotonic(), {task["id"] for task in tasks}, has_failed)
             self.leases[lease.id] = lease
+            examples = {"examples": answer["examples"]}
             for task in tasks:
-                yield lease, task
+                yield lease, {**task, "unit": task["unit"] | examples}
             if has_failed:
                 return
 

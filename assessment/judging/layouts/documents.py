@@ -93,7 +93,11 @@ class Layout:
         text = shown(document.body) if document else ""
         if passage:
             text = escape(passage, quote=False) if is_html else passage
-        return {"document_title": shown(document.title) if document else "", "text": text}
+        return {
+            "document_title": shown(document.title) if document else "",
+            "text": text,
+            "thread_question": shown(question_of(document)) if self.rules.in_context else "",
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +111,14 @@ def rendered(task: Task, rules: JudgingRules) -> RenderedText | None:
     """The document of a task. The parts of a text that is marked have numbers."""
     document = task.entry.document
     return None if document is None else render_document(document, is_numbered=rules.marks_text)
+
+
+def question_of(document: Document | None) -> str:
+    """The question that an answer belongs to, as HTML; empty for other documents. One query for an answer."""
+    if document is None or document.kind != Document.Kind.ANSWER:
+        return ""
+    questions = Document.objects.filter(collection=document.collection_id, docno=document.thread)
+    return "\n".join(text for row in questions.values_list("title", "body") for text in row)
 
 
 def thread_of(document: Document | None, *, formula: str = "") -> str:
