@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict
 
 from assay.digests import sha256_of
 from assay.errors import AssayError, InputError
@@ -205,10 +205,19 @@ def _known(reading: Reading, names: Mapping[str, str]) -> Reading:
     return reading
 
 
+class OfferedGrade(TypedDict):
+    """A grade that a program may choose, as the API gives it."""
+
+    key: str
+    grade: int
+    label: str
+    definition: str
+
+
 class Parser(NamedTuple):
     """A way to read a reply: `names` gives the words that answer, each with its meaning; `read` finds one."""
 
-    names: Callable[[Sequence[Mapping[str, Any]]], dict[str, str]]
+    names: Callable[[Sequence[OfferedGrade]], dict[str, str]]
     read: Callable[[str, Mapping[str, str]], Reading]
 
 
@@ -216,18 +225,16 @@ SIDES = {"a": "first", "b": "second", "tie": "tie"}
 PARSERS: Mapping[str, Parser] = MappingProxyType(
     {
         "final-score/1": Parser(
-            lambda grades: {str(grade["grade"]): str(grade["key"]) for grade in grades}, _score
+            lambda grades: {str(grade["grade"]): grade["key"] for grade in grades}, _score
         ),
-        "answer/1": Parser(
-            lambda grades: {str(grade["key"]).lower(): str(grade["key"]) for grade in grades}, _answer
-        ),
+        "answer/1": Parser(lambda grades: {grade["key"].lower(): grade["key"] for grade in grades}, _answer),
         "sides/1": Parser(lambda _: SIDES, _answer),
     }
 )
 SWAPPED = {"first": "second", "second": "first"}
 
 
-def choice_in(replies: Sequence[str], parser: str, grades: Sequence[Mapping[str, Any]]) -> str:
+def choice_in(replies: Sequence[str], parser: str, grades: Sequence[OfferedGrade]) -> str:
     """The key of the grade in the replies to the calls of a template. The last reply has it.
 
     `sides/1` has two replies, with the documents in both orders: a document that both prefer is better, else it is a
@@ -249,7 +256,7 @@ def choice_in(replies: Sequence[str], parser: str, grades: Sequence[Mapping[str,
 
 
 def answer_token(
-    reply: str, tokens: Sequence[Mapping[str, Any]], parser: str, grades: Sequence[Mapping[str, Any]]
+    reply: str, tokens: Sequence[Mapping[str, Any]], parser: str, grades: Sequence[OfferedGrade]
 ) -> list[dict[str, Any]]:
     """The token where the answer begins, with its alternatives, after one token with the text before it.
 
@@ -268,7 +275,7 @@ def answer_token(
 
 
 def probabilities_in(
-    reply: str, tokens: Sequence[Mapping[str, Any]], parser: str, grades: Sequence[Mapping[str, Any]]
+    reply: str, tokens: Sequence[Mapping[str, Any]], parser: str, grades: Sequence[OfferedGrade]
 ) -> dict[str, float] | None:
     """The probability of each answer, from the alternatives of the token where the answer begins.
 

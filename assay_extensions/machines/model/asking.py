@@ -11,6 +11,7 @@ from assay.structure import strict_json
 from assay_extensions.machines.judge_files.prompts import (
     PARSERS,
     Call,
+    OfferedGrade,
     Template,
     UnreadableReply,
     answer_token,
@@ -22,7 +23,7 @@ from assay_extensions.machines.judge_files.prompts import (
 )
 from assay_extensions.machines.model.cache import Cache, key_of
 from assay_extensions.machines.model.client import ModelClient, ModelFailed, Refusal, Reply
-from assay_extensions.machines.model.evidence import Evidence, digest_of
+from assay_extensions.machines.model.evidence import Evidence, Status, digest_of
 
 PROBABILITIES = (
     "probabilities/1"  # the parser of a reply that is a probability for each key, from the lowest grade
@@ -73,7 +74,7 @@ class ModelJudge:
         grades, parser = question["grades"], self.template.parser
         values, replies, asked = values_of(question), list[_Asked](), list[list[dict[str, str]]]()
         choice = problem = ""
-        status = "read"
+        status: Status = "read"
         try:
             for call in self.template.calls:
                 asked.append(messages_of(call, values))
@@ -94,9 +95,7 @@ class ModelJudge:
             self._keep(evidence.prompt_sha256, asked)
         return Judged(choice, problem, evidence.milliseconds / 1000, evidence)
 
-    def _reply(
-        self, call: Call, messages: list[dict[str, str]], grades: Sequence[Mapping[str, Any]]
-    ) -> "_Asked":
+    def _reply(self, call: Call, messages: list[dict[str, str]], grades: Sequence[OfferedGrade]) -> "_Asked":
         """The reply to a call, from the cache or the model; one that cannot be read is requested once more."""
         key = key_of(self.judge, messages, self.round)
         cached = self.cache.get(key) if self.cache else None
@@ -115,7 +114,7 @@ class ModelJudge:
                 self.cache.put(key, reply)
         return _Asked(reply, problem=problem)
 
-    def _problem(self, call: Call, reply: Reply, grades: Sequence[Mapping[str, Any]]) -> str:
+    def _problem(self, call: Call, reply: Reply, grades: Sequence[OfferedGrade]) -> str:
         """The reason why a reply cannot be read; empty if it can."""
         try:
             if call.key:
@@ -128,7 +127,7 @@ class ModelJudge:
         return ""
 
     def _evidence(
-        self, asked: object, replies: Sequence["_Asked"], status: Any, grades: Sequence[Mapping[str, Any]]
+        self, asked: object, replies: Sequence["_Asked"], status: Status, grades: Sequence[OfferedGrade]
     ) -> Evidence:
         texts = [asked_call.reply.text for asked_call in replies]
         paid = [asked_call.reply for asked_call in replies if not asked_call.is_cached]
@@ -230,7 +229,7 @@ def has_parser(evidence: Evidence) -> bool:
     return evidence.parser.removeprefix(OF_MEMBERS) in {*PARSERS, PROBABILITIES}
 
 
-def replayed(evidence: Evidence, grades: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def replayed(evidence: Evidence, grades: Sequence[OfferedGrade]) -> dict[str, str]:
     """The keys of the grades in a stored reply, read again without a model, by docno of the member.
 
     The reply to a unit without members has an empty docno.
@@ -246,7 +245,7 @@ def replayed(evidence: Evidence, grades: Sequence[Mapping[str, Any]]) -> dict[st
         raise UnreadableReply(f"not the reply of {evidence.parser}: {error}") from None
 
 
-def _replayed(reply: str, parser: str, grades: Sequence[Mapping[str, Any]]) -> str:
+def _replayed(reply: str, parser: str, grades: Sequence[OfferedGrade]) -> str:
     if parser == PROBABILITIES:
         return most_probable(strict_json(reply))
     if parser not in PARSERS:

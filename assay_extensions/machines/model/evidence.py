@@ -12,6 +12,7 @@ from assay.digests import sha256_of
 from assay.structure import structured
 
 MOST = 10**12  # of a number
+Status = Literal["read", "unreadable", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Evidence:
     prompt_sha256: str
     reply: str
     parser: str
-    parse_status: Literal["read", "unreadable", "refused"]
+    parse_status: Status
     probabilities: Mapping[str, float] | None = None
     model: str = ""
     tokens_in: int | None = None

@@ -1,7 +1,7 @@
 """The job in which the site lets a machine judge a batch."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -10,7 +10,7 @@ from django.utils import timezone
 from rest_framework.utils.encoders import JSONEncoder
 
 from accounts.models import User
-from assay_extensions.machines.model.asking import Judged, merged
+from assay_extensions.machines.model.asking import Judged, UnitJudge, merged
 from assay_extensions.machines.site import leases
 from assay_extensions.machines.site.calling import CONNECTIONS, CallRefused, check, judge_of_site
 from assay_extensions.machines.site.examples import examples_for
@@ -22,7 +22,7 @@ from assay_extensions.machines.work.parallel import in_parallel
 from assessment.batches.progress import progress_of
 from assessment.judging.api import TaskSerializer, submit_task
 from assessment.judging.units import shown_task
-from assessment.models import Batch
+from assessment.models import Batch, Task
 from jobs import services as jobs
 from jobs.models import Job
 from tracks.models import Machine
@@ -89,7 +89,12 @@ def judge(progress: jobs.Progress, *, machine_id: int, batch_id: int) -> dict[st
 
 
 def _judged(
-    taken: Taken, unit_judge: Any, stop: Any, progress: jobs.Progress, done: int, total: int
+    taken: Taken,
+    unit_judge: UnitJudge,
+    stop: Callable[[], None],
+    progress: jobs.Progress,
+    done: int,
+    total: int,
 ) -> Iterator[Item]:
     examples = [example._asdict() for example in examples_for(taken.lease.batch)]
     units = {task.pk: _unit(task) | {"examples": examples} for task in taken.tasks}
@@ -115,7 +120,7 @@ def _judged(
         yield _item(task, bool(units[task]["members"]), results)
 
 
-def _unit(task: Any) -> dict[str, Any]:
+def _unit(task: Task) -> dict[str, Any]:
     """The unit of a task, as programs get it."""
     data = TaskSerializer(shown_task(task, is_html=False), context={}).data["unit"]
     unit: dict[str, Any] = json.loads(json.dumps(data, cls=JSONEncoder))

@@ -4,7 +4,7 @@ A lease ends by itself soon after its process. Judgments that are sent twice are
 one machine can judge the same batch, and each of them can be killed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
@@ -118,7 +118,7 @@ class BatchOfSite:
 
 
 def judged_tasks(
-    site: BatchOfSite, judge: UnitJudge, *, connections: int, stop: Any
+    site: BatchOfSite, judge: UnitJudge, *, connections: int, stop: Callable[[], None]
 ) -> Iterator[tuple[str, str]]:
     """Judge the tasks of a batch; yields the name of each, and what went wrong.
 
