@@ -131,12 +131,13 @@ def check_all(
     kind: Kind | None = None,
     topics: Collection[str] = (),
     grades: Collection[int] = (),
+    runs: Collection[str] = (),
 ) -> tuple[list[Checked], list[str]]:
     """Check the files of one judge, as `check`; also the problems of all of them together.
 
     A judge has one file of each kind at most: another variant of a program is another judge.
     """
-    checked = [check(data, name, kind=kind, topics=topics, grades=grades) for name, data in files]
+    checked = [check(data, name, kind=kind, topics=topics, grades=grades, runs=runs) for name, data in files]
     problems = [problem for file in checked for problem in file.problems]
     kinds = [file.kind for file in checked if file.kind in SCORED]
     if not kinds and not problems:
@@ -161,6 +162,7 @@ def check(
     kind: Kind | None = None,
     topics: Collection[str] = (),
     grades: Collection[int] = (),
+    runs: Collection[str] = (),
 ) -> Checked:
     """Check a file of a judge.
 
@@ -168,6 +170,7 @@ def check(
         kind: what it contains; by default, its name says that.
         topics: the topics that are expected, all of them and no others.
         grades: the grades that are accepted; any if there are none.
+        runs: the names of runs that tables of scores may have; any if there are none.
     """
     checked = Checked(name, kind or kind_of(name))
     if checked.kind == "partial":
@@ -185,10 +188,11 @@ def check(
             checked.n_rows, checked.topics = len(lists), {nuggets.topic for nuggets in lists}
         else:
             measures = read_scores(data, name, topics=topics)
-            runs = list(dict.fromkeys(run for scores in measures for run in scores.runs))
+            names = list(dict.fromkeys(run for scores in measures for run in scores.runs))
             checked.n_rows = len(measures)
             checked.topics = {topic for scores in measures for topic in scores.topics}
-            wrong = [gap for scores in measures for gap in gaps(scores, runs, checked.topics)]
+            wrong = [gap for scores in measures for gap in gaps(scores, names, checked.topics)]
+            wrong += [f"unknown run {name}" for name in names if runs and name not in runs]
             checked.problems = [f"{name}: {gap}" for gap in wrong]
     except InputError as error:
         checked.problems.append(str(error))

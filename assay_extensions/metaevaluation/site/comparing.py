@@ -22,7 +22,7 @@ from assay_extensions.metaevaluation.comparison import Comparison, Missing, comp
 from assay_extensions.metaevaluation.judgments import SCORED, files_of, kind_of, read_judged
 from assay_extensions.metaevaluation.scores import Scores, read_scores, scores_of
 from assay_extensions.metaevaluation.site.models import JudgeBoard, JudgeResult, JudgeRun
-from assay_extensions.metaevaluation.site.services import JudgesRefused, check_topics
+from assay_extensions.metaevaluation.site.services import JudgesRefused, check_topics, pseudonyms_of
 from jobs import services as jobs
 from scoring.evaluations.stored_runs import judged_documents, ranking_of
 from scoring.models import Leaderboard, Score
@@ -197,9 +197,10 @@ def _left(judge: JudgeRun, reason: str) -> dict[str, Any]:
 
 
 def names_of_runs(leaderboard: Leaderboard) -> dict[str, str]:
-    """The names by which judges may call the runs of a leaderboard: their tags, also after the name of the team."""
+    """The tags of the runs of a leaderboard, by each name that judges may use: pseudonym, tag, and team with tag."""
     runs = [evaluation.run for evaluation in evaluated(leaderboard)]
-    return {str(run): run.tag for run in runs} | {run.tag: run.tag for run in runs}
+    pseudonyms = {pseudonym: tag for tag, pseudonym in pseudonyms_of(leaderboard.track).items()}
+    return pseudonyms | {str(run): run.tag for run in runs} | {run.tag: run.tag for run in runs}
 
 
 def _read(track: Track, people: QrelsColumns, left_out: list[dict[str, Any]]) -> Iterator[_Judge]:

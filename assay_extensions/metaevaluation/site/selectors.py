@@ -223,7 +223,14 @@ def shown_result(result: JudgeResult, *, has_scores: bool) -> ShownResult:
         fidelity=Fidelity(**fidelity) if fidelity else None,
         runs=_places(stored) if has_scores and stored else [],
         tables=[
-            Table(**table | {"header": tuple(table["header"]), "rows": [*map(tuple, table["rows"])]})
+            Table(
+                **table
+                | {
+                    "header": tuple(table["header"]),
+                    "rows": [*map(tuple, table["rows"])],
+                    "title": table["name"].capitalize(),
+                }
+            )
             for table in result.tables
         ],
         notes=list(stored.get("notes", ())) if has_scores else [],

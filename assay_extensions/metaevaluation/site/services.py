@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from django.core.files import File
 from django.db import transaction
@@ -92,7 +92,13 @@ def check(
     grades = [grade.value for grade in track.protocol.parsed.judging.grades]
     with _checking:
         files = [*files_of(file, file_name)]
-        checked, problems = check_all(files, kind=cast("Kind", kind) or None, topics=topics, grades=grades)
+        checked, problems = check_all(
+            files,
+            kind=cast("Kind", kind) or None,
+            topics=topics,
+            grades=grades,
+            runs=pseudonyms_of(track).values(),
+        )
     if problems:
         raise JudgesRefused(
             f"{counted(len(problems), 'problem')}. The first: {problems[0]}",
@@ -100,6 +106,12 @@ def check(
             errors=[{"code": "judgments", "message": problem} for problem in problems[:MOST_SHOWN]],
         )
     return checked
+
+
+def pseudonyms_of(track: Track) -> dict[str, str]:
+    """The pseudonyms of runs by tag, if the extension `blinding` released runs of the track without names."""
+    blinding: Any = getattr(track, "blinding", None)
+    return dict(blinding.blind.runs) if blinding else {}
 
 
 def _check_allowed(track: Track, team: Team, by: User, tag: str, at: datetime, n_bytes: int) -> None:

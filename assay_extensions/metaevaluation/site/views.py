@@ -17,7 +17,6 @@ from accounts.access import (
 )
 from accounts.visitors import same_for_visitors
 from assay.errors import Refused
-from assay.tables import text_of
 from assay_extensions.metaevaluation.site import comparing, releases, selectors, services
 from assay_extensions.metaevaluation.site.forms import BoardForm, CallForm, JudgeForm, ReleaseForm
 from assay_extensions.metaevaluation.site.models import JudgeRun
@@ -29,6 +28,7 @@ from web.confirmation import Confirmation, confirmation_page
 from web.downloads import download, for_visitors, stored_file
 from web.forms import bytes_of, refusals_in
 from web.pages import context_of, form_page, read_and_post
+from web.tables import shown_table
 
 
 def _crumbs(track: Track) -> list[tuple[str, str]]:
@@ -195,8 +195,12 @@ def result(request: HttpRequest, slug: str, judge_board_id: int, result_id: int)
     """A judge on a board: every number with its interval. Everyone who may see the board."""
     board = selectors.board_or_404(request.user, slug, judge_board_id)
     shown = selectors.result_or_404(request.user, board, result_id)
-    tables = [(table, [[*map(text_of, row)] for row in table.rows]) for table in shown.tables]
-    context = {"track": board.track, "board": board, "row": shown, "tables": tables}
+    context = {
+        "track": board.track,
+        "board": board,
+        "row": shown,
+        "tables": [*map(shown_table, shown.tables)],
+    }
     return render(request, "metaevaluation/result.html", context)
 
 

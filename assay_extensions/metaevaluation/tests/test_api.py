@@ -11,7 +11,8 @@ from assay_extensions.metaevaluation.tests.test_boards import qrels
 from jobs import services as jobs
 from scoring.models import Qrels
 from tests.helpers.api import api
-from tests.helpers.judging import make_judge, make_machine
+from tests.helpers.judging import make_machine
+from tests.helpers.team_judges import make_judge
 from tests.scoring.conftest import Scene
 
 pytestmark = pytest.mark.django_db

@@ -4,6 +4,7 @@ import csv
 import json
 from io import BytesIO
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from django.test import Client
@@ -25,6 +26,7 @@ from scoring.models import Evaluation, Leaderboard, Score
 from scoring.qrels import services as qrels_services
 from tests.helpers.factories import make_topic
 from tests.scoring.conftest import Scene
+from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
 
@@ -385,5 +387,32 @@ def test_board_has_the_agreement_of_people_and_a_real_model(scene: Scene, data: 
     for name, value in AGREEMENT.items():
         assert row[name] == f"{value:.4f}"
     result = client_of(scene.organizer).get(board.results.get().get_absolute_url()).content.decode()
-    assert "5163" in result
+    assert "5,163" in result
     assert "0.337" in page_of(board, scene.organizer)
+
+
+class Blinded(NamedTuple):
+    """What the extension `blinding` keeps: the pseudonyms of runs."""
+
+    runs: dict[str, str]
+
+    @property
+    def blind(self) -> "Blinded":
+        return self
+
+
+def test_judges_of_blinded_runs_name_them_by_pseudonyms(
+    scored: Scene, truth: Leaderboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = Blinded({"good": "anon-r2", "middling": "anon-r1", "poor": "anon-r3"})
+    monkeypatch.setattr(Track, "blinding", names, raising=False)
+    with pytest.raises(services.JudgesRefused, match="unknown run good"):
+        submit(scored, scores(good=0.3), "made.eval.txt")
+    submit(scored, scores(**{"anon-r2": 0.3, "anon-r1": 0.2, "anon-r3": 0.1}), "made.eval.txt")
+
+    board = compare(scored, truth)
+
+    (row,) = file_of(board, scored.organizer)
+    assert (row["runs"], row["kendall"]) == ("3", "1.0000")
+    result = client_of(scored.organizer).get(board.results.get().get_absolute_url()).content.decode()
+    assert "middling" in result
