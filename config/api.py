@@ -79,6 +79,7 @@ NOUNS = [
     "participation.teams",
     "pooling.runs",
     "assay_extensions.baselines.site",
+    "assay_extensions.blinding.site",
     "participation.interaction",
     "publishing.published_runs",
     "publishing.documents",

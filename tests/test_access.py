@@ -179,6 +179,9 @@ machines:run_machine                  5555555555
 machines:machines                     L333330043
 machines:new_machine                  L333330343
 machines:start_machine                5555555555
+blinding:blinding                       L333330043
+blinding:map                            L333334443
+blinding:package                        L333334443
 turkle:project_import                   L333330340
 turkle:projects                         L333330300
 turkle:run_project_import               5555555555

@@ -128,6 +128,10 @@ POST revoke_token                        14444401444 3330
 GET machine_tokens                       13333301043 0333
 POST machine_tokens                      13333301343 3330
 POST revoke_machine_token                13333301343 3330
+GET blinding                             13333341443 4333
+PUT blinding                             13333301343 3330
+GET blinding_package                     13333341443 4333
+GET blinding_map                         13333341443 4333
 GET machine_judge                        13333301043 0333
 PUT machine_judge                        13333301343 3300
 GET machine_card                         13333301043 0333

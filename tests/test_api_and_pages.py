@@ -96,6 +96,7 @@ estimates:compute: POST estimates
 machines:new_machine: POST machines
 machines:start_machine: POST start_machine
 machines:register_judge: PUT machine_judge
+blinding:blinding: PUT blinding
 machines:run_machine: POST run_machine
 machines:erase_evidence: DELETE machine_evidence
 machines:machine_token: POST machine_tokens

@@ -1,0 +1,1 @@
+"""The commands `assay blind` and `assay unblind`."""
