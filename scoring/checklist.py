@@ -10,7 +10,7 @@ from django.db.models.functions import JSONObject
 from assessment.checklist import CHANGES_QRELS, batches_of, is_judging, n_judged
 from assessment.models import Batch, Judgment
 from pooling.checklist import closing_of, deadlines_of, runs_of
-from scoring.leaderboards.releases import missing_runs, reasons_to_wait
+from scoring.leaderboards.releases import human_sample, missing_runs, reasons_to_wait
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels, QrelsEntry
 from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, n_of, named, points
 from tracks.models import Track
@@ -82,6 +82,7 @@ def _reasons(campaign: Campaign, board: Any) -> list[str]:
         missing=_missing(campaign, board),
         will_open=campaign.track.status == Track.Status.DRAFT and bool(openings),
         opened=sorted(batch.name for batch in batches),
+        n_sampled=human_sample(board),
     )
 
 

@@ -225,6 +225,8 @@ def metadata(index: Index, sums: dict[str, str]) -> str:
             {"@type": "sc:Person", "name": name} | ({"@id": f"https://orcid.org/{orcid}"} if orcid else {})
             for name, orcid in map(author, index.authors)
         ]
+    if machines := sorted({qrels.machine_name for qrels in index.qrels if qrels.machine}):
+        dataset["rai:machineAnnotationTools"] = machines
     dataset["distribution"] = [_file_object(name, sha256) for name, sha256 in sorted(sums.items())]
     dataset["recordSet"] = [
         {

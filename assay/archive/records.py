@@ -91,6 +91,7 @@ class MachineRecord:
     name: str
     version: str
     description: str = ""
+    family: str = ""
 
 
 @dataclass(frozen=True)

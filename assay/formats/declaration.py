@@ -101,6 +101,18 @@ class Declaration:
         limit=10_000,
         may_be_blank=True,
     )
+    models_used: str = _stated(
+        "",
+        help="The models that it used, one per line: name; family; tokens; cost; energy.",
+        option="models that it used, one per line, such as 'gpt-4o-mini; gpt; 1200000 tokens; 3.20 USD; 0.4 kWh'",
+        hint=lambda rules: (
+            "One per line: name; family; then what is known, such as 1200000 tokens; 3.20 USD; 0.4 kWh. "
+            "Empty: none, or those of method.models in the file's header."
+        ),
+        limit=10_000,
+        may_be_blank=True,
+        column="models",
+    )
     answers: str = _stated(
         "",
         help="The answers to the questions of the protocol about runs, as a JSON object by key of the question.",
@@ -138,6 +150,7 @@ class RunFacts:
     uses: str
     pooled_as: str
     description: str
+    models_used: str = ""
     answers: dict[str, Any] = field(default_factory=dict)  # to the questions of the protocol about runs
     is_late: bool = field(default=False, metadata={"column": "late"})
     n_lines: int = _added("lines")

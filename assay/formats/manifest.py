@@ -14,6 +14,7 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.formats.declaration import COLUMNS, MADE, STATEMENTS, Declaration
+from assay.formats.models import WrongModels, stated_models
 from assay.formats.names import normal
 from assay.formats.sheets import read_sheet
 from assay.formats.spreadsheet import original
@@ -126,6 +127,10 @@ def _wrong_values(cells: dict[str, str], protocol: Protocol) -> list[str]:
         wrong.append(f"made {cells['made']!r}: use {' or '.join(MADE)}")
     if problem := protocol.runs.why_not_used(cells["uses"]):
         wrong.append(f"uses {problem}")
+    try:
+        stated_models(cells["models"])
+    except WrongModels as error:
+        wrong.append(str(error))
     try:
         if cells["answers"]:
             answers_of_run(protocol.runs, cells["answers"])

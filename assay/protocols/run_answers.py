@@ -105,10 +105,13 @@ def header_of_run(
     tag: str,
     team: str,
     is_manual: bool,
+    models: str,
     answers: Mapping[str, Any],
 ) -> dict[str, str]:
     """The fields of a header of ir_metadata: those of the file itself, and what its team stated about the run."""
     stated = {"tag": tag, "actor.team": team, "method.automatic": "false" if is_manual else "true"}
+    if models:
+        stated["method.models"] = ", ".join(models.splitlines())
     for asked in rules.questions:
         if asked.key in answers:
             answer = answers[asked.key]

@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
+from assay.formats.models import families_in
 from assay.protocols.run_answers import answers_in_words
 from assay.protocols.schema import Phase
 from participation.models.teams import Team
@@ -44,6 +45,12 @@ class Run(models.Model):
         max_length=40, blank=True, help_text="What it uses, in a word of the protocol. Empty: not stated."
     )
     description = models.TextField(blank=True)
+    models_used = models.TextField(
+        "models",
+        blank=True,
+        db_default="",
+        help_text="The models that it used, one per line: name; family; amounts.",
+    )
     answers = JsonField(
         default=dict, blank=True, help_text="The answers to the questions of the protocol about runs, by key."
     )
@@ -111,6 +118,11 @@ class Run(models.Model):
     def answers_in_words(self) -> list[tuple[str, str]]:
         """Each question of the protocol about runs with the answer, as pages show them."""
         return answers_in_words(self.track.protocol.parsed.runs, self.answers)
+
+    @property
+    def families(self) -> frozenset[str]:
+        """The families of the models that it used."""
+        return families_in(self.models_used)
 
     @property
     def stated_use(self) -> str:

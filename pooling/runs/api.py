@@ -163,7 +163,9 @@ AS_PARAMETERS = [
 ]
 BODIES = {"multipart/form-data": RunSubmissionSerializer, "application/octet-stream": OpenApiTypes.BINARY}
 HEADER = parameter(
-    "header", "Write what is stated about the run as comments before its lines.", values=["ir_metadata"]
+    "header",
+    "`ir_metadata`: with what is stated about the run as comments before its lines. `alone`: only that, as YAML.",
+    values=["ir_metadata", "alone"],
 )
 REFUSED = OpenApiExample(
     "A file with errors",

@@ -15,6 +15,7 @@ from assay.errors import Refused
 from assay.formats.compression import Limits, unpack
 from assay.formats.reports import Report
 from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
+from assay.formats.runs.metadata import header
 from assay.formats.runs.rules import LineForm, forms_of
 from assay.formats.runs.text import Lines, with_header
 from assay.protocols.run_answers import header_of_run
@@ -490,15 +491,25 @@ def file_with_header(run: Run) -> Iterator[bytes]:
             code="no-header",
             title="The file has no place for a header",
         )
-    fields = header_of_run(
+    return _lines(run, _stated(run))
+
+
+def metadata_file(run: Run) -> bytes:
+    """The statements about a run in the format ir_metadata, as YAML in a file of its own."""
+    lines = header(_stated(run)).decode().splitlines(keepends=True)[1:-1]  # without the marks of a header
+    return "".join(line.removeprefix("# ") for line in lines).encode()
+
+
+def _stated(run: Run) -> dict[str, str]:
+    return header_of_run(
         run.track.protocol.parsed.runs,
         run.report.get("metadata", {}),
         tag=run.tag,
         team=run.team.name,
         is_manual=run.is_manual,
+        models=run.models_used,
         answers=run.answers,
     )
-    return _lines(run, fields)
 
 
 def _lines(run: Run, fields: Mapping[str, str]) -> Iterator[bytes]:

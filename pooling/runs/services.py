@@ -20,6 +20,8 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import InputError, Refused
 from assay.formats.declaration import Declaration, values_of
+from assay.formats.models import PATH as MODELS
+from assay.formats.models import WrongModels, stated_models
 from assay.formats.reports import file_facts
 from assay.formats.runs import columns
 from assay.formats.runs.answers import characters_of
@@ -177,6 +179,7 @@ def _refusals(
         yield refusal
     checks = (
         lambda: _answers(track, declared.answers, checked),
+        lambda: _models(declared, checked),
         lambda: _accepted_tag(track, team, declared, checked, n_bytes=n_bytes, earlier=earlier),
         lambda: _check_today(track, team, by, declared, at),
     )
@@ -280,7 +283,13 @@ def submit(
         if earlier is not None:
             _withdraw(earlier, track, by, replaced_by=tag)
         run = Run.objects.create(
-            **values_of(declared) | {"tag": tag, "uses": declared.uses or usual, "answers": answers},
+            **values_of(declared)
+            | {
+                "tag": tag,
+                "uses": declared.uses or usual,
+                "answers": answers,
+                "models_used": _models(declared, checked),
+            },
             track=track,
             team=team,
             file_name=file_name[-255:],
@@ -351,6 +360,14 @@ def _answers(track: Track, text: str, checked: CheckedRun | None = None) -> dict
     try:
         return answers_of_run(track.protocol.parsed.runs, text, header)
     except WrongAnswer as error:
+        raise SubmissionRefused(str(error)) from None
+
+
+def _models(declared: Declaration, checked: CheckedRun) -> str:
+    """The models of a run, or those of the header of its file."""
+    try:
+        return stated_models(declared.models_used, checked.report.metadata.get(MODELS, ""))
+    except WrongModels as error:
         raise SubmissionRefused(str(error)) from None
 
 

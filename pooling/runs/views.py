@@ -100,7 +100,7 @@ def run_page(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
 
 @user_page
 def run_file(request: AuthenticatedRequest, run_id: int) -> HttpResponseBase:
-    """The run file as it was uploaded, or its lines below a header of ir_metadata. Its team, and organizers."""
+    """The file of a run, also below a header of ir_metadata, or that alone. Its team, and organizers."""
     return file_of(request, _run(request, run_id))
 
 
@@ -108,6 +108,8 @@ def file_of(request: HttpRequest | Request, run: Run) -> HttpResponseBase:
     """The file of a run, for a page or the API."""
     if request.GET.get("header") == "ir_metadata":
         return download(selectors.file_with_header(run), f"{run.tag}.txt", is_checked=False)
+    if request.GET.get("header") == "alone":
+        return download(selectors.metadata_file(run), f"{run.tag}.ir_metadata.yml", is_checked=False)
     return stored_file(request, run.original, run.sha256, run.file_name, is_checked=False)
 
 

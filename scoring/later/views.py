@@ -68,4 +68,4 @@ def later_runs_file(request: AuthenticatedRequest, board_id: int) -> HttpRespons
     """The values by topic of the later runs that the user sees. Everyone who sees the leaderboard."""
     board = _board(request, board_id)
     lines = selectors.later_file(request.user, board)
-    return download(lines, f"{board.track.slug}-leaderboard-{board.pk}-later-runs.tsv")
+    return download(lines, f"{board.file_stem}-later-runs.tsv")

@@ -72,9 +72,11 @@ RowSerializer = answer(
     BoardRow,
     "Row",
     "evaluation=evaluation.id run=run.id team=run.team.name tag=run.tag kind=run.kind sha256=evaluation.run_sha256 "
-    "n_topics=evaluation.n_topics n_missing=evaluation.n_missing answers=public_answers scores=cells",
+    "n_topics=evaluation.n_topics n_missing=evaluation.n_missing is_of_judge_family answers=public_answers "
+    "scores=cells",
     "A run on a leaderboard.",
     sha256="Of the file that was scored.",
+    is_of_judge_family="Whether it declares a model of the family of the machine whose grades score it.",
     answers="The answers to the public questions of the protocol about runs, by key.",
     scores="In the order of the measures.",
 )
@@ -212,7 +214,7 @@ class Leaderboards(Endpoints):
         board = board_or_404(user_of(request), board_id)
         content = files.kept_file(board, "tsv").encode()
         headers = {
-            "Content-Disposition": f'attachment; filename="{board.track.slug}-leaderboard-{board.pk}.tsv"',
+            "Content-Disposition": f'attachment; filename="{board.file_stem}.tsv"',
             "Repr-Digest": f"sha-256=:{b64encode(sha256(content).digest()).decode()}:",
         }
         return for_visitors(request, Response(content, headers=headers, content_type=TsvRenderer.media_type))
@@ -223,9 +225,7 @@ class Leaderboards(Endpoints):
         user = user_of(request)
         board = board_or_404(user, board_id)
         content = groups.groups_file(user, board)
-        return for_visitors(
-            request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-groups.csv")
-        )
+        return for_visitors(request, download(content, f"{board.file_stem}-groups.csv"))
 
     @get_file("leaderboards/<int:board_id>/classes/", "leaderboard_classes", "text/csv")
     def download_classes(self, request: Request, board_id: int) -> object:
@@ -233,9 +233,7 @@ class Leaderboards(Endpoints):
         user = user_of(request)
         board = board_or_404(user, board_id)
         content = classes.classes_file(user, board)
-        return for_visitors(
-            request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-classes.csv")
-        )
+        return for_visitors(request, download(content, f"{board.file_stem}-classes.csv"))
 
     @get_file(
         "leaderboards/<int:board_id>/interaction/", "leaderboard_interaction", "text/tab-separated-values"

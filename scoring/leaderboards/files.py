@@ -29,6 +29,10 @@ from tracks.models import Track
 from web.pages import counted
 from web.statements import Prepared
 
+OF_FAMILY = (
+    "judge's family"  # column: whether the run declares a model of the family of the machine that judged
+)
+
 
 def leaderboard_file(board: Leaderboard, kind: str) -> str:
     """The leaderboard, sorted by its first measure, as `tsv`, `csv`, `json` or `tex`: for all readers the same."""
@@ -77,7 +81,7 @@ def released_files(user: AnyUser, track: Track) -> list[ReleasedFile]:
 def _files_of(board: Leaderboard) -> list[ReleasedFile]:
     qrels, page = board.qrels, board.get_absolute_url()
     size = f"{counted(qrels.n_judged, 'unit')}, {counted(qrels.n_topics, 'topic')}"
-    stem = f"{board.track.slug}-leaderboard-{board.pk}"
+    stem = board.file_stem
     return [
         ReleasedFile(
             f"{file_stem(qrels)}.tsv",
@@ -104,8 +108,9 @@ def _files_of(board: Leaderboard) -> list[ReleasedFile]:
 def citation(board: Leaderboard, address: str) -> str:
     """A leaderboard as an entry for a bibliography."""
     made = board.released_at or board.created_at
+    by_machine = f", judged by {braced(board.qrels.machine_name)}" if board.qrels.machine_name else ""
     entry = {
-        "title": f"{{Leaderboard of {braced(board.track.name)}}}",
+        "title": f"{{Leaderboard of {braced(board.track.name)}{by_machine}}}",
         "year": f"{made:%Y}",
         "url": braced(address),
         "note": f"Qrels version {board.qrels.version}, SHA-256 {board.qrels.sha256}",
@@ -124,6 +129,7 @@ def _table(board: Leaderboard, rows: Sequence[BoardRow]) -> tuple[list[str], lis
         "pooled as",
         "manual",
         *late,
+        *([OF_FAMILY] if board.judge_family else []),
         *uses,
         "topics",
         "missing",
@@ -154,6 +160,7 @@ def _cells(board: Leaderboard, row: BoardRow, *, has_late: bool) -> list[str]:
     words = [one_word(run.team.name), one_word(run.tag), run.kind, row.as_kind]
     words += ["manual" if run.is_manual else "automatic"]
     words += ["yes" if row.is_after_release else "no"] if has_late else []
+    words += ["yes" if row.is_of_judge_family else "no"] if board.judge_family else []
     words += [board.track.protocol.parsed.runs.stated_use(run.uses)] if _has_uses(board) else []
     counts = [str(evaluation.n_topics), str(evaluation.n_missing)]
     ends = [part for cell in row.cells for part in (cell.low, cell.high, cell.tier)]
@@ -211,6 +218,7 @@ def _json_row(board: Leaderboard, row: BoardRow) -> dict[str, Any]:
         "pooled_as": row.as_kind,
         "manual": run.is_manual,
         **({"after_release": True} if row.is_after_release else {}),
+        **({"judge_family": row.is_of_judge_family} if board.judge_family else {}),
         **({"uses": rules.stated_use(run.uses)} if rules.uses else {}),
         **({"answers": answers} if (answers := _answers(board, row)) else {}),
         "sha256": evaluation.run_sha256,
@@ -228,12 +236,14 @@ def _latex(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
     letter = main.name[0].upper()
     has_late = any(row.is_after_release for row in rows)
     late = "A: submitted after the qrels were known. " if has_late else ""
+    has_family = any(row.is_of_judge_family for row in rows)
+    family = f"F: of the family of the machine that judged, {board.judge_family}. " if has_family else ""
     caption = (
         f"{board.track.name}: qrels {board.qrels}, {plural(board.qrels.n_topics, 'topic')}. "
         f"{letter}: {main.name} run, in parentheses a run pooled as one; M: manual run. "
-        f"{late}{explained(questions)}The best values are bold."
+        f"{late}{family}{explained(questions)}The best values are bold."
     )
-    marked = [Column(name, is_mark=True) for name in (letter, "M", *("A" * has_late))]
+    marked = [Column(name, is_mark=True) for name in (letter, "M", *("A" * has_late), *("F" * has_family))]
     words = (Column("Team"), Column("Run"), *answer_columns(questions), *marked)
     measures = (Column(measure, is_number=True, is_measure=True) for measure in board.measures)
     lines = []
@@ -241,6 +251,7 @@ def _latex(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
         mark = CHECK if row.run.kind == main.key else f"({CHECK})"
         marks = [mark if row.as_kind == main.key else "", CHECK if row.run.is_manual else ""]
         marks += [CHECK if row.is_after_release else ""] if has_late else []
+        marks += [CHECK if row.is_of_judge_family else ""] if has_family else []
         answers = answer_cells(questions, _answers(board, row))
         names = map(Value, (row.run.team.name, row.run.tag, *answers, *marks))
         lines.append((*names, *(Value(cell.text, cell.is_best) for cell in row.cells)))

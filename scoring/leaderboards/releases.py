@@ -9,6 +9,7 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from assay.formats.text import listed
+from assessment.judgments.selectors import current_judgments
 from assessment.models import Batch
 from pooling.models import Run
 from scoring.models import Leaderboard, Qrels, QrelsEntry
@@ -18,6 +19,7 @@ from tracks.models import Track
 from web.confirmation import Check, Confirmation, by_mail
 from web.pages import counted
 
+SAMPLE = 30  # units of a machine's qrels that people judged too, from which on a release needs no reason
 UNKNOWN = "unknown-document"  # the code of a warning
 WIDER = [Leaderboard.Release.HIDDEN, Leaderboard.Release.PARTICIPANTS, Leaderboard.Release.PUBLIC]
 
@@ -108,11 +110,22 @@ def hindrances(board: Leaderboard) -> list[str]:
         missing=missing_runs(board),
         will_open=track.status == Track.Status.DRAFT and openings.exists(),
         opened=list(batches.exclude(kind=Batch.Kind.MACHINE).values_list("name", flat=True)),
+        n_sampled=human_sample(board),
     )
 
 
+def human_sample(board: Leaderboard) -> int:
+    """The number of units of a machine's qrels that people graded too. No query for qrels of people."""
+    if not board.qrels.machine_name:
+        return 0
+    by_people = current_judgments(board.track, Batch.Kind.MAIN, Batch.Kind.ADJUDICATION).filter(
+        topic__code=OuterRef("topic"), docno=OuterRef("docno"), grade__isnull=False
+    )
+    return QrelsEntry.objects.filter(Exists(by_people.order_by()), qrels=board.qrels_id).count()
+
+
 def reasons_to_wait(
-    board: Leaderboard, *, missing: list[str], will_open: bool, opened: list[str]
+    board: Leaderboard, *, missing: list[str], will_open: bool, opened: list[str], n_sampled: int
 ) -> list[str]:
     """As `hindrances`, without a query. Open batches do not change imported qrels.
 
@@ -120,12 +133,13 @@ def reasons_to_wait(
         missing: the tags of `missing_runs`.
         will_open: whether a draft opens at a set time.
         opened: the names of the open batches of people.
+        n_sampled: of qrels of a machine, the units that people judged too.
     """
     track, reasons = board.track, []
-    if board.qrels.machine_name:
-        reasons.append(
-            f"The qrels are the grades of the machine {board.qrels.machine_name}; no person judged."
-        )
+    if board.qrels.machine_name and n_sampled < SAMPLE:
+        people = f"people judged only {counted(n_sampled, 'of its units,of its units')}"
+        people = f"{people}, fewer than {SAMPLE}" if n_sampled else "no person judged"
+        reasons.append(f"The qrels are the grades of the machine {board.qrels.machine_name}; {people}.")
     if unknown := board.qrels.report.get("unknown_topics"):  # of a version from before imports refused them
         n_topics = counted(len(unknown), "topic of the qrels is,topics of the qrels are")
         reasons.append(f"{n_topics} not in {track} and counted as 0 in every mean: {listed(unknown)}.")

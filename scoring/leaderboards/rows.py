@@ -32,6 +32,7 @@ class BoardRow(NamedTuple):
     may_open: bool
     is_after_release: bool  # submitted when the qrels of the track were known
     is_baseline: bool
+    is_of_judge_family: bool  # it declares a model of the family of the machine whose grades score it
     answers: Sequence[tuple[str, str]] = ()  # the columns of answers, with their labels
 
     @property

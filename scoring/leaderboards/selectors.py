@@ -39,6 +39,7 @@ from web.pages import ALL_ROWS, page_of
 from web.statements import Prepared
 
 FILTERS = {"all": "all runs", "best": "best of each team"}
+OTHER_FAMILIES = "other-families"
 OF_KIND = "kind-"  # begins the filter of a kind of run
 WORD_COLUMNS = {"team", "run", "kind"}  # sorted from A to Z first; numbers from the highest
 MAX_CURVES = 8  # of runs in one plot
@@ -140,6 +141,8 @@ def leaderboard_page(
     submitted = [kind for kind in board.track.protocol.parsed.runs.kinds if kind.key in kinds]
     of_kinds = {f"{OF_KIND}{kind.key}": f"{kind.name} runs" for kind in submitted}
     filters = FILTERS | (of_kinds if len(of_kinds) > 1 else {})
+    if any(row.is_of_judge_family for row in rows):
+        filters |= {OTHER_FAMILIES: "without the judge's family"}
     show = show if show in filters else "all"
     chosen = chosen or ChosenAnswers(public_of(board))
     accepted = [row for row in _filtered(rows, show, tier_column) if chosen.accept(row.run.answers)]
@@ -295,7 +298,7 @@ def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:
     if isinstance(user, User):
         own = set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
     sees_all = oversees(user, board.track_id) or board.release == Leaderboard.Release.PUBLIC
-    rules, rows = board.track.protocol.parsed.runs, []
+    rules, rows, family = board.track.protocol.parsed.runs, [], board.judge_family.casefold()
     for evaluation in evaluations:
         run = evaluation.run
         run.track = board.track
@@ -309,6 +312,7 @@ def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:
             may_open=sees_all or is_own,
             is_after_release=is_after_release,
             is_baseline=rules.kind(run.kind).baseline,
+            is_of_judge_family=bool(family) and family in run.families,
         )
         rows.append(row)
     return rows
@@ -367,6 +371,8 @@ def _filtered(rows: list[BoardRow], show: str, column: int) -> list[BoardRow]:
     """The rows of a filter. Baselines stay among the runs of a kind, which are compared with them."""
     if show.startswith(OF_KIND):
         return [row for row in rows if row.is_baseline or row.run.kind == show.removeprefix(OF_KIND)]
+    if show == OTHER_FAMILIES:
+        return [row for row in rows if not row.is_of_judge_family]
     if show == "best":
         best: dict[int, BoardRow] = {}
         for row in rows:

@@ -106,7 +106,7 @@ def leaderboard_file(request: HttpRequest, board_id: int, kind: str) -> HttpResp
     """The leaderboard as TSV, CSV, JSON or LaTeX. Everyone who may see its page."""
     board = board_or_404(request.user, board_id)
     content = files.kept_file(board, kind)
-    return for_visitors(request, download(content, f"{board.track.slug}-leaderboard-{board.pk}.{kind}"))
+    return for_visitors(request, download(content, f"{board.file_stem}.{kind}"))
 
 
 @require_safe
@@ -134,7 +134,7 @@ def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseB
     board = board_or_404(request.user, board_id)
     evaluations = evaluation_selectors.evaluations_for(request.user).filter(leaderboard=board)
     content = evaluation_selectors.score_file(board, evaluations, kind)
-    name = f"{board.track.slug}-leaderboard-{board.pk}-topics.{kind}"
+    name = f"{board.file_stem}-topics.{kind}"
     return for_visitors(request, spooled(request, content, name))
 
 
@@ -161,7 +161,7 @@ def groups_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
     """The values of all measures by group of assessors, as CSV. Everyone who may see the leaderboard."""
     board = board_or_404(request.user, board_id)
     content = group_pages.groups_file(request.user, board)
-    return for_visitors(request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-groups.csv"))
+    return for_visitors(request, download(content, f"{board.file_stem}-groups.csv"))
 
 
 @public_page
@@ -177,7 +177,7 @@ def classes_file(request: HttpRequest, board_id: int) -> HttpResponseBase:
     """The means by topic class as CSV. Everyone who may see the leaderboard; a team gets its own runs."""
     board = board_or_404(request.user, board_id)
     content = class_pages.classes_file(request.user, board)
-    return for_visitors(request, download(content, f"{board.track.slug}-leaderboard-{board.pk}-classes.csv"))
+    return for_visitors(request, download(content, f"{board.file_stem}-classes.csv"))
 
 
 @same_for_visitors

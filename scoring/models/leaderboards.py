@@ -9,6 +9,7 @@ from assay.statistics.intervals import METHODS, coverage
 from assay.statistics.leaderboard import stored_method
 from jobs.models import Job
 from participation.models import Team
+from pooling.models import Run
 from scoring.models.qrels import Qrels
 from tracks.models import Track
 from web.links import address_of
@@ -75,6 +76,25 @@ class Leaderboard(models.Model):
 
     def get_absolute_url(self) -> str:
         return address_of("scoring:leaderboard", self.pk)
+
+    @property
+    def file_stem(self) -> str:
+        """The beginning of the names of its files: those of a machine say so, as those of its qrels."""
+        by_machine = ".machine" if self.qrels.machine_name else ""
+        return f"{self.track.slug}-leaderboard-{self.pk}{by_machine}"
+
+    @property
+    def judge_family(self) -> str:
+        """The family of the machine whose grades score the runs; empty for people."""
+        return self.qrels.machine.family if self.qrels.machine else ""
+
+    @property
+    def runs_of_judge_family(self) -> list[Run]:
+        """The runs that declare a model of the family of the machine; no query for people."""
+        if not self.judge_family:
+            return []
+        runs = Run.objects.filter(evaluations__leaderboard=self).exclude(models_used="").order_by("tag")
+        return [run for run in runs.defer("report") if self.judge_family.casefold() in run.families]
 
     @property
     def has_shares(self) -> bool:

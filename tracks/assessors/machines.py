@@ -21,7 +21,16 @@ BETWEEN_WORDS = re.compile(r"[^\w.+]+")
 
 
 @transaction.atomic
-def add(*, track: Track, name: str, version: str, description: str = "", owner: User, by: User) -> Machine:
+def add(
+    *,
+    track: Track,
+    name: str,
+    version: str,
+    description: str = "",
+    family: str = "",
+    owner: User,
+    by: User,
+) -> Machine:
     """Make a program or a model an assessor of a track, with its own account, which has no password.
 
     Raises:
@@ -36,7 +45,13 @@ def add(*, track: Track, name: str, version: str, description: str = "", owner: 
     user = User.objects.create(username=username, password=make_password(None), is_machine=True)
     assessor = Assessor.objects.create(track=current, user=user)
     machine = Machine.objects.create(
-        assessor=assessor, name=name, version=version, description=description, owner=owner, created_by=by
+        assessor=assessor,
+        name=name,
+        version=version,
+        description=description,
+        family=family,
+        owner=owner,
+        created_by=by,
     )
     audit.record(action="machine.added", subject=machine, track=current, details={"owner": str(owner)}, by=by)
     return machine

@@ -80,6 +80,12 @@ class Machine(models.Model):
     description = models.TextField(
         blank=True, help_text="How it judges: the prompt, the settings, what it was trained on."
     )
+    family = NameField(
+        max_length=60,
+        blank=True,
+        db_default="",
+        help_text="The family of its model, such as gpt. Runs that declare a model of the same family are marked.",
+    )
     owner = models.ForeignKey(
         User, models.PROTECT, related_name="machines", help_text="The person who answers for it."
     )

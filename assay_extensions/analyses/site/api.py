@@ -93,7 +93,7 @@ class Analyses(Endpoints):
         content = report_pages.report_file(board, name, "tsv", request.query_params.get("measure", ""))
         if content is None:
             raise Http404
-        return download(content, f"{board.track.slug}-leaderboard-{board.pk}-{name}.tsv")
+        return download(content, f"{board.file_stem}-{name}.tsv")
 
     @get("analyses/<int:analysis_id>/", "analysis", AnalysisDetailSerializer)
     def get_analysis(self, request: Request, analysis_id: int) -> object:

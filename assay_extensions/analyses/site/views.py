@@ -58,7 +58,7 @@ def report_table(request: AuthenticatedRequest, board_id: int, name: str, kind: 
     """One table of stored scores as TSV or CSV. Organizers only."""
     board = board_or_404(request.user, board_id)
     content = report_pages.report_file(board, name, kind, request.GET.get("measure", ""))
-    return _table(content, f"{board.track.slug}-leaderboard-{board.pk}-{name}.{kind}")
+    return _table(content, f"{board.file_stem}-{name}.{kind}")
 
 
 @organizer_page

@@ -51,8 +51,8 @@ FIRST = "judging"  # name of the first token, as the page of the machine propose
 
 
 MACHINE = (
-    "id url track=assessor.track.slug name version description account=assessor.user.username owner=owner.username "
-    "created_at"
+    "id url track=assessor.track.slug name version family description account=assessor.user.username "
+    "owner=owner.username created_at"
 )
 OF_MACHINE = {
     "url": Address("api:machine", help_text="The address of this machine in the API."),
@@ -69,6 +69,13 @@ class NewMachineSerializer(Strict):
     name = serializers.CharField(max_length=60)
     version = serializers.CharField(max_length=60)
     description = serializers.CharField(max_length=20_000, required=False, allow_blank=True, default="")
+    family = serializers.CharField(
+        max_length=60,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Of its model. Runs that declare a model of the same family are marked.",
+    )
     owner = serializers.CharField(
         max_length=150,
         required=False,

@@ -12,7 +12,14 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import InputError, Refused
 from assay.structure import WrongStructure, read_toml
-from assay_extensions.machines.judge_files.judges import MOST, OF_TEMPLATE, Judge, judge_of, problems
+from assay_extensions.machines.judge_files.judges import (
+    MAX_NAME,
+    MOST,
+    OF_TEMPLATE,
+    Judge,
+    judge_of,
+    problems,
+)
 from assay_extensions.machines.judge_files.prompts import template_names
 from assay_extensions.machines.site.models import JudgeRecord
 from assessment.models import Judgment
@@ -48,6 +55,7 @@ def register(
     audit.record(
         action="machine.judge", subject=machine, track=machine.assessor.track, details=details, by=by
     )
+    Machine.objects.filter(pk=machine.pk).update(family=judge.family[:MAX_NAME])
     row, _ = JudgeRecord.objects.update_or_create(
         machine=machine,
         defaults={"record": dict(record), "template_text": template_text, "created_by": by},

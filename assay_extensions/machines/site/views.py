@@ -41,7 +41,7 @@ MAX_FILE = 256 << 10  # bytes of a judge file or a template
 class MachineForm(StyledForm, forms.ModelForm[Machine]):
     class Meta:
         model = Machine
-        fields = ["name", "version", "description", "owner"]
+        fields = ["name", "version", "family", "description", "owner"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.conf import LazySettings
 from django.test import Client
 
 from assay.archive.contents import Reader
+from assay.archive.description import metadata
 from assay.archive.verify import Finding, verify
 from assay.cli.main import main
 from assay.protocols.loader import load_protocol
@@ -66,6 +68,16 @@ def test_archive_verify_reads_the_replies_again(
 
     assert main(["archive", "verify", str(path)]) == 0
     assert "2 replies of judgments and 1 of skips, read again without a model" in capsys.readouterr().out
+
+
+def test_metadata_names_the_machines_of_qrels(judged: Scene, tmp_path: Path) -> None:
+    with Reader.of(written(archive_of(judged.track, judged.organizer), tmp_path)) as reader:
+        index = reader.index
+    by_machine = replace(index.qrels[0], machine="A9", machine_name="Llama judge 3.1")
+
+    assert "rai:machineAnnotationTools" not in json.loads(metadata(index, {}))
+    described = json.loads(metadata(replace(index, qrels=[by_machine, *index.qrels]), {}))
+    assert described["rai:machineAnnotationTools"] == ["Llama judge 3.1"]
 
 
 def test_archive_verify_says_that_there_are_no_replies(judged: Scene, tmp_path: Path) -> None:

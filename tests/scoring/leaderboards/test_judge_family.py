@@ -1,0 +1,97 @@
+"""Leaderboards by a machine: what they say about it, and about runs that use a model of its family."""
+
+import csv
+import json
+from io import StringIO
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from pooling.models import Run
+from scoring.leaderboards.releases import hindrances
+from scoring.models import Leaderboard, Qrels
+from tests.helpers.judging import make_machine
+from tests.scoring.conftest import Scene
+from tracks.models import Machine, Track
+
+FAMILY = "Llama"
+
+
+@pytest.fixture
+def board(scored: Scene) -> Leaderboard:
+    """A leaderboard of two runs, one of which declares a model of the family of the judge."""
+    board = scored.leaderboard()
+    machine = make_machine(scored.track, scored.organizer)
+    Machine.objects.filter(pk=machine.pk).update(family=FAMILY)
+    Qrels.objects.filter(pk=board.qrels_id).update(machine=machine, machine_name=str(machine))
+    Run.objects.filter(tag="good").update(models_used="reranker-2; llama; 90 tokens\nbm25")
+    Track.objects.update(status="closed")
+    return Leaderboard.objects.get(pk=board.pk)
+
+
+@pytest.fixture
+def organizer(scored: Scene) -> Client:
+    client = Client()
+    client.force_login(scored.organizer)
+    return client
+
+
+def test_pages_mark_runs_of_the_family_of_the_judge(board: Leaderboard, organizer: Client) -> None:
+    page = organizer.get(board.get_absolute_url()).content.decode()
+    address = f"{board.get_absolute_url()}?show=other-families"
+    others = organizer.get(address).content.decode()
+    evaluation = board.evaluations.get(run__tag="poor")
+    pages = [
+        reverse("scoring:topics", args=[board.pk]),
+        evaluation.get_absolute_url(),
+        reverse("scoring:classes", args=[board.pk]),
+    ]
+
+    assert f"judged by {board.qrels.machine_name} · Assay</title>" in page
+    assert f"</bdi>, judged by {board.qrels.machine_name}" in page
+    assert page.count("judge's family</span>") == 1
+    assert f'href="{address}"' in page
+    assert "judge's family</span>" not in others
+    assert "poor" in others
+    for other in pages:
+        assert f'href="{address}"' in organizer.get(other).content.decode(), other
+
+
+def test_files_mark_them_too(board: Leaderboard, organizer: Client) -> None:
+    def file(kind: str) -> str:
+        answer = organizer.get(reverse("scoring:leaderboard_file", args=[board.pk, kind]))
+        assert f"-leaderboard-{board.pk}.machine.{kind}" in answer["Content-Disposition"]
+        return answer.getvalue().decode()
+
+    rows = {row["run"]: row["judge's family"] for row in csv.DictReader(StringIO(file("csv")))}
+    marked = {run["run"]: run["judge_family"] for run in json.loads(file("json"))["runs"]}
+    api = organizer.get(reverse("api:leaderboard", args=[board.pk])).json()
+
+    assert rows == {"good": "yes", "poor": "no"}
+    assert marked == {"good": True, "poor": False}
+    assert "F: of the family of the machine that judged, Llama." in file("tex")
+    assert {row["tag"]: row["is_of_judge_family"] for row in api["runs"]} == marked
+
+
+def test_people_and_other_families_are_not_marked(board: Leaderboard, organizer: Client) -> None:
+    Machine.objects.update(family="gpt")
+    assert "judge's family</span>" not in organizer.get(board.get_absolute_url()).content.decode()
+    Qrels.objects.update(machine=None, machine_name="")
+    page = organizer.get(board.get_absolute_url()).content.decode()
+    file = organizer.get(reverse("scoring:leaderboard_file", args=[board.pk, "tsv"]))
+
+    assert "judged by" not in page
+    assert "judge's family" not in file.getvalue().decode()
+    assert ".machine" not in file["Content-Disposition"]
+
+
+def test_release_of_a_machine_needs_a_human_sample_or_a_reason(
+    scored: Scene, board: Leaderboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert f"{board.qrels.machine_name}; no person judged." in " ".join(hindrances(board))
+    scored.judged("high", "low")
+
+    assert "people judged only 2 of its units, fewer than 30" in " ".join(hindrances(board))
+    monkeypatch.setattr("scoring.leaderboards.releases.SAMPLE", 2)
+    assert "machine" not in " ".join(hindrances(board))
