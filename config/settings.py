@@ -40,7 +40,17 @@ try:
 except ExtensionError:  # the system checks name it
     SELECTED = set()
 # Those with a site part
-SITES = ("analyses", "baselines", "blinding", "building", "estimates", "machines", "metaevaluation", "papers", "turkle")
+SITES = (
+    "analyses",
+    "baselines",
+    "blinding",
+    "building",
+    "estimates",
+    "machines",
+    "metaevaluation",
+    "papers",
+    "turkle",
+)
 EXTENSIONS = [name for name in SITES if name in SELECTED]
 
 INSTALLED_APPS = [
