@@ -392,7 +392,7 @@ def test_board_has_the_agreement_of_people_and_a_real_model(scene: Scene, data: 
 
 
 class Blinded(NamedTuple):
-    """What the extension `blinding` keeps: the pseudonyms of runs."""
+    """The row of the extension `blinding`, with the pseudonyms of runs."""
 
     runs: dict[str, str]
 
