@@ -3,11 +3,11 @@
 from django.urls import path
 from django.utils.translation import gettext_noop
 
-from participation.teams.selectors import own_teams
 from pooling.models import Pool, Run
 from pooling.pools import views as pools
 from pooling.runs import views as runs
 from tracks.tabs import Page, Section, register, rows_of_track
+from tracks.tracks.selectors import is_member
 
 app_name = "pooling"
 
@@ -62,7 +62,7 @@ register(
         is_in=lambda track: track.protocol.parsed.takes_runs,
         tab=4,
         tab_label=gettext_noop("Your runs"),
-        is_for=lambda visitor: not visitor.judges and own_teams(visitor.user, visitor.track).exists(),
+        is_for=lambda visitor: not visitor.judges and is_member(visitor.user, visitor.track),
     ),
     Page(
         "Pools",

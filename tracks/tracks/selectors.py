@@ -97,9 +97,14 @@ def track_named(slug: str) -> Track | None:
     return Track.objects.select_related("protocol", "collection").filter(slug=slug).first()
 
 
+_MEMBERS = Prepared(
+    lambda user, track: Track.objects.filter(pk=track, teams__members=user).order_by().only("pk")[:1]
+)
+
+
 def is_member(user: AnyUser, track: Track) -> bool:
     """Return whether the user is in one of the track's teams. One query."""
-    return isinstance(user, User) and user.is_active and user.teams.filter(track=track).exists()
+    return isinstance(user, User) and user.is_active and bool(_MEMBERS(user=user.pk, track=track.pk))
 
 
 def released_to(user: AnyUser, track: Track) -> Q:
