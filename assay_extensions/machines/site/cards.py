@@ -164,12 +164,12 @@ def store_probes(*, machine: Machine, report: dict[str, Any], by: User) -> Probe
     row, _ = ProbeReport.objects.update_or_create(
         machine=machine, defaults={"report": report, "created_by": by}
     )
-    found = [probe["probe"] for probe in report["probes"] if probe["is_weakness"]]
+    weak = [probe["probe"] for probe in report["probes"] if probe["is_weakness"]]
     audit.record(
         action="machine.probes",
         subject=machine,
         track=machine.assessor.track,
-        details={"units": report["n_units"], "found": found},
+        details={"units": report["n_units"], "found": weak},
         by=by,
     )
     return row

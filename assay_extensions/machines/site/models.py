@@ -30,7 +30,7 @@ class JudgeRecord(models.Model):
 
 
 class ProbeReport(models.Model):
-    """What `assay probe` found about a machine, without the units. A later report takes its place."""
+    """The report of `assay probe` about a machine, without the units. A later report takes its place."""
 
     machine = models.OneToOneField(Machine, models.PROTECT, primary_key=True, related_name="probes")
     report = JsonField(help_text="The protocol, the number of units, and the counts of each probe.")

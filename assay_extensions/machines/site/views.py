@@ -176,6 +176,7 @@ def card(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
     machine = get_object_or_404(selectors.machines(), pk=machine_id)
     context = {
         "track": machine.assessor.track,
+        "machine": machine,
         "card": cards.card_of(machine),
         "layout": "assessment/base.html",
         "tab": "judging",

@@ -111,7 +111,7 @@ def test_report_of_probes_becomes_part_of_the_card(scene: Scene, machine: Machin
     assert wrong.status_code == 400
 
 
-def test_whoever_sees_a_leaderboard_sees_the_card_of_its_machine_without_addresses(
+def test_everyone_who_sees_a_leaderboard_sees_the_card_of_its_machine_without_addresses(
     scene: Scene, machine: Machine
 ) -> None:
     client = Client()

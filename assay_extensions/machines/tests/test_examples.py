@@ -1,4 +1,4 @@
-"""What models get with the unit: the question of an answer, the thread of a cited post, and examples of training."""
+"""Texts that models get with a unit: the question of an answer, the thread of a cited post, examples of training."""
 
 import re
 from pathlib import Path
