@@ -1,7 +1,7 @@
 """Probe a judge: change units so that no document becomes better, and list the answers that change.
 
-Probes of a document: the words of the topic are added to it (words); it tells the judge what to answer (orders); it has
-no text (empty); it only repeats the topic (copy); the same request again (repeat). Of a pair, the first document is
+Probes of a document: the words of the topic are added to it (words); it contains an order to the judge (orders); it has
+no text (empty); it only repeats the topic (copy); the same request again (repeat). In a pair, the first document is
 changed; both documents have the same text (identical), or each other's (swapped).
 
 The report has, for each probe, the number of units and of answers that are higher or lower than expected, and each of
@@ -44,7 +44,7 @@ EXAMPLE = (
     'assay probe --with "python judge_by_words.py" --protocol arqmath-2020-task1 --topics topics.xml --units pool.tsv '
     "--documents documents.jsonl --output probes.json"
 )
-ASSESSOR = "probe"  # for whom the sides of pairs are drawn
+ASSESSOR = "probe"  # the sides of pairs are drawn for this name
 REPEAT = "repeat"
 NEEDED = ("units", "documents")
 
