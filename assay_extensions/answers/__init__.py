@@ -1,0 +1,21 @@
+"""Generated answers: rubrics of weighted criteria, and support of citations, from the files of graders."""
+
+from assay.cli.main import Command
+from assay.extensions import Extension
+
+EXTENSION = Extension(
+    name="answers",
+    title="Rubrics and support of answers",
+    adds=(
+        Command(
+            "rubrics",
+            "score answers by rubrics, and show which criteria separate systems",
+            "assay_extensions.answers.rubrics_command",
+        ),
+        Command(
+            "support",
+            "score how far citations support the sentences of answers",
+            "assay_extensions.answers.support_command",
+        ),
+    ),
+)
