@@ -26,7 +26,7 @@ from tests.helpers.factories import make_organizer
 from tests.samples.conftest import FORMULA_TASK, FORMULAS, TASK, Assay, lines_of, rows_of, value
 from tracks.models import ProtocolDraft, StoredProtocol
 
-MAX_BYTES = 120_000
+MAX_BYTES = 130_000
 
 
 def test_names_lists_every_file_of_the_folder() -> None:

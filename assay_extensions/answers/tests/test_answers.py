@@ -81,7 +81,7 @@ def test_support_equals_that_of_ragdoll() -> None:
             assert values == pytest.approx([row[key] for key in keys], abs=1e-6)
 
 
-def test_impact_tells_universal_and_hard_criteria(capsys: pytest.CaptureFixture[str]) -> None:
+def test_impact_names_universal_and_hard_criteria(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rubrics", "impact", GRADED]) == 0
 
     rows = read("# impact\n" + capsys.readouterr().out)["impact"]
