@@ -197,6 +197,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "protocols.loader.read_checked": {"name": "x.toml"},
     "protocols.units.pair_docno": {"other": "d7"},
     "structure.declarations.below": {"child": "depth"},
+    "structure.reading.line_complaints": None,
     "structure.reading.strict_json": None,
     "structure.toml_files.decoded": {"name": "x.toml"},
     "structure.toml_files.line_of": {"key": "x"},
