@@ -4,9 +4,9 @@ import csv
 import json
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -26,7 +26,6 @@ from scoring.models import Evaluation, Leaderboard, Score
 from scoring.qrels import services as qrels_services
 from tests.helpers.factories import make_topic
 from tests.scoring.conftest import Scene
-from tracks.models import Track
 
 pytestmark = pytest.mark.django_db
 
@@ -391,21 +390,10 @@ def test_board_has_the_agreement_of_people_and_a_real_model(scene: Scene, data: 
     assert "0.337" in page_of(board, scene.organizer)
 
 
-class Blinded(NamedTuple):
-    """The row of the extension `blinding`, with the pseudonyms of runs."""
-
-    runs: dict[str, str]
-
-    @property
-    def blind(self) -> "Blinded":
-        return self
-
-
-def test_judges_of_blinded_runs_name_them_by_pseudonyms(
-    scored: Scene, truth: Leaderboard, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = Blinded({"good": "anon-r2", "middling": "anon-r1", "poor": "anon-r3"})
-    monkeypatch.setattr(Track, "blinding", names, raising=False)
+def test_judges_of_blinded_runs_name_them_by_pseudonyms(scored: Scene, truth: Leaderboard) -> None:
+    names = {"good": "anon-r2", "middling": "anon-r1", "poor": "anon-r3"}
+    blinded = {"map": {"key": "k", "runs": names}, "created_by": scored.organizer}
+    apps.get_model("blinding.Blinding").objects.create(track=scored.track, **blinded)
     with pytest.raises(services.JudgesRefused, match="unknown run good"):
         submit(scored, scores(good=0.3), "made.eval.txt")
     submit(scored, scores(**{"anon-r2": 0.3, "anon-r1": 0.2, "anon-r3": 0.1}), "made.eval.txt")

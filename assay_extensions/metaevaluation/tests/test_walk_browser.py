@@ -1,4 +1,4 @@
-"""The whole track of judges in Chromium: accepted, submitted, refused, compared, released, and read by a visitor."""
+"""A whole track of judges in Chromium: runs without names, submissions, a board, its release, and a visitor."""
 
 import re
 from collections.abc import Callable
@@ -10,7 +10,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from assay_extensions.metaevaluation.site.models import JudgeBoard
-from assay_extensions.metaevaluation.tests.test_boards import qrels
+from assay_extensions.metaevaluation.tests.test_boards import qrels, scores
+from assay_extensions.metaevaluation.tests.test_judges import zipped
 from jobs import services as jobs
 from tests.helpers.browser import assert_accessible, log_in, on_screens
 from tests.scoring.conftest import Scene
@@ -38,14 +39,33 @@ def press(page: Page, name: str) -> None:
     page.locator("main").get_by_role("button", name=name).last.click()
 
 
+def blinded_names(scene: Scene, organizer: Page) -> dict[str, str]:
+    """The pseudonyms of runs by tag, after a release without names."""
+    organizer.goto("/tracks/arq/blinding/")
+    press(organizer, "Look for names")
+    for _ in range(2):  # the second time with decisions
+        organizer.wait_for_load_state()
+        jobs.run(type(scene.track).objects.get().blinding.job_id)
+        organizer.goto("/tracks/arq/blinding/")
+        for select in organizer.locator("select[name^='decision ']").all():
+            select.select_option("replace")
+        if organizer.get_by_role("link", name="Download package").count():
+            break
+        press(organizer, "Save and make the package")
+    expect(organizer.get_by_role("link", name="Download package")).to_be_visible()
+    return dict(type(scene.track).objects.get().blinding.blind.runs)
+
+
 def test_track_of_judges(scored: Scene, enter: Callable[..., Page], tmp_path: Path) -> None:
     scored.submit(scored.theirs, "middling", "9 10 é")
     scored.leaderboard()
-    good, bad = tmp_path / "made.qrels.txt", tmp_path / "bad.qrels.txt"
-    good.write_bytes(qrels(3, 0, 2))
+    organizer = enter(scored.organizer)
+    names = blinded_names(scored, organizer)
+    by_judge = {names[tag]: value for tag, value in (("good", 0.9), ("middling", 0.1), ("poor", 0.5))}
+    good, bad = tmp_path / "made.zip", tmp_path / "bad.qrels.txt"
+    good.write_bytes(zipped(qrels_txt=qrels(3, 0, 2), eval_txt=scores("COVERAGE", **by_judge)))
     bad.write_bytes(qrels(3, 0, 7))
 
-    organizer = enter(scored.organizer)
     organizer.goto("/tracks/arq/judges/")
     look(organizer)
     organizer.get_by_role("link", name="Accept judges").click()
@@ -79,7 +99,9 @@ def test_track_of_judges(scored: Scene, enter: Callable[..., Page], tmp_path: Pa
     jobs.run(board.job_id)
     organizer.reload()
     look(organizer)
-    organizer.get_by_role("link", name="made").click()
+    order = organizer.locator("main tbody tr").all_inner_texts()
+    assert ["qrels" in order[0], "COVERAGE" in order[1]] == [True, True]
+    organizer.get_by_role("link", name="made").first.click()
     expect(organizer.get_by_role("heading", name="Confusion")).to_be_visible()
     look(organizer)
     assert enter(scored.member).goto(board.get_absolute_url()).status == 404
