@@ -15,6 +15,7 @@ from web import times
 from web.pages import counted
 
 PARTS = frozenset({  # what only describes a draft: it is deleted with it
+    "metaevaluation.JudgeCall",
     "participation.Announcement", "participation.AnnouncementMail", "participation.EndedMembership",
     "participation.Invitation", "participation.InvitationUse", "participation.JoinRequest",
     "participation.Membership", "participation.Team",

@@ -11,9 +11,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Event, User
+from assay.errors import Refused
 from assay_extensions.metaevaluation.site import services
 from assay_extensions.metaevaluation.site.models import JudgeCall, JudgeRun
+from participation.teams import services as team_services
+from tests.helpers.factories import make_track
+from tests.helpers.team_judges import make_judge
 from tests.scoring.conftest import Scene
+from tracks.tracks import services as track_services
 
 pytestmark = pytest.mark.django_db
 
@@ -216,3 +221,16 @@ def test_team_without_room_submits_no_judge(scene: Scene) -> None:
 
     assert isinstance(page, str)
     assert "may use 0 kB on the disk" in page
+
+
+def test_draft_that_accepts_judges_is_deleted_and_one_with_judges_is_not(scene: Scene) -> None:
+    track = make_track("new", status="draft", collection=None, skipped=[])
+    services.accept(track=track, closes_at=timezone.now(), zone="UTC", by=scene.organizer)
+    track_services.delete(track=track, by=scene.organizer)
+    other = make_track("other", status="draft", collection=None)
+    make_judge(team_services.create(track=other, name="Owls", members=[]), scene.organizer)
+
+    with pytest.raises(Refused):
+        track_services.delete(track=other, by=scene.organizer)
+
+    assert list(JudgeCall.objects.values_list("track__slug", flat=True)) == ["other"]
