@@ -126,6 +126,7 @@ EXPLAINED = {
     ),
     "howto/judge-with-a-program.html": "machines:machines machines:machine machines:new_machine "
     "machines:register_judge machines:evidence machines:reply machines:erase_evidence",
+    "howto/blind-runs.html": "blinding:blinding",
     "howto/compare-judges.html": "metaevaluation:judges metaevaluation:judge metaevaluation:withdraw",
     "howto/compare-judges.html#accept-judges": "metaevaluation:accept",
     "howto/compare-judges.html#submit-judgments": "metaevaluation:submit",
