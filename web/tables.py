@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from assay.formats.spreadsheet import as_csv
-from assay.tables import Cell, Table, as_tsv, shown
+from assay.tables import Cell, Table, as_tsv, one_word, text_of
 
 MAX_OPEN_ROWS = 40  # a longer table is folded
 
@@ -41,11 +41,9 @@ def shown_table(table: Table) -> ShownTable:
 
 def _text(cell: Cell, separator: str = "") -> str:
     """A cell; whole numbers with a separator of thousands."""
-    if isinstance(cell, float):
-        return shown(cell)
     if isinstance(cell, int):
         return f"{cell:{separator}}"
-    return " ".join((cell or "").split())
+    return one_word(text_of(cell))
 
 
 def file_of(tables: Sequence[Table], name: str, kind: str) -> str | None:

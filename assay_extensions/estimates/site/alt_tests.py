@@ -27,14 +27,13 @@ def alt_test_of(machine: Machine, *, epsilon: float = EPSILON, score: Score = SC
     people = current_judgments(track, *MAIN_AND_DUAL)
     own = current_judgments(track, Batch.Kind.MACHINE).filter(assessor=machine.assessor.user_id)
     rows = [
-        (topic, docno, name, grade)
+        (topic, docno, str(machine) if judgments is own else name, grade)
         for judgments in (people, own)
         for topic, docno, name, grade in judgments.values_list(
             "topic__code", "docno", "assessor__username", "grade"
         ).iterator(chunk_size=CHUNK)
         if grade is not None
     ]
-    name = machine.assessor.user.username
-    if not any(row[2] == name for row in rows):
+    if not any(row[2] == str(machine) for row in rows):
         return None
-    return alt_test(Graded.from_rows(rows), name, epsilon=epsilon, score=score)
+    return alt_test(Graded.from_rows(rows), str(machine), epsilon=epsilon, score=score)

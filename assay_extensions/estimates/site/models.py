@@ -23,10 +23,10 @@ class Sample(models.Model):
     """
 
     class Design(models.TextChoices):
-        WEIGHT = "weight", "by weight: units that count much in a run more often"
-        UNIFORM = "uniform", "uniform: each unit of a topic alike"
-        STRATA = "strata", "strata: a share of each kind of unit"
-        NEXT = "next", "next: the units that narrow the intervals most"
+        WEIGHT = "weight", "by weight"
+        UNIFORM = "uniform", "uniform"
+        STRATA = "strata", "from strata"
+        NEXT = "next", "next units"
 
     track = models.ForeignKey(Track, models.PROTECT, related_name="estimate_samples")
     machine = models.ForeignKey(Machine, models.PROTECT, related_name="+")

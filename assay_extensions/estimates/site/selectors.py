@@ -1,7 +1,7 @@
 """The page of estimates, and what a sample will cost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ PARTS = {
     "share": "Shares of units",
     "bias": "Bias of the machine",
 }
-FILES_ONLY = ("topics", "differences")  # too long for the page
+FILES_ONLY = ("topics", "differences", "minus", "sentence")  # tables and columns
 
 
 def judged_pools(machine: Machine) -> QuerySet[Pool]:
@@ -94,6 +94,14 @@ class Ranking(NamedTuple):
     has_tiers: bool
 
 
+class Narrowing(NamedTuple):
+    """The units that people judge in an hour, and by how many percent each interval is expected to narrow."""
+
+    n: int
+    least: int
+    most: int
+
+
 class Part(NamedTuple):
     """A part of the page: its tables, and names of tables that are files only."""
 
@@ -118,6 +126,7 @@ class EstimatesPage:
     rankings: list[Ranking]
     parts: list[Part]
     measure: str  # whose intervals the next units narrow
+    narrowing: Narrowing | None
     tab: str = "results"
 
 
@@ -130,7 +139,7 @@ def estimates_page(track: Track, machine_id: int) -> EstimatesPage:
     machine = next((each for each in machines if each.pk == chosen), machines[0] if machines else None)
     problem = inputs.problem_of(track.protocol.parsed)
     if machine is None:
-        return EstimatesPage(track, problem, machines, None, False, [], None, None, [], [], "")
+        return EstimatesPage(track, problem, machines, None, False, [], None, None, [], [], "", None)
     own = list(samples.filter(machine=machine))
     progress = progress_of_each(Batch.objects.filter(pk__in=[each.batch_id for each in own if each.batch_id]))
     of_machine = list(estimates.filter(machine=machine)[:2])
@@ -149,6 +158,7 @@ def estimates_page(track: Track, machine_id: int) -> EstimatesPage:
         _rankings(tables_of(estimate, "values")) if estimate else [],
         [part for key in PARTS if (part := _part(estimate, key)).tables or part.files] if tables else [],
         str(estimate.measures[0]) if estimate and estimate.measures else "",
+        _narrowing(tables_of(estimate, "next")),
     )
 
 
@@ -162,10 +172,29 @@ def tables_of(estimate: Estimate | None, part: str = "") -> list[Table]:
     ]  # fmt: skip
 
 
+def _narrowing(tables: Sequence[Table]) -> Narrowing | None:
+    by_name = {table.name: table for table in tables}
+    if "intervals" not in by_name:
+        return None
+    rows: list[Any] = by_name["intervals"].rows
+    shares = [round(100 * (1 - expected / now)) for _, _, now, expected, _ in rows if now]
+    return Narrowing(len(by_name["units"].rows), min(shares, default=0), max(shares, default=0))
+
+
 def _part(estimate: Estimate | None, key: str) -> Part:
-    tables = [shown_table(table) for table in tables_of(estimate, key)]
+    tables = [shown_table(_on_page(table)) for table in tables_of(estimate, key)]
     on_page = [table for table in tables if table.name not in {*FILES_ONLY, "ranking"}]
     return Part(key, PARTS[key], on_page, [table for table in tables if table not in on_page])
+
+
+def _on_page(table: Table) -> Table:
+    """A table without the columns that only files need."""
+    kept = [n for n, name in enumerate(table.header) if name not in FILES_ONLY]
+    return replace(
+        table,
+        header=tuple(table.header[n] for n in kept),
+        rows=[tuple(row[n] for n in kept) for row in table.rows],
+    )
 
 
 def _rankings(tables: Sequence[Table]) -> list[Ranking]:

@@ -27,7 +27,7 @@ register(
         "Estimates",
         "estimates:estimates",
         Section.RESULTS,
-        4,
+        3,
         "new_sample next_sample compute alt_test",
         is_in=lambda track: not problem_of(track.protocol.parsed),
     ),

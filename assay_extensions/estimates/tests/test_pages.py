@@ -156,7 +156,9 @@ def test_an_audit_batch_is_drawn_judged_and_extended(site: Site, rag: RagTrack) 
     assert job.state == Job.State.DONE, job.error
     assert "People could not grade 1 unit of the sample. It counts with the machine's grade." in page
     assert Estimate.objects.latest("pk").measures == ["P(rel=2)@20"]  # nDCG@10 is no sum over ranks
-    assert "One more hour (60 units) is expected to narrow this interval by" in page
+    assert "One more hour of judging, 60 units, is expected to narrow the intervals of P(rel=2)@20 by" in page
+    alone = site.client.get(reverse("estimates:alt_test", args=[rag.machine.pk])).content.decode()
+    assert "Not enough grades: a person needs 30 units" in alone
     add = reverse("estimates:next_sample", args=[rag.track.slug, sample.pk])
     assert f'href="{add}?measure=P%28rel%3D2%29%4020"' in page
 

@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(help_text='Of the batch.', max_length=100)),
-                ('design', models.CharField(choices=[('weight', 'by weight: units that count much in a run more often'), ('uniform', 'uniform: each unit of a topic alike'), ('strata', 'strata: a share of each kind of unit'), ('next', 'next: the units that narrow the intervals most')], max_length=10)),
+                ('design', models.CharField(choices=[('weight', 'by weight'), ('uniform', 'uniform'), ('strata', 'from strata'), ('next', 'next units')], max_length=10)),
                 ('arguments', models.JSONField(default=dict, help_text='The size, and what else the design needs.')),
                 ('seed', models.BigIntegerField()),
                 ('fit', models.JSONField(default=list, help_text='Codes of the topics that are left out of estimates.')),
