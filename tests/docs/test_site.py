@@ -104,6 +104,7 @@ NO_PAGES = {
     *("assessment:next", "assessment:open", "assessment:close", "assessment:judgments_csv"),
     *("assessment:change_plan", "machines:start_machine"),
     *("machines:run_machine", "machines:export_evidence"),
+    *("estimates:sample_file", "estimates:table", "estimates:alt_test_file"),
     *("machines:machine_token", "machines:revoke_machine_token"),
     *(
         "assessment:skip",

@@ -29,8 +29,8 @@ class SampleForm(StyledForm):
     name = forms.CharField(max_length=100, help_text="Of the batch that people judge.")
     design = forms.ChoiceField(
         choices=[choice for choice in Sample.Design.choices if choice[0] != Sample.Design.NEXT],
-        help_text="By weight, units that count much in a run are drawn more often: intervals are narrowest. Uniform also "
-        "gives shares of units; it needs 5 % or more. From strata, each kind of unit has a share.",
+        help_text="By weight, units that count much in a run are drawn more often: intervals are narrowest. Uniform "
+        "also gives shares of units; it needs 5 % or more. From strata, each kind of unit has a share.",
     )
     percent = forms.FloatField(
         min_value=0.1, max_value=100, required=False, label="Percent of the units of each topic"
