@@ -101,6 +101,7 @@ NOUNS = [
     "scoring.leaderboards",
     "assay_extensions.analyses.site",
     "assay_extensions.metaevaluation.site",
+    "assay_extensions.battles.site",
     "scoring.later",
     "scoring.phases",
     "assay_extensions.papers.site",

@@ -43,6 +43,7 @@ except ExtensionError:  # the system checks name it
 SITES = (
     "analyses",
     "baselines",
+    "battles",
     "blinding",
     "building",
     "estimates",

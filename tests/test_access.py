@@ -316,6 +316,9 @@ pooling:move                            5555555555
 pooling:remind                          5555555555
 pooling:new_pool                        L333330343
 baselines:offer_baseline                5555555555
+battles:board                           4444444444
+battles:board_table                     4444444444
+battles:file                            L333334443
 pooling:pool                            L333330043
 pooling:pool_contributions              L333330043
 pooling:pool_depths                     L333330043
@@ -692,6 +695,7 @@ def build_visited() -> Visited:
         "nomination_id": [1],
         "board_id": [board.pk],
         "board_id kind": [board.pk, "tsv"],
+        "board_id form": [board.pk, "tsv"],
         "board_id other_id": [board.pk, board.pk],
         "board_id code": [board.pk, "A.1"],
         "board_id name kind": [board.pk, "units", "tsv"],

@@ -237,6 +237,8 @@ analyses:report_table: GET report
 analyses:analysis_json: GET analysis
 analyses:analysis_table: GET analysis
 publishing:published_runs: GET published_runs_file
+battles:board_table: GET battles
+battles:file: GET battles_file
 papers:table_file: GET paper_tables
 papers:comparison_file: GET compare_collections
 publishing:archive_file: GET archive_file

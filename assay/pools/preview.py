@@ -152,7 +152,7 @@ def why_no_preview(protocol: Protocol) -> str:
     strategy = protocol.pool.strategy
     if strategy == "known-item":
         return f"{protocol.slug}: nothing is judged; the pool is the known item of each topic"
-    if protocol.is_of_answers or POOL_STRATEGIES[strategy].sizes:
+    if protocol.judged.has_nuggets or POOL_STRATEGIES[strategy].sizes:
         return ""
     return f"{protocol.slug}: {strategy} has no preview; the pool itself shows its size"
 

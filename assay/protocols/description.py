@@ -73,6 +73,7 @@ def facts(protocol: Protocol) -> list[tuple[str, str]]:
     is_judged = protocol.pool.strategy != "known-item"
     figures = ", ".join(f"{name.replace('_', ' ')} {n:g}" for name, n in protocol.published.items())
     units = f"{'pairs of ' * protocol.judged.has_votes}{UNITS[protocol.unit]}"
+    units = "pairs of generated answers" if protocol.judged.has_votes and protocol.is_of_answers else units
     has_text_baselines = bool(protocol.runs.kinds) and protocol.unit in {"answer", "document", "passage"}
     has_text_baselines = has_text_baselines and not protocol.cites_posts
     pairs = [
@@ -276,7 +277,8 @@ def _judging(protocol: Protocol) -> Iterator[str]:
     judging = protocol.judging
     groups = f" ({' and '.join(judging.groups)})" if judging.groups else ""
     if judging.about_pairs is not None:
-        yield f"Two documents are shown side by side, in random order: {judging.about_pairs.question}"
+        shown = "answers" if protocol.is_of_answers else "documents"
+        yield f"Two {shown} are shown side by side, in random order: {judging.about_pairs.question}"
     if judging.judges == 1:
         yield f"One assessor{groups} judges each unit."
     else:

@@ -11,13 +11,13 @@ MIRRORED = {"first-much": "second-much", "first": "second", "second": "first", "
 WORDS = {
     "first-much": (
         say("Left much better"),
-        say("The document on the left is much better than the other."),
+        say("The one on the left is much better than the other."),
     ),
-    "first": (say("Left better"), say("The document on the left is better than the other.")),
-    "second": (say("Right better"), say("The document on the right is better than the other.")),
+    "first": (say("Left better"), say("The one on the left is better than the other.")),
+    "second": (say("Right better"), say("The one on the right is better than the other.")),
     "second-much": (
         say("Right much better"),
-        say("The document on the right is much better than the other."),
+        say("The one on the right is much better than the other."),
     ),
 }
 TOURNAMENT = {
@@ -51,14 +51,7 @@ def pair_complaints(protocol: Protocol) -> Iterator[str]:
             if value is not None:
                 yield f"{key}: has no effect, because no pairs are judged; use judging.layout = 'pair', or leave it out"
         return
-    if pairs is None:
-        yield "pool.pairs: missing; the layout pair needs the table [pool.pairs], such as selection = 'all'"
-    elif protocol.unit not in judging.judged.kinds or protocol.cites_posts:
-        yield f"judging.layout: 'pair' shows two documents, but unit is {protocol.unit!r}; use document"
-    elif protocol.pool.strategy == "known-item" or protocol.pool.near_duplicate_overlap is not None:
-        yield "pool.pairs: a pool of known items or of near-duplicates has no pairs; use the strategy top-k"
-    else:
-        yield from _selection_complaints(pairs)
+    yield from _drawing_complaints(protocol)
     if protocol.pool.order == "move-to-front":
         yield "pool.order: move-to-front follows relevant units; a pair has no relevance; use random"
     rules = judging.preference or PreferenceRules()
@@ -68,10 +61,26 @@ def pair_complaints(protocol: Protocol) -> Iterator[str]:
         yield f"judging.preference.strength: {rules.strength} is neither 1, better, nor 2, better or much better"
     if not rules.question.strip():
         yield "judging.preference.question: empty; write the question about the two documents"
-    selection = None if pairs is None else pairs.selection
+    selection = "battles" if judging.judged.is_blind else None if pairs is None else pairs.selection
     yield from _qrels_complaints("qrels", protocol.qrels, selection)
     for n, of_set in enumerate(protocol.qrels.sets, 1):
         yield from _qrels_complaints(f"qrels.set[{n}]", of_set, selection)
+
+
+def _drawing_complaints(protocol: Protocol) -> Iterator[str]:
+    """Complaints about the choice of pairs."""
+    pairs = protocol.pool.pairs
+    if protocol.judged.is_blind:
+        if pairs is not None:
+            yield "pool.pairs: has no effect on battles, which the pool strategy draws; leave it out"
+    elif pairs is None:
+        yield "pool.pairs: missing; the layout pair needs the table [pool.pairs], such as selection = 'all'"
+    elif protocol.unit not in protocol.judged.kinds or protocol.cites_posts:
+        yield f"judging.layout: 'pair' shows two documents, but unit is {protocol.unit!r}; use document"
+    elif protocol.pool.strategy == "known-item" or protocol.pool.near_duplicate_overlap is not None:
+        yield "pool.pairs: a pool of known items or of near-duplicates has no pairs; use the strategy top-k"
+    else:
+        yield from _selection_complaints(pairs)
 
 
 def _selection_complaints(pairs: PairRules) -> Iterator[str]:
@@ -94,7 +103,8 @@ def _qrels_complaints(place: str, rules: QrelsRules | QrelsSet, selection: str |
         yield f"{place}.preferences: missing; say how preferences become grades, such as 'copeland'"
     needed = {"copeland": "all", "tournament": "tournament"}.get(rules.preferences or "", selection)
     if selection is not None and needed != selection:
-        accepted = f"pool.pairs.selection = '{needed}', or use 'bradley-terry' or 'votes'"
+        accepted = "" if selection == "battles" else f"pool.pairs.selection = '{needed}', or use "
+        accepted += "'bradley-terry' or 'votes'"
         yield f"{place}.preferences: {rules.preferences!r} needs {accepted}"
     if rules.aggregate != "single":
         yield f"{place}.aggregate: has no effect on preferences, which all count; leave it out"

@@ -269,18 +269,24 @@ def _board_complaints(phase: schema.Phase, runs: schema.RunRules, place: str) ->
 def _answer_complaints(protocol: Protocol) -> Iterator[str]:
     """Complaints about generated answers, whose keys belong together."""
     own, is_own = "'generated-answer'", protocol.is_of_answers
+    layout = protocol.judging.layout
+    of_answers = {
+        strategy.name: strategy.layouts for strategy in POOL_STRATEGIES.values() if strategy.layouts
+    }
+    fitting = [name for name, layouts in of_answers.items() if layout in layouts] or [*of_answers]
+    pooled = protocol.pool.strategy
     for key, value, fits in (
         *(("runs.formats", name, name in schema.ANSWER_FORMATS) for name in protocol.runs.formats),
-        ("pool.strategy", protocol.pool.strategy, protocol.pool.strategy == "answers"),
-        ("judging.layout", protocol.judging.layout, "generated-answer" in protocol.judged.kinds),
+        ("pool.strategy", pooled, pooled in (fitting if is_own else of_answers)),
+        ("judging.layout", layout, "generated-answer" in protocol.judged.kinds),
     ):
         if fits and not is_own:
             yield f"{key}: {value!r} is for unit = {own}, but unit is {protocol.unit!r}"
         if is_own and not fits:
-            accepted = {"pool.strategy": "answers", "judging.layout": ", ".join(LAYOUTS_OF_ANSWERS)}.get(
-                key, ", ".join(schema.ANSWER_FORMATS)
+            names = {"pool.strategy": fitting, "judging.layout": LAYOUTS_OF_ANSWERS}.get(
+                key, schema.ANSWER_FORMATS
             )
-            yield f"{key}: {value!r} does not fit unit = {own}; use {accepted}"
+            yield f"{key}: {value!r} does not fit unit = {own}; use {', '.join(names)}"
     for n, phase in enumerate(protocol.runs.phases):
         if is_own and phase.has_board:
             yield f"runs.phase[{n + 1}].scores: people judge the answers of each run; leave the key out"
@@ -335,8 +341,8 @@ def _pool_and_layout_complaints(protocol: Protocol) -> Iterator[str]:
     for problem in _unlisted(POOL_STRATEGIES, strategy, protocol):
         yield f"pool.strategy: {problem}"
     yield from _depth_complaints(strategy, protocol.runs)
-    if strategy == "round-robin-until" and (pool.target or 0) <= 0:
-        yield "pool.target: the strategy round-robin-until needs a number of units above 0"
+    if strategy in {"round-robin-until", "battles"} and (pool.target or 0) <= 0:
+        yield f"pool.target: the strategy {strategy} needs a number of units above 0"
     if overlap is not None and not 0 < overlap <= 1:
         yield f"pool.near_duplicate_overlap: {overlap} is not above 0 and at most 1"
     if instances.strategy is not None and (instances.limit or 0) <= 0:

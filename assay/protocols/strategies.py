@@ -23,6 +23,7 @@ class PoolStrategy(Point):
             `depths` is the depth of each, and `material` is the protocol, the seed and other input.
         sizes: reference of `sizes(runs, depths, material) -> PooledUnits`, the units for the preview. In the place of
             ranks, they have what the depth counts. Without it, such a pool has no preview.
+        layouts: if its units are of generated answers: the values of `judging.layout` that show them.
         depth: whether kinds of runs have depths: "never": a protocol with depths is refused, "optional", or
             "required": some kind has a depth above 0.
         stops_at_depth: whether it reads no rank below the depth of a run, so that fewer ranks are kept in memory.
@@ -34,6 +35,7 @@ class PoolStrategy(Point):
     sentence: str
     build: Reference
     sizes: Reference = ""
+    layouts: tuple[str, ...] = ()
     depth: Literal["never", "optional", "required"] = "optional"
     stops_at_depth: bool = False
 
@@ -94,6 +96,7 @@ POOL_STRATEGIES = Registry(
             cell="all answers",
             sentence="All answers of the pooled runs are judged.",
             build=f"{_BUILD}answers",
+            layouts=("generated-answer",),
         ),
         PoolStrategy(
             "rows",

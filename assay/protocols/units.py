@@ -105,6 +105,12 @@ BY_LAYOUT: Mapping[str, Unit] = MappingProxyType(
             has_nuggets=True,
             beyond_files="parts of generated answers",
         ),
+        "battle": Pair(
+            title="two generated answers side by side",
+            kinds=("generated-answer",),
+            is_blind=True,
+            beyond_files="the texts of generated answers",
+        ),
         "form": Unit(title="a row of a table, on a page of your own HTML"),
         "pair": Pair(title="two documents side by side"),
     }

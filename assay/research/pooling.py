@@ -148,7 +148,7 @@ def votes_of(path: PathLike | None, protocol: Protocol) -> Sequence[Vote]:
     """
     if path is None:
         return ()
-    if protocol.pool.pairs is None:
+    if not protocol.judged.has_votes:
         raise InputError(f"--votes: {protocol.slug} judges no pairs; leave the option out")
     return read_votes(str(path))
 

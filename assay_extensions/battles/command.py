@@ -14,7 +14,6 @@ battle, topic and assessor; or judgments.jsonl of RAGDoll.
 
 import argparse
 from collections import defaultdict
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +24,13 @@ from assay.errors import InputError, plural
 from assay.formats.compression import read_file
 from assay.formats.text import read_text
 from assay.structure import strict_json
-from assay.tables import Cell, Table, natural
-from assay_extensions.battles.consistency import consistency
+from assay.tables import natural
+from assay_extensions.battles.board_tables import tables_of
 from assay_extensions.battles.drawing import draw
-from assay_extensions.battles.ratings import Board, Interval, rate
-from assay_extensions.battles.records import Battle, as_arena, as_ragdoll, as_tsv, read_battles
+from assay_extensions.battles.ratings import Board, rate
+from assay_extensions.battles.records import FORMS, Battle, read_battles
 
 EXAMPLE = "assay battles board battles.tsv"
-FORMS = {"tsv": as_tsv, "arena": as_arena, "ragdoll": as_ragdoll}
 TOPIC = ("qid", "topic_id", "query_id", "narrative_id", "task_id")
 RUN = ("run_id", "runtag", "run")
 
@@ -91,14 +89,14 @@ def run(arguments: argparse.Namespace) -> int:
         return _draw(arguments)
     battles = _battles(arguments.battles, arguments)
     if arguments.action == "convert":
-        return write_output(FORMS[arguments.to](battles).encode(), arguments.output)
+        return write_output(FORMS[arguments.to].write(battles).encode(), arguments.output)
     if not 0 <= arguments.prior <= 100:
         raise InputError(f"--prior: {arguments.prior:g} is not between 0 and 100")
     if arguments.by != "battle" and not any(getattr(battle, arguments.by) for battle in battles):
         raise InputError(f"{arguments.battles}: no battle has its {arguments.by}; use --by battle")
     board = rate(battles, by=arguments.by, prior=arguments.prior)
     _note_groups(board, arguments)
-    return print_tables(_tables(board), arguments)
+    return print_tables(tables_of(board), arguments)
 
 
 def _battles(path: str, arguments: argparse.Namespace) -> list[Battle]:
@@ -120,60 +118,6 @@ def _note_groups(board: Board, arguments: argparse.Namespace) -> None:
             f"{n} groups of systems that cannot be compared: each has ratings of its own around 1000",
             arguments,
         )
-
-
-def _tables(board: Board) -> list[Table]:
-    systems, wins = board.outcomes.systems, board.outcomes.wins
-    ratings: list[tuple[Cell, ...]] = []
-    differences: list[tuple[Cell, ...]] = []
-    for number, group in enumerate(board.groups, 1):
-        order = sorted(range(len(group.members)), key=lambda n: (-group.theta[n], group.members[n]))
-        for n in order:
-            place, rating = group.members[n], group.rating(n)
-            total = wins[place].sum() + wins[:, place].sum()
-            ratings.append(
-                (systems[place], number, *_cells(rating), round(total), float(wins[place].sum() / total))
-            )
-        for n, m in combinations(order, 2):
-            names = systems[group.members[n]], systems[group.members[m]]
-            differences.append((*names, *_cells(group.difference(n, m))))
-    pairs: list[tuple[Cell, ...]] = [
-        (systems[first], systems[second], float(wins[first, second]), float(wins[second, first]))
-        for first, second in combinations(range(len(systems)), 2)
-        if wins[first, second] + wins[second, first]
-    ]
-    return [
-        Table(
-            "board",
-            "Bradley-Terry rating in each group (400 points are odds of 10 to 1), its standard error and 95 % "
-            "interval; battles; share of them that were won, with half of the ties",
-            ("system", "group", "rating", "error", "low", "high", "battles", "share"),
-            ratings,
-        ),
-        Table(
-            "differences",
-            "difference of two ratings, its standard error and 95 % interval",
-            ("system", "other", "difference", "error", "low", "high"),
-            differences,
-        ),
-        Table(
-            "pairs",
-            "wins of the first and of the second system against the other, with half of the ties",
-            ("first", "second", "first_wins", "second_wins"),
-            pairs,
-        ),
-        Table(
-            "consistency",
-            "battles; ties; share of side A among decided ones; circular triads of all decided ones; battles that an "
-            "assessor judged again, and alike; those that two assessors judged, and alike",
-            ("battles", "ties", "left", "circular", "triads", "again", "again_alike", "both", "both_alike"),
-            [tuple(consistency(board.outcomes.battles))],
-        ),
-    ]
-
-
-def _cells(interval: Interval) -> tuple[float, float, float, float]:
-    return interval.value, interval.error, interval.low, interval.high
 
 
 def _draw(arguments: argparse.Namespace) -> int:

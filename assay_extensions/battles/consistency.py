@@ -26,10 +26,11 @@ class Consistency(NamedTuple):
     alike: int  # those with the same preference
 
 
-def consistency(battles: Sequence[Battle]) -> Consistency:
-    """Count what `Consistency` has."""
+def consistency(battles: Sequence[Battle], repeats: Sequence[Battle] = ()) -> Consistency:
+    """Count what `Consistency` has. `repeats` are hidden repeats, which decide nothing but show sides and agreement."""
+    every = [*battles, *repeats]
     decided = [battle for battle in battles if battle.winner in {A, B}]
-    n_left = sum(battle.winner == A for battle in decided)
+    sides = [battle.winner for battle in every if battle.winner in {A, B}]
     wins = Outcomes(battles).wins
     ahead = np.sign(wins - wins.T)
     triads = circular = 0
@@ -37,8 +38,8 @@ def consistency(battles: Sequence[Battle]) -> Consistency:
         signs = ahead[first, second], ahead[second, third], ahead[third, first]
         triads += int(all(signs))
         circular += int(abs(sum(signs)) == 3)
-    own, other = _repeats(battles)
-    left = n_left / len(decided) if decided else np.nan
+    own, other = _repeats(every)
+    left = sides.count(A) / len(sides) if sides else np.nan
     return Consistency(
         len(battles),
         len(battles) - len(decided),

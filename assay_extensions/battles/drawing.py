@@ -4,7 +4,7 @@ Sources: RAGDoll 1f06719 for the sides and for the number of pairs of a topic.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from itertools import combinations
 from math import ceil
@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from assay_extensions.battles.ratings import Board
+
+Pair = tuple[str, str]  # in the order of their names
 
 
 class Drawn(NamedTuple):
@@ -48,32 +50,47 @@ def draw(
     """
     drawn, doubt = [], {} if board is None else doubts(board)
     for topic, names in systems_of.items():
-        if len(names) < 2:
-            continue
-        generator = random.Random(f"{seed}\0{topic}")  # noqa: S311
-        order = sorted(names)
-        generator.shuffle(order)
-        circle = {_pair(order[n], order[n - 1]) for n in range(len(order))}
-        pairs = [pair for pair in combinations(sorted(names), 2) if pair not in circle]
-        generator.shuffle(pairs)
-        if doubt:
-            pairs.sort(key=lambda pair: -doubt.get(pair, np.inf))
-        n = min(ceil(len(order) * per_system / 2), len(pairs) + len(circle))
-        chosen = [*sorted(circle, key=lambda pair: (order.index(pair[0]), pair)), *pairs][:n]
-        drawn += [Drawn(topic, *on_sides(*pair, topic=topic, seed=seed)) for pair in chosen]
+        n = ceil(len(names) * per_system / 2)
+        pairs = draw_pairs(topic, names, n=n, seed=seed, doubt=doubt)
+        drawn += [Drawn(topic, *on_sides(*pair, topic=topic, seed=seed)) for pair in pairs]
     return drawn
 
 
-def doubts(board: Board) -> dict[tuple[str, str], float]:
-    """The doubt of each pair that can be compared: the standard error of its difference, less the difference."""
+def draw_pairs(
+    topic: str,
+    names: Sequence[str],
+    *,
+    n: int,
+    seed: str,
+    doubt: Mapping[Pair, float],
+    done: Collection[tuple[str, ...]] = (),
+) -> list[Pair]:
+    """The first `n` pairs of systems of a topic that are not `done`, drawn as in `draw`."""
+    if len(names) < 2:
+        return []
+    generator = random.Random(f"{seed}\0{topic}")  # noqa: S311
+    order = sorted(names)
+    generator.shuffle(order)
+    circle = {_pair(order[place], order[place - 1]) for place in range(len(order))}
+    pairs = [pair for pair in combinations(sorted(names), 2) if pair not in circle]
+    generator.shuffle(pairs)
+    if doubt:
+        pairs.sort(key=lambda pair: -doubt.get(pair, np.inf))
+    chosen = [*sorted(circle, key=lambda pair: (order.index(pair[0]), pair)), *pairs]
+    return [pair for pair in chosen if pair not in done][:n]
+
+
+def doubts(board: Board) -> dict[Pair, float]:
+    """The doubt of each pair whose difference has a standard error: this error, less the difference."""
     doubt = {}
     for group in board.groups:
         for n, m in combinations(range(len(group.members)), 2):
             difference = group.difference(n, m)
             names = [board.outcomes.systems[group.members[place]] for place in (n, m)]
-            doubt[_pair(*names)] = difference.error - abs(difference.value)
+            if not np.isnan(difference.error):
+                doubt[_pair(*names)] = difference.error - abs(difference.value)
     return doubt
 
 
-def _pair(first: str, second: str) -> tuple[str, str]:
+def _pair(first: str, second: str) -> Pair:
     return (first, second) if first < second else (second, first)

@@ -12,11 +12,13 @@ Sources:
 
 from collections.abc import Sequence
 from functools import cached_property
+from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.statistics.tukey import letters
 from assay_extensions.battles.records import Battle
 
 Matrix = NDArray[np.float64]
@@ -113,6 +115,30 @@ class Group(NamedTuple):
         return Interval(
             SCALE * float(self.theta[n] - self.theta[m]), SCALE * float(np.sqrt(max(variance, 0.0)))
         )
+
+    def tiers(self) -> list[str]:
+        """Letters of each member, a for the best: members that share one do not differ.
+
+        Two differ if the interval of their difference does not contain 0 at the 5 % level, divided by the number of
+        pairs (Bonferroni).
+        """
+        n = len(self.members)
+        if n == 1 or np.isnan(self.covariance).any():
+            return [""] * n
+        width = NormalDist().inv_cdf(1 - 0.025 / (n * (n - 1) / 2))
+        order = np.argsort(-self.theta, kind="stable").tolist()
+        differs = [
+            [abs((gap := self.difference(first, second)).value) > width * gap.error for second in order]
+            for first in order
+        ]
+        groups: list[list[int]] = []
+        for start in range(n):
+            end = start + 1
+            while end < n and not any(differs[place][end] for place in range(start, end)):
+                end += 1
+            if not groups or order[end - 1] not in groups[-1]:
+                groups.append(order[start:end])
+        return letters(groups, n)
 
 
 class Board(NamedTuple):

@@ -10,7 +10,7 @@ Sources: arena-rank 0.1.1; RAGDoll 1f06719.
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any, NamedTuple
 
@@ -172,3 +172,13 @@ def as_ragdoll(battles: Sequence[Battle]) -> str:
         for first, second in [battle.pair]
     ]
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+class Form(NamedTuple):
+    """A form of files of battles, and the ending of their names."""
+
+    write: Callable[[Sequence[Battle]], str]
+    ending: str
+
+
+FORMS = {"tsv": Form(as_tsv, "tsv"), "arena": Form(as_arena, "csv"), "ragdoll": Form(as_ragdoll, "jsonl")}

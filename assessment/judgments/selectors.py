@@ -66,9 +66,9 @@ def own_judgments(batch: Batch, user: User) -> QuerySet[Judgment]:
 
 
 def with_words(judgments: QuerySet[Judgment], batch: Batch) -> QuerySet[Judgment]:
-    """Judgments of a batch; of units in generated answers with `words`: the nugget or the sentence."""
-    has_nuggets = batch.pool.protocol.parsed.judged.has_nuggets
-    return judgments.annotate(words=F("task__entry__passage")) if has_nuggets else judgments
+    """Judgments of a batch; of units of generated answers with `words`: the nugget, the sentence or two beginnings."""
+    is_blind = batch.pool.protocol.parsed.judged.is_blind
+    return judgments.annotate(words=F("task__entry__passage")) if is_blind else judgments
 
 
 def own_topics(batch: Batch, user: User) -> QuerySet[Topic]:

@@ -6,11 +6,11 @@ from typing import BinaryIO, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.answers import Answer, CitationUnit, NuggetUnit, unit_of
+from assay.answers import ANSWER, Answer, CitationUnit, NuggetUnit, unit_of
 from assay.errors import InputError
 from assay.formats.runs.columns import RunColumns
 from assay.formats.runs.reader import read_answers
-from assay.html.sanitize import without_controls
+from assay.html.sanitize import beginning, without_controls
 from assay.pools.strategies import BuiltPool, ByTopic
 from assay.protocols.schema import Protocol
 from pooling.errors import PoolRefused
@@ -18,6 +18,8 @@ from pooling.models import Nugget, NuggetVersion, Pool, PooledAnswer, Run
 from pooling.pools.rows import unit_texts
 from pooling.runs.units import document_ids
 from tracks.models import Topic, Track
+
+SNIPPET = 120  # characters of each answer of a battle
 
 
 def latest_versions(track: Track) -> dict[str, int]:
@@ -99,7 +101,8 @@ def texts_of(
 ) -> AnswerTexts:
     """The texts of a pool that was built: of answers from the files of its runs, of others from their columns.
 
-    Control characters of answers, which no page shows and the database does not accept, are left out.
+    Control characters of answers, which no page shows and the database does not accept, are left out. The text of a
+    battle has the beginnings of both answers.
     """
     if not protocol.is_of_answers:
         return AnswerTexts({}, unit_texts(protocol, built, columns), [])
@@ -113,8 +116,14 @@ def texts_of(
                     cited.setdefault((answer.topic, str(citation)), (key, sentence.text))
     judged, of_units = [], []
     codes = built.units.topics[built.units.topic_index].tolist()
+    used: set[tuple[str, str]] = set()
     for code, name in zip(codes, built.units.docno.tolist(), strict=True):
         docno = name.decode()
+        if protocol.judged.has_votes:
+            keys = [(code, answer.removeprefix(ANSWER)) for answer in protocol.judged.documents(docno)]
+            used.update(keys)
+            judged.append(" · ".join(beginning(without_controls(answers[key].text), SNIPPET) for key in keys))
+            continue
         unit = unit_of(docno)
         if isinstance(unit, NuggetUnit):
             key, text = (code, unit.answer), nuggets[code][unit.nugget]
@@ -122,7 +131,7 @@ def texts_of(
             key, text = cited[code, docno]
         judged.append(without_controls(text))
         of_units.append(key)
-    used = set(of_units)
+    used.update(of_units)
     return AnswerTexts({key: answer for key, answer in answers.items() if key in used}, judged, of_units)
 
 

@@ -317,7 +317,7 @@ def gives_votes(function: VoteSource) -> VoteSource:
 def votes_so_far(pool: Pool) -> str:
     """The votes that decide the pairs of a pool which tops up another one, as lines; empty for other pools."""
     earlier = pool.tops_up
-    if earlier is None or pool.protocol.parsed.pool.pairs is None:
+    if earlier is None or not pool.protocol.parsed.judged.has_votes:
         return ""
     return "".join(as_lines(vote for source in _vote_sources for vote in source(earlier)))
 

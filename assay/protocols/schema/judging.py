@@ -66,10 +66,10 @@ class Grade:
 PREFERENCES = (
     Grade("first-much", 5, say("First much better"), "The first document is much better than the second."),
     Grade("first", 4, say("First better"), "The first document is better than the second."),
-    Grade("tie", 3, say("Equally good"), say("Neither document is better, and they are useful.")),
+    Grade("tie", 3, say("Equally good"), say("Neither is better, and they are useful.")),
     Grade("second", 2, say("Second better"), "The second document is better than the first."),
     Grade("second-much", 1, say("Second much better"), "The second document is much better than the first."),
-    Grade("bad", 0, say("Both useless"), say("Neither document is of any use for the topic.")),
+    Grade("bad", 0, say("Both useless"), say("Neither is of any use for the topic.")),
 )
 
 

@@ -100,8 +100,9 @@ class PoolRules:
         int | None,
         Key(
             "Units per topic",
-            "The number of units at which a topic is complete. Required by `round-robin-until`.",
-            when={"pool.strategy": ("round-robin-until",)},
+            "The number of units at which a topic is complete, or of the battles of a topic in a pool. Required by "
+            "`round-robin-until` and `battles`.",
+            when={"pool.strategy": ("round-robin-until", "battles")},
         ),
     ] = None
     near_duplicate_overlap: Annotated[

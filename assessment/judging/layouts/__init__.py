@@ -1,6 +1,7 @@
 """The layouts of the judging page: a class for each value of `judging.layout`."""
 
 from assessment.judging.layouts.answers import GeneratedAnswer
+from assessment.judging.layouts.battles import Battle
 from assessment.judging.layouts.citations import Citation
 from assessment.judging.layouts.documents import Layout, QuestionAnswer
 from assessment.judging.layouts.formulas import Formula, FormulaInstances
@@ -15,6 +16,7 @@ LAYOUTS: dict[str, type[Layout]] = {
     "formula": Formula,
     "citation": Citation,
     "generated-answer": GeneratedAnswer,
+    "battle": Battle,
     "form": Row,
     "pair": Pair,
 }

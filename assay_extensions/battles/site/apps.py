@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class BattlesConfig(AppConfig):
+    name = "assay_extensions.battles.site"
+    label = "battles"

@@ -1,0 +1,179 @@
+"""The board of systems of a leaderboard: rated by the battles whose judgments its qrels were frozen from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import NamedTuple
+
+from django.db.models import Exists, OuterRef, Q
+from django.http import Http404, HttpResponseBase
+
+from accounts.access import AnyUser
+from assay.formats.spreadsheet import as_csv
+from assay.qrels.freezing import ALWAYS
+from assay.tables import Cell, Table, as_tsv, text_of
+from assay_extensions.battles.board_tables import tables_of
+from assay_extensions.battles.pooling import answers_of, battles_of, by_topic
+from assay_extensions.battles.ratings import Board, rate
+from assay_extensions.battles.records import FORMS, Battle
+from assessment.judgments.pairs import votes_of
+from assessment.models import Batch, Judgment, TopicAssignment
+from scoring.evaluations.stored_runs import columns_of
+from scoring.models import Leaderboard
+from scoring.selectors import LeaderboardPage, shared_page
+from scoring.stored_analyses import evaluated
+from web.downloads import download
+
+MOST_IN_MATRIX = 20  # systems; the table of pairs has all
+
+
+@dataclass(frozen=True, kw_only=True)
+class Battles:
+    """The battles that count, and the hidden repeats of some of them, both with the tags of runs as systems."""
+
+    counted: Sequence[Battle]
+    repeats: Sequence[Battle]
+
+    @property
+    def board(self) -> Board | None:
+        """None without battles."""
+        return rate(self.counted) if self.counted else None
+
+    @property
+    def tables(self) -> list[Table]:
+        board = self.board
+        return [] if board is None else tables_of(board, self.repeats)
+
+
+def has_battles(board: Leaderboard) -> bool:
+    """Return whether the qrels are frozen from battles of answers."""
+    judged = board.track.protocol.parsed.judged
+    return judged.has_votes and judged.is_blind and "judgments" in board.qrels.report
+
+
+def battles_behind(board: Leaderboard) -> Battles:
+    """The battles of the runs of a leaderboard.
+
+    Raises:
+        Http404: Its qrels are not frozen from battles.
+    """
+    if not has_battles(board):
+        raise Http404
+    report = board.qrels.report
+    systems_of = by_topic(
+        {evaluation.run.tag: answers_of(columns_of(evaluation.run)) for evaluation in evaluated(board)}
+    )
+    numbers = Q(pk__in=[])
+    for first, last in report["judgments"]:
+        numbers |= Q(pk__range=(first, last))
+    kinds = [Batch.Kind.MACHINE] if board.qrels.machine_id else [*ALWAYS, *report.get("also", ())]
+    frozen = Judgment.objects.filter(numbers, track=board.track_id, batch__kind__in=kinds)
+    own = {name: OuterRef(name) for name in ("batch", "topic", "assessor")}
+    if not board.qrels.machine_id:
+        frozen = frozen.filter(Exists(TopicAssignment.objects.filter(**own, is_withdrawn=False)))
+    decided = frozen.filter(
+        batch__kind=Batch.Kind.ADJUDICATION, topic=OuterRef("topic"), docno=OuterRef("docno")
+    )
+    frozen = frozen.filter(Q(batch__kind=Batch.Kind.ADJUDICATION) | ~Exists(decided))
+    judges = frozen.order_by().values("assessor")
+    again = Judgment.objects.filter(
+        track=board.track_id, is_check=True, replaced_by=None, assessor__in=judges, batch__kind__in=kinds
+    ).exclude(pk__in=frozen.order_by().values("pk"))
+    return Battles(
+        counted=battles_of(votes_of(frozen), systems_of), repeats=battles_of(votes_of(again), systems_of)
+    )
+
+
+def table_file(board: Leaderboard, name: str, kind: str) -> str:
+    """A table as TSV or CSV.
+
+    Raises:
+        Http404: There is no such table.
+    """
+    for table in battles_behind(board).tables:
+        if table.name == name:
+            rows = [[text_of(cell) for cell in row] for row in table.rows]
+            return as_csv(table.header, rows) if kind == "csv" else as_tsv(table.header, rows)
+    raise Http404
+
+
+def battles_download(board: Leaderboard, form: str) -> HttpResponseBase:
+    """The battles with their assessors, as a file of one of `FORMS`."""
+    content = FORMS[form].write(battles_behind(board).counted)
+    return download(content, f"{board.track.slug}-leaderboard-{board.pk}-battles.{FORMS[form].ending}")
+
+
+class ShownTable(NamedTuple):
+    """A table as the page shows it: cells with their text, and whether they are numbers."""
+
+    table: Table
+    cells: Sequence[Sequence[tuple[str, bool]]]
+
+
+def _shown(table: Table) -> ShownTable:
+    return ShownTable(
+        table,
+        [
+            [
+                (_text(name, cell), not isinstance(cell, str))
+                for name, cell in zip(table.header, row, strict=True)
+            ]
+            for row in table.rows
+        ],
+    )
+
+
+def _text(name: str, cell: Cell) -> str:
+    """A cell in as many digits as its column needs."""
+    if not isinstance(cell, float):
+        return text_of(cell)
+    digits = ".2f" if name in {"share", "left"} else "g" if name.endswith("wins") else ".0f"
+    return f"{cell:{digits}}" if isfinite(cell) else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardPage(LeaderboardPage):
+    """`wins` has a row for each system, with its share of the wins against each other one; empty if they are many."""
+
+    tables: Mapping[str, ShownTable]
+    unrated: Sequence[str]
+    n_groups: int
+    systems: Sequence[str]
+    wins: Sequence[tuple[str, Sequence[str]]]
+
+
+def board_page(user: AnyUser, board: Leaderboard) -> BoardPage:
+    battles = battles_behind(board)
+    rated = battles.board
+    systems, wins = _matrix(rated) if rated else ([], [])
+    return BoardPage(
+        **vars(shared_page(user, board)),
+        tables={table.name: _shown(table) for table in battles.tables},
+        unrated=rated.unrated if rated else [],
+        n_groups=sum(len(group.members) > 1 for group in rated.groups) if rated else 0,
+        systems=systems,
+        wins=wins,
+    )
+
+
+def _matrix(board: Board) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """The systems from the best on, and for each its wins and losses against each other one, with half of the ties."""
+    order = [
+        group.members[n]
+        for group in board.groups
+        for n in sorted(range(len(group.members)), key=lambda n: (-group.theta[n], n))
+    ]
+    if len(order) > MOST_IN_MATRIX:
+        return [], []
+    names, wins = board.outcomes.systems, board.outcomes.wins
+    rows = [
+        (
+            names[row],
+            [
+                f"{wins[row, other]:g} : {wins[other, row]:g}" if wins[row, other] + wins[other, row] else ""
+                for other in order
+            ],
+        )
+        for row in order
+    ]
+    return [names[place] for place in order], rows

@@ -1,0 +1,15 @@
+from django.urls import path
+
+from assay_extensions.battles.site import views
+from web.slots import fill
+
+app_name = "battles"
+urlpatterns = [
+    path("leaderboards/<int:board_id>/battles/", views.board, name="board"),
+    path(
+        "leaderboards/<int:board_id>/battles/<slug:name>.<table:kind>", views.board_table, name="board_table"
+    ),
+    path("leaderboards/<int:board_id>/battles/as/<slug:form>/", views.battles_file, name="file"),
+]
+
+fill("leaderboard-links", "battles/_more.html")
