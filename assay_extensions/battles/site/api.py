@@ -41,14 +41,14 @@ class BattleBoards(Endpoints):
         "battles_file",
         "text/tab-separated-values",
         who=[Organizer],
-        parameters=[parameter("form", "The form of the file; `tsv` without it.", values=[*FORMS])],
+        parameters=[parameter("format", "The form of the file; `tsv` without it.", values=[*FORMS])],
     )
     def download_battles(self, request: Request, board_id: int) -> object:
         """Download the battles behind a leaderboard, with their assessors. Organizers only."""
         board = board_or_404(person_of(request), board_id)
-        form = request.query_params.get("form", "tsv")
+        form = request.query_params.get("format", "tsv")
         if form not in FORMS:
-            raise serializers.ValidationError({"form": f"Use {', '.join(FORMS)}."})
+            raise serializers.ValidationError({"format": f"Use {', '.join(FORMS)}."})
         return boards.battles_download(board, form)
 
 
