@@ -31,7 +31,7 @@ class Terms:
             candidates.sort(key=len, reverse=True)
 
     def places(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """The start and the end of each term in a text, and the term. Of two at a place, the longer one."""
+        """The start and end of each term in a text, and the term: the longest at a place, and no key of JSON."""
         end = 0
         for word in WORD.finditer(text):
             start = word.start()
@@ -39,6 +39,8 @@ class Terms:
                 continue
             for term in self._by_word.get(word[0].lower(), ()):
                 end_of_term = start + len(term)
+                if text[start - 1 : start] == '"' and text.startswith('": ', end_of_term):
+                    continue  # a key of JSON
                 if (
                     text[start:end_of_term].lower() == term
                     and not text[end_of_term : end_of_term + 1].isalnum()

@@ -187,5 +187,7 @@ def test_terms_are_whole_words_and_the_longest_counts() -> None:
         "owl team",
     ]
     assert terms.replaced("The owl team and the owls") == "The [hidden] and the owls"
+    answer = json.dumps({"text": 'The text, "text": that'})
+    assert Terms(["text"]).replaced(answer) == json.dumps({"text": 'The [hidden], "[hidden]": that'})
     assert decisions_in([(1, {"run": "r", "term": "t", "decision": " Keep "})], "f") == {("r", "t"): "keep"}
     assert Unblinder(new_map()).text("x\n") == "x\n"
