@@ -65,9 +65,13 @@ def is_linear(measure: Measure) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class StoredInputs(Inputs):
-    """The inputs of runs that the site stores, as their track scores them."""
+    """The inputs of runs that the site stores, as their track scores them.
+
+    `same_family` names the runs that declare a model of the machine's family.
+    """
 
     rankings: Sequence[Ranked] = ()
+    same_family: Sequence[str] = ()
 
     @property
     def runs(self) -> list[Ranked]:
@@ -107,16 +111,21 @@ def library_machine(
     for number, run in enumerate(runs):
         report(number, len(runs), f"reading {run.tag}")
         rankings.append(ranking_of(run, track))
+    names = [run.tag if tags.count(run.tag) == 1 else f"{run.team} {run.tag}" for run in runs]
+    family = machine.family.casefold()
     inputs = StoredInputs(
         protocol=protocol,
         qrels=columns,
-        names=[run.tag if tags.count(run.tag) == 1 else f"{run.team} {run.tag}" for run in runs],
+        names=names,
         rows=[],
         formulas=None,
         measures=list(parse_measures(measures)) if measures else [],
         average=protocol.scoring.average,
         level=protocol.scoring.relevant_from,
         rankings=rankings,
+        same_family=[
+            name for name, run in zip(names, runs, strict=True) if family and family in run.families
+        ],
     )
     return Machine(inputs, str(machine))
 

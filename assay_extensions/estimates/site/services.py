@@ -2,8 +2,8 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 from django.db import transaction
@@ -274,7 +274,9 @@ class Tables:
         self.rows: list[dict[str, Any]] = []
 
     def add(self, part: str, tables: Sequence[Table]) -> None:
-        self.rows += [{"part": part, **plain(table)} for table in tables]
+        for table in tables:
+            rows = [tuple(row) for row in table.rows]  # a named tuple would become an object
+            self.rows.append({"part": part, **plain(replace(table, rows=rows))})
 
     def add_if(self, part: str, remarks: list[str], tables: Any) -> None:
         """Add what can be computed; otherwise, a remark says why not."""
@@ -289,4 +291,6 @@ class Tables:
 
 def _add_bias(estimate: Estimate, machine: Machine, drawn: Drawn, tables: Tables) -> None:
     attributes = inputs.attributes_of(estimate.track, machine, drawn.units.tolist())
-    tables.add("bias", bias_tables(machine, drawn, attributes, []))
+    family = cast(inputs.StoredInputs, machine.inputs).same_family
+    is_compared = len(family) < len(machine.runs)
+    tables.add("bias", bias_tables(machine, drawn, attributes, family if is_compared else []))

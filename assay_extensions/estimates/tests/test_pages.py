@@ -184,6 +184,8 @@ def test_an_audit_batch_is_drawn_judged_and_extended(site: Site, rag: RagTrack) 
 def test_whole_topics_give_any_measure_shares_and_bias(site: Site, rag: RagTrack, rag25: Rag25) -> None:
     left = {"72", "707"}
     rag.people_judge([unit for unit in rag.entries if unit[0] not in left])
+    type(rag.machine).objects.update(family="Llama")
+    rag.track.runs.filter(tag="r4").update(models_used="llama-3.1-70b; llama")
 
     job = site.estimate(f"pool-{rag.pool.pk}")
 
@@ -207,6 +209,8 @@ def test_whole_topics_give_any_measure_shares_and_bias(site: Site, rag: RagTrack
     slopes = {row["attribute"]: row for row in site.table("slopes")}
     assert set(slopes) == {"best rank", "log length", "share of topic words"}
     assert [row["of"] for row in site.table("leniency")][-1] == "run r6"
+    [preference] = site.table("preference")
+    assert float(preference["low"]) > 0  # r4 follows the grades of the machine
 
 
 def test_alt_test_on_the_page_of_a_machine(site: Site, rag: RagTrack) -> None:
