@@ -12,6 +12,7 @@ import pytest
 from assay.cli.main import main
 from assay.formats.runs.examples import EXAMPLES
 from assay.nuggets.lists import Nugget
+from assay.protocols.loader import load_protocol
 from tests.assay.cli.test_protocol_keys import with_change
 from tests.helpers.answer_runs import (
     CROWS,
@@ -310,10 +311,10 @@ def test_grades_have_other_words_for_citations(capsys: pytest.CaptureFixture[str
 def test_run_of_rag_2026_repeats_the_text_of_its_topics(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    protocol = with_change(tmp_path, RAG, 'formats = ["rag-2024"]', 'formats = ["rag-2026"]')
     (tmp_path / "topics.tsv").write_text("T1\tWhy do owls sing?\n")
     run = tmp_path / "run.jsonl"
-    arguments = ["check", "--protocol", protocol, "--topics", str(tmp_path / "topics.tsv"), str(run)]
+    topics = ["--topics", str(tmp_path / "topics.tsv")]
+    arguments = ["check", "--protocol", "trec-rag-2026", *topics, str(run)]
 
     run.write_text(EXAMPLES["rag-2026"] + "\n")
     accepted = main(arguments)
@@ -323,3 +324,43 @@ def test_run_of_rag_2026_repeats_the_text_of_its_topics(
 
     assert (accepted, refused) == (0, 1)
     assert "line 1: metadata.narrative is not the text of the topic" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("slug", "cited", "first"),
+    [
+        ("trec-rag-2025", ["doc-4"], "V_strict"),
+        ("trec-rag-2026", ["doc-4", "doc-17"], "V_strict"),
+        ("trec-dragun-2025", ["doc-4"], "W"),
+        ("trec-ragtime-2025", ["doc-4", "doc-17"], "A_strict"),
+    ],
+)
+def test_tracks_of_2025_and_2026_go_from_a_run_to_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], slug: str, cited: list[str], first: str
+) -> None:
+    protocol, run, nuggets, graded = load_protocol(slug), *map(tmp_path.joinpath, ("r.jsonl", "n", "a"))
+    run.write_text(EXAMPLES[protocol.runs.formats[0]] + "\n")
+    (tmp_path / "m.csv").write_text(f"file,team,tag,kind\nr.jsonl,Owls,Owls-main,{protocol.runs.keys[0]}\n")
+    items = [{"text": "they sing", "importance": "vital"}, {"text": "they eat mice", "importance": "okay"}]
+    nuggets.write_text(json.dumps({"query": "?", "qid": "T1", "nuggets": items}) + "\n")
+    text, words = "Owls sing at night.", ("support", "not_support")
+    assigned = [{"text": item["text"], "assignment": word} for item, word in zip(items, words, strict=True)]
+    support = [{"text": text, "docid": docno, "assignment": "partial_support"} for docno in cited]
+    line = {"qid": "T1", "answer_text": text, "nuggets": assigned, "citations": support}
+    graded.write_text(json.dumps(line) + "\n")
+    qrels = str(tmp_path / "qrels.txt")
+
+    assert main(["check", "--protocol", slug, str(run)]) == 0
+    units = pooled(tmp_path, slug, "--nuggets", str(nuggets))
+    options = ["--protocol", slug, "--nuggets", str(nuggets), "--output", qrels]
+    assert main(["nuggets", "qrels", *options, str(graded)]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "--protocol", slug, "--qrels", qrels, str(run), "--format", "ir_measures"]) == 0
+
+    assert {unit for unit in units if unit.startswith("citation:")} == {
+        citation(text, each) for each in cited
+    }
+    values = {row.split()[2]: float(row.split()[3]) for row in capsys.readouterr().out.splitlines()}
+    assert next(iter(values)) == first
+    assert (values["A"], values.get("W", 2 / 3)) == (0.5, pytest.approx(2 / 3))
+    assert {values[name] for name in values if name.startswith("SupportP")} == {0.5}

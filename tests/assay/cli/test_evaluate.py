@@ -769,3 +769,23 @@ def test_a_set_of_qrels_is_scored_with_its_own_grades_and_measures(
     )  # fmt: skip
     assert "grade 2 is not in arguments-two-scales; use 0 or 1" in evaluate("stance", "stance.txt")[2]
     assert "no set of qrels 'color'; use quality, stance, good-pro" in evaluate("color", "quality.txt")[2]
+
+
+@pytest.mark.parametrize(
+    ("slug", "expected"),
+    [
+        ("trec-rag-2026-retrieval", {"SetF(rel=2)": 0.75, "SetP(rel=2)": 0.75, "SetR(rel=2)": 0.75}),
+        ("llmjudge", {"P(rel=2)@10": 0.1, "RR(rel=2)": 1.0}),
+    ],
+)
+def test_runs_of_other_depths_per_topic_are_scored_by_what_they_return(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], slug: str, expected: dict[str, float]
+) -> None:
+    (tmp_path / "q").write_text("T1 0 d1 3\nT1 0 d2 1\nT1 0 d3 2\nT2 0 d4 2\n")
+    (tmp_path / "r").write_text("T1 Q0 d1 1 9 x\nT1 Q0 d2 2 8 x\nT2 Q0 d4 1 9 x\n")
+    arguments = ["--protocol", slug, "--qrels", str(tmp_path / "q"), str(tmp_path / "r")]
+
+    assert main(["evaluate", *arguments, "--format", "ir_measures", "--quiet"]) == 0
+
+    values = {row.split()[2]: float(row.split()[3]) for row in capsys.readouterr().out.splitlines()}
+    assert {name: values[name] for name in expected} == expected

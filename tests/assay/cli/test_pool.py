@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from assay.cli import pooling
 from assay.cli.main import main
+from assay.formats.runs import examples
 from assay.processes import map_forked
 from assay.protocols.loader import load_protocol, shipped_slugs
 from assay.research import evaluation
@@ -373,6 +375,10 @@ def test_impossible_depth_is_refused(trec: Path, capsys: pytest.CaptureFixture[s
 # ---- all shipped protocols
 
 
+def answers_of(form: str) -> bytes:
+    return f"{examples.EXAMPLES[form]}\n".replace("Owls-main", "ours").encode()
+
+
 EXAMPLES = {
     "arqmath-5": lambda: run_bytes(["A.1\t101\t1\t9.5\tours", "A.1\t102\t2\t8.5\tours"]),
     "arqmath-6": formula_run,
@@ -380,6 +386,7 @@ EXAMPLES = {
     "ntcir-xml": ntcir_run,
     "bolt-xml": bolt_run,
     "rag-2024": lambda: answer_run(tag="ours"),
+    **{name: partial(answers_of, name) for name in ("rag-2025", "rag-2026", "ragtime", "dragun")},
     "columns": lambda: b"Q1\tQ1_C1\t1\t0.9\ttrue\nQ1\tQ1_C2\t2\t0.5\tfalse\n",
 }
 EVERY_FORMAT = [(slug, form) for slug in shipped_slugs() for form in load_protocol(slug).runs.formats]

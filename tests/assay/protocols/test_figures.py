@@ -47,6 +47,7 @@ TASK_2 = TASK_1 | {
     "scoring.collapse_instances": True,
 }
 del TASK_2["instances.clustering"]
+SUPPORT = {"Support": 2, "Partial support": 1, "Not supported": 0}
 NTCIR = {
     "unit": "formula",
     "runs.formats": ("trec-6", "ntcir-xml"),
@@ -277,7 +278,7 @@ FIGURES: dict[str, dict[str, Any]] = {
         "pool.strategy": "answers",
         "nuggets.most": 30,
         "nuggets.max_words": 12,
-        "grades": {"Support": 2, "Partial support": 1, "Not supported": 0},
+        "grades": SUPPORT,
         "scoring.measures": (
             "V_strict",
             "A_strict",
@@ -289,6 +290,56 @@ FIGURES: dict[str, dict[str, Any]] = {
             "SupportR",
             "SupportF",
         ),
+    },
+    "trec-rag-2025": {
+        "runs.formats": ("rag-2025",),
+        "runs.answers.max_words": 400,
+        "runs.answers.too_long": "warning",
+        "runs.answers.max_references": 100,
+        "runs.keys": ("rag", "ag"),
+        "grades": SUPPORT,
+    },
+    "trec-rag-2026": {
+        "runs.formats": ("rag-2026",),
+        "runs.answers.max_words": 1024,
+        "runs.answers.too_long": "error",
+        "runs.answers.max_references": None,
+        "runs.answers.max_run_id": 20,
+        "runs.answers.citations": 3,
+        "grades": SUPPORT,
+    },
+    "trec-rag-2026-retrieval": {
+        "unit": "document",
+        "runs.formats": ("trec-6",),
+        "runs.out_of_range_ranks": "error",
+        "grades": {
+            "Answers four or more parts": 4,
+            "Answers two or three parts": 3,
+            "Answers one part": 2,
+            "Related": 1,
+            "Not relevant": 0,
+        },
+        "scoring.relevant_from": 2,
+    },
+    "trec-dragun-2025": {
+        "runs.formats": ("dragun",),
+        "runs.answers.max_words": 250,
+        "runs.answers.too_long": "error",
+        "runs.answers.citations": 3,
+        "runs.keys": ("automatic", "manual"),
+        "grades": SUPPORT,
+    },
+    "trec-ragtime-2025": {
+        "runs.formats": ("ragtime",),
+        "runs.answers.characters_label": "limit",
+        "runs.answers.too_long": "warning",
+        "runs.answers.citations": 3,
+        "runs.keys": ("multilingual", "english"),
+        "grades": SUPPORT,
+    },
+    "llmjudge": {
+        "grades": {"Perfectly relevant": 3, "Highly relevant": 2, "Related": 1, "Irrelevant": 0},
+        "agreement.binary_from": 2,
     },
     "trec-adhoc": {
         "unit": "document",
