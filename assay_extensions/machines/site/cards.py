@@ -118,7 +118,7 @@ def card_of(machine: Machine) -> JudgeCard:
         machine=machine,
         judge=_shown(stored.record) if stored else None,
         tested_on=TestedOn(**units, n_shared=pair.kappa.n if pair else 0),
-        agreement=pair and _agreement(pair),
+        agreement=_agreement(pair) if pair else None,
         by_grade=_by_grade(pair) if pair else [],
         replies=_replies(machine, weight),
         costs=[Cost(f"{cost:f}", currency) for cost, currency in weight.costs],

@@ -110,7 +110,7 @@ def test_template_gets_examples_of_other_topics_only() -> None:
         }
         return {"topic": topic, "docno": "7", "grade": 2, "key": "medium", **texts}
 
-    question = {"topic": "A.1", "title": "t", "docno": "1", "text": "x", "grades": []}
+    question: dict[str, Any] = {"topic": "A.1", "title": "t", "docno": "1", "text": "x", "grades": []}
     question |= {"examples": [example("A.1"), example("A.9")], "thread_question": "Why?"}
     posts = [{"author": "ann", "published_at": "2020", "text": "Hello."}]
     question |= {"citation": {"thread_title": "Snails", "posts": posts}}
