@@ -17,6 +17,7 @@ from assessment.models import Task
 from corpus.models import Document
 from pooling.models import PooledAnswer
 
+Sentences = Sequence[tuple[str, Sequence[str]]]  # each with the documents that it cites
 Texts = Mapping[str, tuple[str, str]]  # title and text of cited documents
 
 
@@ -71,7 +72,7 @@ class Battle(Pair):
     @classmethod
     def sample(cls, task: Task, rules: JudgingRules) -> Layout:
         task.entry.docno, task.entry.document = f"{ANSWER}1|{ANSWER}2", None
-        sentences = {f"{ANSWER}{n}": [[f"A sample answer, number {n}.", ["d1"]]] for n in (1, 2)}
+        sentences = {f"{ANSWER}{n}": [(f"A sample answer, number {n}.", ["d1"])] for n in (1, 2)}
         return cls._of_answers(task, rules, sides_of(task) or (), sentences, {"d1": ("", "A sample source.")})
 
     @classmethod
@@ -80,7 +81,7 @@ class Battle(Pair):
         task: Task,
         rules: JudgingRules,
         docnos: Sequence[str],
-        sentences: Mapping[str, Sequence[Sequence[object]]],
+        sentences: Mapping[str, Sentences],
         texts: Texts,
     ) -> "Battle":
         sides = [
@@ -97,7 +98,7 @@ class Battle(Pair):
         return super().as_unit(is_html=is_html) | {"text": ""}
 
 
-def _side(name: str, docno: str, sentences: Sequence[Sequence[object]], texts: Texts) -> AnswerSide:
+def _side(name: str, docno: str, sentences: Sentences, texts: Texts) -> AnswerSide:
     number_of: dict[str, int] = {}
     shown = []
     for text, cited in sentences:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from django.utils.translation import gettext_noop
 
@@ -26,6 +26,12 @@ class UnitSide(NamedTuple):
     text: str
 
 
+class PairSide(Protocol):
+    """One of the two sides, as a program gets it and as the template of the texts shows it."""
+
+    def as_unit(self, *, is_html: bool) -> UnitSide: ...
+
+
 class Side(NamedTuple):
     """A document of a pair; without `document` if the collection does not have its text."""
 
@@ -47,7 +53,7 @@ class Pair(Layout):
 
     template = "assessment/judging/pair.html"
 
-    sides: Sequence[Side]
+    sides: Sequence[PairSide]
 
     @classmethod
     def of(cls, task: Task, rules: JudgingRules) -> Layout:
