@@ -107,12 +107,15 @@ class ShownTable(NamedTuple):
     """A table as the page shows it: cells with their text, and whether they are numbers."""
 
     table: Table
+    header: Sequence[tuple[str, bool]]
     cells: Sequence[Sequence[tuple[str, bool]]]
 
 
 def _shown(table: Table) -> ShownTable:
+    is_number = [all(not isinstance(row[n], str) for row in table.rows) for n in range(len(table.header))]
     return ShownTable(
         table,
+        [(name.replace("_", " "), number) for name, number in zip(table.header, is_number, strict=True)],
         [
             [
                 (_text(name, cell), not isinstance(cell, str))

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from assay import samples
 from assay.cli.main import main
 from assay.errors import InputError
+from assay.protocols.loader import parse_protocol
 from assay_extensions.battles.drawing import draw, on_sides
 from assay_extensions.battles.ratings import rate
 from assay_extensions.battles.records import Battle, as_arena, as_ragdoll, as_tsv, read_battles
@@ -220,3 +222,36 @@ def test_battles_are_converted(capsys: pytest.CaptureFixture[str]) -> None:
     lines = lines_of(capsys, "convert", str(file_of("small")), "--to", "arena")
 
     assert lines[:2] == ["model_a,model_b,winner", "B,C,both_bad"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("target = 6", "", "pool.target: the strategy battles needs a number of units above 0"),
+        ("target = 6", "target = 6\n[pool.pairs]\nselection = 'all'", "pool.pairs: has no effect on battles"),
+        ('"bradley-terry"', '"copeland"', "'copeland' needs 'bradley-terry' or 'votes'"),
+        (
+            'strategy = "battles"',
+            'strategy = "answers"',
+            "'answers' does not fit unit = 'generated-answer'; use battles",
+        ),
+        ("depth = 1", "", "the strategy battles needs a depth above 0"),
+    ],
+)
+def test_protocol_of_battles_is_checked(old: str, new: str, complaint: str) -> None:
+    text = samples.path("battles-lab.toml").read_text()
+    assert old in text
+
+    with pytest.raises(InputError, match=re.escape(complaint)):
+        parse_protocol(text.replace(old, new), name="lab.toml")
+
+
+def test_systems_of_a_tier_do_not_differ() -> None:
+    strong = [Battle(f"t{n}", "good", name, "model_a") for n in range(40) for name in ("bad", "worse")]
+    strong += [Battle(f"t{n}", "bad", "good", "model_a") for n in range(2)]
+    even = [Battle(f"t{n}", "bad", "worse", "model_a" if n % 2 else "model_b") for n in range(40)]
+    [group] = rate([*strong, *even]).groups
+
+    by_name = dict(zip(("bad", "good", "worse"), group.tiers(), strict=True))
+
+    assert by_name == {"good": "a", "bad": "b", "worse": "b"}

@@ -1,20 +1,23 @@
 """Battles on the site: from the pool to the page of one battle, the qrels, the board of systems and the archive."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pytest
 from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
+from playwright.sync_api import Page, expect
 
 from accounts.models import User
 from assay import samples
 from assay.protocols.loader import parse_protocol
 from assay_extensions.battles.ratings import rate
 from assay_extensions.battles.records import read_battles
+from assessment.judging.services import accept_next
 from assessment.models import Batch, Judgment
 from jobs import services as jobs
 from pooling.models import Pool
@@ -24,6 +27,7 @@ from scoring.models import Leaderboard
 from scoring.qrels import services as qrels_services
 from tests.helpers.answer_runs import Sentences, answer_run
 from tests.helpers.answers import submit_file
+from tests.helpers.browser import log_in, violations
 from tests.helpers.factories import (
     make_assessor,
     make_collection,
@@ -245,3 +249,35 @@ def test_archive_has_the_same_board_when_it_is_loaded(lab: Lab, tmp_path: Path) 
         for each in (board, again)
     ]
     assert tables[0] == tables[1]
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_a_battle_is_judged_by_keys_and_without_violations(
+    lab: Lab, live_server: Any, new_page: Callable[..., Page]
+) -> None:
+    pool = pooled(lab)
+    task = accept(make_batch(pool, {lab.ada: lab.topics}), lab.ada)
+    page = new_page(viewport={"width": 1280, "height": 800})
+    log_in(page, live_server.url, lab.ada)
+    page.goto(live_server.url + task.get_absolute_url())
+    page.wait_for_selector("html[data-judging=ready]", state="attached")
+
+    faults = violations(page)
+    page.locator("#side-left summary").click()
+    expect(page.locator("#side-left").get_by_text("Text of the source.")).to_be_visible()
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page).not_to_have_url(live_server.url + task.get_absolute_url())
+
+    assert faults == []
+    first, _ = task.entry.docno.split("|")
+    judgment = Judgment.objects.get()
+    assert judgment.choice == ("first" if judgment.left == first else "second"), "1 is the answer on the left"
+    board_batch = Batch.objects.get()
+    while task := accept_next(batch=board_batch, assessor=lab.ada):
+        judge(task, better(lab, task.entry.docno, pool))
+    board = scored(lab, pool)
+    log_in(page, live_server.url, lab.organizer)
+    page.goto(live_server.url + reverse("battles:board", args=[board.pk]))
+    assert violations(page) == []
