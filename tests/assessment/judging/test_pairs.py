@@ -156,7 +156,7 @@ def test_page_asks_the_question_of_the_protocol() -> None:
                 "Welches Dokument ist besser für das Thema?",
             },
         ),
-        ("ar", {"اليسار أفضل بكثير", "متساويان في الجودة", "كلاهما بلا فائدة", "أي الوثيقتين أفضل للموضوع؟"}),
+        ("ar", {"الأيسر أفضل بكثير", "متساويان في الجودة", "كلاهما بلا فائدة", "أي الوثيقتين أفضل للموضوع؟"}),
     ],
 )
 def test_words_of_assay_about_a_pair_are_in_the_language_of_the_assessor(
@@ -174,7 +174,7 @@ def test_words_of_assay_about_a_pair_are_in_the_language_of_the_assessor(
     )
 
     assert not [each for each in words if each not in shown]
-    assert not re.findall(r"(Left|Right) (much )?better|document on the", shown)
+    assert not re.findall(r"(Left|Right) (much )?better|one on the", shown)
     assert "much better" not in own
 
 
