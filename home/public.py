@@ -1,5 +1,6 @@
 """The page of a track for everybody who does not organize it: visitors, teams and assessors."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
@@ -27,12 +28,18 @@ from scoring.leaderboards.summaries import BestRun, Summary, summaries_of
 from scoring.models import Leaderboard
 from scoring.selectors import seen_by
 from tracks.agreements.selectors import has_accepted
-from tracks.deadlines.timeline import Date, timeline
+from tracks.deadlines.timeline import Date, Place, timeline
 from tracks.downloads.selectors import NAMED_COUNTS, Offer, offers
 from tracks.markdown import after_first_paragraph, plain_html
 from tracks.models import Download, Track
 from web.pages import counted, site_of
 from web.statements import Prepared
+
+# The usual titles of milestones for what the page knows to have happened
+PLANNED_AS = {
+    "Judged": ("judging",),
+    "Results released": ("results", "results released", "release of results"),
+}
 
 
 @dataclass(frozen=True)
@@ -131,6 +138,7 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
     result, organizers = _summary(board), _organizers(track)
     happened = _happened(listed, result)
     dates = timeline(listed.track, timezone.now(), has_results=result is not None, happened=happened)
+    dates = [date for date in dates if not _is_outdated(date, happened)]
     return PublicPage(
         track=track,
         protocol=track.protocol.parsed,
@@ -218,6 +226,14 @@ def _happened(listed: ListedTrack, result: Summary | None) -> dict[str, datetime
     if result is not None:
         moments[gettext("Results released")] = result.board.released_at
     return {title: moment for title, moment in moments.items() if moment}
+
+
+def _is_outdated(date: Date, happened: Mapping[str, datetime]) -> bool:
+    """Return whether a planned date is that of something that happened before it."""
+    title = date.title.casefold()
+    return date.place != Place.PAST and any(
+        gettext(event) in happened and title in titles for event, titles in PLANNED_AS.items()
+    )
 
 
 def _organizers(track: Track) -> list[str]:

@@ -87,7 +87,8 @@ def test_page_leaves_out_what_the_track_does_not_have() -> None:
 
 def test_track_that_was_closed_early_says_what_happened_and_what_comes(scored: Scene) -> None:
     make_deadline(scored.track, closes_at=3 * DAY)
-    Milestone.objects.create(track=scored.track, title="Judging", starts_on="2136-09-01")
+    for title in ("Judging", "Results", "Workshop"):
+        Milestone.objects.create(track=scored.track, title=title, starts_on="2136-09-01")
     batch = scored.judged(*["high"] * 9)
     track_services.close(track=scored.track)
     judging = text_at(PAGE)
@@ -99,9 +100,9 @@ def test_track_that_was_closed_early_says_what_happened_and_what_comes(scored: S
     page = text_at(PAGE)
 
     dates = [re.findall(r"<b><bdi>([^<]*)</bdi>", each) for each in (judging, judged, page)]
-    assert dates[0] == ["Runs closed", "Judging"]
-    assert dates[1] == ["Runs closed", "Judged", "Judging"]
-    assert dates[2] == ["Runs closed", "Judged", "Results released", "Judging"]
+    assert dates[0] == ["Runs closed", "Judging", "Results", "Workshop"]
+    assert dates[1] == ["Runs closed", "Judged", "Results", "Workshop"]
+    assert dates[2] == ["Runs closed", "Judged", "Results released", "Workshop"]
     assert '<div class="form-text">planned</div>' in page
     assert "Assessors judge now." in judging
     assert "No more runs are accepted." in judged
