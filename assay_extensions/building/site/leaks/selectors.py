@@ -11,7 +11,7 @@ from django.db.models.functions import MD5, Concat
 from django.urls import reverse
 
 from assay.digests import sha256_of
-from assay_extensions.building.leaks import KINDS, Leak, Report
+from assay_extensions.building.leaks import Leak, Report
 from corpus.models import Collection, Import
 from jobs.models import Job
 from tracks.models import CandidateFile, LeakCheck, Track
@@ -23,12 +23,13 @@ SHOWN = 200  # leaks on the page; the file has all
 
 
 class KindRow(NamedTuple):
-    """A kind of leaks with its meaning, and how many there are."""
+    """A kind of leaks with its meaning, and how many there are; `is_checked`, whether they could be for some topic."""
 
     kind: str
     meaning: str
     n: int
     is_forbidden: bool
+    is_checked: bool
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ MEANINGS = {
     "near-duplicate": "A question with nearly the words of the topic. Remove it if it is the topic’s own question.",
     "linked duplicate": "A question that users marked as a duplicate of the topic. Keep it: its answers are relevant.",
 }
+
+OF_TEXTS = ("same title", "near-duplicate")  # the other kinds need the thread from which a topic was made
 
 
 def latest_check(track: Track) -> LeakCheck | None:
@@ -109,7 +112,8 @@ def check_of_opening(track: Track) -> Iterator[Check]:
             if check.unknown
             else "No forbidden leaks"
         )
-        yield Check("ok", label, n_others, address if n_others else "", "See it" if n_others else "")
+        state, is_linked = ("look" if check.unknown else "ok"), bool(n_others or check.unknown)
+        yield Check(state, label, n_others, address if is_linked else "", "See it" if is_linked else "")
 
 
 def leaks_page(track: Track) -> LeaksPage:
@@ -131,7 +135,11 @@ def leaks_page(track: Track) -> LeaksPage:
     report = report_of(check)
     counts = report.counts()
     forbidden = {leak.kind for leak in report.leaks if leak.is_forbidden}
-    kinds = [KindRow(kind, MEANINGS[kind], counts[kind][0], kind in forbidden) for kind in KINDS]
+    has_threads = len(check.unknown) < check.n_topics
+    kinds = [
+        KindRow(kind, meaning, counts[kind][0], kind in forbidden, has_threads or kind in OF_TEXTS)
+        for kind, meaning in MEANINGS.items()
+    ]
     ordered = sorted(report.leaks, key=lambda leak: not leak.is_forbidden)
     return LeaksPage(
         track=track,
