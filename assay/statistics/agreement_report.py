@@ -133,6 +133,11 @@ class Value(NamedTuple):
     interval: Interval
     reason: str = ""
 
+    @property
+    def may_be_chance(self) -> bool:
+        """Return whether the interval reaches 0, the value of grades at random."""
+        return self.interval.low <= 0
+
 
 def alphas(graded: Graded, level: int) -> list[Value]:
     """Krippendorff's alpha with each distance of grades, and two-way."""

@@ -25,6 +25,7 @@ from assessment.judgments.disagreements import (
     answers_for,
     disagreements,
     judgments_of,
+    main_round,
     rounds_of,
     scale_of,
     shared_judgments,
@@ -162,7 +163,7 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
         graded=columns,
         alphas=alphas,
         acs=acs,
-        main_alpha=next((alpha for alpha in alphas if alpha.name == "ordinal"), next(iter(alphas), None)),
+        main_alpha=_main(alphas),
         mean_kappa=sum(kappas) / len(kappas) if kappas else math.nan,
         pairs=pairs,
         pairs_of_people=of_people,
@@ -185,6 +186,22 @@ def agreement_page(track: Track, of_round: Round, scale: Scale) -> AgreementPage
         preferences=preferences_of(track, of_round),
         machines=[] if of_round.batch_id is not None or scale.key else comparisons(track),
     )
+
+
+def _main(alphas: list[report.Value]) -> report.Value | None:
+    return next((alpha for alpha in alphas if alpha.name == "ordinal"), next(iter(alphas), None))
+
+
+def chance_remark(track: Track) -> str:
+    """A sentence if the grades of the main and dual batches agree no better than chance can; else empty."""
+    scale = scales_of(track.protocol.parsed)[0]
+    alphas = report.alphas(graded(track, main_round(), scale), scale.level)
+    alpha = _main([alpha for alpha in alphas if not (scale.is_nominal and report.needs_order(alpha.name))])
+    if alpha is None or not alpha.may_be_chance:
+        return ""
+    low, high = alpha.interval
+    numbers = f"alpha {alpha.value:.3f}, 95 %: {low:.3f} to {high:.3f}"
+    return f"The agreement of assessors may be no better than chance ({numbers})."
 
 
 def _defined(value: float) -> float | None:

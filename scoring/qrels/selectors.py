@@ -18,6 +18,7 @@ from assay.protocols.measures import FAMILIES, parse_measure
 from assay.protocols.qrels import is_of_subtopics, kind_of
 from assay.protocols.schema import Grade, Protocol, QrelsRules, QuestionChoice
 from assay.tables import natural
+from assessment.agreement.selectors import chance_remark
 from assessment.judgments.stamps import while_unchanged
 from assessment.models import Batch, Judgment, Task
 from pooling.models import Pool, PoolEntry, Run
@@ -302,6 +303,7 @@ class FreezePage:
     refusal: str
     can_score: bool
     lacks_dual: bool  # the protocol states second judgments, but nobody has made any
+    chance_remark: str
     tab: str = "qrels_list"
 
     @property
@@ -309,7 +311,7 @@ class FreezePage:
         """The name and words of the buttons that freeze the preview, the usual one first."""
         if (preview := self.preview) is None:
             return []
-        kinds = (preview.losses, preview.same, self.lacks_dual, preview.n_short)
+        kinds = (preview.losses, preview.same, self.lacks_dual, self.chance_remark, preview.n_short)
         n = len(preview.empty) + sum(map(bool, kinds))
         return [
             *([("score", with_remarks("Freeze and score", n))] if self.can_score else []),
@@ -330,7 +332,14 @@ def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:
     dual = Judgment.objects.filter(track=track, batch__kind=Batch.Kind.DUAL, is_current=True)
     lacks_dual = track.protocol.parsed.judging.has_dual and not dual.exists()
     return FreezePage(
-        track, rules, grade_rule(track.protocol.parsed), preview, refusal, can_score, lacks_dual
+        track=track,
+        rules=rules,
+        rule=grade_rule(track.protocol.parsed),
+        preview=preview,
+        refusal=refusal,
+        can_score=can_score,
+        lacks_dual=lacks_dual,
+        chance_remark=chance_remark(track),
     )
 
 

@@ -81,6 +81,29 @@ def test_page_shows_kappa_worked_out_by_hand(dual: Scene, organizer: Client) -> 
     assert re.search(r'A\.1</a>\s*<span class="optional math">\s*<bdi>Title of A\.1', html)
 
 
+def test_agreement_that_may_be_chance_is_said_where_somebody_decides(dual: Scene, organizer: Client) -> None:
+    Batch.objects.update(status=Batch.Status.CLOSED)
+    paths = [reverse("scoring:freeze", args=[dual.track.slug]), dual.track.get_absolute_url()]
+    remark = "The agreement of assessors may be no better than chance (alpha "
+
+    doubtful = [unescape(organizer.get(path).content.decode()) for path in paths]
+
+    for html in doubtful:
+        assert f'href="{reverse("assessment:disagreements", args=[dual.track.slug])}">{remark}' in html
+    assert "May be no better than chance" in page(organizer, "agreement", dual.track)
+
+
+def test_clear_agreement_has_no_remark(scene: Scene, organizer: Client) -> None:
+    second = make_batch(scene.pool, {scene.bob: [scene.first, scene.second]}, kind=Batch.Kind.DUAL)
+    for choice in ("high", "high", "high", "low", "low", "low"):
+        judge(accept(scene.batch, scene.ada), choice)
+        judge(accept(second, scene.bob), choice)
+
+    freezing = organizer.get(reverse("scoring:freeze", args=[scene.track.slug])).content.decode()
+
+    assert "better than chance" not in freezing + page(organizer, "agreement", scene.track)
+
+
 def test_page_names_assessors_as_other_pages_do(dual: Scene, organizer: Client) -> None:
     dual.ada.first_name, dual.ada.last_name = "Ada", "Lovelace"
     dual.ada.save()
