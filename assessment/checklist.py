@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import Count, F, JSONField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 
+from assessment.agreement.selectors import chance_remark
 from assessment.batches.other_batches import SETTLED_IN_TRACK
 from assessment.batches.progress import (
     BatchProgress,
@@ -162,9 +163,15 @@ def judging(campaign: Campaign) -> Iterator[Point]:
         action="Look at the agreement",
         detail="it shows how well assessors agree, and which units an adjudication can settle.",
         is_optional=not (n and is_judged_twice),
+        look=(lambda: _chance(campaign)) if is_judged_twice else tuple,
         skip="agreement" if n and is_judged_twice else "",
         dismiss="Mark as seen",
     )
+
+
+def _chance(campaign: Campaign) -> Iterator[Problem]:
+    if text := chance_remark(campaign.track):
+        yield Problem(text, campaign.address("assessment:disagreements"))
 
 
 def _discussion(campaign: Campaign) -> Iterator[Point]:
@@ -313,6 +320,8 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
             skip="",
         )
     # The sentence is that of all open batches, whatever their kind: the next step names it once
+    is_training = all(progress.batch.kind == Batch.Kind.TRAINING for progress in under_way)
+    word = "Training" if is_training else "Judging"
     judged = sum(progress.judged for progress in under_way)
     total = sum(progress.total for progress in under_way)
     rates = campaign.once(_rates)
@@ -323,7 +332,7 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
     ]
     return point._replace(
         state=state,
-        waits=f"Judging goes on: {judged:,} of {counted(total, 'unit')}{time_left}.",
+        waits=f"{word} goes on: {judged:,} of {counted(total, 'unit')}{time_left}.",
         detail=f"By batch: {named(by_batch)}." if len(under_way) > 1 else "",
         meanwhile=_meanwhile(campaign, judged),
     )

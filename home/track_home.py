@@ -54,7 +54,7 @@ class DayBar(NamedTuple):
 
 @dataclass(frozen=True)
 class Judged:
-    """The main judging: units judged of all, hours left and seconds per unit where they are known.
+    """The main judging: units judged of all; hours left of all open batches and seconds per unit where they are known.
 
     `label` names it; before the main judging it is the training.
     """
@@ -116,12 +116,13 @@ def _judging(batches: Sequence[BatchProgress]) -> Judged | None:
     """The main batches that are not drafts, together, or else the open ones of the training; None without one."""
     begun = [row for row in batches if row.batch.status != Batch.Status.DRAFT]
     main = [row for row in begun if row.batch.kind == Batch.Kind.MAIN]
-    label = "Judged" if main else "Judged in training"
+    label = "Main judging" if main else "Judged in training"
     training = (Batch.Kind.TRAINING, Batch.Status.OPEN)
     main = main or [row for row in begun if (row.batch.kind, row.batch.status) == training]
     if not main:
         return None
-    opened = [row for row in main if row.batch.status == Batch.Status.OPEN]
+    of_people = [row for row in begun if row.batch.kind != Batch.Kind.MACHINE]
+    opened = [row for row in of_people if row.batch.status == Batch.Status.OPEN]
     rates = rates_of([row.batch for row in opened])
     hours = [row.total_hours(rates[row.batch.pk]) for row in opened if row.batch.pk in rates]
     topics = _topics(main)

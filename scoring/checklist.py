@@ -10,7 +10,7 @@ from django.db.models.functions import JSONObject
 from assessment.checklist import CHANGES_QRELS, batches_of, is_judging, n_judged
 from assessment.models import Batch, Judgment
 from pooling.checklist import closing_of, deadlines_of, runs_of
-from scoring.leaderboards.releases import human_sample, missing_runs, reasons_to_wait
+from scoring.leaderboards.releases import human_sample, kinds_in, missing_runs, reasons_to_wait
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels, QrelsEntry
 from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, n_of, named, points
 from tracks.models import Track
@@ -42,6 +42,7 @@ def boards_of(track: Any) -> QuerySet[Leaderboard]:
     return shown.only("track", "qrels", "status", "release", "created_at").annotate(
         of_qrels=JSONObject(**{name: f"qrels__{name}" for name in facts}),
         unknown_topics=F("qrels__report__unknown_topics"),
+        also=F("qrels__report__also"),
         scored=ArraySubquery(evaluations.values("run")),
         n_analyses=n_of(Analysis.objects.filter(status=Analysis.Status.READY), "leaderboard"),
     )
@@ -52,7 +53,9 @@ def boards(campaign: Campaign) -> list[Any]:
     for board in campaign.rows(boards_of):
         board.track = campaign.track
         board.qrels = Qrels(
-            pk=board.qrels_id, report={"unknown_topics": board.unknown_topics}, **board.of_qrels
+            pk=board.qrels_id,
+            report={"unknown_topics": board.unknown_topics, "also": board.also or ()},
+            **board.of_qrels,
         )
     return campaign.rows(boards_of)
 
@@ -76,7 +79,12 @@ def _reasons(campaign: Campaign, board: Any) -> list[str]:
     openings = [
         deadline for deadline in campaign.rows(deadlines_of) if not deadline.kind and deadline.opens_at
     ]
-    batches = [batch for batch in campaign.rows(batches_of) if batch.status == Batch.Status.OPEN]
+    kinds = kinds_in(board.qrels)
+    batches = [
+        batch
+        for batch in campaign.rows(batches_of)
+        if batch.status == Batch.Status.OPEN and batch.kind in kinds
+    ]
     return reasons_to_wait(
         board,
         missing=_missing(campaign, board),

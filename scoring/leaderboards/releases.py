@@ -105,13 +105,19 @@ def hindrances(board: Leaderboard) -> list[str]:
     track = board.track
     openings = track.deadlines.filter(kind="", opens_at__isnull=False)
     batches = Batch.objects.filter(pool__track=track, status=Batch.Status.OPEN).order_by("name")
+    batches = batches.filter(kind__in=kinds_in(board.qrels))
     return reasons_to_wait(
         board,
         missing=missing_runs(board),
         will_open=track.status == Track.Status.DRAFT and openings.exists(),
-        opened=list(batches.exclude(kind=Batch.Kind.MACHINE).values_list("name", flat=True)),
+        opened=list(batches.values_list("name", flat=True)),
         n_sampled=human_sample(board),
     )
+
+
+def kinds_in(qrels: Qrels) -> set[str]:
+    """The kinds of batches of people whose judgments are in frozen qrels."""
+    return {Batch.Kind.MAIN, Batch.Kind.ADJUDICATION, *qrels.report.get("also", ())}
 
 
 def human_sample(board: Leaderboard) -> int:
@@ -132,7 +138,7 @@ def reasons_to_wait(
     Args:
         missing: the tags of `missing_runs`.
         will_open: whether a draft opens at a set time.
-        opened: the names of the open batches of people.
+        opened: the names of the open batches whose kind is in the qrels.
         n_sampled: of qrels of a machine, the units that people judged too.
     """
     track, reasons = board.track, []

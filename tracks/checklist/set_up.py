@@ -26,6 +26,7 @@ from tracks.models import (
     Deadline,
     Download,
     GuidelinesDraft,
+    Milestone,
     Row,
     Topic,
     Track,
@@ -57,6 +58,7 @@ def _numbers() -> dict[str, Any]:
             Clustering.objects.filter(collection=OuterRef("collection"), is_complete=True)
         ),
         "closes": any_of(Deadline.objects.exclude(closes_at=None)),
+        "n_milestones": n_of(Milestone.objects.all()),
         "guidelines_number": F("guidelines__number"),
         "has_draft": any_of(GuidelinesDraft.objects.exclude(text="")),
     }
@@ -262,7 +264,8 @@ def deadlines(campaign: Campaign) -> Iterator[Point]:
     if not campaign.protocol.takes_runs:
         return
     closes = campaign.numbers["closes"]
-    state = "set" if closes else "none"
+    milestones = f"; {counted(n, 'milestone')}" if (n := campaign.numbers["n_milestones"]) else ""
+    state = ("set" if closes else "none for runs" if milestones else "none") + milestones
     yield Point(
         "Deadlines",
         state,

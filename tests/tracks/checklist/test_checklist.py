@@ -295,7 +295,7 @@ def test_training_round_is_discussed_before_the_main_judging(scene: Scene) -> No
     scene.submit(scene.ours, "good", "10 é 9")
     track_services.close(track=track)
     batch = scene.batch({scene.ada: ["A.1"]}, kind=Batch.Kind.TRAINING)
-    judging = page_of(scene.organizer, track.get_absolute_url())
+    trained, judging = following(track), page_of(scene.organizer, track.get_absolute_url())
     scene.judge(batch, scene.ada, "high")
     batch_services.close(batch=batch)
     client.force_login(scene.organizer)
@@ -311,6 +311,7 @@ def test_training_round_is_discussed_before_the_main_judging(scene: Scene) -> No
         assert "closed for runs</span>" in page
         assert ">judged<" not in page
     assert "Judged in training</span>" in judging
+    assert trained.text.startswith("Training goes on: 0 of ")
     assert "The main judging has not begun." in home
     assert points(track)["Discussion"].is_done
     assert following(track).text == "Create and open the batch"
@@ -363,7 +364,7 @@ def test_state_in_which_nobody_must_act_has_a_button_for_what_can_be_done(
     assert [announce in page for page in (opened, announced)] == [True, False]
     assert f'btn-lg btn-plain" href="{home}board/">Live board<' in judging
     assert f'btn-lg btn-plain" href="/pools/{scene.pool.pk}/dual/">Plan a dual batch…<' in judging
-    assert '<div class="what">Judging goes on.</div>' in judging  # the numbers are below, once
+    assert '<div class="what">Judging goes on.' in judging  # the numbers are below, once
     assert f'btn-plain" href="{home}board/">Live board<' not in board
 
 
@@ -531,7 +532,9 @@ def test_remark_that_somebody_accepts_stays_away_with_a_record(scene: Scene, cli
     batch_services.close(batch=batch)
     client.force_login(scene.organizer)
     text = f"{batch.name} is closed with 22 % judged: 7 of 9 units have no judgment."
-    button = re.compile(rf'name="points" value="(look-\w+)"\s+aria-label="Accept: {text}">Accept<')
+    button = re.compile(
+        rf'name="points" value="(look-\w+)"\s+aria-label="Accept as it is: {text}">Accept as it is<'
+    )
 
     match = button.search(client.get(home).content.decode())
     assert match
@@ -944,6 +947,7 @@ def test_two_queries_read_what_selectors_find_for_all_points(
     }
     shown = {point.label: point for phase in computed.phases for point in phase.points}
     assert [problem.text for problem in shown["Release"].problems] == hindrances(board)
+    assert "1 batch is open, so grades can still change" in " ".join(hindrances(board))  # not the training
     assert missing_runs(board) == ["late"]
     assert "late is not on the leaderboard." in texts(shown["Leaderboard"])
 
