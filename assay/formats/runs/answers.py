@@ -177,6 +177,9 @@ class AnswerReader:
             self._tally.warning("team", message, f"{self._expected.team}.", line.number, note=team)
 
     def _check_texts(self, line: _Line, form: AnswerForm, topic: str | None) -> None:
+        for place in form.needed:
+            if line.at(place) in (None, ""):
+                line.error("value", f"{place} has no value", "A value.", f"{place}: missing")
         for place in form.texts:
             text = line.at(place)
             if not isinstance(text, str) or not text.strip():
@@ -311,7 +314,7 @@ class _Citations(NamedTuple):
 
     def documents(self, given: Any) -> list[str]:
         """The documents, the most important first, each once."""
-        if isinstance(given, dict) and not self.form.has_references:
+        if isinstance(given, dict) and self.form.has_scores:
             for docno, confidence in given.items():
                 if not is_number(confidence):
                     note = f"{self.place}.{docno}: {json.dumps(confidence, ensure_ascii=False)[:60]}"
@@ -359,7 +362,8 @@ class _Citations(NamedTuple):
 
     def _accepted(self) -> str:
         if not self.form.has_references:
-            return "A list of ids of documents, or an object of ids with their confidence."
+            scores = ", or an object of ids with their confidence" if self.form.has_scores else ""
+            return f"A list of ids of documents{scores}."
         ids = " or ids" if self.form.has_ids else ""
         return f"A list of places{ids} in references; places count from 0."
 

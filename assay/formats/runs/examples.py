@@ -197,8 +197,9 @@ def _answer(form: AnswerForm, protocol: Protocol, topic: str, units: Sequence[Un
     docnos = [unit.docno for unit in units]
     manner = next((kind for kind in protocol.runs.keys if kind == "manual"), "automatic")
     content: dict[str, Any] = {}
-    values = {form.tag: TAG, form.topic: topic, form.team: "Sample", form.kind: manner}
+    values: dict[str, Any] = {form.tag: TAG, form.topic: topic, form.team: "Sample", form.kind: manner}
     values |= dict.fromkeys(form.texts, TEXT) | {form.narrative: narrative}
+    values |= dict.fromkeys(form.needed, False)
     for place, value in values.items():
         if place:
             outer, _, key = place.rpartition(".")

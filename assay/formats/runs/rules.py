@@ -155,6 +155,8 @@ class AnswerForm(_Form):
     has_references: bool  # whether citations are of a list of references
     has_indexes: bool = False  # whether a citation can be a place in that list, from 0
     has_ids: bool = True  # whether it can be the id of a document
+    has_scores: bool = False  # whether citations can be an object of ids with their confidence
+    needed: tuple[str, ...] = ()  # places that must have a value
     texts: tuple[str, ...] = ()  # places that must have a text
     narrative: str = ""  # place of the text of the topic, which is copied; empty: none
     judged: int | None = None  # more citations of a sentence get a warning
@@ -169,7 +171,7 @@ class AnswerForm(_Form):
         """The places that a line must have."""
         references = ("references",) if self.has_references else ()
         named = filter(None, (self.tag, self.topic, self.team, self.kind))
-        return (*named, *self.texts, *references, self.sentences)
+        return (*named, *self.texts, *self.needed, *references, self.sentences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +256,7 @@ FORMS: dict[str, RunForm] = {
             "answer",
             has_references=True,
             has_indexes=True,
+            is_lenient=True,
         ),
         AnswerForm(
             "rag-2026",
@@ -277,6 +280,9 @@ FORMS: dict[str, RunForm] = {
             "",
             "responses",
             has_references=False,
+            has_scores=True,
+            judged=3,
+            is_lenient=True,
         ),
         AnswerForm(
             "dragun",
@@ -285,6 +291,9 @@ FORMS: dict[str, RunForm] = {
             "metadata.type",
             "responses",
             has_references=False,
+            needed=("metadata.use_starter_kit",),
+            judged=3,
+            is_lenient=True,
         ),
     )
 }

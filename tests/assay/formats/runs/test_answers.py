@@ -23,7 +23,14 @@ from assay.protocols.schema import ANSWER_FORMATS, Protocol
 from tests.helpers.answer_runs import OWLS, answer_line, answer_of, answer_run, citation
 
 RAG = shipped_text("trec-rag-2024")
-META = {"team_id": "one", "run_id": "owls", "topic_id": "T1", "narrative_id": "T1", "type": "automatic"}
+META = {
+    "team_id": "one",
+    "run_id": "owls",
+    "topic_id": "T1",
+    "narrative_id": "T1",
+    "type": "automatic",
+    "use_starter_kit": False,
+}
 
 
 def protocol(form: str = "rag-2024", **limits: Any) -> Protocol:
@@ -102,6 +109,42 @@ def test_citations_of_every_form_are_documents_by_priority(form: str, line: str)
 
     assert complaints(checked) == []
     assert checked.answers["T1"].sentences == (Sentence("x", ("d8", "d9")),)
+
+
+MANY = ["warning: line 1: a sentence has more than 3 citations [responses[0].citations: 4]"]
+
+
+@pytest.mark.parametrize(
+    ("form", "line", "expected"),
+    [
+        ("ragtime", meta("responses", [{"text": "x", "citations": [*"abcd"]}]), MANY),
+        ("dragun", meta("responses", [{"text": "x", "citations": [*"abcd"]}]), MANY),
+        ("rag-2025", meta("answer", [{"text": "x", "citations": [0, 1, 2, 3]}], references=[*"abcd"]), []),
+        (
+            "dragun",
+            meta("responses", [{"text": "x", "citations": {"a": 0.5}}]),
+            ["error: line 1: citations are not a list [responses[0].citations]"],
+        ),
+        (
+            "dragun",
+            meta("responses", [{"text": "x", "citations": []}], metadata={"use_starter_kit": None}),
+            ["error: line 1: metadata.use_starter_kit has no value [metadata.use_starter_kit: missing]"],
+        ),
+        (
+            "rag-2025",
+            meta("answer", [{"text": "x", "citations": ["a"]}], references=["a", "a"]),
+            ["warning: line 1: references has a document twice [a]"],
+        ),
+        (
+            "ragtime",
+            meta("responses", [{"text": "x", "citations": []}])
+            + meta("responses", [], metadata={"topic_id": "T2"}),
+            ["warning: line 2: responses has no sentences []"],
+        ),
+    ],
+)
+def test_forms_of_2025_are_as_strict_as_their_verifier(form: str, line: str, expected: list[str]) -> None:
+    assert complaints(check(line, protocol(form))) == expected
 
 
 NARRATIVE = "What should a town weigh before it closes a bridge?"
