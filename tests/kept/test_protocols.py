@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+import assay_extensions.battles  # noqa: F401 -- a sample needs it, so the tests do
 from assay import samples
 from assay.cli.main import main
 from assay.digests import sha256_of

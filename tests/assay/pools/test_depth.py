@@ -249,7 +249,7 @@ def test_record_has_everything_that_a_rebuild_needs() -> None:
 @pytest.mark.parametrize(
     ("fields", "complaint"),
     [
-        ({"strategy": "by-hand"}, "pool.strategy: by-hand is not available; use answers, battles, distinct-units"),
+        ({"strategy": "by-hand"}, "pool.strategy: by-hand is not available; use answers, "),
         ({"order": "backwards"}, "pool.order: backwards is not available; use by-answer, by-run-votes"),
         ({"strategy": "distinct-units"}, "distinct-units pools visually distinct formulas only"),
         ({"near_duplicate_overlap": 0.95}, "top-k does not detect near-duplicates"),
