@@ -381,6 +381,15 @@ def as_line(record: Any) -> str:
     return json.dumps(asdict(record), ensure_ascii=False) + "\n"
 
 
+def line_of_nuggets(record: NuggetListRecord) -> str:
+    """The line of a list of nuggets, in which only nuggets with keys of other programs have `more`."""
+    fields = asdict(record)
+    for nugget in fields["nuggets"]:
+        if not nugget["more"]:
+            del nugget["more"]
+    return json.dumps(fields, ensure_ascii=False) + "\n"
+
+
 def parsed(kind: type, text: str | bytes, where: str) -> Any:
     """The record in a text of JSON.
 

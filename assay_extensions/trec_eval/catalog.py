@@ -207,7 +207,7 @@ def parse_measures(words: Sequence[str]) -> dict[str, str | None]:
 
 
 def value_of_family(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """(topics,) the value that trec_eval prints for a measure of `families`, with its default parameters.
+    """(topics,) the value that trec_eval prints for a measure of `FAMILIES`, with its default parameters.
 
     Equals utility with the parameters gain, -cost, 0, 0.
     """

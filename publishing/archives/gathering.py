@@ -51,6 +51,7 @@ from assay.archive.records import (
     UnassignedRun,
     as_json,
     as_line,
+    line_of_nuggets,
 )
 from assay.archive.verify import SCORES_HEADER, score_line
 from assay.formats.qrels.reader import QrelsForm
@@ -403,7 +404,7 @@ def _write_rows(writer: Writer, archive: Archive, index: Index, names: Mapping[i
         writer.add(record.file, [version.text.encode()])
     if index.n_nugget_lists:
         lists = nuggets.archived_lists(track, names, has_names=archive.has_names)
-        writer.add(NUGGETS, (as_line(record).encode() for record in lists))
+        writer.add(NUGGETS, (line_of_nuggets(record).encode() for record in lists))
     pools = Pool.objects.filter(track=track, status=Pool.Status.READY).order_by("id")
     for pool_record, pool in zip(index.pools, pools, strict=True):
         _write_pool(writer, pool_record, pool)

@@ -253,7 +253,7 @@ JudgeSerializer = answer(
 
 
 class ProbeSerializer(Strict):
-    """What became of the units under one probe."""
+    """The verdicts on units under one probe."""
 
     probe = serializers.CharField(max_length=20, help_text="Such as words, orders, empty or repeat.")
     title = serializers.CharField(max_length=200, help_text="What was changed.")

@@ -26,7 +26,7 @@ PRIVATE = ("address", "key_variable")  # of the network of its owner
 
 
 class GradeByPeople(NamedTuple):
-    """What the machine gave to the units to which people gave one grade."""
+    """The grades of the machine for the units to which people gave one grade."""
 
     grade: int
     n_units: int
@@ -69,7 +69,7 @@ class Replies(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What the replies cost in one currency."""
+    """The cost of the replies in one currency."""
 
     amount: str
     currency: str

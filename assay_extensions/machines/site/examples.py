@@ -81,7 +81,7 @@ def _in_turn(notes: list[DiscussionNote]) -> list[DiscussionNote]:
     """One note of each grade, then another of each; the newest of a document."""
     newest = {(note.topic_id, note.docno): note for note in reversed(notes)}
     seen: dict[int, int] = {}
-    ranked = list[tuple[int, int, int, DiscussionNote]]()
+    ranked: list[tuple[int, int, int, DiscussionNote]] = []
     for note in reversed(newest.values()):
         grade = note.grade or 0
         seen[grade] = seen.get(grade, 0) + 1
