@@ -112,8 +112,9 @@ def check_of_opening(track: Track) -> Iterator[Check]:
             if check.unknown
             else "No forbidden leaks"
         )
-        state, is_linked = ("look" if check.unknown else "ok"), bool(n_others or check.unknown)
-        yield Check(state, label, n_others, address if is_linked else "", "See it" if is_linked else "")
+        is_linked = n_others or check.unknown
+        link = (address, "See it") if is_linked else ("", "")
+        yield Check("look" if check.unknown else "ok", label, n_others, *link)
 
 
 def leaks_page(track: Track) -> LeaksPage:
