@@ -283,7 +283,8 @@ def _to_create(campaign: Campaign, kind: Batch.Kind, point: Point) -> Point:
 def _draft(campaign: Campaign, point: Point, batch: Batch) -> Point:
     """The only batch of its kind, which nobody judges yet: its plan shares the topics, and opens it."""
     if batch.is_shared or batch.kind != Batch.Kind.MAIN:
-        return point._replace(state=f"{batch} is a draft", action="Open batch")
+        detail = f"{batch} is a draft, which nobody can judge yet."
+        return point._replace(state=f"{batch} is a draft", action="Open batch", detail=detail)
     progress = campaign.once(progress_of)[batch.pk]
     action = "Open batch"
     if progress.untaken:

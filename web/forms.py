@@ -11,7 +11,7 @@ from unicodedata import combining, normalize
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.forms.renderers import BaseRenderer, DjangoTemplates
-from django.forms.utils import flatatt
+from django.forms.utils import ErrorList, flatatt
 from django.http import HttpRequest
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
@@ -136,6 +136,11 @@ class _BoundShortName(StyledField):
         letters = normalize("NFKD", self.form["name"].data or "").lower()
         words = re.sub("[^a-z0-9]+", "-", "".join(sign for sign in letters if not combining(sign)))
         return words.strip("-")[: self.field.max_length].strip("-")  # type: ignore[attr-defined]
+
+    @property
+    def errors(self) -> ErrorList:
+        """None while the name is wrong, from which it can be made."""
+        return self.form.error_class() if "name" in self.form.errors and not self.data else super().errors
 
     def build_widget_attrs(self, attrs: dict[str, Any], widget: forms.Widget | None = None) -> dict[str, Any]:
         built = super().build_widget_attrs(attrs, widget)

@@ -318,7 +318,7 @@ def test_short_name_follows_from_the_name_without_a_script(
 ) -> None:
     page = client.get(reverse("tracks:new_track")).content.decode()
 
-    answer = create(client, name=name, slug="")
+    answer, nameless = create(client, name=name, slug=""), create(client, name="", slug="")
 
     [field] = re.findall(r'<input[^>]* name="slug"[^>]*>', page)
     assert "required" not in field
@@ -327,6 +327,7 @@ def test_short_name_follows_from_the_name_without_a_script(
         "is the address of a page" if name == "New" else "Enter a short name: none can be made from the name."
     )
     assert slug or refusal in answer
+    assert "none can be made" not in nameless  # the name is what is missing
 
 
 def test_collection_of_topic_threads_differs_from_the_searched_one(client: Client, organizer: User) -> None:
