@@ -529,7 +529,9 @@ def test_empty_pages_name_what_appears_and_the_next_step(scene: Scene) -> None:
         reverse(f"scoring:{name}", args=["arq"]) for name in ("leaderboards", "qrels_list")
     )
 
-    assert "freeze the qrels" in text_of(client_of(scene, "organizer"), qrels_list)
+    assert "Freeze them when the assessors have judged a pool" in text_of(
+        client_of(scene, "organizer"), qrels_list
+    )
     assert "They appear here when the organizers release a leaderboard" in text_of(
         client_of(scene, "member"), qrels_list
     )
