@@ -163,7 +163,7 @@ estimates:alt_test_file               L333334443
 estimates:compute                     5555555555
 estimates:estimates                   L333330043
 estimates:new_sample                  L333330343
-estimates:next_sample                 L333334344
+estimates:next_sample                 L333334343
 estimates:sample_file                 L333334443
 estimates:table                       L333334443
 machines:machine                      L333330043

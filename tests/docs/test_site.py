@@ -35,7 +35,7 @@ NO_PAGES = {
         "assessment:nuggets_file",
     ),
     *("turkle:run_project_import", "turkle:discard_project_import"),
-    *("metaevaluation:judge_file", "metaevaluation:board_table"),
+    *("metaevaluation:judge_file", "metaevaluation:board_table", "blinding:map", "blinding:package"),
     *("assessment:close_finished", "assessment:draft_frame", "analyses:reliability"),
     *("tracks:add_draft", "tracks:change_draft", "tracks:change_text"),
     *("health", "logout", "documentation", "revoke_token", "end_session", "end_other_sessions"),
