@@ -275,8 +275,8 @@ def test_a_battle_is_judged_by_keys_and_without_violations(
     judgment = Judgment.objects.get()
     assert judgment.choice == ("first" if judgment.left == first else "second"), "1 is the answer on the left"
     board_batch = Batch.objects.get()
-    while task := accept_next(batch=board_batch, assessor=lab.ada):
-        judge(task, better(lab, task.entry.docno, pool))
+    while following := accept_next(batch=board_batch, assessor=lab.ada):
+        judge(following, better(lab, following.entry.docno, pool))
     board = scored(lab, pool)
     log_in(page, live_server.url, lab.organizer)
     page.goto(live_server.url + reverse("battles:board", args=[board.pk]))
