@@ -63,7 +63,7 @@ AltTestSerializer = answer(
 )
 
 
-class NewSampleSerializer(Strict):
+class NewAuditSampleSerializer(Strict):
     """A sample to draw."""
 
     machine = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
@@ -158,7 +158,7 @@ class Estimates(Endpoints):
         """List the samples of what machines judged, newest first."""
         return selectors.samples_of(track_of(request, slug))
 
-    @post(*SAMPLES, takes=NewSampleSerializer, status=202)
+    @post(*SAMPLES, takes=NewAuditSampleSerializer, status=202)
     def create_estimate_sample(self, request: Request, slug: str) -> object:
         """Draw a sample for people in a job, which makes a batch of it."""
         track, data = track_of(request, slug), self.validated(request)
