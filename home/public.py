@@ -28,7 +28,7 @@ from scoring.leaderboards.summaries import BestRun, Summary, summaries_of
 from scoring.models import Leaderboard
 from scoring.selectors import seen_by
 from tracks.agreements.selectors import has_accepted
-from tracks.deadlines.timeline import Date, Place, timeline
+from tracks.deadlines.timeline import Date, timeline
 from tracks.downloads.selectors import NAMED_COUNTS, Offer, offers
 from tracks.markdown import after_first_paragraph, plain_html
 from tracks.models import Download, Track
@@ -137,8 +137,9 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
     lead, rest = after_first_paragraph(plain_html(track.description))
     result, organizers = _summary(board), _organizers(track)
     happened = _happened(listed, result)
-    dates = timeline(listed.track, timezone.now(), has_results=result is not None, happened=happened)
-    dates = [date for date in dates if not _is_outdated(date, happened)]
+    now = timezone.now()
+    dates = timeline(listed.track, now, has_results=result is not None, happened=happened)
+    dates = [date for date in dates if not _is_outdated(date, happened, now)]
     return PublicPage(
         track=track,
         protocol=track.protocol.parsed,
@@ -228,10 +229,10 @@ def _happened(listed: ListedTrack, result: Summary | None) -> dict[str, datetime
     return {title: moment for title, moment in moments.items() if moment}
 
 
-def _is_outdated(date: Date, happened: Mapping[str, datetime]) -> bool:
+def _is_outdated(date: Date, happened: Mapping[str, datetime], now: datetime) -> bool:
     """Return whether a planned date is that of something that happened before it."""
     title = date.title.casefold()
-    return date.place != Place.PAST and any(
+    return date.ends > now and any(
         gettext(event) in happened and title in titles for event, titles in PLANNED_AS.items()
     )
 

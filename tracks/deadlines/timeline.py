@@ -46,8 +46,8 @@ def timeline(
 ) -> list[Date]:
     """The dates of a track with what `happened`, earliest first. Two queries at most.
 
-    The first one that is not over comes next, unless the results are released: then nobody waits for a date, and
-    those to come are plans of the organizers.
+    The first one that is not over comes next, unless the results are released: then nobody waits for a date, a period
+    that began before them is over, and those to come are plans of the organizers.
     """
     rules = track.protocol.parsed.runs
     deadlines = [deadline for deadline in track.deadlines.all() if not is_void(deadline, track, now)]
@@ -55,7 +55,13 @@ def timeline(
     dates += [Date(title, f"{moment:%Y-%m-%d}", moment, moment) for title, moment in happened.items()]
     dates.sort(key=lambda date: (date.moment, date.title))
     if has_results:
-        return [_with_place(date, None, now, gettext("planned")) for date in dates]
+        released = max(happened.values(), default=None)
+        return [
+            replace(date, place=Place.PAST)
+            if released and date.moment <= released
+            else _with_place(date, None, now, gettext("planned"))
+            for date in dates
+        ]
     coming = next((date for date in dates if date.ends > now), None)
     return [_with_place(date, coming, now) for date in dates]
 

@@ -58,7 +58,9 @@ def test_milestone_of_a_day_has_happened_when_the_day_has_come() -> None:
     )
 
     dates = timeline(track, now=at(7, 20), has_results=True)
+    released = timeline(track, now=at(7, 20), has_results=True, happened={"Released": at(7, 19)})
 
+    assert [each.place.name for each in released] == ["PAST"] * 3
     assert [(each.title, each.place.name, each.note) for each in dates] == [
         ("Judging", "COMING", "planned"),
         ("Topics", "PAST", ""),
