@@ -198,9 +198,12 @@ def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Poin
     drafts = [batch for batch in batches if batch.status == Batch.Status.DRAFT]
     opened = [batch for batch in batches if batch.status == Batch.Status.OPEN]
     is_main, is_recommended = kind == Batch.Kind.MAIN, _is_stated(campaign, kind)
-    # A known-item task needs no judgments. What assessors have been asked to do is always asked for
+    # A known-item task needs no judgments. What assessors have been asked to do is always asked for, except a training
+    # that the main judging has overtaken
     is_known = campaign.protocol.pool.strategy == "known-item"
-    is_optional = (is_known or not (is_main or is_recommended)) and not opened
+    is_over = kind == Batch.Kind.TRAINING and _statuses(campaign, Batch.Kind.MAIN) == {Batch.Status.CLOSED}
+    is_asked = bool(opened) and not is_over
+    is_optional = (is_known or not (is_main or is_recommended)) and not is_asked
     state = f"{counted(len(batches), 'batch,batches')}, {len(opened)} open" if batches else "no batch"
     skip = SKIPS.get(kind, "")
     is_skipped = not batches and skip in campaign.track.skipped
@@ -211,6 +214,13 @@ def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Poin
             Problem(f"The batch {batch} is a draft. Open it, or delete it.", batch.get_absolute_url())
             for batch in drafts
         ]
+    if is_over:
+        problems += [
+            Problem(
+                f"The batch {batch} is still open, but the main judging is closed.", batch.get_absolute_url()
+            )
+            for batch in opened
+        ]
     point = Point(
         "",
         state,
@@ -218,7 +228,7 @@ def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Poin
         has_begun and not opened,
         tuple(problems),
         is_optional=is_optional,
-        is_pressing=bool(opened),
+        is_pressing=is_asked,
         has_begun=has_begun,
         look=(lambda: _unjudged(campaign, kind)) if has_begun else tuple,
         skip=skip if is_skipped or (is_recommended and not is_known) else "",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet
@@ -49,6 +50,7 @@ class Closing:
 
     is_open: bool
     ends: str
+    is_last_day: bool
 
 
 def closing_of(campaign: Campaign) -> Closing:
@@ -59,7 +61,8 @@ def closing_of(campaign: Campaign) -> Closing:
     timed = {acceptance.ends_at: acceptance.zone for acceptance in accepting if acceptance.ends_at}
     is_timed = bool(accepting) and all(acceptance.ends_at for acceptance in accepting)
     ends = times.in_words(max(timed), timed[max(timed)]) if is_timed else ""
-    return Closing(is_accepting(accepting), ends)
+    is_last_day = is_timed and max(timed) - campaign.numbers["now"] < timedelta(days=1)
+    return Closing(is_accepting(accepting), ends, is_last_day)
 
 
 @says_before("closing")
@@ -91,18 +94,22 @@ def runs_point(campaign: Campaign) -> Iterator[Point]:
         "Runs",
         str(campaign.once(counts_of)) if runs else "none yet",
         address,
-        bool(runs),
+        bool(runs) and (campaign.once(counts_of).runs > 0 or not is_open),
         tuple(problems),
         action="Submit runs",
         is_possible=is_open,
         waits=_until("Teams can submit runs", campaign) if is_open else "",
-        meanwhile=()
-        if campaign.numbers["is_announced"]
-        else (("Announce the opening…", campaign.address("participation:new_announcement")),),
+        meanwhile=_announce(campaign),
     )
     if has_obligations(campaign.protocol.runs):
         yield _owed(campaign, len(campaign.rows(teams_of)))
     yield _close(campaign, is_open=is_open)
+
+
+def _announce(campaign: Campaign) -> tuple[tuple[str, str], ...]:
+    """The offer to announce the opening, until there is an announcement."""
+    address = f"{campaign.address('participation:new_announcement')}?about=opening"
+    return () if campaign.numbers["is_announced"] else (("Announce the opening…", address),)
 
 
 def counts_of(campaign: Campaign) -> RunCounts:
@@ -133,10 +140,14 @@ def _owed(campaign: Campaign, n_teams: int) -> Point:
 
 
 def _close(campaign: Campaign, *, is_open: bool) -> Point:
-    """Closing by hand is the next step only if no time is set, and a pool was not built without it."""
+    """Closing by hand is the next step only if no time is set, a team has a run, and a pool was not built without it.
+
+    If a time is set, it is offered on the last day.
+    """
     track, closing = campaign.track, campaign.once(closing_of)
     is_draft = track.status == Track.Status.DRAFT
-    ends = closing.ends
+    ends, has_runs = closing.ends, campaign.once(counts_of).runs > 0
+    close = (("Close for runs…", campaign.address("tracks:close_track")),) if closing.is_last_day else ()
     on = f"on {ends}" if ends else "runs can still come in"
     return Point(
         "Close for runs",
@@ -146,9 +157,9 @@ def _close(campaign: Campaign, *, is_open: bool) -> Point:
         action="Close for runs",
         detail="" if ends else "No deadline is set, so the track stays open until you close it.",
         is_optional=bool(campaign.rows(pools_of)),
-        is_possible=is_open and bool(campaign.rows(runs_of)),
-        waits=f"Runs close by themselves {on}." if ends and campaign.rows(runs_of) else "",
-        meanwhile=(("Close for runs…", campaign.address("tracks:close_track")),) if is_open else (),
+        is_possible=is_open and has_runs,
+        waits=f"Runs close by themselves {on}." if ends and has_runs else "",
+        meanwhile=(*_announce(campaign), *close) if is_open else (),
     )
 
 
@@ -169,7 +180,10 @@ def pool_point(campaign: Campaign) -> Iterator[Point]:
         problems.append(Problem(f"In no pool: {named(late)}. Build another pool to judge them.", address))
     takes_runs = campaign.protocol.takes_runs
     is_closed = campaign.track.status == Track.Status.CLOSED or not campaign.once(closing_of).is_open
-    is_waiting = bool(building and not ready)
+    is_waiting, counts = bool(building and not ready), campaign.once(counts_of)
+    closed = "The runs are complete. " if takes_runs else ""
+    if takes_runs and counts.submitting < counts.teams:
+        closed = f"Runs are closed: {counts.submitting:,} of {counted(counts.teams, 'team')} submitted. "
     yield Point(
         "Pool",
         ", ".join(ready[:NAMED]) or ("being built" if building else "none yet"),
@@ -179,7 +193,7 @@ def pool_point(campaign: Campaign) -> Iterator[Point]:
         action="Build pool",
         detail=""
         if is_waiting
-        else "The runs are complete. The pool has the units to judge: what the runs rank highest for each topic.",
+        else f"{closed}The pool has the units to judge: what the runs rank highest for each topic.",
         is_possible=not takes_runs or (is_closed and bool(campaign.rows(runs_of))),
         waits=f"The pool {named(building)} is being built." if is_waiting else "",
     )

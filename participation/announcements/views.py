@@ -13,10 +13,12 @@ from django.views.decorators.http import require_safe
 from accounts.access import AuthenticatedRequest, organizer_action, organizer_form, organizer_page
 from participation.announcements import selectors, services
 from participation.models import Announcement
+from tracks.deadline_acceptance import next_closing
 from tracks.editor import PREVIEW, Button, Done, MarkdownForm, editor
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
 from web.pages import context_of, site_of
+from web.times import in_words
 from web.translation import translated_for_assessors
 
 
@@ -49,8 +51,21 @@ def new_announcement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write an announcement: preview or publish it. Organizers only."""
     track = track_or_404(request.user, slug)
     initial = {"revision": 0, "audiences": ["everyone"], "is_mailed": settings.SENDS_MAIL}
+    if request.GET.get("about") == "opening":
+        initial |= _opening(track, site_of(request))
     initial |= {name: request.GET[name] for name in ("title", "text") if name in request.GET}
     return _editor(request, track, None, initial)
+
+
+def _opening(track: Track, site: str) -> dict[str, str]:
+    """The title and the text with which the announcement of the opening begins."""
+    closing = next_closing(track)
+    until = f" until {in_words(closing.closes_at, closing.zone)}" if closing and closing.closes_at else ""
+    page = f"{site}{track.get_absolute_url()}"
+    text = (
+        f"{track} is open: teams can submit runs{until}.\n\nThe topics, the documents and the rules: <{page}>"
+    )
+    return {"title": f"{track} is open for runs", "text": text}
 
 
 @organizer_form

@@ -133,6 +133,8 @@ def test_judging_page_explains_an_empty_track(organizer: Client) -> None:
     text = organizer.get(reverse("assessment:judging", args=[track.slug])).content.decode()
 
     assert "No batches yet" in text
+    assert reverse("pooling:new_pool", args=[track.slug]) in text
+    assert reverse("assessment:new_batch", args=[track.slug]) not in text
 
 
 def test_judging_page_takes_the_same_queries_for_many_batches(scene: Scene, organizer: Client) -> None:

@@ -13,6 +13,7 @@ from config.celery import app
 from participation.announcements.services import edit
 from participation.models import Announcement, AnnouncementMail
 from tests.helpers.api import api, call
+from tests.helpers.factories import make_deadline
 from tests.helpers.judging import make_announcement
 from tests.scoring.conftest import Scene, build_scene
 from tracks.markdown import TextChanged
@@ -37,6 +38,19 @@ def client_of(user: User | None) -> Client:
     if user is not None:
         client.force_login(user)
     return client
+
+
+def test_announcement_of_the_opening_begins_with_its_deadline_and_the_address_of_the_track(
+    lab: Scene,
+) -> None:
+    make_deadline(lab.track, closes_at=800_000)
+
+    page = client_of(lab.organizer).get(f"{NEW}?about=opening")
+
+    initial = page.context["form"].initial
+    assert initial["title"] == "ARQ is open for runs"
+    assert "ARQ is open: teams can submit runs until 20" in initial["text"]
+    assert "<http://testserver/tracks/arq/>" in initial["text"]
 
 
 def publish(lab: Scene, *, audiences: Sequence[str], **form: Any) -> Any:

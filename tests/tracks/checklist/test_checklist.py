@@ -331,15 +331,47 @@ def test_button_of_the_step_is_marked_so_that_its_line_shows_no_second_one(scene
     assert 'class="btn btn-plain">Set dates<' in dates
 
 
-def test_track_that_closes_by_itself_can_be_closed_earlier_from_its_home(scene: Scene) -> None:
-    make_deadline(scene.track, closes_at=86_400)
+@pytest.mark.parametrize(("seconds", "is_offered"), [(80_000, True), (800_000, False)])
+def test_track_that_closes_by_itself_can_be_closed_from_its_home_on_the_last_day(
+    scene: Scene, seconds: int, is_offered: bool
+) -> None:
+    make_deadline(scene.track, closes_at=seconds)
     Pool.objects.update(track=make_track("other"))
     scene.submit(scene.ours, "good", "10 é 9")
 
     step, home = following(scene.track), page_of(scene.organizer, scene.track.get_absolute_url())
 
     assert (step.kind, step.detail[:24]) == (Kind.WAIT, "")
-    assert re.search(r'class="btn btn-lg btn-plain" href="/tracks/arq/close/">Close for runs…<', home)
+    closes = re.search(r'class="btn btn-lg btn-plain" href="/tracks/arq/close/">Close for runs…<', home)
+    assert bool(closes) == is_offered
+    assert '?about=opening">Announce the opening…<' in home
+
+
+def test_baselines_are_no_runs_for_the_next_step(scene: Scene) -> None:
+    """Before the deadline teams are waited for; afterwards the pool says that no team has a run."""
+    make_deadline(scene.track, closes_at=800_000)
+    Pool.objects.update(track=make_track("other"))
+    scene.submit(scene.theirs, "tf-idf", "9 10", kind="baseline")
+
+    opened = following(scene.track)
+    track_services.close(track=scene.track)
+    closed = following(scene.track)
+
+    assert opened.text.startswith("Teams can submit runs until ")
+    assert [words for words, _ in opened.meanwhile] == ["Announce the opening…"]
+    assert closed.text == "Build pool"
+    assert closed.detail.startswith("Runs are closed: 0 of 1 team submitted.")
+
+
+def test_training_that_the_main_judging_has_overtaken_is_only_something_to_look_at(scene: Scene) -> None:
+    batch_services.close(batch=scene.judged("high"))
+    scene.batch({scene.ada: list(scene.topics)}, kind=Batch.Kind.TRAINING)
+
+    step, training = following(scene.track), points(scene.track)["Training"]
+
+    assert not step.text.startswith("Training goes on")
+    assert training.is_optional
+    assert any("is still open, but the main judging is closed." in each.text for each in training.problems)
 
 
 def test_state_in_which_nobody_must_act_has_a_button_for_what_can_be_done(
@@ -350,7 +382,7 @@ def test_state_in_which_nobody_must_act_has_a_button_for_what_can_be_done(
     client.force_login(scene.organizer)
     Pool.objects.update(track=make_track("other"))
     make_deadline(track, closes_at=86_400)
-    announce = f'btn-lg btn-plain" href="{home}announcements/new/">Announce the opening…<'
+    announce = f'btn-lg btn-plain" href="{home}announcements/new/?about=opening">Announce the opening…<'
 
     opened = client.get(home).content.decode()
     make_announcement(track, scene.organizer)
