@@ -124,7 +124,7 @@ def test_page_of_a_batch_without_topics_explains_what_to_do(scene: Scene, organi
 
     text = organizer.get(reverse("assessment:batch", args=[batch.pk])).content.decode()
 
-    assert "No topics are assigned yet." in text
+    assert "No topics are assigned yet" in text
 
 
 def test_judging_page_explains_an_empty_track(organizer: Client) -> None:
