@@ -77,7 +77,7 @@ class NewAuditSampleSerializer(Strict):
         help_text="Of the units of each topic: by weight and uniform.",
     )
     n_units = serializers.IntegerField(
-        min_value=1, max_value=2**31 - 1, required=False, default=0, help_text="For strata and next."
+        min_value=0, max_value=2**31 - 1, required=False, default=0, help_text="For strata and next."
     )
     strata = serializers.ListField(
         child=serializers.ChoiceField(STRATA), required=False, default=list(USUAL), max_length=len(STRATA)
