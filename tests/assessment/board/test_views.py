@@ -179,7 +179,7 @@ def test_only_the_changing_part_of_an_open_batch_is_refreshed(judged: Scene, org
     Batch.objects.update(status=Batch.Status.CLOSED)
     closed = page(organizer, "board", judged.track)
     assert "hx-get" not in closed
-    assert not [word for word in ("Projected finish", "Tasks open", " left, at the speed") if word in closed]
+    assert not [word for word in ("Projected finish", "Tasks open", " of work left") if word in closed]
 
 
 def test_board_of_one_batch_counts_that_batch_only(judged: Scene, organizer: Client) -> None:

@@ -407,10 +407,10 @@ def test_pages_count_the_units_that_nobody_has_after_a_removal(
             reverse("assessment:board", args=[scene.track.slug]),
         )
     )
-    assert "To judge 5 units Judged 1 units Time left 5.0 h" in plan
-    assert "Time left 5.0 h" in batch
+    assert "To judge 5 units Judged 1 units Work left 5.0 h" in plan
+    assert "Work left 5.0 h" in batch
     assert "Tasks open 0 0 overdue" in batch
-    assert "About 5.0 h left" in board
+    assert "About 5.0 h of work left" in board
 
 
 def test_assessor_reads_that_judgments_of_topics_taken_back_are_kept(scene: Scene, organizer: Client) -> None:
