@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -154,7 +155,7 @@ def test_command_sends_its_report_to_the_site(
     words = [
         "probe",
         "--with",
-        f"python {samples.path('judge_by_words.py')}",
+        f"{sys.executable} {samples.path('judge_by_words.py')}",
         "--protocol",
         "arqmath-2020-task1",
     ]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -234,7 +235,7 @@ def test_program_is_probed_and_options_belong_together(
     probe: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The program counts words of the topic, so that planted words and copies make a document better."""
-    program = f"python {samples.path('judge_by_words.py')}"
+    program = f"{sys.executable} {samples.path('judge_by_words.py')}"
     words = ["probe", "--with", program, "--protocol", TASK, "--topics", str(samples.path("topics.xml"))]
     words += ["--units", "pool.tsv", "--documents", "documents.jsonl", "--output", "probes.json", "--quiet"]
 
