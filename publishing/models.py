@@ -66,7 +66,7 @@ class Archive(models.Model):
         default=False,
         help_text="Comments may reveal who wrote them.",
     )
-    parts = JsonField(default=list, help_text="The extensions whose files are in it.")
+    parts = JsonField(default=list, db_default=[], help_text="The extensions whose files are in it.")
     authors = models.TextField(
         blank=True,
         validators=[check_authors],

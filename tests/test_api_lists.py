@@ -8,8 +8,10 @@ import pytest
 from django.db.models import Model
 from django.test import Client
 from django.urls import resolve
+from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 
+from assay_extensions.estimates.site.models import Estimate, Sample
 from assessment.models import GoldUnit, JudgmentImport, TopicAssignment
 from corpus.models import Collection, Document
 from jobs.models import Job
@@ -22,6 +24,7 @@ from scoring.models import Analysis, LaterRun, Leaderboard
 from tests.helpers.api import api, call, make_token
 from tests.helpers.factories import make_protocol, make_topic, make_track, make_user
 from tests.helpers.judging import judge, make_machine, make_team
+from tests.helpers.team_judges import JudgeBoard, make_judge
 from tests.scoring.conftest import Scene
 from tests.test_api_access import addresses, rows, scene
 from tracks.models import Assessor, Fetch, Machine
@@ -113,7 +116,14 @@ def varied(scene: Scene, addresses: dict[str, str]) -> Scene:
             scored_by=organizer,
         )
     twin(TeamDocument.objects.get(), team=scene.theirs, word="poster")
-    make_machine(track, organizer, name="Other judge")
+    other_machine = make_machine(track, organizer, name="Other judge")
+    twin(Estimate.objects.get(), machine=other_machine, pool=other_pool, job=None)
+    twin(JudgeBoard.objects.get(), status="failed")
+    twin(Sample.objects.get(), design="uniform", batch=None, job=None)
+    other_judge = make_judge(scene.theirs, scene.other, "other")
+    type(other_judge).objects.filter(pk=other_judge.pk).update(
+        status="withdrawn", withdrawn_at=timezone.now()
+    )
     for user in (organizer, Machine.objects.earliest("pk").assessor.user):
         make_token(user, name="more")
     for name in ("a.tsv", "b.tsv"):

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='archive',
             name='parts',
-            field=models.JSONField(default=list, help_text='The extensions whose files are in it.'),
+            field=models.JSONField(db_default=[], default=list, help_text='The extensions whose files are in it.'),
         ),
     ]

@@ -9,12 +9,21 @@ import pytest
 from assay.extensions import OWN, ExtensionError, Installed, Point, Registry, bundled, installed
 from tests.helpers.extensions import other_packages
 
-RED = 'EXTENSION = Extension(name="red", title="Red", adds=(Point("crimson", "a red"),))'
-BLUE = 'EXTENSION = Extension(name="blue", title="Blue", requires=("red",), adds=(Point("navy", "a blue"),))'
+SHADE = "from tests.assay.test_extensions import Shade\n"
+RED = SHADE + 'EXTENSION = Extension(name="red", title="Red", adds=(Shade("crimson", "a red"),))'
+BLUE = (
+    SHADE
+    + 'EXTENSION = Extension(name="blue", title="Blue", requires=("red",), adds=(Shade("navy", "a blue"),))'
+)
 
 
 @dataclass(frozen=True)
 class Shade(Point):
+    """A class of points that no extension of Assay adds."""
+
+
+@dataclass(frozen=True)
+class Tint(Point):
     """A class of points that no extension adds."""
 
 
@@ -24,7 +33,7 @@ def names(extensions: tuple[Installed, ...]) -> list[str]:
 
 
 def test_registry_has_the_points_of_assay_then_those_of_extensions(tmp_path: Path) -> None:
-    registry = Registry(Point, [Point("white", "all colors")])
+    registry = Registry(Shade, [Shade("white", "all colors")])
     before = list(registry)
     assert before[0] == "white"
 
@@ -32,7 +41,7 @@ def test_registry_has_the_points_of_assay_then_those_of_extensions(tmp_path: Pat
         assert [name for name in registry if name not in before] == ["navy", "crimson"]
         assert registry["navy"].name == "navy"
         assert [registry.extension_of(name) for name in ("white", "navy", "gray")] == ["", "blue", ""]
-        assert list(Registry(Shade, [])) == []
+        assert list(Registry(Tint, [])) == []
 
     assert list(registry) == before
 
@@ -98,7 +107,7 @@ def test_extension_that_is_not_selected_is_not_imported(
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("green", "ASSAY_EXTENSIONS: there is no extension 'green'; use analyses, baselines, "),
+        ("green", "ASSAY_EXTENSIONS: there is no extension 'green'; use analyses, answers, baselines, "),
         ("blue", "the extension blue needs the extension red; add it to ASSAY_EXTENSIONS"),
     ],
 )
@@ -159,7 +168,7 @@ PINK = RED.replace('"red"', '"pink"')
 def test_name_that_is_used_twice_is_refused(
     own: str, others: dict[str, str], other: str, left_out: str, tmp_path: Path
 ) -> None:
-    registry = Registry(Point, [Point(own, "")])
+    registry = Registry(Shade, [Shade(own, "")])
     message = (
         f"the extension red adds the point crimson, which {other} has already; "
         f"leave {left_out} out with ASSAY_EXTENSIONS"

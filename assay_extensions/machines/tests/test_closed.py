@@ -49,7 +49,7 @@ def pages_of(user: User | None, start: str) -> Iterator[tuple[str, str]]:
     if user is not None:
         client.force_login(user)
     waiting, seen = [start], {start}
-    while waiting and len(seen) < 150:
+    while waiting and len(seen) < 400:
         address = waiting.pop(0)
         answer = client.get(address)
         if answer.status_code != 200:

@@ -320,7 +320,7 @@ def test_list_has_only_the_imports_of_the_collection(organizer: Client) -> None:
 
 
 def test_empty_list_says_what_to_import(organizer: Client) -> None:
-    assert "No imports yet." in organizer.get(reverse("corpus:imports")).content.decode()
+    assert "No imports yet" in organizer.get(reverse("corpus:imports")).content.decode()
 
 
 def test_hostile_names_are_shown_as_text(organizer: Client) -> None:

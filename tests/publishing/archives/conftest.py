@@ -82,7 +82,13 @@ def build_campaign() -> Campaign:
     scene.pool.delete()
     _describe(scene)
     scene.submit(scene.ours, "good", "10 é 9")
-    declared = {"description": "BM25 and a proof checker.", "is_manual": True, "is_late": True, "priority": 1}
+    declared = {
+        "description": "BM25 and a proof checker.",
+        "is_manual": True,
+        "is_late": True,
+        "priority": 1,
+        "models_used": "Qwen; Qwen; 3 Wh",
+    }
     Run.objects.filter(track=scene.track).update(**declared)
     withdrawn = scene.submit(scene.theirs, "slip", "10 11")
     run_services.withdraw(run=withdrawn, by=scene.other)
@@ -152,7 +158,7 @@ def archive_file(db: None, tmp_path: Path) -> Path:
 def _judge_by_machine(scene: Scene) -> None:
     """A machine judges two units, which count for no qrels of people."""
     machine = make_machine(scene.track, scene.organizer)
-    Machine.objects.filter(pk=machine.pk).update(description="One prompt for each grade.")
+    Machine.objects.filter(pk=machine.pk).update(description="One prompt for each grade.", family="Qwen")
     batch = machine_services.start(machine=machine, pool=scene.pool, by=scene.organizer)
     for choice in ("high", "low"):
         judge(accept(batch, machine.assessor.user), choice, comment="As the prompt says.")

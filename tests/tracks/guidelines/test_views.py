@@ -95,7 +95,7 @@ def test_saved_draft_is_not_shown_to_assessors(track: Track) -> None:
 def test_way_to_the_examples_saves_the_draft(track: Track) -> None:
     page = post(track, "examples", "A draft").content.decode()
 
-    assert "No training judgments yet." in page
+    assert "No training judgments yet" in page
     assert GuidelinesDraft.objects.get().text == "A draft"
 
 
