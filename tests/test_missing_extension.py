@@ -1,7 +1,7 @@
 """A track whose protocol needs an extension that is not installed: its pages and endpoints say so, the others work."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -44,7 +44,7 @@ def own_files(settings: LazySettings, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.fixture
-def uninstall(monkeypatch: pytest.MonkeyPatch) -> Callable[[Scene], None]:
+def uninstall(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Scene], None]]:
     """Let the measure nDCG be of an extension that is uninstalled after leaderboards were scored and released."""
 
     def uninstalled(scene: Scene) -> None:
@@ -58,7 +58,8 @@ def uninstall(monkeypatch: pytest.MonkeyPatch) -> Callable[[Scene], None]:
         cache.clear()
         checks.check.cache_clear()  # as a restart does
 
-    return uninstalled
+    yield uninstalled
+    checks.check.cache_clear()  # of what was found without the measure
 
 
 def opened(client: Client, scene: Visited) -> dict[int, set[str]]:
