@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import NamedTuple
 
 from django.db.models import Exists, OuterRef, Q
 from django.http import Http404, HttpResponseBase
@@ -23,6 +22,7 @@ from scoring.models import Leaderboard
 from scoring.selectors import LeaderboardPage, shared_page
 from scoring.stored_analyses import evaluated
 from web.downloads import download
+from web.tables import MAX_OPEN_ROWS, ShownTable
 
 MOST_IN_MATRIX = 20  # systems; the table of pairs has all
 
@@ -103,18 +103,12 @@ def battles_download(board: Leaderboard, form: str) -> HttpResponseBase:
     return download(content, f"{board.track.slug}-leaderboard-{board.pk}-battles.{FORMS[form].ending}")
 
 
-class ShownTable(NamedTuple):
-    """A table as the page shows it: cells with their text, and whether they are numbers."""
-
-    table: Table
-    header: Sequence[tuple[str, bool]]
-    cells: Sequence[Sequence[tuple[str, bool]]]
-
-
 def _shown(table: Table) -> ShownTable:
     is_number = [all(not isinstance(row[n], str) for row in table.rows) for n in range(len(table.header))]
     return ShownTable(
-        table,
+        table.name,
+        table.title,
+        table.description,
         [(name.replace("_", " "), number) for name, number in zip(table.header, is_number, strict=True)],
         [
             [
@@ -123,6 +117,7 @@ def _shown(table: Table) -> ShownTable:
             ]
             for row in table.rows
         ],
+        len(table.rows) > MAX_OPEN_ROWS,
     )
 
 
