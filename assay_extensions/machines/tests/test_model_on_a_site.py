@@ -148,10 +148,14 @@ def test_two_commands_at_once_that_are_both_killed_and_restarted_judge_each_unit
         are_killed.set()
         n_before, n_held = Judgment.objects.filter(batch=batch).count(), Hold.objects.count()
         n_asked = len(model.requests)
-        Lease.objects.update(expires_at="2020-01-01T00:00Z")
-        model.answer = by_words
-        processes = [command(words[0]), command(words[1])]
-        ends = [process.wait() for process in processes]
+        model.answer, ends = by_words, [1, 1]
+        # A request that a killed command sent last can take a lease after the first update.
+        for _ in range(3):
+            if min(ends) == 0:
+                break
+            Lease.objects.update(expires_at="2020-01-01T00:00Z")
+            processes = [command(words[0]), command(words[1])]
+            ends = [process.wait() for process in processes]
 
     assert 0 < n_before < 30, "the results of the first lease of each are sent"
     assert n_held > 0
