@@ -137,6 +137,7 @@ def test_track_uses_the_measure_and_says_what_it_needs_once_it_is_uninstalled(
         archive = str(written(archive_of(scene.track, scene.organizer), tmp_path))
 
         assert "Utility(rel=2)@2" in page
+        assert "assay evaluate --protocol utility-lab.toml --qrels" in page
         assert "0.33" in page  # (2 - 1) / 2 for one topic, (1 - 0.5) / 2 for the two others
 
     track = client.get(reverse("tracks:track", args=[scene.track.slug]))
