@@ -389,14 +389,17 @@ EXAMPLES = {
     **{name: partial(answers_of, name) for name in ("rag-2025", "rag-2026", "ragtime", "dragun")},
     "columns": lambda: b"Q1\tQ1_C1\t1\t0.9\ttrue\nQ1\tQ1_C2\t2\t0.5\tfalse\n",
 }
+OWN_COLUMNS = {  # columns that are others than those of SemEval
+    "arqmath-2022-task3": b"ours A.301 x1\nours A.302 x2\n",
+    "touche-2025-images": b"1-1\tI1\t1\tours\n1-1\tI2\t2\tours\n",
+}
 EVERY_FORMAT = [(slug, form) for slug in shipped_slugs() for form in load_protocol(slug).runs.formats]
 
 
 @pytest.mark.parametrize(("slug", "form"), EVERY_FORMAT)
 def test_runs_of_every_shipped_protocol_are_pooled(tmp_path: Path, slug: str, form: str) -> None:
     protocol = load_protocol(slug)
-    answers = b"ours A.301 x1\nours A.302 x2\n"  # its columns are others
-    (tmp_path / "run").write_bytes(answers if slug == "arqmath-2022-task3" else EXAMPLES[form]())
+    (tmp_path / "run").write_bytes(OWN_COLUMNS.get(slug) or EXAMPLES[form]())
     (tmp_path / "m.csv").write_text(f"file,team,tag,kind\nrun,one,ours,{protocol.runs.keys[0]}\n")
     (tmp_path / "map.tsv").write_text("".join(f"{900 + n}\tlook-{n % 2}\n" for n in range(1, 4)))
     (tmp_path / "known.tsv").write_text("M-1\tRing:1\nM-2\tRing:2\n")
@@ -411,6 +414,45 @@ def test_runs_of_every_shipped_protocol_are_pooled(tmp_path: Path, slug: str, fo
     assert (first, again) == (0, 0)
     assert written
     assert (tmp_path / "pool.tsv").read_bytes() == written
+
+
+@pytest.mark.parametrize(
+    ("slug", "topic", "line", "pooled", "expected"),
+    [
+        # 2.5 of 2 + 1 / log2(3)
+        ("touche-2025-images", "1-1", "{t}\t{d}\t{r}\tours", 5, {"nDCG@1": 1.0, "nDCG@3": 0.9502, "judged@5": 1}),
+        ("longeval-2026-sci", "q1", "{t} Q0 {d} {r} -{r} ours", 10, {"nDCG@10'": 0.9502, "P@10": 0.2}),
+        ("trec-ikat-2025", "1-2_3", "{t} Q0 {d} {r} -{r} ours", 5, {"nDCG@5": 0.9502, "P(rel=2)@5": 0.2}),
+    ],
+)  # fmt: skip
+def test_rankings_of_2025_and_2026_go_from_topics_and_a_run_to_a_board(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    slug: str,
+    topic: str,
+    line: str,
+    pooled: int,
+    expected: Any,
+) -> None:
+    run, qrels, grades = str(tmp_path / "run"), tmp_path / "qrels", {"d:1": 2, "d:3": 1}
+    (tmp_path / "topics.tsv").write_text(f"{topic}\tBoxing leads to serious injuries\n")
+    documents = [f"d:{rank}" for rank in range(1, min(10, load_protocol(slug).runs.max_ranks) + 1)]
+    rows = [line.format(t=topic, d=docno, r=rank) for rank, docno in enumerate(documents, 1)]
+    (tmp_path / "run").write_text("\n".join(rows) + "\n")
+    kind = load_protocol(slug).runs.keys[0]
+    (tmp_path / "m.csv").write_text(f"file,team,tag,kind\nrun,one,ours,{kind}\n")
+
+    checked = main(["check", "--protocol", slug, "--topics", str(tmp_path / "topics.tsv"), run])
+    assert (checked, pool(tmp_path, protocol=["--protocol", slug])) == (0, 0)
+    units = [row.split("\t")[1] for row in (tmp_path / "pool.tsv").read_text().splitlines()]
+    qrels.write_text("".join(f"{topic} 0 {docno} {grades.get(docno, 0)}\n" for docno in units))
+    capsys.readouterr()
+    arguments = ["--protocol", slug, "--qrels", str(qrels), run, "--format", "ir_measures", "--quiet"]
+    assert main(["evaluate", *arguments]) == 0
+
+    values = {row.split()[2]: float(row.split()[3]) for row in capsys.readouterr().out.splitlines()}
+    assert sorted(units) == sorted(documents[:pooled])
+    assert {name: values[name] for name in expected} == pytest.approx(expected, abs=5e-5)
 
 
 def test_limit_of_runs_per_team_pools_the_first_of_the_manifest(files: Path) -> None:
