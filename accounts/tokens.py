@@ -6,6 +6,7 @@ import string
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Q
@@ -26,9 +27,7 @@ MAX_DAYS = 366
 MAX_TOKENS = 50  # valid ones of a user
 BETWEEN_USES = timedelta(minutes=1)  # the time of the latest use is that exact
 
-
-class TokenRefused(Refused):
-    title = "The token was not created"
+token_refused = partial(Refused, code="token-refused", title="The token was not created")
 
 
 @dataclass(frozen=True)
@@ -59,25 +58,25 @@ def create(
     unknown = sorted(set(scopes) - set(Scope.values))
     if unknown or not scopes:
         wrong = f"Unknown scope {unknown[0]}" if unknown else "A token needs a scope"
-        raise TokenRefused(f"{wrong}; use {', '.join(Scope.values)}.")
+        raise token_refused(f"{wrong}; use {', '.join(Scope.values)}.")
     if problem := problem_of(name):
-        raise TokenRefused(problem)
+        raise token_refused(problem)
     if not now < expires_at <= now + timedelta(days=MAX_DAYS):
-        raise TokenRefused(f"A token expires in the future, at most {MAX_DAYS} days from now.")
+        raise token_refused(f"A token expires in the future, at most {MAX_DAYS} days from now.")
     if within is not None and (set(scopes) - set(within.scopes) or expires_at > within.expires_at):
-        raise TokenRefused(
+        raise token_refused(
             f"A token creates tokens with its own scopes ({', '.join(within.scopes)}) that end by "
             f"{within.expires_at:%Y-%m-%d %H:%M} UTC, as it does itself. Create others on the page of your account."
         )
     valid = Token.objects.filter(user=user, revoked_at=None)
     if valid.filter(name=name).exists():
-        raise TokenRefused(f"You already have a token named {name}. Revoke it, or choose another name.")
+        raise token_refused(f"You already have a token named {name}. Revoke it, or choose another name.")
     if valid.filter(expires_at__gt=now).count() >= MAX_TOKENS:
-        raise TokenRefused(f"You already have {MAX_TOKENS} valid tokens. Revoke one of them first.")
+        raise token_refused(f"You already have {MAX_TOKENS} valid tokens. Revoke one of them first.")
     named = tracks_of_tokens(user).filter(slug=track).values_list("pk", flat=True)
     track_id = named.first() if track else None
     if track and track_id is None:
-        raise TokenRefused(
+        raise token_refused(
             f"There is no track {track} in which {user} has a role, as a token of one track needs."
         )
     text = PREFIX + "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH))

@@ -1,12 +1,12 @@
 """Refusals about teams, invitations, requests, lists of people and the interaction."""
 
+from functools import partial
+
 from django.utils.translation import gettext, gettext_noop
 
 from assay.errors import Refused
 
-
-class TeamRefused(Refused):
-    title = "The team was not changed"
+team_refused = partial(Refused, code="team-refused", title="The team was not changed")
 
 
 class InvitationRefused(Refused):
@@ -24,13 +24,8 @@ class InvitationGone(Refused):
         )
 
 
-class RequestRefused(Refused):
-    title = "The request was not changed"
-
-
-class PeopleRefused(Refused):
-    title = "Nobody was added"
-
-
-class InteractionRefused(Refused):
-    title = gettext_noop("The interaction was not changed")
+request_refused = partial(Refused, code="request-refused", title="The request was not changed")
+people_refused = partial(Refused, code="people-refused", title="Nobody was added")
+interaction_refused = partial(
+    Refused, code="interaction-refused", title=gettext_noop("The interaction was not changed")
+)

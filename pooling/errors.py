@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from assay.errors import Refused
@@ -70,9 +71,5 @@ class TagTaken(SubmissionRefused):
         self.earlier = own
 
 
-class ChangeRefused(Refused):
-    title = "The run was not changed"
-
-
-class PoolRefused(Refused):
-    title = "The pool cannot be built"
+change_refused = partial(Refused, code="change-refused", title="The run was not changed")
+pool_refused = partial(Refused, code="pool-refused", title="The pool cannot be built")

@@ -1,15 +1,9 @@
 """Refusals about archives and published runs."""
 
+from functools import partial
+
 from assay.errors import Refused
 
-
-class ArchiveRefused(Refused):
-    title = "The archive was not made"
-
-
-class LoadRefused(Refused):
-    title = "The archive was not loaded"
-
-
-class PublicationRefused(Refused):
-    title = "The runs were not published"
+archive_refused = partial(Refused, code="archive-refused", title="The archive was not made")
+load_refused = partial(Refused, code="load-refused", title="The archive was not loaded")
+publication_refused = partial(Refused, code="publication-refused", title="The runs were not published")

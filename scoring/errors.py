@@ -1,6 +1,7 @@
 """Refusals about qrels, leaderboards and analyses."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from assay.errors import Refused
 
@@ -22,13 +23,6 @@ class ReleaseHindered(LeaderboardRefused):
         super().__init__(f"{' '.join(hindrances)} Give a reason to release it anyway.")
 
 
-class LaterRunRefused(Refused):
-    title = "The run was not scored"
-
-
-class PhaseRefused(Refused):
-    title = "The board of the phase was not changed"
-
-
-class AnalysisRefused(Refused):
-    title = "No analysis was started"
+later_run_refused = partial(Refused, code="later-run-refused", title="The run was not scored")
+phase_refused = partial(Refused, code="phase-refused", title="The board of the phase was not changed")
+analysis_refused = partial(Refused, code="analysis-refused", title="No analysis was started")

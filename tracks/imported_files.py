@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.core.files.base import ContentFile
@@ -30,9 +31,8 @@ class RowReport:
 
 OnStored = Callable[[Any], None]  # called in the transaction of an import with its report
 
-
-class TopicsRefused(Refused):
-    title = "These topics cannot be imported"
+NOT_IMPORTED = "These topics cannot be imported"
+topics_refused = partial(Refused, code="topics-refused", title=NOT_IMPORTED)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ They depend on the keys only, so storing them twice changes nothing.
 
 import time
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,7 @@ WAIT_SECONDS = 0.5
 STORED_AT_ONCE = 5_000  # disagreements
 DELETED_AT_ONCE = 20  # parts
 
-
-class ClusteringRefused(Refused):
-    title = "These formulas cannot be clustered"
+clustering_refused = partial(Refused, code="clustering-refused", title="These formulas cannot be clustered")
 
 
 @jobs.handler(KIND)
@@ -43,13 +42,13 @@ def cluster_formulas(progress: jobs.Progress, *, collection_id: int) -> dict[str
     """Cluster all formulas of a collection, and compare the ids of its index with our strings.
 
     Raises:
-        ClusteringRefused: This is an old job that was retried, and there is a newer clustering.
+        Refused: This is an old job that was retried, and there is a newer clustering.
     """
     clustering = Clustering.objects.get(job_id=progress.job_id)
     if not clustering.is_complete:
         clusterings = Clustering.objects.filter(collection_id=clustering.collection_id)
         if clusterings.filter(pk__gt=clustering.pk).exists():
-            raise ClusteringRefused(
+            raise clustering_refused(
                 "There is a newer clustering of these formulas. Start another one instead."
             )
         _plan(progress, clustering)

@@ -10,7 +10,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.formulas.columns import Formulas
 from assay.formulas.visual_ids import NUMBER_DIGITS, visual_ids
-from corpus.clusterings.jobs import KIND, ClusteringRefused, store_ids
+from corpus.clusterings.jobs import KIND, clustering_refused, store_ids
 from corpus.clusterings.keys import keys_of
 from corpus.clusterings.selectors import latest_clustering, unfinished_clustering
 from corpus.collections.selectors import unfinished_import
@@ -25,16 +25,16 @@ def start_clustering(*, collection: Collection, is_from_scratch: bool, by: User 
     """Queue the clustering of all formulas of a collection.
 
     Raises:
-        ClusteringRefused: There are no formulas, or an import or a clustering is running.
+        Refused: There are no formulas, or an import or a clustering is running.
     """
     with transaction.atomic():
         current = Collection.objects.select_for_update().get(pk=collection.pk)
         if unfinished_import(current) is not None:
-            raise ClusteringRefused(f"An import into {current} is running. Wait until it is finished.")
+            raise clustering_refused(f"An import into {current} is running. Wait until it is finished.")
         if unfinished_clustering(current) is not None:
-            raise ClusteringRefused(f"The formulas of {current} are being clustered already.")
+            raise clustering_refused(f"The formulas of {current} are being clustered already.")
         if not current.formulas.exists():
-            raise ClusteringRefused(f"{current} has no formulas. Import a formula index first.")
+            raise clustering_refused(f"{current} has no formulas. Import a formula index first.")
         job = jobs.request(
             kind=KIND,
             title=f"Cluster the formulas of {current}",
@@ -56,7 +56,7 @@ def cluster_submitted(collection: Collection, formula: NDArray[np.bytes_]) -> Fo
     with the formulas, so that the next pool, or one that tops this one up, has the same ids.
 
     Raises:
-        ClusteringRefused: Some of these formulas were imported after the collection was clustered.
+        Refused: Some of these formulas were imported after the collection was clustered.
     """
     formulas = formulas_of(collection.pk, formula)
     without_id = [code.decode() for code in formulas.formula[formulas.visual == b""].tolist()]
@@ -67,7 +67,7 @@ def cluster_submitted(collection: Collection, formula: NDArray[np.bytes_]) -> Fo
         keys = keys_of(collection.pk, without_id)
         n_new = int(((keys.slt != b"") | (keys.latex != b"")).sum())
         if n_new:
-            raise ClusteringRefused(
+            raise clustering_refused(
                 f"{counted(n_new, 'formula')} that runs retrieved came into {collection} after its formulas were "
                 "clustered. Cluster them again on the page of its formulas."
             )

@@ -9,7 +9,7 @@ from accounts.models import User
 from corpus.collections.selectors import unfinished_import
 from corpus.models import Collection
 from jobs import services as jobs
-from jobs.files.deletion import StillUsed, check_unused, delete_unused
+from jobs.files.deletion import check_unused, delete_unused, still_used
 from jobs.models import Job
 
 KIND = "corpus.delete"
@@ -27,7 +27,7 @@ def check_deletion(collection: Collection) -> None:
         Refused: It is one of these.
     """
     if unfinished_import(collection) is not None:
-        raise StillUsed(
+        raise still_used(
             f"An import into {collection} is running. Wait until it is finished, or cancel its job."
         )
     check_unused(collection, PARTS)
@@ -58,7 +58,7 @@ def delete(progress: jobs.Progress, *, collection_id: int) -> dict[str, Any]:
     """Delete the rows in one transaction: a killed worker leaves the collection as it was.
 
     Raises:
-        StillUsed: A track uses it meanwhile.
+        Refused: A track uses it meanwhile.
     """
     progress.update(0, 1, "deleting documents, formulas and images")
     with progress.storing():

@@ -25,7 +25,7 @@ from corpus.formulas.selectors import formula_counts
 from corpus.formulas.storing import FormulaStore, drop_visual_index_if_empty, ensure_visual_index
 from corpus.images import reading as images
 from corpus.images.services import import_images
-from corpus.imports.recognition import ImportRefused, Recognized, recognize, sources_in_folder
+from corpus.imports.recognition import Recognized, import_refused, recognize, sources_in_folder
 from corpus.locations import discard_uploads, open_file
 from corpus.models import Collection, Document, Import
 from jobs import services as jobs
@@ -62,7 +62,7 @@ def import_files(
             files = record(progress.job_id, collection_id, recognized)
     total = sum(file.size for file in files)
     if Import.objects.filter(collection_id=collection_id, job_id__gt=progress.job_id).exists():
-        raise ImportRefused("There is a newer import into this collection. Start another one instead.")
+        raise import_refused("There is a newer import into this collection. Start another one instead.")
     if any(map(_has_formulas, files)):
         drop_visual_index_if_empty()
     done = 0

@@ -1,6 +1,7 @@
 """The files of an import: where they are, and what they contain."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -21,9 +22,7 @@ TABLE = "table"
 # The order in which files are imported: comments, links and votes need posts.
 ORDER = ("jsonl", TABLE, FORUM, TREC, *DUMPS, articles.FORM, *FORMS, images.FORM)
 
-
-class ImportRefused(Refused):
-    title = "This cannot be imported"
+import_refused = partial(Refused, code="import-refused", title="This cannot be imported")
 
 
 class Source(NamedTuple):
@@ -48,7 +47,7 @@ def sources_of(paths: Iterable[Path], *, within: Path | None = None) -> list[Sou
     A folder with images or articles, also in its subfolders, is one more source.
 
     Raises:
-        ImportRefused: There is no such file or folder.
+        Refused: There is no such file or folder.
     """
     existing: list[Path] = []
     for path in paths:
@@ -59,7 +58,7 @@ def sources_of(paths: Iterable[Path], *, within: Path | None = None) -> list[Sou
         elif path.is_file():
             existing.append(path)
         else:
-            raise ImportRefused(f"There is no file or folder {path}.")
+            raise import_refused(f"There is no file or folder {path}.")
     named = [(file.resolve(), file.name or file.resolve().name) for file in existing]
     if within is None:
         return [Source(str(file), name) for file, name in named]
@@ -71,11 +70,11 @@ def sources_in_folder(name: str) -> list[Source]:
     """The files of a file or folder in the import folder, which this machine must see.
 
     Raises:
-        ImportRefused: There is no such file or folder.
+        Refused: There is no such file or folder.
     """
     path = offered_path(name)
     if path is None:
-        raise ImportRefused(
+        raise import_refused(
             f"There is no file or folder {name} in the import folder of {settings.HOST_NAME}."
         )
     return sources_of([path], within=import_dir())
@@ -87,7 +86,7 @@ def recognize(
     """The files that can be imported, in the order of import.
 
     Raises:
-        ImportRefused: No file has a known format, or a version differs.
+        Refused: No file has a known format, or a version differs.
     """
     files: list[Recognized] = []
     refusals: list[str] = []
@@ -101,7 +100,7 @@ def recognize(
             "Import the files of a dump (Posts.xml and others), a forum in BOLT's XML, TREC's documents, articles in "
             "XHTML, lines of JSON, tables of documents, formula indexes, or images."
         )
-        raise ImportRefused(f"{' '.join(refusals[:5]) or 'There is no file.'} {accepted}")
+        raise import_refused(f"{' '.join(refusals[:5]) or 'There is no file.'} {accepted}")
     ordered = sorted(files, key=lambda file: ORDER.index(_kind_of(file.form)))
     return [_with_options(file, representation, version) for file in ordered]
 
@@ -151,7 +150,7 @@ def _with_options(file: Recognized, representation: Representation | None, versi
     if index is None:
         return file
     if version and version != index.version:
-        raise ImportRefused(
+        raise import_refused(
             f"{file.source.name} is not a formula index of version {version}: its columns are "
             f"{', '.join(index.header)}, as in version {index.version}."
         )

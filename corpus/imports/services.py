@@ -16,7 +16,7 @@ from corpus.collections.selectors import unfinished_import
 from corpus.formulas.selectors import last_ids
 from corpus.imports.archives import unpacked
 from corpus.imports.jobs import record
-from corpus.imports.recognition import ImportRefused, Source, recognize, sources_in_folder
+from corpus.imports.recognition import Source, import_refused, recognize, sources_in_folder
 from corpus.imports.selectors import is_folder_here
 from corpus.locations import UPLOAD, claim_uploads, discard_uploads, place_of
 from corpus.models import Collection, Import
@@ -42,7 +42,7 @@ def create_collection(
     """Create an empty collection. Who creates it may change it; a command names nobody.
 
     Raises:
-        ImportRefused: There is a collection with this slug.
+        Refused: There is a collection with this slug.
     """
     fields = {
         "name": name or slug,
@@ -53,7 +53,7 @@ def create_collection(
     }
     collection, is_new = Collection.objects.get_or_create(slug=slug, defaults=fields)
     if not is_new:
-        raise ImportRefused(
+        raise import_refused(
             f"There is already a collection {slug}. Import into it, or choose another short name."
         )
     audit.record(action="collection.created", subject=collection)
@@ -81,7 +81,7 @@ def import_upload_or_path(
     and the uploaded files are deleted. `on_stored` is called in the transaction that requests the job.
 
     Raises:
-        ImportRefused, BadFile, Refused: As `create_collection` and `start_import`; the storage is full or does not
+        BadFile, Refused: As `create_collection` and `start_import`; the storage is full or does not
             answer.
     """
     with ExitStack() as stack:
@@ -121,7 +121,7 @@ def start_import(
     `representation` and `version` are those of formula indexes; by default they are detected from the content.
 
     Raises:
-        ImportRefused: No file has a known format, a version differs, or the collection is being imported or clustered.
+        Refused: No file has a known format, a version differs, or the collection is being imported or clustered.
         BadFile: The only file cannot be read.
     """
     files = recognize(sources, representation, version)
@@ -158,7 +158,7 @@ def start_import_elsewhere(
     """Queue an import from the import folder, which only some workers see. The job finds the files.
 
     Raises:
-        ImportRefused: The collection is being imported or clustered.
+        Refused: The collection is being imported or clustered.
     """
     current = _lock_idle(collection)
     arguments = {"collection_id": current.pk, "last_ids": last_ids(), "path": path}
@@ -189,9 +189,9 @@ def _lock_idle(collection: Collection) -> Collection:
     for check_with in _import_checks:
         check_with(collection=current)
     if unfinished_import(current) is not None:
-        raise ImportRefused(f"An import into {current} is running. Wait until it is finished.")
+        raise import_refused(f"An import into {current} is running. Wait until it is finished.")
     if unfinished_clustering(current) is not None:
-        raise ImportRefused(f"The formulas of {current} are being clustered. Wait until this is finished.")
+        raise import_refused(f"The formulas of {current} are being clustered. Wait until this is finished.")
     if current.status != Collection.Status.READY:
         current.status = Collection.Status.IMPORTING
         current.save(update_fields=["status"])

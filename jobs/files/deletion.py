@@ -5,6 +5,7 @@ refuses the deletion, so a model that is added later protects what it refers to.
 """
 
 from collections.abc import Collection, Iterator
+from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, connection
@@ -16,11 +17,8 @@ from jobs.files import storage
 from jobs.models import Job
 from web.pages import counted
 
-
-class StillUsed(Refused):
-    """Other rows refer to a row."""
-
-    title = "Nothing was deleted"
+# Other rows refer to a row.
+still_used = partial(Refused, code="still-used", title="Nothing was deleted")
 
 
 def check_unused(row: Model, parts: Collection[str] = ()) -> None:
@@ -29,11 +27,11 @@ def check_unused(row: Model, parts: Collection[str] = ()) -> None:
     `parts` are labels of models, such as `tracks.Deadline`, whose rows go with it.
 
     Raises:
-        StillUsed: Rows of other models refer to it, or a job for it is not finished.
+        Refused: Rows of other models refer to it, or a job for it is not finished.
     """
     _closure(row, parts)
     if jobs_of(row).filter(state__in=Job.UNFINISHED).exists():
-        raise StillUsed(f"A job for {row} is not finished. Wait for it, or cancel it.")
+        raise still_used(f"A job for {row} is not finished. Wait for it, or cancel it.")
 
 
 def delete_unused(row: Model, parts: Collection[str] = (), *, later: Collection[str] = ()) -> None:
@@ -42,7 +40,7 @@ def delete_unused(row: Model, parts: Collection[str] = (), *, later: Collection[
     The caller deletes the parts in `later`, which have no constraint in the database, in a job.
 
     Raises:
-        StillUsed: As `check_unused`; or something began to refer to it at this moment.
+        Refused: As `check_unused`; or something began to refer to it at this moment.
     """
     rows = _closure(row, parts)
     names: list[str] = []
@@ -56,7 +54,7 @@ def delete_unused(row: Model, parts: Collection[str] = (), *, later: Collection[
     try:
         connection.check_constraints()
     except IntegrityError as error:
-        raise StillUsed(f"{row} has just come into use. Nothing was deleted.") from error
+        raise still_used(f"{row} has just come into use. Nothing was deleted.") from error
     jobs_of(row).update(subject_path="")
     storage.discard(names)
 
@@ -77,7 +75,7 @@ def _closure(row: Model, parts: Collection[str]) -> list[QuerySet[Any]]:
             elif n := (referring.exclude(pk=row.pk) if isinstance(row, model) else referring).count():
                 users.append(_counted(n, model))
     if users:
-        raise StillUsed(
+        raise still_used(
             f"{row} is used by {' and '.join(users)}, so it cannot be deleted. "
             "Delete that first, where you can: what was published, decided or judged is kept."
         )

@@ -1,6 +1,7 @@
 """Write, edit and withdraw announcements, and send them. Decision: ADR 23."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from django.conf import settings
 from django.db import transaction
@@ -21,9 +22,8 @@ from web.pages import counted
 MAIL = "participation.announcement"
 MOST_CHARACTERS = 20_000
 
-
-class AnnouncementRefused(Refused):
-    title = "The announcement was not changed"
+NOT_CHANGED = "The announcement was not changed"
+announcement_refused = partial(Refused, code="announcement-refused", title=NOT_CHANGED)
 
 
 @transaction.atomic
@@ -34,7 +34,7 @@ def publish(
 
     `site` is the origin of the site, for the link in the e-mails.
 
-    Raises AnnouncementRefused.
+    Raises Refused.
     """
     current = lock(track.pk)
     values = _checked(title, text, audiences)
@@ -74,19 +74,19 @@ def edit(
 
     `revision` is the one that the page showed.
 
-    Raises AnnouncementRefused, TextChanged.
+    Raises Refused, TextChanged.
     """
     lock(announcement.track_id)
     current = Announcement.objects.select_related("track").get(pk=announcement.pk)
     if current.withdrawn_at is not None:
-        raise AnnouncementRefused("The announcement was withdrawn. Write a new one.")
+        raise announcement_refused("The announcement was withdrawn. Write a new one.")
     if current.revision != revision:
         raise TextChanged(
             "Somebody else changed the announcement after you opened it. Your text is kept on this page. Open the "
             "announcements in another tab to compare; save again to replace the other text.",
             revision=current.revision,
             code="announcement-changed",
-            title=AnnouncementRefused.title,
+            title=NOT_CHANGED,
         )
     for name, value in _checked(title, text, audiences).items():
         setattr(current, name, value)
@@ -112,17 +112,17 @@ def withdraw(*, announcement: Announcement) -> Announcement:
 def _checked(title: str, text: str, audiences: Sequence[str]) -> dict[str, object]:
     """The fields of an announcement.
 
-    Raises AnnouncementRefused.
+    Raises Refused.
     """
     title, accepted = " ".join(title.split()), Announcement.Audience.values
     if not title or not text.strip():
-        raise AnnouncementRefused("The announcement needs a title and a text. Write them, then publish.")
+        raise announcement_refused("The announcement needs a title and a text. Write them, then publish.")
     if len(text) > MOST_CHARACTERS:
-        raise AnnouncementRefused(
+        raise announcement_refused(
             f"The text has {len(text):,} characters; use at most {MOST_CHARACTERS:,}. Link a longer text."
         )
     if not audiences or set(audiences) - set(accepted):
-        raise AnnouncementRefused(f"Choose who sees the announcement: {', '.join(accepted)}.")
+        raise announcement_refused(f"Choose who sees the announcement: {', '.join(accepted)}.")
     chosen = [audience for audience in accepted if audience in audiences]
     return {"title": title, "text": text, "html": plain_html(text), "audiences": chosen}
 

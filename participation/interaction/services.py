@@ -15,7 +15,7 @@ from assay.digests import sha256_of_file
 from assay.formats.runs.timing import read_seconds
 from assay.protocols.schema import InteractionRules
 from jobs.files import storage
-from participation.errors import InteractionRefused
+from participation.errors import interaction_refused
 from participation.interaction import selectors
 from participation.interaction.selectors import SessionState
 from participation.models import Interaction, Nomination, Team
@@ -38,13 +38,13 @@ AFTER = timedelta(seconds=1)  # the end of a session
 def _rules(track: Track) -> InteractionRules:
     rules = selectors.rules_of(track)
     if rules is None:
-        raise InteractionRefused(f"The protocol of {track} has no interaction.")
+        raise interaction_refused(f"The protocol of {track} has no interaction.")
     return rules
 
 
 def _check_member(team: Team, by: User) -> None:
     if not may_submit_for(by, team):
-        raise InteractionRefused(f"{by} is not a member of {team} with the right to submit runs.")
+        raise interaction_refused(f"{by} is not a member of {team} with the right to submit runs.")
 
 
 @transaction.atomic
@@ -55,17 +55,17 @@ def nominate(*, team: Team, codes: Sequence[str], by: User) -> list[Nomination]:
     _check_member(team, by)
     runs = deadline_acceptance.acceptance_of(track, track.protocol.parsed.runs.keys[0])
     if not runs.is_accepting:
-        raise InteractionRefused(f"Topics are nominated while runs are accepted: {runs.reason}.")
+        raise interaction_refused(f"Topics are nominated while runs are accepted: {runs.reason}.")
     held = team.nominations.exclude(assessor__isnull=True, logged_seconds__isnull=True)
     if held.exists():
-        raise InteractionRefused(f"Sessions of {team} are planned or held, so its nominations stay.")
+        raise interaction_refused(f"Sessions of {team} are planned or held, so its nominations stay.")
     repeated = sorted({code for code in codes if codes.count(code) > 1})
     if repeated:
-        raise InteractionRefused(f"Name each topic once; repeated: {', '.join(repeated[:NAMED])}.")
+        raise interaction_refused(f"Name each topic once; repeated: {', '.join(repeated[:NAMED])}.")
     by_code = {topic.code: topic for topic in track.topics.filter(code__in=codes)}
     unknown = [code for code in codes if code not in by_code]
     if unknown:
-        raise InteractionRefused(f"{track} does not have the topics {', '.join(unknown[:NAMED])}.")
+        raise interaction_refused(f"{track} does not have the topics {', '.join(unknown[:NAMED])}.")
     team.nominations.all().delete()
     rows = [Nomination(team=team, topic=by_code[code], place=place) for place, code in enumerate(codes, 1)]
     audit.record(action="topics.nominated", subject=team, track=track, by=by, details={"topics": list(codes)})
@@ -82,7 +82,7 @@ def set_address(*, team: Team, address: str, by: User, site: str) -> Interaction
     if any(
         selectors.state_of(session, limit, now) == SessionState.RUNNING for session in team.nominations.all()
     ):
-        raise InteractionRefused(f"A session of {team} runs; change the address after it.")
+        raise interaction_refused(f"A session of {team} runs; change the address after it.")
     _check_address(address, site)
     interaction, _ = Interaction.objects.update_or_create(team=team, defaults={"address": address})
     audit.record(
@@ -96,7 +96,7 @@ def _check_address(address: str, site: str) -> None:
         return
     parts, own = urlsplit(address), urlsplit(site)
     if parts.scheme != "https" and (parts.scheme != "http" or own.scheme == "https"):
-        raise InteractionRefused(f"{address} is not encrypted; use an address that begins with https://.")
+        raise interaction_refused(f"{address} is not encrypted; use an address that begins with https://.")
     # a host with perhaps a port, so that it can be a source of a policy
     host = parts.netloc
     if (
@@ -104,11 +104,11 @@ def _check_address(address: str, site: str) -> None:
         or not host.isascii()
         or not all(character.isalnum() or character in ".-:[]" for character in host)
     ):
-        raise InteractionRefused(
+        raise interaction_refused(
             f"{address} is not accepted; use https://, a host, perhaps a port, and a path."
         )
     if _host(parts) == _host(own):  # whatever the port: the cookies of a host are sent to all of its ports
-        raise InteractionRefused("The page of a session must be on another host than this site.")
+        raise interaction_refused("The page of a session must be on another host than this site.")
 
 
 def _host(address: SplitResult) -> str:
@@ -132,13 +132,13 @@ def plan(
     track = track_services.lock(team.track_id)
     _rules(track)
     if opens_at and closes_at and closes_at <= opens_at:
-        raise InteractionRefused("The sessions would end before they can start; choose a later end.")
+        raise interaction_refused("The sessions would end before they can start; choose a later end.")
     if not is_assessor(assessor, track) or team.members.filter(pk=assessor.pk).exists():
-        raise InteractionRefused(f"{assessor} is not an assessor of {track}, or is a member of {team}.")
+        raise interaction_refused(f"{assessor} is not an assessor of {track}, or is a member of {team}.")
     free = team.nominations.filter(assessor__isnull=True, logged_seconds__isnull=True).order_by("place")
     chosen = dict(free.values_list("pk", "topic__code")[:n])
     if not chosen:
-        raise InteractionRefused(f"{team} has no nominated topic without a session.")
+        raise interaction_refused(f"{team} has no nominated topic without a session.")
     rows = team.nominations.filter(pk__in=chosen)
     rows.update(assessor=assessor, opens_at=opens_at, closes_at=closes_at)
     window = selectors.window_in_words(opens_at, closes_at, selectors.zone_of(track))
@@ -157,7 +157,7 @@ def take_back(*, nomination: Nomination, by: User) -> Nomination:
     nomination = Nomination.objects.select_related("team", "topic", "assessor").get(pk=nomination.pk)
     state = selectors.state_of(nomination, limit, times.now())
     if state != SessionState.PLANNED:
-        raise InteractionRefused(
+        raise interaction_refused(
             f"Only a planned session is taken back; that of {nomination.team} on {nomination.topic.code} is {state}."
         )
     details = {"assessor": str(nomination.assessor), "topic": nomination.topic.code}
@@ -183,7 +183,7 @@ def practice(*, nomination: Nomination, by: User) -> Nomination:
     now = times.now()
     _check_startable(nomination, limit, now)
     if selectors.has_tried(nomination):
-        raise InteractionRefused(
+        raise interaction_refused(
             gettext("You practice once with the system of a team, before the first session with it.")
         )
     nomination.practice_ends_at = now + timedelta(seconds=limit)
@@ -195,15 +195,15 @@ def practice(*, nomination: Nomination, by: User) -> Nomination:
 def _check_startable(nomination: Nomination, limit: int, now: datetime) -> None:
     """Refuse a session that was started, is outside its window, or has no page to show."""
     if selectors.state_of(nomination, limit, now) != SessionState.PLANNED:
-        raise InteractionRefused(gettext("This session was started already. Each topic has one session."))
+        raise interaction_refused(gettext("This session was started already. Each topic has one session."))
     opens_at, closes_at = nomination.opens_at, nomination.closes_at
     if (opens_at and now < opens_at) or (closes_at and now >= closes_at):
         zone = selectors.zone_of(nomination.team.track)
         window = selectors.window_in_words(opens_at, closes_at, zone)
         refusal = gettext("This session can start {window}. Ask the organizers for another time.")
-        raise InteractionRefused(refusal.format(window=window))
+        raise interaction_refused(refusal.format(window=window))
     if not selectors.frame_address(nomination):
-        raise InteractionRefused(gettext("The team has not declared the page of its system yet."))
+        raise interaction_refused(gettext("The team has not declared the page of its system yet."))
 
 
 @transaction.atomic
@@ -217,7 +217,7 @@ def start(*, nomination: Nomination, by: User) -> Nomination:
         if latest is not None and latest <= times.now():
             _end(session, limit)
     if unended.all().exists():
-        raise InteractionRefused(gettext("Another session of yours runs. End it first."))
+        raise interaction_refused(gettext("Another session of yours runs. End it first."))
     nomination.started_at = times.now()
     nomination.save(update_fields=["started_at"])
     wait = timedelta(seconds=limit) + AFTER  # however the session ends
@@ -237,7 +237,7 @@ def end(*, nomination: Nomination, by: User) -> Nomination:
         nomination.save(update_fields=["practice_ends_at"])
         return nomination
     if nomination.started_at is None:
-        raise InteractionRefused(gettext("This session was not started."))
+        raise interaction_refused(gettext("This session was not started."))
     _end(nomination, limit)
     return nomination
 
@@ -247,7 +247,7 @@ def _locked(nomination: Nomination, by: User) -> tuple[Nomination, int]:
     limit = _rules(track).seconds_per_topic
     nomination = Nomination.objects.select_related("team__interaction", "topic").get(pk=nomination.pk)
     if nomination.assessor_id != by.pk:
-        raise InteractionRefused(gettext("This is not a session of {person}.").format(person=by))
+        raise interaction_refused(gettext("This is not a session of {person}.").format(person=by))
     return nomination, limit
 
 
@@ -269,16 +269,16 @@ def log(*, team: Team, file: BinaryIO, by: User) -> int:
         file, most=limit, name="time log", topics=set(track.topics.values_list("code", flat=True))
     )
     if report.errors:
-        raise InteractionRefused(
+        raise interaction_refused(
             " ".join(f"{complaint}. Accepted: {complaint.accepted}" for complaint in report.errors),
             errors=[complaint.as_error() for complaint in report.errors],
         )
     unknown = sorted(report.seconds.keys() - by_code.keys())
     if unknown:
-        raise InteractionRefused(f"{team} did not nominate the topics {', '.join(unknown[:NAMED])}.")
+        raise interaction_refused(f"{team} did not nominate the topics {', '.join(unknown[:NAMED])}.")
     held = sorted(code for code in report.seconds if by_code[code].assessor_id)
     if held:
-        raise InteractionRefused(f"The topics {', '.join(held[:NAMED])} have sessions on this site.")
+        raise interaction_refused(f"The topics {', '.join(held[:NAMED])} have sessions on this site.")
     for code, seconds in report.seconds.items():
         team.nominations.filter(pk=by_code[code].pk).update(logged_seconds=seconds)
     audit.record(
@@ -292,10 +292,10 @@ def store_data(*, team: Team, file: BinaryIO, file_name: str, by: User) -> Inter
     _rules(team.track)
     _check_member(team, by)
     if not selectors.interacted_topics(team):
-        raise InteractionRefused(f"{team} had no session yet; the data follow the sessions.")
+        raise interaction_refused(f"{team} had no session yet; the data follow the sessions.")
     n_bytes = file.seek(0, 2)
     if not 0 < n_bytes <= MAX_DATA:
-        raise InteractionRefused(f"The file has {n_bytes:,} bytes; use a file of 1 to {MAX_DATA:,} bytes.")
+        raise interaction_refused(f"The file has {n_bytes:,} bytes; use a file of 1 to {MAX_DATA:,} bytes.")
     digest = sha256_of_file(file)
     file.seek(0)
     with storage.storing() as store:

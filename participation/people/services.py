@@ -16,7 +16,7 @@ from accounts.audit import services as audit
 from accounts.mail import letters
 from accounts.models import User
 from assay.errors import Refused
-from participation.errors import PeopleRefused
+from participation.errors import people_refused
 from participation.invitations import services as invitation_services
 from participation.invitations.services import Place, Terms
 from participation.models import Invitation, Team
@@ -161,7 +161,7 @@ def _check(track: Track, row: Row, user: User | None, team: Team | None) -> None
             # topics were given out by groups, so an assessor stays in theirs
             assessor = track.assessors.filter(user=user, ended_at=None).first()
             if assessor is not None and row.group and assessor.group != row.group:
-                raise PeopleRefused(
+                raise people_refused(
                     f"{user} is in the group {assessor.group or 'without a name'}; "
                     "change it among the people of the track."
                 )
@@ -199,7 +199,7 @@ def add(*, track: Track, people: People, sender: Sender) -> Plan:
             track = lock(track.pk)
             done = plan(track, people)
             if done.problems:
-                raise PeopleRefused(
+                raise people_refused(
                     str(done.problems[0]),
                     code="bad-people",
                     errors=[
@@ -218,7 +218,7 @@ def add(*, track: Track, people: People, sender: Sender) -> Plan:
             audit.record(action="people.added", track=track, details=details, by=sender.by)
             return done
     except IntegrityError as error:
-        raise PeopleRefused(
+        raise people_refused(
             "Somebody else added a person of this list at the same moment. Check the list again."
         ) from error
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from accounts.audit import services as audit
 from accounts.mail import letters
 from accounts.models import User
-from participation.errors import RequestRefused
+from participation.errors import request_refused
 from participation.invitations import services as invitation_services
 from participation.invitations.services import Place, Terms
 from participation.models import JoinRequest, Team
@@ -31,7 +31,7 @@ def ask(*, track: Track, asked: JoinRequest, user: User | None, site: str = "") 
     """
     current = lock(track.pk)
     if not takes_requests(current):
-        raise RequestRefused(f"{current} takes no requests: it is {current.get_status_display()}.")
+        raise request_refused(f"{current} takes no requests: it is {current.get_status_display()}.")
     if user is not None:
         team_services.check_members(track=current, members=[user])
     waiting = open_requests(current)
@@ -39,7 +39,7 @@ def ask(*, track: Track, asked: JoinRequest, user: User | None, site: str = "") 
     if is_known or (user is not None and waiting.filter(user=user).exists()):
         return
     if waiting.count() >= MAX_OPEN:
-        raise RequestRefused(f"{current} has {MAX_OPEN} open requests. Write to the organizers.")
+        raise request_refused(f"{current} has {MAX_OPEN} open requests. Write to the organizers.")
     asked.track, asked.user = current, user
     asked.save(force_insert=True)
     letters.post_gathered(kind="participation.requests", data={"track": current.pk}, site=site, wait=GATHERED)
@@ -52,7 +52,7 @@ def accept(*, request: JoinRequest, team_name: str, by: User, site: str = "") ->
     """Put the person into the team with this name, creating it if needed. A visitor gets an invitation to it.
 
     Raises:
-        RequestRefused: The team has members, and another person than its manager accepts: who asks would see its runs.
+        Refused: The team has members, and another person than its manager accepts: who asks would see its runs.
     """
     current = _locked(request)
     _check_decider(current.track, team_named(current.track, team_name.strip()), by)
@@ -72,7 +72,7 @@ def accept(*, request: JoinRequest, team_name: str, by: User, site: str = "") ->
 def refuse(*, request: JoinRequest, reason: str, by: User, site: str = "") -> JoinRequest:
     """Refuse a request. The person gets the reason."""
     if not reason.strip():
-        raise RequestRefused("Enter the reason: the person gets it.")
+        raise request_refused("Enter the reason: the person gets it.")
     current = _locked(request)
     current.reason = reason.strip()
     return _decide(current, JoinRequest.State.REFUSED, by, site)
@@ -83,10 +83,10 @@ def _check_decider(track: Track, team: Team | None, by: User) -> None:
     if by in managers:
         return
     if not (by.is_administrator or by.organizes(track.pk)):
-        raise RequestRefused("You decide who joins your own team only.")
+        raise request_refused("You decide who joins your own team only.")
     if managers:
         names = ", ".join(user.get_full_name() or user.username for user in managers)
-        raise RequestRefused(
+        raise request_refused(
             f"The team {team} takes part already. Who joins it is decided by {names} on the page of the team. "
             "Name another team, or wait."
         )
@@ -97,7 +97,7 @@ def _locked(request: JoinRequest) -> JoinRequest:
     rows = JoinRequest.objects.select_for_update(of=("self",)).select_related("track__protocol", "user")
     current = rows.get(pk=request.pk)
     if current.state != JoinRequest.State.OPEN:
-        raise RequestRefused(f"The request of {current.name} is already {current.get_state_display()}.")
+        raise request_refused(f"The request of {current.name} is already {current.get_state_display()}.")
     return current
 
 

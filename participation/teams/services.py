@@ -10,7 +10,7 @@ from accounts.audit import services as audit
 from accounts.mail import letters
 from accounts.models import User
 from jobs.files.deletion import check_unused, delete_unused
-from participation.errors import TeamRefused
+from participation.errors import team_refused
 from participation.models import EndedMembership, Membership, Team
 from participation.teams.selectors import members_to_mail, team_named
 from tracks.models import Track
@@ -58,12 +58,12 @@ def write_documents(*, team: Team, documents: Mapping[str, str]) -> Team:
     """Store documents that the team owes, by the words of the protocol; those that are not named stay.
 
     Raises:
-        TeamRefused: The protocol asks for no such document.
+        Refused: The protocol asks for no such document.
     """
     owed = track_services.lock(team.track_id).protocol.parsed.runs.documents
     if unknown := sorted(set(documents) - set(owed)):
         accepted = ", ".join(owed) or "none"
-        raise TeamRefused(
+        raise team_refused(
             f"“{unknown[0]}” is not a document that teams owe; the protocol asks for: {accepted}."
         )
     texts = {**team.documents, **{word: text.strip() for word, text in documents.items()}}
@@ -96,16 +96,16 @@ def check_name(*, track: Track, name: str, team: Team | None = None) -> None:
     """Refuse an empty name, and one that another team of the track has, ignoring case."""
     others = Team.objects.filter(track=track, name__iexact=name.strip()).exclude(pk=team.pk if team else 0)
     if problem := problem_of(name.strip()):
-        raise TeamRefused(problem)
+        raise team_refused(problem)
     if others.exists():
-        raise TeamRefused(f"{track} already has a team named {name.strip()}; choose another name.")
+        raise team_refused(f"{track} already has a team named {name.strip()}; choose another name.")
 
 
 def check_members(*, track: Track, members: Collection[User]) -> None:
     """Refuse assessors of the track: nobody may judge what their own team retrieved."""
     assessors = track.assessors.filter(user__in=[member.pk for member in members]).select_related("user")
     if assessor := assessors.first():
-        raise TeamRefused(
+        raise team_refused(
             f"{assessor.user} is an assessor of {track} and cannot be a member of one of its teams."
         )
 
@@ -187,7 +187,7 @@ def set_contact(*, team: Team, user: User) -> Membership:
 def _membership(team: Team, user: User) -> Membership:
     membership = Membership.objects.filter(team=team, user=user).first()
     if membership is None:
-        raise TeamRefused(f"{user} is not a member of {team}.")
+        raise team_refused(f"{user} is not a member of {team}.")
     return membership
 
 
@@ -214,7 +214,7 @@ def check_deletion(team: Team) -> None:
     """Refuse to delete a team with a run, a document, a session or an answer about published runs.
 
     Raises:
-        StillUsed: It has one of these.
+        Refused: It has one of these.
     """
     check_unused(team, PARTS)
 
@@ -224,7 +224,7 @@ def delete(*, team: Team, by: User) -> None:
     """Delete a team that has done nothing, with its memberships and links.
 
     Raises:
-        StillUsed: As `check_deletion`.
+        Refused: As `check_deletion`.
     """
     track = track_services.lock(team.track_id)
     current = Team.objects.select_for_update(of=("self",)).get(pk=team.pk)

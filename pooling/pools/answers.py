@@ -13,7 +13,7 @@ from assay.formats.runs.reader import read_answers
 from assay.html.sanitize import beginning, without_controls
 from assay.pools.strategies import BuiltPool, ByTopic
 from assay.protocols.schema import Protocol
-from pooling.errors import PoolRefused
+from pooling.errors import pool_refused
 from pooling.models import Nugget, NuggetVersion, Pool, PooledAnswer, Run
 from pooling.pools.rows import unit_texts
 from pooling.runs.units import document_ids
@@ -33,7 +33,7 @@ def latest_versions(track: Track) -> dict[str, int]:
 def frozen_versions(track: Track) -> dict[str, int]:
     """The `latest_versions`, with which a pool can be built.
 
-    Raises PoolRefused: a topic has nuggets that nobody froze yet.
+    Raises Refused: a topic has nuggets that nobody froze yet.
     """
     latest = latest_versions(track)
     if not track.protocol.parsed.judged.has_nuggets:
@@ -41,7 +41,7 @@ def frozen_versions(track: Track) -> dict[str, int]:
     nuggets = Nugget.objects.filter(topic__track=track, is_removed=False, replaced_by=None)
     unfrozen = set(nuggets.order_by().values_list("topic__code", flat=True)) - set(latest)
     if unfrozen:
-        raise PoolRefused(
+        raise pool_refused(
             f"The nuggets of topic {', '.join(sorted(unfrozen)[:5])} are not frozen. Freeze them first: answers are "
             "judged against lists that no longer change."
         )
@@ -141,7 +141,7 @@ def _answers(protocol: Protocol, runs: Iterable[Run]) -> Iterable[Answer]:
             with run.original.open("rb") as stored:
                 yield from read_answers(cast(BinaryIO, stored), protocol, name=run.file_name).values()
         except (OSError, InputError) as error:
-            raise PoolRefused(f"The answers of the run {run.tag} cannot be read: {error}.") from error
+            raise pool_refused(f"The answers of the run {run.tag} cannot be read: {error}.") from error
 
 
 def cited_segments(collection_id: int, docnos: NDArray[np.bytes_]) -> dict[str, int]:

@@ -17,7 +17,7 @@ from corpus.clusterings.selectors import latest_clustering
 from corpus.clusterings.services import cluster_submitted
 from corpus.formulas.selectors import formulas_of
 from corpus.models import Collection
-from pooling.errors import PoolRefused
+from pooling.errors import pool_refused
 from pooling.models import Pool, PoolEntry, PoolMember, Run
 from pooling.pools.selectors import chain
 from tracks.models import Track
@@ -91,7 +91,7 @@ def _columns(run: Run, *, has_ranks: bool = False) -> columns.RunColumns:
         rank = loaded.rank if has_ranks else np.broadcast_to(np.int32(0), n)
         return replace(loaded, rank=rank, score=np.broadcast_to(np.float64(0), n))
     except (OSError, ValueError, KeyError) as error:
-        raise PoolRefused(f"The stored columns of the run {run.tag} cannot be read: {error}.") from error
+        raise pool_refused(f"The stored columns of the run {run.tag} cannot be read: {error}.") from error
 
 
 def _formulas(
@@ -106,12 +106,12 @@ def _formulas(
     formulas = formulas_of(collection.pk, ids)
     without = int((formulas.visual == b"").sum())
     if is_of_submitted and without and latest_clustering(collection, is_complete=True) is None:
-        raise PoolRefused(
+        raise pool_refused(
             f"{without:,} of the submitted formulas have no visual id yet. Make visual ids to see a preview. "
             "Building a pool also makes them."
         )
     if not is_of_submitted and without == len(formulas):
-        raise PoolRefused(
+        raise pool_refused(
             f"None of the {len(ids):,} formulas of the runs has a visual id. "
             f"Cluster the formulas of {collection} first, on the page of its formulas."
         )
@@ -128,7 +128,7 @@ def _collection(track: Track) -> Collection:
     collection = track.collection
     if collection is None or collection.status != Collection.Status.READY:
         state = f"{track} has no collection" if collection is None else f"{collection} is not ready"
-        raise PoolRefused(
+        raise pool_refused(
             f"A pool of distinct formulas needs a collection with a formula index, but {state}."
         )
     return collection

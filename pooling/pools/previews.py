@@ -18,7 +18,7 @@ from assay.pools.preview import Preview, preview_pool, why_no_preview
 from assay.pools.strategies import PoolError, check_strategies
 from corpus.clusterings.selectors import latest_clustering
 from jobs.models import Job
-from pooling.errors import PoolRefused
+from pooling.errors import pool_refused
 from pooling.models import Pool, Run
 from pooling.pools import answers, inputs
 from pooling.pools.selectors import left_out, pooled_depths, runs_to_pool
@@ -67,7 +67,7 @@ def preview(
             nuggets=read.nuggets,
         )
     except PoolError as error:
-        raise PoolRefused(f"{error}.") from error
+        raise pool_refused(f"{error}.") from error
 
 
 def _runs(track: Track, most: int | None) -> list[Run]:

@@ -17,7 +17,7 @@ from assay.pools.depth import Members
 from assay.pools.near_duplicates import passages_of
 from assay.pools.strategies import BuiltPool
 from assay.protocols.schema import Protocol
-from pooling.errors import PoolRefused
+from pooling.errors import pool_refused
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember
 from tracks.models import Topic
 from web.statements import copy_rows
@@ -59,7 +59,7 @@ def store(
     codes = units.topics.tolist()
     missing = [code for code in codes if code not in known_topics]
     if missing:
-        raise PoolRefused(f"The track no longer has the topic {', '.join(missing[:5])}.")
+        raise pool_refused(f"The track no longer has the topic {', '.join(missing[:5])}.")
     topics = np.array([known_topics[code] for code in codes], dtype=np.int64)
     entry_ids = _new_keys(PoolEntry._meta.db_table, len(units))
     for part in _parts(len(units)):

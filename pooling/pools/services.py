@@ -23,7 +23,7 @@ from corpus.models import Collection
 from jobs import services as jobs
 from jobs.files.deletion import check_unused, delete_unused
 from jobs.models import Job
-from pooling.errors import PoolRefused
+from pooling.errors import pool_refused
 from pooling.models import Contribution, MemberContribution, Pool, PoolEntry, PoolMember, PoolRun
 from pooling.pools import answers, inputs, previews, recounts, rows, selectors
 from pooling.pools.selectors import runs_to_pool
@@ -69,17 +69,17 @@ def request(
         by_kind = with_depth(protocol.runs, depth)
         order = with_order(protocol, order).pool.order
     except PoolError as error:
-        raise PoolRefused(f"{error}.") from error
+        raise pool_refused(f"{error}.") from error
     if max_runs_per_team is not None and max_runs_per_team < 1:
-        raise PoolRefused(f"The limit of runs per team must be at least 1, got {max_runs_per_team}.")
+        raise pool_refused(f"The limit of runs per team must be at least 1, got {max_runs_per_team}.")
     depths = selectors.pooled_depths(track, by_kind)
     left_out = selectors.left_out(protocol.runs, depths, max_runs_per_team)
     if protocol.pool.strategy == "rows":
         by_kind = {ROWS: rows_of(track).count()}  # those that are imported later belong to a later pool
         if not by_kind[ROWS]:
-            raise PoolRefused(f"{track} has no rows yet. Import a table first.")
+            raise pool_refused(f"{track} has no rows yet. Import a table first.")
     elif not any(depths.values()):
-        raise PoolRefused(f"{track} has no runs to pool at a depth above 0.")
+        raise pool_refused(f"{track} has no runs to pool at a depth above 0.")
     pool = Pool.objects.create(
         track=track,
         name=name,
@@ -110,21 +110,21 @@ def request(
 
 def _check_request(track: Track, *, name: str, seed: int, tops_up: Pool | None) -> None:
     if Pool.objects.filter(track=track, name=name).exists():
-        raise PoolRefused(f"{track} already has a pool named {name}; choose another name.")
+        raise pool_refused(f"{track} already has a pool named {name}; choose another name.")
     if not 0 <= seed <= MAX_SEED:
-        raise PoolRefused(f"The seed must be a whole number from 0 to {MAX_SEED}, got {seed}.")
+        raise pool_refused(f"The seed must be a whole number from 0 to {MAX_SEED}, got {seed}.")
     if tops_up is None:
         return
     if tops_up.track_id != track.pk or tops_up.protocol_id != track.protocol_id:
-        raise PoolRefused(
+        raise pool_refused(
             f"The pool {tops_up} cannot be topped up: it was not built for {track} with its current protocol."
         )
     if tops_up.protocol.parsed.pool.pairs is not None and seed != tops_up.seed:
-        raise PoolRefused(
+        raise pool_refused(
             f"All rounds of pairs have one seed. Use that of the pool {tops_up}, {tops_up.seed}."
         )
     if tops_up.status != Pool.Status.READY:
-        raise PoolRefused(f"The pool {tops_up} is not ready. You can top it up once it is built.")
+        raise pool_refused(f"The pool {tops_up} is not ready. You can top it up once it is built.")
 
 
 def with_order(protocol: Protocol, order: str) -> Protocol:
@@ -181,7 +181,7 @@ def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
             **read._asdict(),
         )
     except PoolError as error:
-        raise PoolRefused(f"{error}.") from error
+        raise pool_refused(f"{error}.") from error
     computed = statistics(built, read.inputs)
     for run_statistics, pool_run in zip(computed["runs"], pool_runs, strict=True):
         run_statistics["run"] = pool_run.run_id
@@ -260,11 +260,11 @@ def request_preview(*, track: Track, tops_up: Pool | None, most: int | None = No
     A job that already previews these runs, or has done so, is returned instead.
 
     Raises:
-        PoolRefused: The pool strategy has no preview.
+        Refused: The pool strategy has no preview.
     """
     track = track_services.lock(track.pk)
     if refusal := why_no_preview(track.protocol.parsed):
-        raise PoolRefused(f"{refusal}.")
+        raise pool_refused(f"{refusal}.")
     job = previews.job_of(track, tops_up, most)
     if job is not None and job.state != Job.State.FAILED:
         return job
@@ -290,7 +290,7 @@ def compute_preview(
     track = Track.objects.select_related("collection", "protocol").get(pk=track_id)
     tops_up = None if tops_up_id is None else Pool.objects.get(pk=tops_up_id)
     if previews.key_of(track, tops_up, most) != key:
-        raise PoolRefused("The runs or formulas changed after the preview was requested. Compute it again.")
+        raise pool_refused("The runs or formulas changed after the preview was requested. Compute it again.")
     total = runs_to_pool(track).count() + 2
     report = lambda n, step: progress.update(n, total, step)  # noqa: E731
     return previews.packed(previews.preview(track, tops_up=tops_up, most=most, report=report))
@@ -328,7 +328,7 @@ def check_deletion(pool: Pool) -> None:
         Refused: It is one of these.
     """
     if pool.status == Pool.Status.BUILDING:
-        raise PoolRefused(f"The pool “{pool}” is being built. Wait for its job, or cancel it.")
+        raise pool_refused(f"The pool “{pool}” is being built. Wait for its job, or cancel it.")
     check_unused(pool, PARTS)
 
 

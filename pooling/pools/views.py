@@ -18,7 +18,7 @@ from accounts.access import (
     organizer_required,
 )
 from assay.pools.preview import usual_seconds
-from pooling.errors import PoolRefused
+from pooling.errors import pool_refused
 from pooling.models import Pool
 from pooling.pools import entries, exports, previews, selectors, services
 from pooling.pools.forms import PoolForm, PreviewForm
@@ -101,7 +101,7 @@ def _ready(pool_id: int) -> Pool:
 def _with_statistics(pool_id: int) -> Pool:
     pool = _ready(pool_id)
     if not pool.statistics:
-        raise PoolRefused(
+        raise pool_refused(
             f"Pool {pool.name} has no statistics of its runs, so this page or file cannot be made. "
             "Its units can be judged.",
             code="statistics-missing",

@@ -9,7 +9,7 @@ from assay.protocols.questions import WrongAnswer
 from assay.protocols.run_answers import Stated, answers_of_run
 from jobs import services as jobs
 from participation.teams.selectors import may_submit_for
-from pooling.errors import ChangeRefused
+from pooling.errors import change_refused
 from pooling.models import Run, RunChange
 from tracks import deadline_acceptance
 from tracks.models import Track
@@ -32,9 +32,9 @@ def _lock(run: Run) -> tuple[Track, Run]:
 def _check_team(run: Run, by: User, track: Track, states: list[deadline_acceptance.Acceptance]) -> None:
     """Refuse who is not in the team, and its members once the deadline has passed."""
     if not may_submit_for(by, run.team):
-        raise ChangeRefused(f"{by} is not a member of {run.team} with the right to submit runs.")
+        raise change_refused(f"{by} is not a member of {run.team} with the right to submit runs.")
     if not by.organizes(run.track_id) and not deadline_acceptance.is_accepting(states):
-        raise ChangeRefused(
+        raise change_refused(
             f"Runs of {track} can no longer be changed: {deadline_acceptance.why_closed(states)}."
         )
 
@@ -48,7 +48,7 @@ def describe(*, run: Run, description: str, by: User, answers: str | None = None
     track, run = _lock(run)
     _check_team(run, by, track, [deadline_acceptance.acceptance_of(track, run.kind)])
     if run.status == Run.Status.WITHDRAWN:
-        raise ChangeRefused(f"{run.tag} is withdrawn. Its description can no longer be changed.")
+        raise change_refused(f"{run.tag} is withdrawn. Its description can no longer be changed.")
     if description.strip() != run.description.strip():
         RunChange.objects.create(run=run, kind=RunChange.Kind.DESCRIBED, text=run.description, by=by)
         run.description = description.strip()
@@ -60,7 +60,7 @@ def describe(*, run: Run, description: str, by: User, answers: str | None = None
         header = {path: Stated(value) for path, value in run.report.get("metadata", {}).items()}
         new = answers_of_run(track.protocol.parsed.runs, answers, header)
     except WrongAnswer as error:
-        raise ChangeRefused(str(error)) from None
+        raise change_refused(str(error)) from None
     if new != run.answers:
         earlier = "\n".join(f"{label}: {answer}" for label, answer in run.answers_in_words)
         RunChange.objects.create(run=run, kind=RunChange.Kind.ANSWERED, text=earlier, by=by)
@@ -80,7 +80,7 @@ def move(*, run: Run, is_up: bool, by: User) -> None:
     runs = list(run.team.runs.filter(status=Run.Status.SUBMITTED).order_by("priority", "pk").only("pk"))
     place = next((n for n, submitted in enumerate(runs) if submitted.pk == run.pk), None)
     if place is None:
-        raise ChangeRefused(f"{run.tag} is {run.get_status_display()}, so it has no place among the runs.")
+        raise change_refused(f"{run.tag} is {run.get_status_display()}, so it has no place among the runs.")
     runs.insert(max(0, place - 1) if is_up else place + 1, runs.pop(place))
     for n, submitted in enumerate(runs, 1):
         submitted.priority = n
@@ -95,12 +95,12 @@ def disqualify(*, run: Run, reason: str, by: User) -> Run:
     track, run = _lock(run)
     _check_reason(run, reason, by)
     if deadline_acceptance.acceptance_of(track, run.kind).is_accepting:
-        raise ChangeRefused(
+        raise change_refused(
             f"{track} still accepts {run.kind} runs. Close it first, or withdraw {run.tag}: "
             "the team can then submit another run."
         )
     if run.status != Run.Status.SUBMITTED:
-        raise ChangeRefused(
+        raise change_refused(
             f"{run.tag} is {run.get_status_display()}; only a submitted run can be disqualified."
         )
     return _set_status(run, kind=RunChange.Kind.DISQUALIFIED, reason=reason, by=by)
@@ -115,11 +115,11 @@ def withdraw_for_team(*, run: Run, reason: str, by: User) -> Run:
     track, run = _lock(run)
     _check_reason(run, reason, by)
     if deadline_acceptance.acceptance_of(track, run.kind).is_accepting:
-        raise ChangeRefused(
+        raise change_refused(
             f"{track} still accepts {run.kind} runs, so {run.team} can withdraw {run.tag} itself."
         )
     if run.status != Run.Status.SUBMITTED:
-        raise ChangeRefused(
+        raise change_refused(
             f"{run.tag} is {run.get_status_display()}; only a submitted run can be withdrawn."
         )
     run.status, run.withdrawn_by, run.withdrawn_at = Run.Status.WITHDRAWN, by, timezone.now()
@@ -136,15 +136,15 @@ def reinstate(*, run: Run, reason: str, by: User) -> Run:
     _, run = _lock(run)
     _check_reason(run, reason, by)
     if run.status != Run.Status.DISQUALIFIED:
-        raise ChangeRefused(f"{run.tag} is {run.get_status_display()}, not disqualified.")
+        raise change_refused(f"{run.tag} is {run.get_status_display()}, not disqualified.")
     return _set_status(run, kind=RunChange.Kind.REINSTATED, reason=reason, by=by)
 
 
 def _check_reason(run: Run, reason: str, by: User) -> None:
     if not by.organizes(run.track_id):
-        raise ChangeRefused("Only organizers change the state of a run after its deadline.")
+        raise change_refused("Only organizers change the state of a run after its deadline.")
     if not reason.strip():
-        raise ChangeRefused("Give a reason. The team sees it.")
+        raise change_refused("Give a reason. The team sees it.")
 
 
 def _set_status(run: Run, *, kind: RunChange.Kind, reason: str, by: User) -> Run:

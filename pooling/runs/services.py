@@ -371,7 +371,7 @@ def _models(declared: Declaration, checked: CheckedRun) -> str:
         raise SubmissionRefused(str(error)) from None
 
 
-def check_tag(tag: str, refusal: type[Refused]) -> None:
+def check_tag(tag: str, refusal: Callable[[str], Refused]) -> None:
     """Refuse a tag that runs cannot have."""
     if not tag.isprintable() or len(tag.split()) != 1 or len(tag.encode()) > MAX_NAME:
         raise refusal(
@@ -524,7 +524,7 @@ def _remind_before_closing(track_id: int) -> int:
 def check_draft(*, track: Track) -> None:
     """Refuse to make a track a draft again that has a run, whatever its state: runs were checked against the draft."""
     if n := track.runs.count():
-        raise track_services.TrackRefused(
+        raise track_services.track_refused(
             f"{track} has {counted(n, 'run')}. A withdrawn run counts too: it was checked against the topics."
         )
 

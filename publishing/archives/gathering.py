@@ -71,7 +71,7 @@ from pooling.runs.units import formula_lookup
 from publishing.archives import nuggets
 from publishing.archives.records import record_of, text_of
 from publishing.documents.selectors import public_documents
-from publishing.errors import ArchiveRefused
+from publishing.errors import archive_refused
 from publishing.models import Archive, LoadedArchive
 from scoring.leaderboards.files import leaderboard_file
 from scoring.models import Leaderboard, PhaseBoard, PhaseScore, Qrels, Score
@@ -107,7 +107,7 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
         index_text = as_json(index).encode()
         if len(index_text) > MAX_JSON:
             sizes = f"{len(index_text) >> 20} MB, and at most {MAX_JSON >> 20} MB can be read again"
-            raise ArchiveRefused(
+            raise archive_refused(
                 f"The index of the archive would have {sizes}. Leaderboards of many runs take most of it."
             )
         writer = Writer(file, f"{track.slug}-archive")

@@ -45,7 +45,7 @@ from pooling.pools import answers, recounts
 from pooling.pools import rows as pool_rows
 from publishing.archives import nuggets
 from publishing.archives.records import moment_of, row_of, save
-from publishing.errors import LoadRefused
+from publishing.errors import load_refused
 from scoring.leaderboards.selectors import leaderboard_page
 from scoring.models import (
     Evaluation,
@@ -75,7 +75,7 @@ class Named(dict[Key, Value]):
     """Rows by their names or numbers in the archive. A name that the archive does not have is refused."""
 
     def __missing__(self, key: Key) -> Value:
-        raise LoadRefused(f"The archive contradicts itself: it names {key!r}, which it does not have.")
+        raise load_refused(f"The archive contradicts itself: it names {key!r}, which it does not have.")
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
     """Store everything but the files.
 
     Raises:
-        LoadRefused, Refused: Something here prevents it, such as a track with the same short name.
+        Refused: Something here prevents it, such as a track with the same short name.
     """
     protocols: Named[str, StoredProtocol] = Named(
         (
@@ -164,7 +164,7 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
     record = contents.index.track
     slug = slug or record.slug
     if Track.objects.filter(slug=slug).exists():
-        raise LoadRefused(
+        raise load_refused(
             f"There is already a track with the short name {slug}. Load the archive under another one."
         )
     track = row_of(
@@ -232,7 +232,7 @@ def _topics(load: Loading) -> None:
             if topic.source:  # the XML of a topic of BOLT
                 parsed_source(topic.source)
         except Unusable as fault:
-            raise LoadRefused(f"The topic {topic.code} of the archive cannot be loaded: {fault}.") from None
+            raise load_refused(f"The topic {topic.code} of the archive cannot be loaded: {fault}.") from None
     Topic.objects.bulk_create(
         (
             row_of(
@@ -307,7 +307,7 @@ def _assessors(load: Loading) -> None:
         load.assessors[record.name] = name
     taken = User.objects.filter(username__in=load.assessors.values()).values_list("username", flat=True)
     if taken:
-        raise LoadRefused(f"There are already accounts named {', '.join(sorted(taken)[:5])}.")
+        raise load_refused(f"There are already accounts named {', '.join(sorted(taken)[:5])}.")
     codes = [CODE_NAME.fullmatch(record.name) for record in load.index.assessors if record.machine is None]
     has_codes = all(codes)
     for record in load.index.assessors:
@@ -326,7 +326,7 @@ def _batch(load: Loading, record: BatchRecord) -> None:
     """A batch that cannot be made from its judgments alone."""
     pool = next((pool for pool in load.pools.values() if pool.name == record.pool), None)
     if pool is None:
-        raise LoadRefused(f"The batch “{record.name[:80]}” is of a pool that the archive does not have.")
+        raise load_refused(f"The batch “{record.name[:80]}” is of a pool that the archive does not have.")
     batch = batch_services.create(
         pool=pool, name=record.name[:100], judges=record.judges, is_shared=record.is_shared, by=load.by
     )
@@ -456,7 +456,7 @@ def _qrels(load: Loading, record: QrelsRecord) -> Qrels:
         try:
             report = report | {"judgments": renumbered(report["judgments"], load.judgments)}
         except ValueError as error:
-            raise LoadRefused(f"The judgments of the qrels version {record.version}: {error}.") from None
+            raise load_refused(f"The judgments of the qrels version {record.version}: {error}.") from None
     qrels = row_of(
         Qrels,
         record,

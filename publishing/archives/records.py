@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from django.db import models
 from django.utils.dateparse import parse_datetime
 
-from publishing.errors import LoadRefused
+from publishing.errors import load_refused
 
 Record = TypeVar("Record")
 Row = TypeVar("Row", bound=models.Model)
@@ -26,14 +26,14 @@ def moment_of(text: str) -> datetime:
     """A time in ISO 8601.
 
     Raises:
-        LoadRefused: It is not a time with a zone.
+        Refused: It is not a time with a zone.
     """
     try:
         moment = parse_datetime(text)
     except ValueError:  # a time that no calendar has
         moment = None
     if moment is None or moment.tzinfo is None:
-        raise LoadRefused(f"“{text[:40]}” is not a time with a zone.")
+        raise load_refused(f"“{text[:40]}” is not a time with a zone.")
     return moment
 
 
@@ -54,7 +54,7 @@ def row_of(model: type[Row], record: Any, **others: Any) -> Row:
     `others` are the values that are not those of the record. `save` stores the row with its times.
 
     Raises:
-        LoadRefused: A time cannot be read.
+        Refused: A time cannot be read.
     """
     values = dict(others)
     for field in model._meta.concrete_fields:

@@ -21,7 +21,7 @@ from corpus.models import Collection
 from jobs import services as jobs
 from jobs.files import storage
 from publishing.archives import gathering, loading
-from publishing.errors import ArchiveRefused, LoadRefused
+from publishing.errors import archive_refused, load_refused
 from publishing.models import ARCHIVE, DATASET, Archive, LoadedArchive
 from tracks.downloads import services as downloads
 from tracks.models import Download, StoredProtocol, Track
@@ -65,21 +65,21 @@ def request(
     """Queue the job that makes an archive of a track as it is when the job runs.
 
     Raises:
-        ArchiveRefused: The track is a draft, or an archive of it is being made; or the form cannot hold what is asked.
+        Refused: The track is a draft, or an archive of it is being made; or the form cannot hold what is asked.
     """
     track = track_services.lock(track.pk)
     if form != ARCHIVE:
         _forms().check(track=track, form=form)
         if has_names or has_comments or parts:
-            raise ArchiveRefused(
+            raise archive_refused(
                 "Only Assay's own archive has judgments, with names and comments of assessors, and files of extensions."
             )
     if track.status == Track.Status.DRAFT and track.protocol.parsed.runs.kinds:
-        raise ArchiveRefused(
+        raise archive_refused(
             f"{track} is a draft. There is something to archive once it was opened for runs."
         )
     if track.archives.filter(status=Archive.Status.BUILDING).exists():
-        raise ArchiveRefused(f"An archive of {track} is being made already. Wait until that has finished.")
+        raise archive_refused(f"An archive of {track} is being made already. Wait until that has finished.")
     archive = Archive.objects.create(
         track=track,
         form=form,
@@ -103,7 +103,7 @@ def _making_retried(*, archive_id: int) -> None:
     archive = Archive.objects.select_related("track").get(pk=archive_id)
     track_services.lock(archive.track_id)
     if archive.track.archives.filter(status=Archive.Status.BUILDING).exists():
-        raise ArchiveRefused(
+        raise archive_refused(
             f"Another archive of {archive.track} is being made. Wait until that has finished."
         )
     Archive.objects.filter(pk=archive_id, status=Archive.Status.FAILED).update(status=Archive.Status.BUILDING)
@@ -154,7 +154,7 @@ def offer(*, archive: Archive, by: User) -> Download:
     """Attach a copy of an archive to the downloads of its track. It is not released yet.
 
     Raises:
-        DownloadRefused: It is attached already.
+        Refused: It is attached already.
     """
     with archive.file.open() as file:
         return downloads.attach_file(
@@ -172,11 +172,11 @@ def delete(*, archive: Archive) -> None:
     """Delete an archive and its file. It can be made again, but it will show the track as it is then.
 
     Raises:
-        ArchiveRefused: It is being made.
+        Refused: It is being made.
     """
     current = Archive.objects.select_for_update(of=("self",)).select_related("track").get(pk=archive.pk)
     if current.status == Archive.Status.BUILDING:
-        raise ArchiveRefused(f"{current} is being made. It can be deleted when that has ended.")
+        raise archive_refused(f"{current} is being made. It can be deleted when that has ended.")
     if current.file:
         storage.discard([str(current.file)])
     audit.record(action="archive.deleted", subject=str(current), track=current.track)
@@ -229,7 +229,7 @@ def fetch(*, dataset: str, protocol: StoredProtocol, by: User, slug: str = "") -
     """Queue the job that fetches a data set with ir_datasets and makes a track and a collection from it.
 
     Raises:
-        LoadRefused: The site may not fetch it.
+        Refused: The site may not fetch it.
     """
     _forms().check_dataset(dataset)
     loaded = LoadedArchive.objects.create(
@@ -286,7 +286,7 @@ def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
         LoadedArchive.objects.filter(pk=loaded.pk).update(findings=[asdict(finding) for finding in findings])
         wrong = [finding for finding in findings if not finding.is_right]
         if wrong:
-            raise LoadRefused(
+            raise load_refused(
                 f"Wrong: {len(wrong)} of {counted(len(findings), 'part')}. "
                 f"The first, {wrong[0].part}: {wrong[0].problem}."
             )
@@ -301,7 +301,7 @@ def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
                 except IntegrityError as error:
                     if getattr(error.__cause__, "pgcode", "") not in CONTRADICTIONS:
                         raise
-                    raise LoadRefused(f"The archive contradicts itself: {error}".rstrip()) from error
+                    raise load_refused(f"The archive contradicts itself: {error}".rstrip()) from error
                 with progress.storing():
                     _stored(loaded, track, files.formulas)
     analyze(*FILLED)

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, BinaryIO, cast
 
 from django.conf import settings
@@ -25,9 +26,7 @@ MOST = 20  # documents of a team
 MAGIC = b"%PDF-"
 HEAD = "file\tteam\ttitle\tname\tpublic"  # of the list in a ZIP file
 
-
-class DocumentRefused(Refused):
-    title = "The document was not stored"
+document_refused = partial(Refused, code="document-refused", title="The document was not stored")
 
 
 def upload(
@@ -45,7 +44,7 @@ def upload(
 
     `on_stored` is called with the document in the transaction that stores it.
 
-    Raises DocumentRefused.
+    Raises Refused.
     """
     n_bytes = _checked_size(file)
     values = {"size": n_bytes, "sha256": sha256_of_file(file), "name": without_controls(file_name)[-200:]}
@@ -58,9 +57,9 @@ def upload(
             owed = track.protocol.parsed.runs.documents
             if word and word not in owed:
                 accepted = ", ".join(owed) or "none"
-                raise DocumentRefused(f"The protocol asks for no document “{word}”. Accepted: {accepted}.")
+                raise document_refused(f"The protocol asks for no document “{word}”. Accepted: {accepted}.")
             if team.files.exclude(word=word or None).count() >= MOST:
-                raise DocumentRefused(
+                raise document_refused(
                     f"{team} has {MOST} documents, the most that a team may have. Remove one first."
                 )
             storage.claim(name)
@@ -83,16 +82,16 @@ def upload(
 def _checked_size(file: BinaryIO) -> int:
     """The number of bytes of a PDF.
 
-    Raises DocumentRefused.
+    Raises Refused.
     """
     n_bytes, most = file.seek(0, 2), settings.TEAM_DOCUMENT_MAX_BYTES
     file.seek(0)
     if n_bytes > most:
-        raise DocumentRefused(
+        raise document_refused(
             f"The file has {n_bytes / MEGABYTE:,.1f} MB; use a file of at most {most // MEGABYTE:,} MB."
         )
     if file.read(len(MAGIC)) != MAGIC:
-        raise DocumentRefused("The file is not a PDF: it does not begin with %PDF-. Upload a PDF.")
+        raise document_refused("The file is not a PDF: it does not begin with %PDF-. Upload a PDF.")
     file.seek(0)
     return n_bytes
 
@@ -100,7 +99,7 @@ def _checked_size(file: BinaryIO) -> int:
 def _checked_title(title: str) -> str:
     title = " ".join(without_controls(title).split())[:200]
     if not title:
-        raise DocumentRefused("Enter a title, such as that of the paper.")
+        raise document_refused("Enter a title, such as that of the paper.")
     return title
 
 

@@ -18,7 +18,7 @@ from assay.formats.declaration import ADDED, columns_of
 from assay.formats.manifest import ALLOWED
 from assay.formats.spreadsheet import as_csv
 from pooling.models import Run
-from publishing.errors import PublicationRefused
+from publishing.errors import publication_refused
 from tracks.models import Track
 
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -65,7 +65,7 @@ def files_of(
     """The files of the archive, in its order. `rows` are the metadata of the runs.
 
     Raises:
-        PublicationRefused: A stored run file is missing or damaged.
+        Refused: A stored run file is missing or damaged.
     """
     folder = f"{track.slug}-runs"
     facts = {
@@ -92,9 +92,11 @@ def files_of(
             file = run.original.open("rb")
             digest = sha256_of_file(cast("BinaryIO", file))
         except OSError as error:
-            raise PublicationRefused(f"The file of {run.tag} cannot be read: {error}.") from error
+            raise publication_refused(f"The file of {run.tag} cannot be read: {error}.") from error
         if digest != run.sha256:
-            raise PublicationRefused(f"The stored file of {run.tag} differs from the one that was submitted.")
+            raise publication_refused(
+                f"The stored file of {run.tag} differs from the one that was submitted."
+            )
         with file:
             file.seek(0)
             yield ArchivedFile(f"{folder}/{row['file']}", file.size, cast("BinaryIO", file))

@@ -16,7 +16,7 @@ from jobs.files import storage
 from participation.models import Team
 from participation.teams.selectors import may_submit_for
 from pooling.models import Run
-from publishing.errors import PublicationRefused
+from publishing.errors import publication_refused
 from publishing.models import Consent, Publication
 from publishing.published_runs import archive, selectors
 from tracks.models import Track
@@ -51,15 +51,15 @@ def request(*, track: Track, by: User) -> Publication:
     """Queue the job that makes the archive and publishes it. It contains the teams that agree when the job runs.
 
     Raises:
-        PublicationRefused: The track is not closed, no team agrees, or an archive is being made.
+        Refused: The track is not closed, no team agrees, or an archive is being made.
     """
     track = track_services.lock(track.pk)
     if track.status != Track.Status.CLOSED:
-        raise PublicationRefused(f"{track} is not closed. Publish the runs when the campaign is finished.")
+        raise publication_refused(f"{track} is not closed. Publish the runs when the campaign is finished.")
     if not any(consent.is_given for consent in selectors.consents(track)):
-        raise PublicationRefused(f"No team of {track} with runs agrees to their publication yet.")
+        raise publication_refused(f"No team of {track} with runs agrees to their publication yet.")
     if track.publications.filter(status=Publication.Status.BUILDING).exists():
-        raise PublicationRefused("An archive is already being made. Wait until that has finished.")
+        raise publication_refused("An archive is already being made. Wait until that has finished.")
     publication = Publication.objects.create(track=track, created_by=by)
     title = f"Publish the runs of {track}"
     jobs.request_for(publication, "publication_id", kind=PUBLISH, title=title, by=by, subject=track)
@@ -82,7 +82,7 @@ def publish(progress: jobs.Progress, *, publication_id: int) -> dict[str, Any]:
     withdrawn its consent meanwhile.
 
     Raises:
-        PublicationRefused: A stored run is damaged, no team agrees, or the consents changed meanwhile.
+        Refused: A stored run is damaged, no team agrees, or the consents changed meanwhile.
         JobLost: Another worker has taken over the job.
     """
     publication = Publication.objects.select_related("track__protocol").get(pk=publication_id)
@@ -107,7 +107,7 @@ def publish(progress: jobs.Progress, *, publication_id: int) -> dict[str, Any]:
             # published only if it still has the runs of the teams that agree
             track = track_services.lock(publication.track_id)
             if not runs or [run.pk for run in _runs(track)] != [run.pk for run in runs]:
-                raise PublicationRefused(
+                raise publication_refused(
                     "The runs or the consents of the teams changed meanwhile. Publish them again."
                 )
             _withdraw_all(track)

@@ -11,7 +11,7 @@ from participation.models import Team
 from participation.teams.selectors import may_submit_for
 from pooling.errors import RunRefused
 from pooling.runs.services import check, check_tag
-from scoring.errors import LaterRunRefused
+from scoring.errors import later_run_refused
 from scoring.evaluations.stored_runs import as_scored, check_can_be_scored, judged_documents, scored_alone
 from scoring.models import LaterRun, Leaderboard
 from scoring.selectors import stored_measures
@@ -28,7 +28,7 @@ def score(
     A run with the tag of an earlier one of the team replaces it. The tag is by default that of the file.
 
     Raises:
-        LaterRunRefused: The leaderboard is not ready, its track is not closed, the team is one of its teams or has too
+        Refused: The leaderboard is not ready, its track is not closed, the team is one of its teams or has too
             many runs here, the user may not submit for the team, or there is no tag.
         RunRefused: The file has errors.
         LeaderboardRefused: The protocol needs a missing collection.
@@ -40,7 +40,7 @@ def score(
     if checked.columns is None:
         raise RunRefused(checked)
     tag = tag or checked.report.tag
-    check_tag(tag, LaterRunRefused)
+    check_tag(tag, later_run_refused)
     scored = scored_alone(
         as_scored(checked.columns, track),
         judged_documents(leaderboard.qrels),
@@ -52,7 +52,7 @@ def score(
         Team.objects.select_for_update(of=("self",)).get(pk=team.pk)
         others = leaderboard.later_runs.filter(team=team).exclude(tag=tag)
         if others.count() >= MOST:
-            raise LaterRunRefused(f"{team} has {MOST} runs here already. Use the tag of one to replace it.")
+            raise later_run_refused(f"{team} has {MOST} runs here already. Use the tag of one to replace it.")
         run, _ = LaterRun.objects.update_or_create(
             leaderboard=leaderboard, team=team, tag=tag, defaults=stored
         )
@@ -64,10 +64,10 @@ def score(
 def _check_allowed(leaderboard: Leaderboard, team: Team, by: User) -> None:
     track = leaderboard.track
     if leaderboard.status != Leaderboard.Status.READY:
-        raise LaterRunRefused(f"The leaderboard is {leaderboard.get_status_display()}.")
+        raise later_run_refused(f"The leaderboard is {leaderboard.get_status_display()}.")
     if team.track_id == track.pk:
-        raise LaterRunRefused(f"{team} is a team of {track}. Here, teams of other tracks score their runs.")
+        raise later_run_refused(f"{team} is a team of {track}. Here, teams of other tracks score their runs.")
     if track.status != Track.Status.CLOSED:
-        raise LaterRunRefused(f"{track} is not closed. Runs of other tracks’ teams are scored afterwards.")
+        raise later_run_refused(f"{track} is not closed. Runs of other tracks’ teams are scored afterwards.")
     if not may_submit_for(by, team):
-        raise LaterRunRefused(f"{by} is not a member of {team} with the right to submit runs.")
+        raise later_run_refused(f"{by} is not a member of {team} with the right to submit runs.")

@@ -13,7 +13,7 @@ from assay.protocols.schema import Average, Phase
 from jobs import services as jobs
 from pooling.models import Run
 from pooling.runs.services import on_submission
-from scoring.errors import PhaseRefused
+from scoring.errors import phase_refused
 from scoring.evaluations.stored_runs import (
     check_can_be_scored,
     judged_documents,
@@ -38,7 +38,7 @@ def set_qrels(*, track: Track, phase: str, qrels: Qrels, by: User) -> PhaseBoard
     Only the topics of the split of the phase count.
 
     Raises:
-        PhaseRefused: The phase has no board, the qrels judge none of its topics, or they are still secret.
+        Refused: The phase has no board, the qrels judge none of its topics, or they are still secret.
         LeaderboardRefused: The protocol needs a missing collection, or has no measure for the qrels.
     """
     track = track_services.lock(track.pk)
@@ -47,20 +47,20 @@ def set_qrels(*, track: Track, phase: str, qrels: Qrels, by: User) -> PhaseBoard
     rules = next((phase for phase in boards if phase.key == key), None)
     if rules is None:
         accepted = f"use {', '.join(phase.key for phase in boards)}" if boards else "no phase has one"
-        raise PhaseRefused(f"The phase {key!r} of {track} has no board of its own; {accepted}.")
+        raise phase_refused(f"The phase {key!r} of {track} has no board of its own; {accepted}.")
     if qrels.track_id != track.pk:
-        raise PhaseRefused(f"The qrels {qrels} are not those of {track}.")
+        raise phase_refused(f"The qrels {qrels} are not those of {track}.")
     check_can_be_scored(track)
     if rules.after_closing:  # who sees the scores has to see the qrels
         released = track.leaderboards.filter(qrels=qrels, release__in=WIDE_ENOUGH[rules.scores])
         if not released.exists():
             audience = "everybody" if rules.scores == "everybody" else "the teams"
-            raise PhaseRefused(
+            raise phase_refused(
                 f"The scores of {rules.name} would reveal the qrels {qrels}. Release a leaderboard against them to "
                 f"{audience} first."
             )
     if not len(_columns(track, rules, qrels).topics):
-        raise PhaseRefused(f"The qrels {qrels} judge no topic of the split “{rules.split}”.")
+        raise phase_refused(f"The qrels {qrels} judge no topic of the split “{rules.split}”.")
     values: dict[str, Any] = {
         "qrels": qrels,
         "measures": [str(measure) for measure in measures_for(qrels)],

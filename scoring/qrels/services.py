@@ -314,7 +314,7 @@ def offer(*, qrels: Qrels, track: Track, by: User) -> Download:
 
     Raises:
         QrelsRefused: The track is that of the qrels.
-        DownloadRefused: They are attached already.
+        Refused: They are attached already.
     """
     if track.pk == qrels.track_id:
         raise QrelsRefused(f"{track} cannot offer its own qrels: release its leaderboard instead.")

@@ -140,7 +140,7 @@ def test_stale_form_cannot_change_the_protocol_of_an_opened_track(organizer: Use
     Track.objects.filter(pk=track.pk).update(status=Track.Status.OPEN)
 
     stale.protocol = make_protocol("trec-adhoc")
-    with pytest.raises(track_services.TrackRefused, match="its protocol cannot change"):
+    with pytest.raises(Refused, match="its protocol cannot change"):
         track_services.edit(track=stale, changed=["protocol"])
 
     track.refresh_from_db()

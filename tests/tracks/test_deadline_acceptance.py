@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from assay.errors import Refused
 from tests.helpers.factories import make_deadline, make_topic, make_track, make_user
 from tracks import deadline_acceptance
 from tracks.deadline_acceptance import Stage
@@ -11,7 +12,6 @@ from tracks.deadlines import services
 from tracks.models import Deadline, Track
 from tracks.tracks import services as track_services
 from tracks.tracks.selectors import tracks_for
-from tracks.tracks.services import TrackRefused
 
 pytestmark = pytest.mark.django_db
 
@@ -105,7 +105,7 @@ def test_track_after_its_closing_time_cannot_be_opened() -> None:
     make_topic(track)
     make_deadline(track, closes_at=-HOUR)
 
-    with pytest.raises(TrackRefused, match="Set a later time or none"):
+    with pytest.raises(Refused, match="Set a later time or none"):
         track_services.open_for_runs(track=track)
 
     Deadline.objects.all().delete()

@@ -12,7 +12,7 @@ from accounts.models import Token, User
 from accounts.tokens import NewToken
 from tracks.models import Assessor, Machine, Track
 from tracks.tracks import services as track_services
-from tracks.tracks.services import TrackRefused
+from tracks.tracks.services import track_refused
 from web.models import Scope
 
 MAX_NAME = 150  # characters of the name of an account
@@ -34,14 +34,14 @@ def add(
     """Make a program or a model an assessor of a track, with its own account, which has no password.
 
     Raises:
-        TrackRefused: The track has a machine of this name and version, or the owner is a machine.
+        Refused: The track has a machine of this name and version, or the owner is a machine.
     """
     current = track_services.lock(track.pk)
     if owner.is_machine:
-        raise TrackRefused(f"{owner} is a machine. The owner of a machine is a person who answers for it.")
+        raise track_refused(f"{owner} is a machine. The owner of a machine is a person who answers for it.")
     username = user_name(name, version, current.slug)
     if User.objects.filter(username=username).exists():
-        raise TrackRefused(f"{current} has a machine {name} {version} already. Name another version.")
+        raise track_refused(f"{current} has a machine {name} {version} already. Name another version.")
     user = User.objects.create(username=username, password=make_password(None), is_machine=True)
     assessor = Assessor.objects.create(track=current, user=user)
     machine = Machine.objects.create(
@@ -61,7 +61,7 @@ def add(
 def create_token(*, machine: Machine, name: str, expires_at: datetime) -> NewToken:
     """Create a token with which the machine judges, and reads what an assessor reads.
 
-    Raises TokenRefused.
+    Raises Refused.
     """
     new = tokens.create(user=machine.assessor.user, name=name, scopes=SCOPES, expires_at=expires_at)
     _record("machine-token.created", machine, new.token)

@@ -6,7 +6,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from tracks.models import Organizer, Track
 from tracks.tracks import services as track_services
-from tracks.tracks.services import TrackRefused
+from tracks.tracks.services import track_refused
 
 ROLES = ("organizer", "chair")
 
@@ -18,12 +18,12 @@ def appoint(*, track: Track, user: User, role: str, by: User | None = None, reas
     The audit log keeps the `reason`, which somebody in a team of the track needs.
 
     Raises:
-        TrackRefused: There is no such role, the user is a machine or deactivated, there is no reason for a member of a
+        Refused: There is no such role, the user is a machine or deactivated, there is no reason for a member of a
             team, or the last organizer would become a chair.
     """
     current = track_services.lock(track.pk)
     if role not in ROLES:
-        raise TrackRefused(f"{role} is not a role in a track; use {' or '.join(ROLES)}.")
+        raise track_refused(f"{role} is not a role in a track; use {' or '.join(ROLES)}.")
     check(user=user)
     row = Organizer.objects.filter(track=current, user=user).first()
     if row is not None and row.role == role:
@@ -46,7 +46,7 @@ def dismiss(*, track: Track, user: User, by: User | None = None) -> None:
     """Take the role of an organizer or chair from a user. What they made stays.
 
     Raises:
-        TrackRefused: The user has no such role, or is the last organizer.
+        Refused: The user has no such role, or is the last organizer.
     """
     current = track_services.lock(track.pk)
     row = check_dismissal(track=current, user=user)
@@ -58,11 +58,11 @@ def check_dismissal(*, track: Track, user: User) -> Organizer:
     """The row of an organizer or chair whose role can be taken.
 
     Raises:
-        TrackRefused: As `dismiss`.
+        Refused: As `dismiss`.
     """
     row = Organizer.objects.filter(track=track, user=user).first()
     if row is None:
-        raise TrackRefused(f"{user} neither organizes nor chairs {track}.")
+        raise track_refused(f"{user} neither organizes nor chairs {track}.")
     if not row.is_chair:
         _check_others(track, user)
     return row
@@ -72,21 +72,21 @@ def check(*, user: User) -> None:
     """Refuse who cannot log in.
 
     Raises:
-        TrackRefused: The user is a machine or deactivated.
+        Refused: The user is a machine or deactivated.
     """
     if user.is_machine or not user.is_active:
-        raise TrackRefused(f"{user} cannot log in, and so can neither organize nor chair a track.")
+        raise track_refused(f"{user} cannot log in, and so can neither organize nor chair a track.")
 
 
 def check_teams(*, track: Track, user: User, reason: str = "") -> None:
     """Refuse members of teams of the track without a reason: with the role, they see the runs and scores of all teams.
 
     Raises:
-        TrackRefused: There is no reason.
+        Refused: There is no reason.
     """
     team = user.teams.filter(track=track).first()
     if team is not None and not reason.strip():
-        raise TrackRefused(
+        raise track_refused(
             f"{user} is a member of the team {team}, and would see the runs and scores of all teams of {track}. "
             "Give a reason, which the audit log keeps."
         )
@@ -96,4 +96,4 @@ def _check_others(track: Track, user: User) -> None:
     """Refuse to take the role from the last organizer who can log in."""
     others = track.organizers.filter(is_chair=False, user__is_active=True).exclude(user=user)
     if not others.exists():
-        raise TrackRefused(f"{user} is the only organizer of {track}. Appoint another one first.")
+        raise track_refused(f"{user} is the only organizer of {track}. Appoint another one first.")

@@ -9,7 +9,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from tracks.models import Assessor, Track
 from tracks.tracks import services as track_services
-from tracks.tracks.services import TrackRefused
+from tracks.tracks.services import track_refused
 
 # (track, groups by user): refuses to move assessors of a track to other groups
 GroupCheck = Callable[..., None]
@@ -24,7 +24,7 @@ def add(*, track: Track, user: User, group: str = "") -> Assessor:
     """Make a user an assessor of a track, in one of the groups of its protocol; also one who was removed.
 
     Raises:
-        TrackRefused: The user is a member of one of the track's teams, or the protocol does not define the group.
+        Refused: The user is a member of one of the track's teams, or the protocol does not define the group.
     """
     current = track_services.lock(track.pk)
     check(track=current, user=user)
@@ -48,12 +48,12 @@ def remove(*, track: Track, user: User, by: User) -> None:
     Of somebody who never had a topic, nothing stays.
 
     Raises:
-        TrackRefused: The user is no assessor of the track, or is a machine.
+        Refused: The user is no assessor of the track, or is a machine.
     """
     current = track_services.lock(track.pk)
     assessor = current.assessors.filter(user=user, ended_at=None).first()
     if assessor is None or user.is_machine:
-        raise TrackRefused(f"{user} is not a person who judges for {current}.")
+        raise track_refused(f"{user} is not a person who judges for {current}.")
     traces = [end(track=current, user=user) for end in _endings]
     if any(traces):
         assessor.ended_at = timezone.now()
@@ -106,21 +106,21 @@ def check_group(*, track: Track, group: str) -> None:
     groups = track.protocol.parsed.judging.groups
     if group and group not in groups:
         accepted = f"use {', '.join(groups)}" if groups else "it defines no groups, so leave the field empty"
-        raise TrackRefused(f"“{group}” is not a group of assessors of {track.protocol.slug}: {accepted}.")
+        raise track_refused(f"“{group}” is not a group of assessors of {track.protocol.slug}: {accepted}.")
 
 
 def check(*, track: Track, user: User) -> None:
     """Refuse members of the track's teams, also former ones: nobody judges documents that their own team retrieved.
 
     Raises:
-        TrackRefused: The user is a member of one of the track's teams, or was one of a team that submitted runs; or the
+        Refused: The user is a member of one of the track's teams, or was one of a team that submitted runs; or the
             user is a machine of another track.
     """
     if user.is_machine and not Assessor.objects.filter(track=track, user=user).exists():
-        raise TrackRefused(f"{user} is a machine of another track. Add it to {track} as a machine.")
+        raise track_refused(f"{user} is a machine of another track. Add it to {track} as a machine.")
     if user.teams.filter(track=track).exists():
-        raise TrackRefused(f"{user} is a member of a team of {track}, so {user} cannot judge for it.")
+        raise track_refused(f"{user} is a member of a team of {track}, so {user} cannot judge for it.")
     if user.ended_memberships.filter(team__track=track, team__runs__isnull=False).exists():
-        raise TrackRefused(
+        raise track_refused(
             f"{user} was a member of a team of {track} that submitted runs, so {user} cannot judge for it."
         )

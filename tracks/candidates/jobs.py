@@ -8,6 +8,7 @@ a later import, replaces all candidates.
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from django.core.files import File
@@ -40,8 +41,7 @@ COLUMNS = (
 )
 
 
-class CandidatesRefused(Refused):
-    title = "These candidates cannot be imported"
+candidates_refused = partial(Refused, code="candidates-refused", title="These candidates cannot be imported")
 
 
 def request_import(
@@ -57,14 +57,14 @@ def request_import(
     A job does it. They replace earlier ones.
 
     Raises:
-        CandidatesRefused: The track is not a draft, somebody has decided on its candidates, or there is no such file.
+        Refused: The track is not a draft, somebody has decided on its candidates, or there is no such file.
         Refused: The storage is full or does not answer.
     """
     if questions is not None:
         return _request(track, f"{QUESTIONS}{questions.pk}", f"{questions.slug}-candidates.jsonl", by)
     if upload is None:
         if is_folder_here() and offered_path(path) is None:
-            raise CandidatesRefused(f"The import folder has no file {path}.")
+            raise candidates_refused(f"The import folder has no file {path}.")
         return _request(track, FOLDER + path, path, by)
     with storage.storing() as store, upload:
         name = store("candidates", upload)
@@ -85,12 +85,12 @@ def _request(track: Track, location: str, name: str, by: User) -> Job:
 
 def _check(track: Track) -> None:
     if track.status != Track.Status.DRAFT:
-        raise CandidatesRefused(
+        raise candidates_refused(
             f"{track} is {track.get_status_display()}; topics are chosen for a draft only."
         )
     n = CandidateDecision.objects.filter(candidate__track=track).count()
     if n:
-        raise CandidatesRefused(
+        raise candidates_refused(
             f"Another file would take away {counted(n, 'decision')} on the candidates of {track}."
         )
 
@@ -109,7 +109,7 @@ def import_candidates(
 
     Raises:
         BadFile: The file cannot be read, or a line has an error; the message has all of them.
-        CandidatesRefused: As `request_import`.
+        Refused: As `request_import`.
     """
     with (
         _stored(track_id, location, progress) as place,
@@ -156,7 +156,7 @@ def _stored(track_id: int, location: str, progress: jobs.Progress) -> Iterator[s
     track = Track.objects.select_related("collection").get(pk=track_id)
     collection = Collection.objects.filter(pk=location.removeprefix(QUESTIONS)).first()
     if collection is None:
-        raise CandidatesRefused("The collection of the questions was deleted meanwhile.")
+        raise candidates_refused("The collection of the questions was deleted meanwhile.")
     total = from_collection.questions_of(track, collection).count()
     with storage.storing() as store, tempfile.TemporaryFile() as file:
         lines = from_collection.lines(track, collection)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC
+from functools import partial
 
 from django.db import transaction
 
@@ -30,8 +31,7 @@ NAMES = (
 )
 
 
-class SampleRefused(Refused):
-    title = "This sample cannot be drawn"
+sample_refused = partial(Refused, code="sample-refused", title="This sample cannot be drawn")
 
 
 def rows_for(track: Track, *, has_text: bool) -> list[Row]:
@@ -71,7 +71,7 @@ def draw_sample(
 
     Raises:
         Refused: The candidates do not suffice for a quota.
-        SampleRefused: There are no candidates, the track is not a draft, its protocol has other values for a label, or
+        Refused: There are no candidates, the track is not a draft, its protocol has other values for a label, or
             somebody cannot be one of the two people.
     """
     _check_labels(track, labels)
@@ -80,7 +80,7 @@ def draw_sample(
         file = CandidateFile.objects.filter(track=current).first()
         if file is None or current.status != Track.Status.DRAFT:
             reason = "has no candidates yet" if file is None else f"is {current.get_status_display()}"
-            raise SampleRefused(f"{current} {reason}, so no sample can be drawn.")
+            raise sample_refused(f"{current} {reason}, so no sample can be drawn.")
         text = label_file(current) if settings.needs_labels else ""
         given = read_labels(text.encode(), "labels.csv") if text.count("\n") > 1 else {}
         sample = draw(rows_for(current, has_text=settings.needs_text), settings, given)
@@ -116,18 +116,18 @@ def _check_labels(track: Track, labels: Mapping[str, Sequence[str]]) -> None:
     for name, values in labels.items():
         wrong = [value for value in values if value not in allowed.get(name, ())]
         if allowed.get(name) and wrong:
-            raise SampleRefused(
+            raise sample_refused(
                 f"{track.protocol.slug} has no {name} {wrong[0]!r}; use {', '.join(allowed[name])}, or another name."
             )
 
 
 def _name(sample: CandidateSample, people: Sequence[User]) -> None:
     if len(people) != 2 or people[0] == people[1]:
-        raise SampleRefused("Name two different people: each decides without seeing the other’s decision.")
+        raise sample_refused("Name two different people: each decides without seeing the other’s decision.")
     allowed = {user.pk for user in people_who_may_choose(sample.track)}
     for user in people:
         if user.pk not in allowed:
-            raise SampleRefused(
+            raise sample_refused(
                 f"{user} cannot choose topics of {sample.track}: organizers and its assessors can."
             )
     sample.choosers.all().delete()
@@ -140,7 +140,7 @@ def name_people(*, sample: CandidateSample, people: Sequence[User], by: User) ->
     """Let these two people decide on a sample. The second one goes on where the second one before stopped.
 
     Raises:
-        SampleRefused: They are the same, or one of them is neither an organizer nor an assessor of the track.
+        Refused: They are the same, or one of them is neither an organizer nor an assessor of the track.
     """
     current = (
         CandidateSample.objects.select_for_update(of=("self",)).select_related("track").get(pk=sample.pk)

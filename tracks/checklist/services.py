@@ -7,7 +7,7 @@ from django.db import transaction
 from accounts.audit import services as audit
 from tracks.checklist.selectors import Skippable, checklist
 from tracks.models import Track
-from tracks.tracks.services import TrackRefused, lock
+from tracks.tracks.services import lock, track_refused
 
 
 @transaction.atomic
@@ -15,12 +15,12 @@ def skip(*, track: Track, keys: Collection[str], is_skipped: bool = True) -> lis
     """Do without recommended points and accept problems, or no longer; return them. Safe to repeat.
 
     Raises:
-        TrackRefused: The checklist has no such point or problem.
+        Refused: The checklist has no such point or problem.
     """
     current = lock(track.pk)
     known = checklist(current).with_looks().skippable
     if not keys or set(keys) - set(known):
-        raise TrackRefused(
+        raise track_refused(
             f"“{' '.join(keys)}” cannot be skipped in {current}. Points to skip: {', '.join(known)}."
         )
     before = set(current.skipped)

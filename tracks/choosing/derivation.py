@@ -15,7 +15,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.formats.topics.reader import TopicRow, number_of
 from assay.formats.topics.writer import formulas_of
-from tracks.choosing.services import DecisionRefused, Made, store
+from tracks.choosing.services import Made, decision_refused, store
 from tracks.models import Topic, Track
 from tracks.topics.selectors import FORMULA_UNITS
 from tracks.tracks.selectors import tracks_overseen_by
@@ -130,13 +130,13 @@ def derive(
     A topic that was derived before is updated.
 
     Raises:
-        DecisionRefused: The protocol asks for no formulas, nothing is picked, or a topic has no such formula.
-        BadFile, TopicsRefused: A label or a code cannot be used, or the track is not a draft.
+        Refused: The protocol asks for no formulas, nothing is picked, or a topic has no such formula.
+        BadFile, Refused: A label or a code cannot be used, or the track is not a draft.
     """
     if track.protocol.parsed.unit not in FORMULA_UNITS:
-        raise DecisionRefused(f"{track.protocol.slug} asks for topics as text, not for formulas.")
+        raise decision_refused(f"{track.protocol.slug} asks for topics as text, not for formulas.")
     if not formulas:
-        raise DecisionRefused("No formula is picked: there is nothing to make topics of.")
+        raise decision_refused("No formula is picked: there is nothing to make topics of.")
     originals = {topic.code: topic for topic in source.topics.filter(code__in=formulas)}
     rows = [
         _derived(originals.get(code), code, formulas[code], labels.get(code, {}), prefix) for code in formulas
@@ -156,7 +156,7 @@ def _derived(
 ) -> TopicRow:
     latex = {row[0]: row[-1] for row in formulas_of(topic.facts)} if topic else {}
     if topic is None or formula_id not in latex:
-        raise DecisionRefused(f"Topic {code} has no formula {formula_id}.")
+        raise decision_refused(f"Topic {code} has no formula {formula_id}.")
     return TopicRow(
         code=code_of(topic, prefix),
         title=topic.title,

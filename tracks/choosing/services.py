@@ -6,6 +6,7 @@ each seat has at most one that is current, by a constraint.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from django.core.files import File
 from django.db import transaction
@@ -28,8 +29,9 @@ FORMULA_PREFIX = "q_"
 SETTLED = gettext_noop("Candidate {docno} is settled. Settle it again to change what was decided.")
 
 
-class DecisionRefused(Refused):
-    title = gettext_noop("This decision was not saved")
+decision_refused = partial(
+    Refused, code="decision-refused", title=gettext_noop("This decision was not saved")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +64,25 @@ def decide(
     A person who changes a decision after they could see the other's may do so, but the decision says it.
 
     Raises:
-        DecisionRefused: They are not one of the two people, the candidate is settled, a label or the reason is missing,
+        Refused: They are not one of the two people, the candidate is settled, a label or the reason is missing,
             or the seat's person before them has decided.
     """
     seat = selectors.seat_of(by, sample)
     if seat is None:
         refusal = gettext("You are not one of the two people who decide on {sample}.")
-        raise DecisionRefused(refusal.format(sample=sample))
+        raise decision_refused(refusal.format(sample=sample))
     candidate = _locked(sample, docno)
     values = _checked(sample, is_accepted, reason, labels)
     current = {row.seat: row for row in candidate.decisions.filter(is_current=True).select_related("by")}
     if Seat.SETTLEMENT in current:
-        raise DecisionRefused(gettext(SETTLED).format(docno=docno))
+        raise decision_refused(gettext(SETTLED).format(docno=docno))
     earlier = current.get(seat)
     if earlier and earlier.by_id != by.pk:
         refusal = gettext("{person} has decided on candidate {docno} in your place already.")
-        raise DecisionRefused(refusal.format(person=earlier.by, docno=docno))
+        raise decision_refused(refusal.format(person=earlier.by, docno=docno))
     if any(row.by_id == by.pk and row.seat != seat for row in current.values()):
         refusal = gettext("You have decided on candidate {docno} already, as the other person.")
-        raise DecisionRefused(refusal.format(docno=docno))
+        raise decision_refused(refusal.format(docno=docno))
     if earlier and (earlier.is_accepted, earlier.reason, earlier.labels) == values:
         return earlier
     return _append(candidate, seat, values, by)
@@ -90,11 +92,11 @@ def _locked(sample: CandidateSample, docno: str) -> Candidate:
     """The candidate of a sample, locked until the transaction ends."""
     if Track.objects.get(pk=sample.track_id).status != Track.Status.DRAFT:
         refusal = gettext("{track} is not a draft any more, so its topics are chosen.")
-        raise DecisionRefused(refusal.format(track=sample.track))
+        raise decision_refused(refusal.format(track=sample.track))
     rows = Candidate.objects.select_for_update(no_key=True, of=("self",))
     candidate = rows.filter(track=sample.track_id, docno=docno, sampled__sample=sample).first()
     if candidate is None:
-        raise DecisionRefused(
+        raise decision_refused(
             gettext("Candidate {docno} is not in {sample}.").format(docno=docno, sample=sample)
         )
     return candidate
@@ -106,13 +108,13 @@ Values = tuple[bool, str, dict[str, str]]
 def _checked(sample: CandidateSample, is_accepted: bool, reason: str, labels: Mapping[str, str]) -> Values:
     reason = reason.strip()
     if not is_accepted and not reason:
-        raise DecisionRefused(gettext("Say why the candidate is rejected."))
+        raise decision_refused(gettext("Say why the candidate is rejected."))
     allowed: Mapping[str, list[str]] = sample.labels
     for name, value in labels.items():
         if name not in allowed or (value and value not in allowed[name]):
             accepted = ", ".join(allowed.get(name, allowed))
             refusal = gettext("{name} {value} is not a label of {sample}; use {accepted}.")
-            raise DecisionRefused(
+            raise decision_refused(
                 refusal.format(
                     name=name, value=repr(value), sample=sample, accepted=accepted or gettext("none")
                 )
@@ -120,7 +122,7 @@ def _checked(sample: CandidateSample, is_accepted: bool, reason: str, labels: Ma
     given = {name: labels[name] for name in allowed if labels.get(name)}
     if is_accepted and (missing := [name for name in allowed if name not in given]):
         refusal = gettext("An accepted candidate needs each label; choose its {labels}.")
-        raise DecisionRefused(refusal.format(labels=", ".join(missing)))
+        raise decision_refused(refusal.format(labels=", ".join(missing)))
     return is_accepted, reason, given
 
 
@@ -142,14 +144,14 @@ def undo(*, sample: CandidateSample, by: User) -> CandidateDecision:
     """Take back the person's latest decision that counts. It stays on record.
 
     Raises:
-        DecisionRefused: There is none, or it is settled.
+        Refused: There is none, or it is settled.
     """
     last = selectors.last_decision(by, sample)
     if last is None:
-        raise DecisionRefused(gettext("You have no decision in {sample} to undo.").format(sample=sample))
+        raise decision_refused(gettext("You have no decision in {sample} to undo.").format(sample=sample))
     candidate = _locked(sample, last.candidate.docno)
     if candidate.decisions.filter(is_current=True, seat=Seat.SETTLEMENT).exists():
-        raise DecisionRefused(gettext(SETTLED).format(docno=candidate))
+        raise decision_refused(gettext(SETTLED).format(docno=candidate))
     candidate.decisions.filter(pk=last.pk, is_current=True).update(is_current=False)
     return last
 
@@ -167,18 +169,18 @@ def settle(
     """Settle a disagreement of the two people. A later settlement replaces an earlier one.
 
     Raises:
-        DecisionRefused: Only one has decided, they agree, or the reason or a label is missing.
+        Refused: Only one has decided, they agree, or the reason or a label is missing.
     """
     candidate = _locked(sample, docno)
     if not reason.strip():
-        raise DecisionRefused(gettext("Say why it is settled like this."))
+        raise decision_refused(gettext("Say why it is settled like this."))
     values = _checked(sample, is_accepted, reason, labels)
     current = list(candidate.decisions.filter(is_current=True))
     if not selectors.may_be_settled(current):
         refusal = gettext(
             "Candidate {docno} needs no settlement: a decision is missing, or the two people agree."
         )
-        raise DecisionRefused(refusal.format(docno=docno))
+        raise decision_refused(refusal.format(docno=docno))
     settlement = _append(candidate, Seat.SETTLEMENT, values, by)
     details = {"candidate": docno, "accepted": is_accepted, "reason": values[1]}
     audit.record(action="candidate.settled", subject=sample, track=sample.track, details=details, by=by)
@@ -189,7 +191,7 @@ def _new_topics(sample: CandidateSample, first: str) -> list[TopicRow]:
     """The accepted candidates of which the track has no topic yet, as topics. Codes that it has are left out.
 
     Raises:
-        DecisionRefused: The first code cannot be used.
+        Refused: The first code cannot be used.
     """
     existing = list(sample.track.topics.values_list("code", "thread"))
     codes, threads = {code for code, _ in existing}, {thread for _, thread in existing}
@@ -211,7 +213,7 @@ def _codes(first: str) -> Iterator[str]:
     try:
         return codes_from(first)
     except InputError as error:
-        raise DecisionRefused(str(error)) from None
+        raise decision_refused(str(error)) from None
 
 
 def _row(candidate: Candidate) -> Row:
@@ -233,18 +235,18 @@ def make_topics(*, sample: CandidateSample, first: str, by: User) -> Made:
     """Make topics of the accepted candidates, with their labels and threads.
 
     Raises:
-        DecisionRefused: Nothing new is accepted, the first code cannot be used, or the protocol asks for formulas.
-        TopicsRefused: The track is not a draft.
+        Refused: Nothing new is accepted, the first code cannot be used, or the protocol asks for formulas.
+        Refused: The track is not a draft.
     """
     track = sample.track
     if track.protocol.parsed.unit in FORMULA_UNITS:
-        raise DecisionRefused(
+        raise decision_refused(
             f"{track.protocol.slug} asks for a formula in each topic. Make topics of questions in another track, and "
             "derive the topics of this one from them."
         )
     rows = _new_topics(sample, first)
     if not rows:
-        raise DecisionRefused(
+        raise decision_refused(
             f"No accepted candidate of {sample} is new: there is nothing to make topics of."
         )
 
@@ -268,7 +270,7 @@ def file_of(user: User, sample: CandidateSample, name: str, *, first: str) -> "s
     from `first` on. `assay candidates topics` makes the same bytes of the sample, the candidates and their decisions.
 
     Raises:
-        DecisionRefused: The first code cannot be used.
+        Refused: The first code cannot be used.
     """
     if name != "topics.xml":
         return selectors.file_of(user, sample, name)

@@ -3,22 +3,21 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
+from functools import partial
 from typing import NamedTuple
 
 from django.db import transaction
 
 from accounts.audit import services as audit
+from assay.errors import Refused
 from tracks.models import Deadline, Milestone, Track
 from tracks.tracks import services as track_services
-from tracks.tracks.services import TrackRefused
 from web import times
 
 MAX_GRACE_MINUTES = 60 * 24 * 30
 MAX_REMINDER_DAYS = 90
 
-
-class DeadlineRefused(TrackRefused):
-    title = "The deadlines were not changed"
+deadline_refused = partial(Refused, code="deadline-refused", title="The deadlines were not changed")
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,11 @@ def set_deadlines(
     Teams that owe runs or documents are reminded `reminder_days` before a closing time; None: they are not.
 
     Raises:
-        DeadlineRefused: A kind, a time or the zone is not accepted.
+        Refused: A kind, a time or the zone is not accepted.
     """
     current = track_services.lock(track.pk)
     if zone not in times.zone_names():
-        raise DeadlineRefused(
+        raise deadline_refused(
             f"“{zone}” is not a time zone. Use {times.AOE}, UTC, or a name such as Europe/Prague."
         )
     earlier = {deadline.kind: deadline for deadline in current.deadlines.all()}
@@ -109,13 +108,13 @@ def window_problems(track: Track, kind: str, window: Window) -> Iterator[tuple[s
 def _check(track: Track, kind: str, window: Window, earlier: Deadline | None) -> None:
     kinds = track.protocol.parsed.runs.keys
     if kind and kind not in kinds:
-        raise DeadlineRefused(f"{track} has no runs of the kind {kind!r}; it accepts {', '.join(kinds)}.")
+        raise deadline_refused(f"{track} has no runs of the kind {kind!r}; it accepts {', '.join(kinds)}.")
     for _, problem in window_problems(track, kind, window):
-        raise DeadlineRefused(problem)
+        raise deadline_refused(problem)
     if not kind and window.opens_at != (earlier and earlier.opens_at):
         # Refuse an opening time of all kinds where it would do nothing
         if track.status != Track.Status.DRAFT:
-            raise DeadlineRefused(f"{track} was opened already, so its opening time cannot change.")
+            raise deadline_refused(f"{track} was opened already, so its opening time cannot change.")
         track_services.check_opening(track)
 
 
@@ -134,9 +133,7 @@ def settle_due() -> int:
 
 MOST = 100  # milestones of a track
 
-
-class MilestonesRefused(TrackRefused):
-    title = "The milestones were not changed"
+milestones_refused = partial(Refused, code="milestones-refused", title="The milestones were not changed")
 
 
 class NewMilestone(NamedTuple):
@@ -166,13 +163,13 @@ def set_milestones(*, track: Track, milestones: Sequence[NewMilestone]) -> None:
     """Set all milestones of a track. One that keeps its title stays the same event in a calendar.
 
     Raises:
-        MilestonesRefused: There are too many, two have the same title, or the days of one are not accepted.
+        Refused: There are too many, two have the same title, or the days of one are not accepted.
     """
     current = track_services.lock(track.pk)
     if len(milestones) > MOST:
-        raise MilestonesRefused(f"There are {len(milestones)} milestones; use at most {MOST}.")
+        raise milestones_refused(f"There are {len(milestones)} milestones; use at most {MOST}.")
     for *_, problem in milestone_problems(milestones):
-        raise MilestonesRefused(problem)
+        raise milestones_refused(problem)
     milestones = [milestone._replace(title=" ".join(milestone.title.split())) for milestone in milestones]
     titles = [milestone.title for milestone in milestones]
     stored = current.milestones.order_by().values_list("title", "starts_on", "ends_on")

@@ -48,7 +48,7 @@ def attach_part(
     """Attach a file, a link, or in a job a file of the import folder, which is not released yet.
 
     Raises:
-        DownloadRefused: As `attach_file` and `attach_link`.
+        Refused: As `attach_file` and `attach_link`.
     """
     if path:
         return request_file_of_folder(track=track, kind=kind, path=path, description=description, by=by)
@@ -63,7 +63,7 @@ def request_file_of_folder(*, track: Track, kind: str, path: str, description: s
     """Attach a file of the import folder in a job. It is not released yet.
 
     Raises:
-        DownloadRefused: As `attach_file`.
+        Refused: As `attach_file`.
     """
     services.check(track_services.lock(track.pk), kind, path)
     return jobs.request(
@@ -90,12 +90,12 @@ def request_export(*, track: Track, by: User) -> Job:
     export are replaced, and stay released as they are.
 
     Raises:
-        DownloadRefused: The track has no collection, or one that is not imported completely.
+        Refused: The track has no collection, or one that is not imported completely.
     """
     current = track_services.lock(track.pk)
     collection = current.collection
     if collection is None or collection.status != collection.Status.READY:
-        raise services.DownloadRefused(
+        raise services.download_refused(
             f"{track} has no collection that is imported completely, so nothing can be exported."
         )
     return jobs.request(
@@ -119,7 +119,7 @@ def attach(
     track, name = Track.objects.select_related("protocol").get(pk=track_id), PurePosixPath(path).name
     file_path = offered_path(path)
     if file_path is None or not file_path.is_file():
-        raise services.DownloadRefused(f"The import folder has no file {path}.")
+        raise services.download_refused(f"The import folder has no file {path}.")
     with open_raw(FOLDER + path, name) as file:
         progress.update(0, 1, f"storing {name}")
         if Download.objects.filter(track=track, name=name, created_by_id=by_id).exists():
@@ -141,7 +141,7 @@ def export(progress: jobs.Progress, *, track_id: int, by_id: int) -> dict[str, A
     track = Track.objects.select_related("collection").get(pk=track_id)
     collection = track.collection
     if collection is None:
-        raise services.DownloadRefused(f"{track} has no collection any more.")
+        raise services.download_refused(f"{track} has no collection any more.")
     # The files of its build that participants may have, if it was built here
     built = BuildFile.objects.filter(build__collection=collection, is_private=False)
     files: list[tuple[str, Opened]] = [

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import BinaryIO
 
 from django.core.files import File
@@ -26,9 +27,7 @@ from web.downloads import download_range, is_first_part, safe_name
 
 ATTACHED = (Download.Kind.COLLECTION, Download.Kind.QRELS, Download.Kind.OTHER)
 
-
-class DownloadRefused(Refused):
-    title = "The downloads were not changed"
+download_refused = partial(Refused, code="download-refused", title="The downloads were not changed")
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def attach_file(
     """Attach a file to a track. It is stored before the track is locked.
 
     Raises:
-        DownloadRefused: The kind has no files, or the track has a file of that name.
+        Refused: The kind has no files, or the track has a file of that name.
         Refused: The storage is full or does not answer.
     """
     check(track, kind, name)
@@ -97,13 +96,13 @@ def attach_link(
     """Attach a link to a file elsewhere, with its SHA-256 if that is known.
 
     Raises:
-        DownloadRefused: As `attach_file`; or the digest is not one.
+        Refused: As `attach_file`; or the digest is not one.
     """
     track = track_services.lock(track.pk)
     check(track, kind, name)
     sha256 = sha256.strip().lower()
     if sha256 and (len(sha256) != 64 or set(sha256) - set("0123456789abcdef")):
-        raise DownloadRefused(
+        raise download_refused(
             "The SHA-256 is not accepted: it has 64 digits from 0 to f, as sha256sum prints it."
         )
     row = Download(track=track, kind=kind, url=url, name=safe_name(name), sha256=sha256, created_by=by)
@@ -201,10 +200,10 @@ def check(track: Track, kind: str, name: str) -> None:
     """Refuse a kind without files, and a name that is taken."""
     name = safe_name(name)
     if kind not in ATTACHED:
-        raise DownloadRefused(f"Files cannot be attached as {kind!r}; use {', '.join(ATTACHED)}.")
+        raise download_refused(f"Files cannot be attached as {kind!r}; use {', '.join(ATTACHED)}.")
     organizer = User(pk=0)  # an imaginary one, who sees every file that is made
     organizer.known_roles = {track.pk: Role(track.slug, is_chair=False)}
     if Download.objects.filter(track=track, name=name).exists() or any(
         item.name == name for item in items_for(organizer, track) if item.row is None
     ):
-        raise DownloadRefused(f"{track} already has a file {name}. Remove it first, or use another name.")
+        raise download_refused(f"{track} already has a file {name}. Remove it first, or use another name.")

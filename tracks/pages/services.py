@@ -1,5 +1,7 @@
 """Publish the texts of the site. A published version is never changed."""
 
+from functools import partial
+
 from django.db import IntegrityError, transaction
 
 from accounts.audit import services as audit
@@ -9,9 +11,8 @@ from tracks.markdown import TextChanged, plain_html
 from tracks.models import SitePage
 from tracks.pages.selectors import page_text
 
-
-class PageRefused(Refused):
-    title = "The page was not changed"
+NOT_CHANGED = "The page was not changed"
+page_refused = partial(Refused, code="page-refused", title=NOT_CHANGED)
 
 
 def _changed(revision: int) -> TextChanged:
@@ -20,7 +21,7 @@ def _changed(revision: int) -> TextChanged:
         "Open the page in another tab to compare; publish again to replace the other text.",
         revision=revision,
         code="page-changed",
-        title=PageRefused.title,
+        title=NOT_CHANGED,
     )
 
 
@@ -29,15 +30,15 @@ def publish(*, name: str, text: str, revision: int, by: User) -> SitePage:
     """Show a text from now on. `revision` is the number of the version that it replaces, 0 for the first.
 
     Raises:
-        TextChanged, PageRefused: Another version was published meanwhile; or the text is empty, or the same as before.
+        TextChanged, Refused: Another version was published meanwhile; or the text is empty, or the same as before.
     """
     current = page_text(name)
     if current.number != revision:
         raise _changed(current.number)
     if not text.strip():
-        raise PageRefused("The text is empty. Write it, then publish.")
+        raise page_refused("The text is empty. Write it, then publish.")
     if current.text == text:
-        raise PageRefused("The text is the same as before. Change it, then publish.")
+        raise page_refused("The text is the same as before. Change it, then publish.")
     page = SitePage(name=name, number=revision + 1, text=text, html=plain_html(text), published_by=by)
     try:
         with transaction.atomic():

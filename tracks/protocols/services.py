@@ -9,7 +9,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import Refused
 from assay.protocols.loader import parse_protocol, shipped_slugs, shipped_text
-from jobs.files.deletion import StillUsed, check_unused, delete_unused
+from jobs.files.deletion import check_unused, delete_unused, still_used
 from tracks.models import StoredProtocol
 
 
@@ -66,7 +66,7 @@ def check_deletion(protocol: StoredProtocol) -> None:
         Refused: It is one of these.
     """
     if protocol.is_shipped:
-        raise StillUsed(f"{protocol} ships with Assay, so it cannot be deleted.")
+        raise still_used(f"{protocol} ships with Assay, so it cannot be deleted.")
     check_unused(protocol)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from assay.formats.rows import BadRows, TableRow, read_rows
 from assay.formats.text import notes_kept
-from tracks.imported_files import OnStored, RowReport, TopicsRefused, record, storing
+from tracks.imported_files import OnStored, RowReport, record, storing, topics_refused
 from tracks.models import Row, Topic, Track
 from web.pages import counted
 
@@ -24,11 +24,11 @@ def import_rows(
     Raises:
         BadRows: The table cannot be used, names an unknown topic, or has a row that differs from a row of the track;
             the message lists every error with its line.
-        TopicsRefused: The protocol does not judge rows.
+        Refused: The protocol does not judge rows.
     """
     form = track.protocol.parsed.judging.form
     if form is None:
-        raise TopicsRefused(f"{track.protocol.slug} judges no rows; its layout is not form.")
+        raise topics_refused(f"{track.protocol.slug} judges no rows; its layout is not form.")
     with notes_kept() as notes:
         rows = read_rows(data, name, fields=form.fields)
     with storing(track, data) as (current, file):

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from accounts.audit import services as audit
 from accounts.models import User
+from assay.errors import Refused
 from assay.formats.documents.batch import Unusable
 from assay.formats.text import notes_kept
 from assay.formats.topics.reader import (
@@ -29,7 +30,7 @@ from assay.formats.topics.subtopics import Subtopics
 from assay.html.sanitize import clean_body, clean_title, without_controls
 from corpus.models import Collection, Document
 from jobs.files.deletion import check_unused, delete_unused
-from tracks.imported_files import OnStored, RowReport, TopicsRefused, record, storing
+from tracks.imported_files import NOT_IMPORTED, OnStored, RowReport, record, storing, topics_refused
 from tracks.models import Topic, TopicCorrection, Track
 from tracks.rows.services import import_rows
 from tracks.topics.selectors import FORMULA_UNITS
@@ -94,7 +95,7 @@ def import_upload(
 ) -> Report:
     """Import an uploaded file by the function for what it holds."""
     if upload.size > MAX_SIZE and holds != "rows":
-        raise TopicsRefused(f"The file has {upload.size:,} bytes; the limit is {MAX_SIZE:,}.")
+        raise topics_refused(f"The file has {upload.size:,} bytes; the limit is {MAX_SIZE:,}.")
     data, name = upload.read(), upload.name or "the file"
     if holds == "labels":
         return import_labels(track=track, data=data, name=name, on_stored=on_stored)
@@ -118,7 +119,7 @@ def import_topics(
 
     Raises:
         BadFile: The file cannot be used; the message lists every error.
-        TopicsRefused: The track is not a draft, or its protocol needs other topics.
+        Refused: The track is not a draft, or its protocol needs other topics.
     """
     is_formula = track.protocol.parsed.unit in FORMULA_UNITS
     content = read_topic_file(data, name, is_formula=is_formula)
@@ -147,8 +148,10 @@ def import_topics(
     return report
 
 
-class RemovalRefused(TopicsRefused):
+class RemovalRefused(Refused):
     """An import would remove topics, and nobody has accepted that. Nothing is stored."""
+
+    title = NOT_IMPORTED
 
     def __init__(self, report: TopicReport) -> None:
         topics = counted(report.n_removed, "topic is,topics are")
@@ -179,12 +182,12 @@ def preview_upload(*, track: Track, upload: "File[bytes]", holds: str) -> TopicR
     """The report of an import of topics that stores nothing; None if the file holds something else.
 
     Raises:
-        BadFile, TopicsRefused: As `import_topics`.
+        BadFile, Refused: As `import_topics`.
     """
     if holds not in {"topics", "all topics"}:
         return None
     if upload.size > MAX_SIZE:
-        raise TopicsRefused(f"The file has {upload.size:,} bytes; the limit is {MAX_SIZE:,}.")
+        raise topics_refused(f"The file has {upload.size:,} bytes; the limit is {MAX_SIZE:,}.")
     _check_draft(track)
     name = upload.name or "the file"
     is_formula = track.protocol.parsed.unit in FORMULA_UNITS
@@ -261,14 +264,14 @@ def checked_labels(*, topic: Topic, labels: object) -> dict[str, str]:
     """Labels in the form that is stored, if the protocol of the track allows each of them.
 
     Raises:
-        TopicsRefused: They are not an object of strings, or the protocol does not allow a label or a value.
+        Refused: They are not an object of strings, or the protocol does not allow a label or a value.
     """
     if not isinstance(labels, dict) or not all(isinstance(value, str) for value in labels.values()):
-        raise TopicsRefused(
+        raise topics_refused(
             'Labels must be a JSON object of strings, such as {"category": "proof"}; use {} for none.'
         )
     for error in _label_errors(topic.code, labels, topic.track.protocol.parsed.topics.labels):
-        raise TopicsRefused(f"{error[0].upper()}{error[1:]}.")
+        raise topics_refused(f"{error[0].upper()}{error[1:]}.")
     return _normalize(labels)
 
 
@@ -406,7 +409,7 @@ def import_known_items(
 
     Raises:
         BadFile: The file cannot be used, or contains an unknown topic; the message lists every error.
-        TopicsRefused: The runs of the protocol are judged.
+        Refused: The runs of the protocol are judged.
     """
     with notes_kept() as notes:
         items = read_known_items(data, name)
@@ -444,7 +447,7 @@ def _absent_items(track: Track, items: Mapping[str, str]) -> str:
 def _check_known_items(track: Track) -> None:
     protocol = track.protocol.parsed
     if protocol.pool.strategy != "known-item":
-        raise TopicsRefused(
+        raise topics_refused(
             f"{protocol.slug} has no known items: its runs are judged, by the strategy {protocol.pool.strategy}."
         )
 
@@ -458,7 +461,7 @@ def _locked_draft(track: Track) -> Track:
 
 def _check_draft(track: Track) -> None:
     if track.status != Track.Status.DRAFT:
-        raise TopicsRefused(
+        raise topics_refused(
             f"{track} is {track.get_status_display()}; only the topics of a draft can change."
         )
     track_services.check_not_settled(track)
@@ -469,16 +472,16 @@ def write(*, track: Track, code: str, by: User, **fields: Any) -> Topic:
     """Write a new topic of a draft. `fields` are those of `edit`.
 
     Raises:
-        TopicsRefused: The track is not a draft, it has the code, the code cannot be used, or the protocol needs other
+        Refused: The track is not a draft, it has the code, the code cannot be used, or the protocol needs other
             topics.
     """
     current = _locked_draft(track)
     try:
         usable = code_of(code)
     except Unusable as reason:
-        raise TopicsRefused(f"{str(reason)[0].upper()}{str(reason)[1:]}.") from None
+        raise topics_refused(f"{str(reason)[0].upper()}{str(reason)[1:]}.") from None
     if current.topics.filter(code=usable).exists():
-        raise TopicsRefused(f"{current} has a topic {usable} already; choose another code.")
+        raise topics_refused(f"{current} has a topic {usable} already; choose another code.")
     topic = Topic.objects.create(track=current, code=usable)
     written = edit(topic=topic, by=by, **fields)
     _check_form(written, current)
@@ -490,9 +493,9 @@ def _check_form(topic: Topic, track: Track) -> None:
     """Refuse a topic that is empty, or that is a formula or none where the protocol needs the other."""
     is_formula = track.protocol.parsed.unit in FORMULA_UNITS
     if is_formula and not topic.latex:
-        raise TopicsRefused(f"{track.protocol.slug} needs a formula in each topic: enter its LaTeX.")
+        raise topics_refused(f"{track.protocol.slug} needs a formula in each topic: enter its LaTeX.")
     if not is_formula and not (topic.title or topic.body):
-        raise TopicsRefused("Enter a title or a body.")
+        raise topics_refused("Enter a title or a body.")
 
 
 def check_deletion(topic: Topic) -> None:
@@ -537,7 +540,7 @@ def edit(
     in an opened track, title, body and narrative with a `reason`: the earlier text is kept, and everybody reads of it.
 
     Raises:
-        TopicsRefused: A known item is given, and the protocol has none, it does not allow a label, or a text of a topic
+        Refused: A known item is given, and the protocol has none, it does not allow a label, or a text of a topic
             changes whose track is not a draft, or its subtopics get other numbers there.
     """
     current = Topic.objects.select_for_update(of=("self",)).select_related("track__protocol").get(pk=topic.pk)
@@ -552,7 +555,7 @@ def edit(
         # Judgments of an opened track can name the numbers
         old, new = ([subtopic["number"] for subtopic in those] for those in (current.subtopics, subtopics))
         if old and set(old) != set(new) and current.track.status != Track.Status.DRAFT:
-            raise TopicsRefused(
+            raise topics_refused(
                 f"{current.track} was opened, so the subtopics of topic {current} keep their numbers: "
                 f"{', '.join(old)}. Their texts can change."
             )
@@ -603,7 +606,7 @@ def create_track(*, track: Track, topics: "File[bytes] | None" = None, by: User)
     Returns the result of the import in a sentence; empty without a file.
 
     Raises:
-        TrackRefused, BadFile, TopicsRefused: The short name is taken, or the file cannot be used.
+        BadFile, Refused: The short name is taken, or the file cannot be used.
     """
     track_services.create(track=track, by=by)
     return str(import_upload(track=track, upload=topics, holds="topics")) if topics else ""

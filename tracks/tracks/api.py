@@ -165,7 +165,7 @@ class Tracks(Endpoints):
         changes = self.validated(request)
         fixed = sorted(set(changes) & services.FIXED_ONCE_OPENED)
         if fixed and track.status != Track.Status.DRAFT:
-            raise services.TrackRefused(f"{track} was opened: its {', '.join(fixed)} cannot change.")
+            raise services.track_refused(f"{track} was opened: its {', '.join(fixed)} cannot change.")
         form = _form(changes, track, user)
         services.edit(track=form.save(commit=False), changed=form.changed_data)
         return Response(_detail(request, get_object_or_404(selectors.tracks_for(user), pk=track.pk)))

@@ -1,6 +1,7 @@
 """Change tracks. Page, admin and command call these functions."""
 
 from collections.abc import Callable, Collection
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -28,10 +29,8 @@ PARTS = frozenset({  # what only describes a draft: it is deleted with it
 })  # fmt: skip
 FIXED_ONCE_OPENED = {"slug", "protocol", "collection"}  # runs are checked against these fields
 
-
-class TrackRefused(Refused):
-    """The state of the track does not allow the change."""
-
+# The state of the track does not allow the change.
+track_refused = partial(Refused, code="track-refused")
 
 OpeningCheck = Callable[..., None]  # (track): refuses to open it for runs
 _opening_checks: list[OpeningCheck] = []
@@ -86,10 +85,10 @@ def create(*, track: Track, by: User, cloned_from: Track | None = None) -> Track
     """Store a new track, as a draft that only its organizers see. Who creates it is the first of them.
 
     Raises:
-        TrackRefused: There is a track with this short name.
+        Refused: There is a track with this short name.
     """
     if Track.objects.filter(slug=track.slug).exists():
-        raise TrackRefused(f"There is already a track with the short name {track.slug}; choose another one.")
+        raise track_refused(f"There is already a track with the short name {track.slug}; choose another one.")
     track.status = Track.Status.DRAFT
     track.save(force_insert=True)
     Organizer.objects.create(track=track, user=by)
@@ -105,12 +104,12 @@ def edit(*, track: Track, changed: Collection[str]) -> Track:
     """Save the changed fields of a track, and no others, because its status may change at the same time.
 
     Raises:
-        TrackRefused: The track was opened, and runs may have been checked against one of the fields.
+        Refused: The track was opened, and runs may have been checked against one of the fields.
     """
     current = lock(track.pk)
     fixed = FIXED_ONCE_OPENED & set(changed) if current.status != Track.Status.DRAFT else set()
     if fixed:
-        raise TrackRefused(
+        raise track_refused(
             f"{current} was opened and runs were checked against it: its {', '.join(sorted(fixed))} cannot change."
         )
     if {"collection", "topic_collection"} & set(changed):
@@ -126,11 +125,11 @@ def check_not_settled(track: Track) -> None:
     """Refuse to change what a check for leaks read in a draft that opens by itself: nobody would check again.
 
     Raises:
-        TrackRefused: The draft was checked for leaks, and its opening time is set.
+        Refused: The draft was checked for leaks, and its opening time is set.
     """
     opening = track.deadlines.filter(kind="", opens_at__isnull=False)
     if track.status == Track.Status.DRAFT and track.leak_checks.exists() and opening.exists():
-        raise TrackRefused(
+        raise track_refused(
             f"{track} was checked for leaks and opens at a set time. Remove its opening time, make the change, check "
             "again, and set the time again."
         )
@@ -143,15 +142,15 @@ def check_opening(track: Track) -> None:
         Refused: The track takes no runs or has no topics, or an app above this one refuses.
     """
     if not track.protocol.parsed.takes_runs:
-        raise TrackRefused(
+        raise track_refused(
             f"{track} takes no runs, so there is nothing to open: open a batch, in which people judge."
         )
     if not track.topics.exists():
-        raise TrackRefused(f"{track} has no topics yet. Import its topic file first.")
+        raise track_refused(f"{track} has no topics yet. Import its topic file first.")
     splits = set(track.topics.values_list("split", flat=True))
     for phase in track.protocol.parsed.runs.phases:
         if phase.split and phase.split not in splits:
-            raise TrackRefused(
+            raise track_refused(
                 f"The phase {phase.name} is about the split “{phase.split}”, and no topic of {track} has it. Set the "
                 "split of its topics first."
             )
@@ -170,7 +169,7 @@ def open_for_runs(*, track: Track) -> Track:
     check_opening(current)
     current.status = Track.Status.OPEN
     if deadline_acceptance.has_ended(current, deadline_acceptance.acceptances(current)):
-        raise TrackRefused(
+        raise track_refused(
             f"The closing time of {current} has passed. Set a later time or none, then open it."
         )
     current.is_closed_by_deadline = False
@@ -186,10 +185,10 @@ def check_draft(track: Track) -> None:
         Refused: It is a draft, somebody who does not organize it downloaded a file, or an app above this one refuses.
     """
     if track.status == Track.Status.DRAFT:
-        raise TrackRefused(f"{track} is a draft.")
+        raise track_refused(f"{track} is a draft.")
     own = track.organizers.values("user")
     if n := track.fetches.exclude(user__in=own).count():
-        raise TrackRefused(
+        raise track_refused(
             f"{counted(n, 'file was,files were')} downloaded from {track}. Close it for runs instead of hiding it."
         )
     for check_with in _draft_checks:
@@ -223,7 +222,7 @@ def check_deletion(track: Track) -> None:
         Refused: It was opened, or something refers to it.
     """
     if track.status != Track.Status.DRAFT:
-        raise TrackRefused(f"{track} was opened. Only a draft can be deleted.")
+        raise track_refused(f"{track} was opened. Only a draft can be deleted.")
     check_unused(track, PARTS)
 
 
@@ -246,7 +245,7 @@ def delete(*, track: Track, by: User) -> None:
 def check_closing(track: Track) -> None:
     """Refuse to close a draft."""
     if track.status == Track.Status.DRAFT:
-        raise TrackRefused(f"{track} is a draft. Only an open track can be closed.")
+        raise track_refused(f"{track} is a draft. Only an open track can be closed.")
 
 
 @transaction.atomic
@@ -254,7 +253,7 @@ def close(*, track: Track) -> Track:
     """Accept no more runs, also none that has arrived and is being checked, and let no run be withdrawn.
 
     Raises:
-        TrackRefused: The track is a draft.
+        Refused: The track is a draft.
     """
     current = lock(track.pk)
     check_closing(current)

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
@@ -49,28 +50,27 @@ NOT_PUBLIC = [
 ]
 
 
-class AddressRefused(Refused):
-    title = "This address is not accepted"
+address_refused = partial(Refused, code="address-refused", title="This address is not accepted")
 
 
 def check_address(url: str) -> None:
     """Refuse what no webhook may have, without asking for its name.
 
     Raises:
-        AddressRefused: It is not `https://`, or has no host, a password, or a port that cannot be one.
+        Refused: It is not `https://`, or has no host, a password, or a port that cannot be one.
     """
     try:
         parts = urlsplit(url)
         parts.port, (parts.hostname or "").encode("idna")  # both are checked when they are read
     except ValueError as error:
-        raise AddressRefused(f"The address cannot be read: {error}.") from error
+        raise address_refused(f"The address cannot be read: {error}.") from error
     schemes = ["https", "http"] if settings.WEBHOOKS_OVER_HTTP else ["https"]
     if parts.scheme not in schemes or not parts.hostname:
-        raise AddressRefused(
+        raise address_refused(
             f"Enter an address that begins with {' or '.join(f'{scheme}://' for scheme in schemes)}."
         )
     if "@" in parts.netloc or parts.fragment or not url.isascii() or not url.isprintable() or " " in url:
-        raise AddressRefused("Enter an address in ASCII without a password, a fragment (#) and spaces.")
+        raise address_refused("Enter an address in ASCII without a password, a fragment (#) and spaces.")
 
 
 def is_public(text: str) -> bool:
@@ -95,12 +95,12 @@ def public_address(host: str, port: int) -> str:
     """The IP address to which to connect.
 
     Raises:
-        AddressRefused: One of the addresses of the host is not public.
+        Refused: One of the addresses of the host is not public.
         OSError: The host has no address.
     """
     addresses = [str(info[4][0]) for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     if not settings.WEBHOOKS_TO_PRIVATE_ADDRESSES and not all(is_public(address) for address in addresses):
-        raise AddressRefused(f"{host} has an address in a private or reserved network.")
+        raise address_refused(f"{host} has an address in a private or reserved network.")
     return addresses[0]
 
 
@@ -138,7 +138,7 @@ def send(url: str, body: bytes, headers: dict[str, str]) -> int:
     """Post a body to an address; the status of the answer.
 
     Raises:
-        AddressRefused: The address is not accepted, or leads into a private network.
+        Refused: The address is not accepted, or leads into a private network.
         OSError, HTTPException: There was no answer.
     """
     check_address(url)

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Collection
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
@@ -16,31 +17,29 @@ from tracks.webhooks.delivery import check_address
 
 MOST = 10  # of a track
 
-
-class WebhookRefused(Refused):
-    title = "The webhook was not stored"
+webhook_refused = partial(Refused, code="webhook-refused", title="The webhook was not stored")
 
 
 def _check(track: Track, url: str, events: Collection[str], *, own: int | None = None) -> None:
     check_address(url)
     if unknown := sorted(set(events) - set(EVENTS)):
-        raise WebhookRefused(f"There is no event {unknown[0]}. Accepted: {', '.join(EVENTS)}.")
+        raise webhook_refused(f"There is no event {unknown[0]}. Accepted: {', '.join(EVENTS)}.")
     if not events:
-        raise WebhookRefused("Choose an event: a webhook without events would never be called.")
+        raise webhook_refused("Choose an event: a webhook without events would never be called.")
     if track.webhooks.filter(url=url).exclude(pk=own or 0).exists():
-        raise WebhookRefused(f"{track} already has a webhook with this address.")
+        raise webhook_refused(f"{track} already has a webhook with this address.")
 
 
 @transaction.atomic
 def add(*, track: Track, url: str, events: Collection[str], by: User) -> Webhook:
     """Add a webhook, with a new secret.
 
-    Raises AddressRefused, WebhookRefused.
+    Raises Refused.
     """
     current = lock(track.pk)
     _check(current, url, events)
     if current.webhooks.count() >= MOST:
-        raise WebhookRefused(f"{track} already has {MOST} webhooks. Remove one of them first.")
+        raise webhook_refused(f"{track} already has {MOST} webhooks. Remove one of them first.")
     webhook = Webhook.objects.create(track=current, url=url, events=_in_order(events), created_by=by)
     audit.record(
         action="webhook.added", subject=webhook, track=current, details={"events": webhook.events}, by=by
@@ -52,7 +51,7 @@ def add(*, track: Track, url: str, events: Collection[str], by: User) -> Webhook
 def edit(*, webhook: Webhook, url: str, events: Collection[str]) -> Webhook:
     """Change the address and the events. The secret stays, and what waits is sent to the new address.
 
-    Raises AddressRefused, WebhookRefused.
+    Raises Refused.
     """
     track = lock(webhook.track_id)
     _check(track, url, events, own=webhook.pk)

@@ -40,7 +40,7 @@ from jobs import services as jobs
 from pooling.models import Pool, PoolRun, Run
 from pooling.pools import inputs
 from pooling.pools.selectors import chain, runs_to_pool
-from scoring.errors import AnalysisRefused
+from scoring.errors import analysis_refused
 from scoring.evaluations.stored_runs import columns_of, judged_documents, ranking_of
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels
 from scoring.qrels.frozen import instances_of
@@ -59,24 +59,24 @@ def request(*, leaderboard: Leaderboard, kind: str, by: User, versions: Sequence
     `versions` are other versions of the track's qrels, which `Analysis.Kind.COMPARE` needs.
 
     Raises:
-        AnalysisRefused: The leaderboard is not scored yet, the same analysis is being computed, or there is nothing to
+        Refused: The leaderboard is not scored yet, the same analysis is being computed, or there is nothing to
             compare.
     """
     board = Leaderboard.objects.select_for_update(of=("self",)).select_related("track").get(pk=leaderboard.pk)
     if kind not in Analysis.Kind.values:
-        raise AnalysisRefused(
+        raise analysis_refused(
             f"There is no analysis {kind!r}. Use one of: {', '.join(Analysis.Kind.values)}."
         )
     if board.status != Leaderboard.Status.READY:
-        raise AnalysisRefused(
+        raise analysis_refused(
             f"The leaderboard is {board.get_status_display()}. You can analyze it when it is ready."
         )
     _refuse_while_computing(board, kind)
     if kind == Analysis.Kind.INSTANCES and not has_instances(board):
-        raise AnalysisRefused("The qrels have no judgments of instances of formulas with a visual id.")
+        raise analysis_refused("The qrels have no judgments of instances of formulas with a visual id.")
     chosen = other_versions(board).filter(pk__in=[version.pk for version in versions])
     if kind == Analysis.Kind.COMPARE and not chosen:
-        raise AnalysisRefused("Choose at least one other version of the track's qrels.")
+        raise analysis_refused("Choose at least one other version of the track's qrels.")
     analysis = Analysis.objects.create(
         leaderboard=board,
         kind=kind,
@@ -93,7 +93,7 @@ def request(*, leaderboard: Leaderboard, kind: str, by: User, versions: Sequence
 
 def _refuse_while_computing(board: Leaderboard, kind: str) -> None:
     if board.analyses.filter(kind=kind, status=Analysis.Status.COMPUTING).exists():
-        raise AnalysisRefused("This analysis is already being computed. Wait until it has finished.")
+        raise analysis_refused("This analysis is already being computed. Wait until it has finished.")
 
 
 def _analysis_retried(*, analysis_id: int) -> None:
@@ -113,7 +113,7 @@ def compute(progress: jobs.Progress, *, analysis_id: int) -> dict[str, Any]:
     """Compute an analysis, and store its complete result in one transaction.
 
     Raises:
-        AnalysisRefused, LeaderboardRefused, PoolRefused: A run cannot be read, or the protocol needs a missing
+        LeaderboardRefused, Refused: A run cannot be read, or the protocol needs a missing
             collection.
         ExtensionMissing: A measure of the leaderboard needs an extension that is not installed.
         JobLost: Another worker has taken over the job.
@@ -204,7 +204,7 @@ def _pools(analysis: Analysis, runs: Sequence[Run], progress: jobs.Progress) -> 
             report=progress.update,
         )
     except PoolError as error:
-        raise AnalysisRefused(f"{error}.") from error
+        raise analysis_refused(f"{error}.") from error
 
 
 def _topics(analysis: Analysis, progress: jobs.Progress) -> Result:
@@ -212,10 +212,12 @@ def _topics(analysis: Analysis, progress: jobs.Progress) -> Result:
     evaluations = evaluated(board)
     measures = means_among(board.measures)
     if not measures:
-        raise AnalysisRefused("No measure of the leaderboard is a mean over topics; only means are analyzed.")
+        raise analysis_refused(
+            "No measure of the leaderboard is a mean over topics; only means are analyzed."
+        )
     scores = {measure: scores_of(board, evaluations, measure) for measure in measures}
     if not all(values.shape[1] for values in scores.values()):
-        raise AnalysisRefused("No topic is in all runs, so the runs cannot be ranked by fewer topics.")
+        raise analysis_refused("No topic is in all runs, so the runs cannot be ranked by fewer topics.")
     return {
         **_head(board, evaluations),
         **by_topics(scores, seed=analysis.seed, report=progress.update),
@@ -315,7 +317,7 @@ def _judges(analysis: Analysis, progress: jobs.Progress) -> Result:
     evaluations, measures = evaluated(board), parse_measures(board.measures)
     sides = sides_of(board.track)
     if not sides:
-        raise AnalysisRefused(
+        raise analysis_refused(
             "No document has the grades of two assessors yet. Dual batches, and main batches with several judges, "
             "give them."
         )

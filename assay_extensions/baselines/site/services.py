@@ -10,6 +10,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, cast
@@ -68,8 +69,7 @@ _NO_TOPIC_FORMULAS = (
 )
 
 
-class BaselineRefused(Refused):
-    title = "The baseline was not made"
+baseline_refused = partial(Refused, code="baseline-refused", title="The baseline was not made")
 
 
 def request(
@@ -89,10 +89,10 @@ def request(
     Tangent-S ranks only formulas of its posts.
 
     Raises:
-        BaselineRefused: The protocol or the collection does not allow the baseline, or the track accepts no runs now.
+        Refused: The protocol or the collection does not allow the baseline, or the track accepts no runs now.
     """
     if method not in methods_for(track.protocol.parsed):
-        raise BaselineRefused(f"{method} cannot be made for {track.protocol.slug}.")
+        raise baseline_refused(f"{method} cannot be made for {track.protocol.slug}.")
     _check_input(track, method, links)
     known = {key: sorted(linked) for key, linked in (links or {}).items()}
     arguments = {"method": method, "links": known, "pool_id": pool and pool.pk}
@@ -112,10 +112,10 @@ def request_fusion(
     """Queue the job that fuses submitted runs of a track, in their order, and submits the result.
 
     Raises:
-        BaselineRefused: As `request`; or there are fewer than two runs.
+        Refused: As `request`; or there are fewer than two runs.
     """
     if len(runs) < 2:
-        raise BaselineRefused("Choose at least two runs to fuse.")
+        raise baseline_refused("Choose at least two runs to fuse.")
     settings = {"method": fusion.method, "norm": fusion.norm, "weights": list(fusion.weights), "k": fusion.k}
     arguments = {"method": "fusion", "runs": [run.pk for run in runs], "fusion": settings}
     return _request(track, by=by, team=team, tag=tag, depth=depth, arguments=arguments)
@@ -131,9 +131,9 @@ def _request(
     kind = kind_of(track.protocol.parsed)
     state = deadline_acceptance.acceptance_of(track, kind)
     if not state.is_accepting:
-        raise BaselineRefused(f"{track} does not accept runs: {state.reason}. Baselines are runs too.")
+        raise baseline_refused(f"{track} does not accept runs: {state.reason}. Baselines are runs too.")
     if Run.objects.filter(track=track, tag=tag).exclude(status=Run.Status.WITHDRAWN).exists():
-        raise BaselineRefused(
+        raise baseline_refused(
             f"{track} already has a run with the tag {tag}. Withdraw it, or choose another tag."
         )
     submitting = team_services.named_or_new(track=track, name=team)
@@ -151,25 +151,25 @@ def _request(
 def _check_input(track: Track, method: str, links: Mapping[str, Iterable[str]] | None) -> None:
     collection = track.collection
     if collection is None or collection.status != Collection.Status.READY:
-        raise BaselineRefused(
+        raise baseline_refused(
             f"{track} has no collection that is imported completely, so there is nothing to search."
         )
     if not track.topics.exists():
-        raise BaselineRefused(f"{track} has no topics yet. Import or choose them first.")
+        raise baseline_refused(f"{track} has no topics yet. Import or choose them first.")
     if method == "tangent-s" and not collection.mathml.exists():
-        raise BaselineRefused(
+        raise baseline_refused(
             f"{collection} has no formulas in MathML. Convert its formulas and import the indexes first."
         )
     if method == "tangent-s" and not converter_of(track) and not has_topic_formulas(track):
-        raise BaselineRefused(_NO_TOPIC_FORMULAS.format(track=track))
+        raise baseline_refused(_NO_TOPIC_FORMULAS.format(track=track))
     if method != "linked-posts":
         return
     if not links:
-        raise BaselineRefused(
+        raise baseline_refused(
             "Linked posts need the links of the topics’ questions: choose the file of links."
         )
     if without := list(track.topics.filter(thread="").values_list("code", flat=True)[:5]):
-        raise BaselineRefused(
+        raise baseline_refused(
             f"The topics {', '.join(without)} do not name their question, so their links are not known."
         )
 
@@ -181,7 +181,7 @@ def _refusing() -> Iterator[None]:
         yield
     except InputError as error:
         sentence = str(error)
-        raise BaselineRefused(f"{sentence[:1].upper()}{sentence[1:]}.") from error
+        raise baseline_refused(f"{sentence[:1].upper()}{sentence[1:]}.") from error
 
 
 @jobs.handler(KIND)
@@ -222,7 +222,7 @@ def _lists(
         # The columns of submitted runs, in the order of the ids
         by_id = Run.objects.filter(status=Run.Status.SUBMITTED).in_bulk(runs)
         if missing := [run_id for run_id in runs if run_id not in by_id]:
-            raise BaselineRefused(f"Withdrawn meanwhile: {counted(len(missing), 'run')} of those to fuse.")
+            raise baseline_refused(f"Withdrawn meanwhile: {counted(len(missing), 'run')} of those to fuse.")
         loaded = []
         for n, run_id in enumerate(runs):
             progress("reading runs", n, len(runs))
@@ -281,7 +281,7 @@ def _write_topic_formulas(track: Track, topics: list[Topic], folder: Path, progr
         return
     name = converter_of(track)
     if not name:
-        raise BaselineRefused(_NO_TOPIC_FORMULAS.format(track=track))
+        raise baseline_refused(_NO_TOPIC_FORMULAS.format(track=track))
     converter = Converter.named(name)
     with TemporaryDirectory(prefix="assay-topics-") as work:
         index = Path(work, "topics.tsv")
@@ -305,7 +305,7 @@ def _write_formulas(track: Track, form: str, path: Path, progress: Progress) -> 
 def _write_documents(track: Track, path: Path, progress: Progress) -> None:
     collection = track.collection
     if collection is None:
-        raise BaselineRefused(f"{track} has no collection any more.")
+        raise baseline_refused(f"{track} has no collection any more.")
     rows = (json.dumps(row, ensure_ascii=False) for row in documents(collection))
     _write(path, rows, collection.documents.count(), "reading the collection", progress)
 
@@ -346,12 +346,12 @@ def offer(*, run: Run, by: User) -> Download:
     released yet.
 
     Raises:
-        BaselineRefused: The run is not a submitted baseline.
-        DownloadRefused: It is attached already.
+        Refused: The run is not a submitted baseline.
+        Refused: It is attached already.
     """
     rules = run.track.protocol.parsed
     if not run.is_submitted or run.kind != kind_of(rules):
-        raise BaselineRefused(f"{run.tag} is not a submitted baseline, and runs of teams are theirs.")
+        raise baseline_refused(f"{run.tag} is not a submitted baseline, and runs of teams are theirs.")
     with run.original.open("rb") as file:
         return downloads.attach_file(
             track=run.track,

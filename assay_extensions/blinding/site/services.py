@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -27,9 +28,7 @@ from tracks.tracks import services as track_services
 KIND = "blinding.make"
 MOST_BYTES = 1 << 30  # of all runs together, uncompressed
 
-
-class BlindingRefused(Refused):
-    title = "The runs were not blinded"
+blinding_refused = partial(Refused, code="blinding-refused", title="The runs were not blinded")
 
 
 @transaction.atomic
@@ -47,18 +46,18 @@ def request(
         decisions: `keep` or `replace` by pseudonym and term, besides the earlier ones.
 
     Raises:
-        BlindingRefused: A job is doing it already, or a decision is of no run or neither of both words.
+        Refused: A job is doing it already, or a decision is of no run or neither of both words.
     """
     track = track_services.lock(track.pk)
     row, _ = Blinding.objects.get_or_create(
         track=track, defaults={"map": asdict(new_map()), "created_by": by}
     )
     if row.job is not None and not row.job.is_finished:
-        raise BlindingRefused("A job blinds the runs already. Wait until it has ended.")
+        raise blinding_refused("A job blinds the runs already. Wait until it has ended.")
     pseudonyms = {*row.blind.runs.values()}
     for (run, term), decision in (decisions or {}).items():
         if run not in pseudonyms or decision not in {KEPT, REPLACED}:
-            raise BlindingRefused(
+            raise blinding_refused(
                 f"{run[:40]}, {decision[:40]!r}: use {KEPT} or {REPLACED}, for a run of the map."
             )
         row.decisions.setdefault(run, {})[term] = decision
@@ -78,13 +77,13 @@ def make(progress: jobs.Progress, *, blinding_id: int) -> dict[str, Any]:
     }
     runs = list(_named_runs(row, progress))
     if not runs:
-        raise BlindingRefused("There are no submitted runs.")
+        raise blinding_refused("There are no submitted runs.")
     try:
         blinded = blind_runs(
             runs, row.blind, decisions, title=f"{row.track}: runs under pseudonyms", words=_words(row)
         )
     except InputError as error:
-        raise BlindingRefused(f"{error}.") from None
+        raise blinding_refused(f"{error}.") from None
     with TemporaryFile() as file, storage.storing() as store:
         with ZipFile(file, "w", ZIP_DEFLATED) as archive:
             for name, text in blinded.files.items():
@@ -125,10 +124,10 @@ def _named_runs(row: Blinding, progress: jobs.Progress) -> Iterator[NamedRun]:
             try:
                 data = b"".join(unpack(cast("BinaryIO", file), limits, name=run.file_name))
             except Unreadable as error:
-                raise BlindingRefused(f"{run.tag}: {error.reason}") from None
+                raise blinding_refused(f"{run.tag}: {error.reason}") from None
         n_bytes += len(data)
         if n_bytes > MOST_BYTES:
-            raise BlindingRefused(
+            raise blinding_refused(
                 f"The runs have more than {MOST_BYTES >> 20} MB together. Choose fewer runs of each team, or use "
                 "“assay blind”."
             )

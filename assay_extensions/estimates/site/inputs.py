@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -32,9 +33,7 @@ CHUNK = 2_000
 Report = Callable[[int, int, str], None]
 Unit = tuple[bytes, bytes]
 
-
-class EstimateRefused(Refused):
-    title = "No estimate"
+estimate_refused = partial(Refused, code="estimate-refused", title="No estimate")
 
 
 def problem_of(protocol: Protocol) -> str:
@@ -86,7 +85,7 @@ def judged_columns(
     A unit that the machine skipped has the grade -1.
 
     Raises:
-        EstimateRefused: It judged none.
+        Refused: It judged none.
     """
     columns = grades_of(pool, machine)
     if frame is not None:
@@ -96,7 +95,7 @@ def judged_columns(
     )
     columns = columns.keep_topics(columns.topics[is_judged].tolist())
     if not len(columns.topics):
-        raise EstimateRefused(f"{machine} has judged no unit of the pool “{pool}” yet.")
+        raise estimate_refused(f"{machine} has judged no unit of the pool “{pool}” yet.")
     return columns
 
 
@@ -142,7 +141,7 @@ def drawn_of(sample: Sample, machine: Machine, people: QrelsColumns) -> tuple[Dr
     The latter count with the machine's grade.
 
     Raises:
-        EstimateRefused: People have not judged all units of the sample yet.
+        Refused: People have not judged all units of the sample yet.
     """
     graded = dict(zip(documents(people), people.grade.tolist(), strict=True))
     probability = np.full(len(machine.judged.topic), np.nan)
@@ -160,7 +159,7 @@ def drawn_of(sample: Sample, machine: Machine, people: QrelsColumns) -> tuple[Dr
             units.append(row)
             grades.append(grade if grade >= 0 else max(0, int(machine.judged.grade[row])))
     if missing - _closed(sample):
-        raise EstimateRefused(
+        raise estimate_refused(
             f"People have not judged {len(missing):,} of {len(units):,} units of the sample “{sample}”. An estimate "
             "needs all of them. Units that nobody can grade count with the machine's grade once the batch is closed."
         )
@@ -184,7 +183,7 @@ def whole_topics(machine: Machine, people: QrelsColumns) -> QrelsColumns:
     """People's grades of the topics of which they judged every unit that the machine has.
 
     Raises:
-        EstimateRefused: There is no such topic.
+        Refused: There is no such topic.
     """
     people = people.kept(
         np.array([grade >= 0 and unit in machine.row_of for unit, grade in
@@ -201,7 +200,7 @@ def whole_topics(machine: Machine, people: QrelsColumns) -> QrelsColumns:
         if n == sizes.get(code, -1)
     ]
     if not whole:
-        raise EstimateRefused(
+        raise estimate_refused(
             "People have not judged all units of any topic that the machine judged. Draw a sample for them instead."
         )
     return people.keep_topics(whole)

@@ -253,13 +253,13 @@ def cost_of(pool: Pool, machine: Machine, *, share: float = 0.0, n_units: int = 
     """Count the units of a sample: a share of each topic, or a number.
 
     Raises:
-        EstimateRefused: The machine has judged nothing, or there are fewer units.
+        Refused: The machine has judged nothing, or there are fewer units.
     """
     columns = inputs.judged_columns(pool, machine)
     sizes = np.bincount(columns.topic_index, minlength=len(columns.topics)).tolist()
     total = sum(sizes)
     if n_units > total:
-        raise inputs.EstimateRefused(
+        raise inputs.estimate_refused(
             f"The pool has {total:,} units in topics that {machine} judged; choose fewer."
         )
     n = n_units or sum(min(size, max(1, round(share * size))) for size in sizes)

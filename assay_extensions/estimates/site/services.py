@@ -18,7 +18,7 @@ from assay_extensions.estimates import designs
 from assay_extensions.estimates.bias_tables import bias_tables
 from assay_extensions.estimates.reading import Drawn, Machine
 from assay_extensions.estimates.site import inputs
-from assay_extensions.estimates.site.inputs import EstimateRefused
+from assay_extensions.estimates.site.inputs import estimate_refused
 from assay_extensions.estimates.site.models import Estimate, Sample
 from assay_extensions.estimates.strata import USUAL, spread_of, strata_of, weights_together
 from assay_extensions.estimates.value_tables import next_tables, sampled_values, share_tables, whole_values
@@ -71,11 +71,11 @@ def request_sample(
     is_next = plan.design == Sample.Design.NEXT
     measures = parsed(plan.measures, of_sample=True)
     if is_next and (plan.after is None or plan.after.batch is None or not measures):
-        raise EstimateRefused(
+        raise estimate_refused(
             "Name the sample to which units are added, and the measure whose intervals shall narrow."
         )
     if plan.after is not None and (plan.after.machine_id, plan.after.pool_id) != (machine.pk, pool.pk):
-        raise EstimateRefused(f"The sample “{plan.after}” is of another machine or pool.")
+        raise estimate_refused(f"The sample “{plan.after}” is of another machine or pool.")
     arguments: dict[str, Any] = {"measures": measures}
     if plan.design in {Sample.Design.WEIGHT, Sample.Design.UNIFORM}:
         arguments["share"] = plan.share
@@ -105,16 +105,16 @@ def parsed(names: Sequence[str], *, of_sample: bool) -> list[str]:
     try:
         return inputs.parsed_measures(names, of_sample=of_sample)
     except InputError as error:
-        raise EstimateRefused(f"{error}.") from None
+        raise estimate_refused(f"{error}.") from None
 
 
 def _check(machine: MachineOfTrack, pool: Pool) -> None:
     if problem := inputs.problem_of(pool.protocol.parsed):
-        raise EstimateRefused(problem)
+        raise estimate_refused(problem)
     if machine.assessor.track_id != pool.track_id:
-        raise EstimateRefused(f"{machine} judges for another track.")
+        raise estimate_refused(f"{machine} judges for another track.")
     if pool.tops_up_id:
-        raise EstimateRefused(
+        raise estimate_refused(
             f"The pool “{pool}” has only what earlier pools lack. Choose the first of them."
         )
 
@@ -158,7 +158,7 @@ def _drawn(sample: Sample, progress: jobs.Progress) -> Drawing:
         try:
             drawing = designs.stratified(stratum, spread, sample.arguments["n_units"], seed=sample.seed)
         except InputError as error:
-            raise EstimateRefused(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+            raise estimate_refused(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
     else:
         is_by_weight = needs_runs and machine.runs
         weight = weights_together(machine) if is_by_weight else np.zeros((1, len(topic)))
@@ -202,7 +202,7 @@ def request_estimate(
     """
     _check(machine, pool)
     if sample is not None and sample.batch_id is None:
-        raise EstimateRefused(f"The sample “{sample}” is not drawn yet.")
+        raise estimate_refused(f"The sample “{sample}” is not drawn yet.")
     protocol = pool.track.protocol.parsed
     names = parsed(measures, of_sample=sample is not None) or (
         inputs.usual_measures(protocol) if sample else list(protocol.scoring.measures_of(""))

@@ -26,7 +26,7 @@ from corpus.locations import UPLOAD, claim_uploads
 from corpus.models import Import
 from jobs import services as jobs
 from jobs.files import storage
-from publishing.errors import ArchiveRefused, LoadRefused
+from publishing.errors import archive_refused, load_refused
 from publishing.models import Archive, LoadedArchive
 from scoring.models import Qrels
 from scoring.qrels import services as qrels_services
@@ -52,20 +52,20 @@ def check(*, track: Track, form: str) -> None:
     """Refuse a form that cannot hold what a track judges.
 
     Raises:
-        ArchiveRefused: The track has no collection or no qrels of documents, or the site lacks pyarrow.
+        Refused: The track has no collection or no qrels of documents, or the site lacks pyarrow.
     """
     protocol, title = track.protocol.parsed, FORMS[form].title.partition(":")[0]
     if track.collection_id is None:
-        raise ArchiveRefused(f"{track} has no collection, and {title} needs its documents.")
+        raise archive_refused(f"{track} has no collection, and {title} needs its documents.")
     if protocol.unit not in {"answer", "document"} or protocol.judged.has_votes:
-        raise ArchiveRefused(f"{title} holds grades of documents, which {track} does not judge.")
+        raise archive_refused(f"{title} holds grades of documents, which {track} does not judge.")
     if _versions(track).first() is None:
-        raise ArchiveRefused(f"{track} has no qrels yet. Freeze or import a version first.")
+        raise archive_refused(f"{track} has no qrels yet. Freeze or import a version first.")
     if FORMS[form].is_parquet:
-        _check_parquet(ArchiveRefused)
+        _check_parquet(archive_refused)
 
 
-def _check_parquet(refusal: type[Refused]) -> None:
+def _check_parquet(refusal: Callable[[str], Refused]) -> None:
     try:
         parquet.check_installed()
     except InputError as error:
@@ -129,11 +129,11 @@ def check_upload(file: BinaryIO, name: str) -> None:
 
     Raises:
         BadFile: It is not one.
-        LoadRefused: It is parquet, and the site lacks pyarrow.
+        Refused: It is parquet, and the site lacks pyarrow.
     """
     form = form_of(Zipped(file, name))
     if form.is_parquet:
-        _check_parquet(LoadRefused)
+        _check_parquet(load_refused)
 
 
 def load(

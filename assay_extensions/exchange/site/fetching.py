@@ -22,7 +22,7 @@ from assay_extensions.exchange.library import PREFIX
 from jobs import services as jobs
 from jobs.files import storage
 from jobs.models import Job
-from publishing.errors import LoadRefused
+from publishing.errors import load_refused
 from publishing.models import LoadedArchive
 from web.folders import size_of
 
@@ -36,15 +36,15 @@ def check_dataset(dataset: str) -> None:
     """Refuse a data set that this site may not fetch.
 
     Raises:
-        LoadRefused: The setting names neither it nor a pattern of it, or is not set.
+        Refused: The setting names neither it nor a pattern of it, or is not set.
     """
     if not settings.IR_DATASETS:
-        raise LoadRefused(
+        raise load_refused(
             "This site fetches no data sets of ir_datasets. An administrator can allow them: the setting IR_DATASETS."
         )
     if not any(fnmatchcase(dataset, pattern) for pattern in settings.IR_DATASETS):
         allowed = ", ".join(settings.IR_DATASETS)
-        raise LoadRefused(f"This site may not fetch {dataset}. The setting IR_DATASETS allows {allowed}.")
+        raise load_refused(f"This site may not fetch {dataset}. The setting IR_DATASETS allows {allowed}.")
 
 
 def short_name(dataset: str) -> str:
@@ -62,7 +62,7 @@ def fetch(progress: jobs.Progress, loaded: LoadedArchive) -> None:
     """Store a data set as the file of a test collection, as if somebody had uploaded it.
 
     Raises:
-        LoadRefused: It cannot be fetched, or is larger than the site accepts.
+        Refused: It cannot be fetched, or is larger than the site accepts.
     """
     with _folder(progress) as folder, storage.storing() as store:
         path = folder / "collection.zip"
@@ -87,7 +87,7 @@ def _export(progress: jobs.Progress, source: str, folder: Path, path: Path) -> N
                 size, most = size_of(folder), settings.IR_DATASETS_MAX_BYTES
                 progress.update(size, None, f"bytes: fetching {source}")
                 if size > most:
-                    raise LoadRefused(
+                    raise load_refused(
                         f"{source} has more than {most >> 20:,} MB with its downloads (IR_DATASETS_MAX_MB), and was "
                         "not fetched."
                     )
@@ -98,7 +98,7 @@ def _export(progress: jobs.Progress, source: str, folder: Path, path: Path) -> N
             output = errors.read()[-10_000:].decode(errors="replace")
             lines = [line.strip() for line in output.splitlines() if line.strip()]
             own = [line.removeprefix(PROGRAM) for line in lines if line.startswith(PROGRAM)]
-            raise LoadRefused([KILLED, *lines, *own][-1][:500])
+            raise load_refused([KILLED, *lines, *own][-1][:500])
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from assay_extensions.machines.site.models import JudgeRecord, ReplyEvidence
 from assessment.models import Judgment
 from publishing.archives.loading import AT_ONCE, Loading
 from publishing.archives.records import Row, moment_of, record_of, row_of, save, text_of
-from publishing.errors import LoadRefused
+from publishing.errors import load_refused
 from publishing.models import Archive
 from tracks.models import Machine, Track
 
@@ -93,10 +93,10 @@ def _storable(row: Row, name: str) -> Row:
     try:
         row.clean_fields(exclude=related)
     except ValidationError as error:
-        raise LoadRefused(f"{name}: {'; '.join(error.messages)}") from None
+        raise load_refused(f"{name}: {'; '.join(error.messages)}") from None
     values = [getattr(row, field.name) for field in row._meta.concrete_fields if field.name not in related]
     if any(UNSTORABLE.search(text) for text in _texts(values)):
-        raise LoadRefused(f"{name}: a text has a character that cannot be stored.")
+        raise load_refused(f"{name}: a text has a character that cannot be stored.")
     return row
 
 

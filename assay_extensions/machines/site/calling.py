@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,28 +29,26 @@ from tracks.models import Track
 FOLDS = 5
 CONNECTIONS = 8
 
-
-class CallRefused(Refused):
-    title = "The site cannot let this machine judge"
+call_refused = partial(Refused, code="call-refused", title="The site cannot let this machine judge")
 
 
 def check(stored: JudgeRecord | None, track: Track) -> None:
     """Refuse a judge that the site cannot call.
 
-    Raises CallRefused: it is not registered, or its address is not listed by the operator, or its template is unknown.
+    Raises Refused: it is not registered, or its address is not listed by the operator, or its template is unknown.
     """
     if stored is None:
-        raise CallRefused("The machine has no registered judge. Register its judge file first.")
+        raise call_refused("The machine has no registered judge. Register its judge file first.")
     judge = stored.judge
     if judge.is_trained:
         judged = track.protocol.parsed.judged
         if judged.has_members or judged.has_votes or judged.has_nuggets or judged.is_formula:
-            raise CallRefused("The classifier judges documents, and this protocol judges other units.")
+            raise call_refused("The classifier judges documents, and this protocol judges other units.")
         if not people_grades(track):
-            raise CallRefused("The classifier is trained on grades of people, and there are none yet.")
+            raise call_refused("The classifier is trained on grades of people, and there are none yet.")
         return
     if judge.address.rstrip("/") not in settings.JUDGE_ADDRESSES:
-        raise CallRefused(
+        raise call_refused(
             f"The operator of this site does not list {judge.address or 'an address'} in JUDGE_ADDRESSES. "
             "“assay judge” can judge from your own machine."
         )
@@ -57,7 +56,9 @@ def check(stored: JudgeRecord | None, track: Track) -> None:
     with _own_template(stored) as readable:
         prompt = readable.prompt() if is_known else None
     if prompt is None or prompt.sha256 != stored.record["template_sha256"]:
-        raise CallRefused("The site does not have the template of this judge. Upload the judge file with it.")
+        raise call_refused(
+            "The site does not have the template of this judge. Upload the judge file with it."
+        )
 
 
 @contextmanager
@@ -84,7 +85,7 @@ def judge_of_site(stored: JudgeRecord, track: Track) -> Iterator[tuple[UnitJudge
         variable = settings.JUDGE_ADDRESSES[judge.address.rstrip("/")]
         key = os.environ.get(variable, "") if variable else ""
         if variable and not key:
-            raise CallRefused(f"The operator has not set {variable}, the key of {judge.address}.")
+            raise call_refused(f"The operator has not set {variable}, the key of {judge.address}.")
         transport = PublicTransport()
         with ModelClient(judge, key=key, connections=CONNECTIONS, transport=transport) as client:
             yield ModelJudge(client), client

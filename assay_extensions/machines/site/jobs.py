@@ -12,7 +12,7 @@ from rest_framework.utils.encoders import JSONEncoder
 from accounts.models import User
 from assay_extensions.machines.model.asking import Judged, UnitJudge, merged
 from assay_extensions.machines.site import leases
-from assay_extensions.machines.site.calling import CONNECTIONS, CallRefused, check, judge_of_site
+from assay_extensions.machines.site.calling import CONNECTIONS, call_refused, check, judge_of_site
 from assay_extensions.machines.site.examples import examples_for
 from assay_extensions.machines.site.leases import Item, Taken
 from assay_extensions.machines.site.models import Hold, JudgeRecord
@@ -35,16 +35,16 @@ def request(*, machine: Machine, batch: Batch, by: User) -> Job:
     """Queue the job that judges what is left of a batch of a machine.
 
     Raises:
-        CallRefused: The site cannot call the judge, the batch is not open, or a job judges it already.
+        Refused: The site cannot call the judge, the batch is not open, or a job judges it already.
     """
     check(JudgeRecord.objects.filter(machine=machine).first(), machine.assessor.track)
     if batch.status != Batch.Status.OPEN:
-        raise CallRefused(f"The batch “{batch}” is not open.")
+        raise call_refused(f"The batch “{batch}” is not open.")
     arguments = {"machine_id": machine.pk, "batch_id": batch.pk}
     with transaction.atomic():
         Machine.objects.select_for_update(no_key=True).get(pk=machine.pk)
         if Job.objects.filter(kind=KIND, arguments=arguments, state__in=Job.UNFINISHED).exists():
-            raise CallRefused(f"A job judges the batch “{batch}” already.")
+            raise call_refused(f"A job judges the batch “{batch}” already.")
         title = f"Let {machine} judge {batch}"
         return jobs.request(kind=KIND, title=title, arguments=arguments, by=by, subject=machine)
 
@@ -84,7 +84,7 @@ def judge(progress: jobs.Progress, *, machine_id: int, batch_id: int) -> dict[st
             done += len(kept - failed)
             progress.update(min(done, total), total, "judging")
             if in_a_row >= IN_A_ROW:
-                raise CallRefused(f"{IN_A_ROW} units in a row failed. The last reason: {reason}")
+                raise call_refused(f"{IN_A_ROW} units in a row failed. The last reason: {reason}")
     return {"judged": done, "skipped": len(failed), "last reason": reason}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,9 +28,7 @@ from tracks.models import Machine
 
 OWN_TEMPLATE = "template.toml"
 
-
-class JudgeRefused(Refused):
-    title = "The judge was not registered"
+judge_refused = partial(Refused, code="judge-refused", title="The judge was not registered")
 
 
 @transaction.atomic
@@ -39,7 +38,7 @@ def register(
     """Store the record of a machine's judge. The same record again changes nothing.
 
     Raises:
-        JudgeRefused: It is not the record of a judge; or the machine has judged with another one.
+        Refused: It is not the record of a judge; or the machine has judged with another one.
     """
     judge = checked(record)
     Machine.objects.select_for_update(no_key=True).get(pk=machine.pk)
@@ -50,7 +49,7 @@ def register(
             stored.save(update_fields=["template_text"])
         return stored
     if Judgment.objects.filter(assessor=machine.assessor.user_id).exists():
-        raise JudgeRefused(_what_differs(stored, record), code="judge-differs")
+        raise judge_refused(_what_differs(stored, record), code="judge-differs")
     details = {"model": judge.model, "template": record["template_sha256"]}
     audit.record(
         action="machine.judge", subject=machine, track=machine.assessor.track, details=details, by=by
@@ -84,17 +83,17 @@ def record_of_file(text: str, name: str, template: str = "") -> dict[str, Any]:
 def checked(record: Mapping[str, Any]) -> Judge:
     """The judge of a record.
 
-    Raises JudgeRefused: keys are missing or unknown, or values are wrong.
+    Raises Refused: keys are missing or unknown, or values are wrong.
     """
     if missing := [name for name in OF_TEMPLATE if not isinstance(record.get(name), str)]:
-        raise JudgeRefused(f"{missing[0]} is missing, or not a text.", code="judge-wrong")
+        raise judge_refused(f"{missing[0]} is missing, or not a text.", code="judge-wrong")
     try:
         judge = judge_of(record)
         wrong = next(problems(judge), "")
     except WrongStructure as error:
         wrong = str(error)
     if wrong:
-        raise JudgeRefused(f"{wrong[:1].upper()}{wrong[1:]}.", code="judge-wrong")
+        raise judge_refused(f"{wrong[:1].upper()}{wrong[1:]}.", code="judge-wrong")
     return judge
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from assay_extensions.machines.model.client import MAX_REPLY
-from tracks.webhooks.delivery import PORTS, AddressRefused, check_address, public_address
+from tracks.webhooks.delivery import PORTS, address_refused, check_address, public_address
 
 
 class PublicTransport(httpx.BaseTransport):
@@ -21,7 +21,7 @@ class PublicTransport(httpx.BaseTransport):
         """Send a request.
 
         Raises:
-            AddressRefused: The address leads into a private network, or to another one.
+            Refused: The address leads into a private network, or to another one.
             httpx.TransportError: There was no answer.
         """
         url = str(request.url)
@@ -46,5 +46,5 @@ class PublicTransport(httpx.BaseTransport):
         except (OSError, HTTPException) as error:
             raise httpx.ConnectError(str(error), request=request) from error
         if 300 <= answer.status < 400:
-            raise AddressRefused(f"{host} redirects to another address, which is not followed.")
+            raise address_refused(f"{host} redirects to another address, which is not followed.")
         return httpx.Response(answer.status, content=content, request=request)

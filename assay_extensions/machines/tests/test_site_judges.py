@@ -9,11 +9,11 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 from django.urls import reverse
 
+from assay.errors import Refused
 from assay_extensions.machines.judge_files.judges import Judge
 from assay_extensions.machines.judge_files.prompts import read_template
 from assay_extensions.machines.site import jobs as machine_jobs
 from assay_extensions.machines.site import judges, services
-from assay_extensions.machines.site.calling import CallRefused
 from assay_extensions.machines.site.models import Hold, Lease, ReplyEvidence
 from assay_extensions.machines.site.transport import PublicTransport
 from assay_extensions.machines.tests.fake_model import FakeModel, fake_model, refused, said
@@ -25,7 +25,6 @@ from tests.assessment.conftest import Scene
 from tests.helpers.factories import make_organizer
 from tests.helpers.judging import accept, judge, make_machine
 from tracks.models import Machine
-from tracks.webhooks.delivery import AddressRefused
 
 pytestmark = pytest.mark.django_db
 
@@ -106,7 +105,7 @@ def test_redirected_address_is_refused(model: FakeModel, machine: Machine, batch
     "host", ["localhost", "127.1", "0x7f.1", "[::ffff:10.0.0.1]", "169.254.169.254", "[::]", "192.168.0.1"]
 )
 def test_address_in_a_private_network_is_refused_when_it_is_connected_to(host: str) -> None:
-    with httpx.Client(transport=PublicTransport()) as client, pytest.raises(AddressRefused, match="private"):
+    with httpx.Client(transport=PublicTransport()) as client, pytest.raises(Refused, match="private"):
         client.post(f"https://{host}:1/v1/chat/completions", json={})
 
 
@@ -115,7 +114,7 @@ def test_address_that_the_operator_does_not_list_is_refused(
 ) -> None:
     settings.JUDGE_ADDRESSES = {"https://other.example.org/v1": ""}
 
-    with pytest.raises(CallRefused, match="does not list"):
+    with pytest.raises(Refused, match="does not list"):
         run(machine, batch)
 
 
@@ -127,7 +126,7 @@ def test_template_that_the_site_does_not_have_is_refused(
     own = record | {"template": "/etc/passwd", "template_sha256": read_template("graded").sha256}
     judges.register(machine=machine, record=own, by=machine.owner)
 
-    with pytest.raises(CallRefused, match="does not have the template"):
+    with pytest.raises(Refused, match="does not have the template"):
         run(machine, batch)
 
 
@@ -137,9 +136,9 @@ def test_machine_without_a_judge_and_batch_with_a_job_are_refused(
     other = make_machine(scene.track, make_organizer("otto"), version="2")
     machine_jobs.request(machine=machine, batch=batch, by=machine.owner)
 
-    with pytest.raises(CallRefused, match="judges the batch"):
+    with pytest.raises(Refused, match="judges the batch"):
         machine_jobs.request(machine=machine, batch=batch, by=machine.owner)
-    with pytest.raises(CallRefused, match="no registered judge"):
+    with pytest.raises(Refused, match="no registered judge"):
         machine_jobs.request(machine=other, batch=batch, by=machine.owner)
 
 

@@ -22,7 +22,7 @@ from assay_extensions.metaevaluation.comparison import Comparison, Missing, comp
 from assay_extensions.metaevaluation.judgments import SCORED, files_of, kind_of, read_judged
 from assay_extensions.metaevaluation.scores import Scores, read_scores, scores_of
 from assay_extensions.metaevaluation.site.models import JudgeBoard, JudgeResult, JudgeRun
-from assay_extensions.metaevaluation.site.services import JudgesRefused, check_topics, pseudonyms_of
+from assay_extensions.metaevaluation.site.services import check_topics, judges_refused, pseudonyms_of
 from jobs import services as jobs
 from scoring.evaluations.stored_runs import judged_documents, ranking_of
 from scoring.models import Leaderboard, Score
@@ -54,13 +54,13 @@ def request(
         missing: as of `compare`.
 
     Raises:
-        JudgesRefused: The leaderboard is not ready or of a machine, it does not have the measure, a topic is unknown, a
+        Refused: The leaderboard is not ready or of a machine, it does not have the measure, a topic is unknown, a
             board is being computed, or there are no judges.
     """
     track = track_services.lock(leaderboard.track_id)
     measure = measure or leaderboard.measures[0]
     if problem := _problem(track, leaderboard, measure):
-        raise JudgesRefused(problem, title="The judges are not compared")
+        raise judges_refused(problem, title="The judges are not compared")
     check_topics(track, topics)
     board = JudgeBoard.objects.create(
         track=track,

@@ -1,5 +1,6 @@
 """Release a board of judges: what becomes visible, and the checks that fail."""
 
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -18,9 +19,7 @@ from web.pages import counted
 Release = Leaderboard.Release
 WIDER = [Release.HIDDEN, Release.PARTICIPANTS, Release.PUBLIC]
 
-
-class BoardRefused(Refused):
-    title = "The board of judges was not changed"
+board_refused = partial(Refused, code="board-refused", title="The board of judges was not changed")
 
 
 def is_wider(level: str, other: str) -> bool:
@@ -94,7 +93,7 @@ def release(*, board: JudgeBoard, level: str, by: User, reason: str = "") -> Jud
     `reason` overrides failed checks when more people will see it; the audit log keeps it.
 
     Raises:
-        BoardRefused: It is not ready, or a check fails and there is no reason.
+        Refused: It is not ready, or a check fails and there is no reason.
     """
     track = track_services.lock(board.track_id)
     board = (
@@ -105,10 +104,12 @@ def release(*, board: JudgeBoard, level: str, by: User, reason: str = "") -> Jud
     if level == board.release:
         return board
     if board.status != JudgeBoard.Status.READY:
-        raise BoardRefused(f"The board is {board.get_status_display()}. You can release it when it is ready.")
+        raise board_refused(
+            f"The board is {board.get_status_display()}. You can release it when it is ready."
+        )
     hindered = hindrances(board) if is_wider(level, board.release) else []
     if hindered and not reason.strip():
-        raise BoardRefused(
+        raise board_refused(
             f"{' '.join(hindered)} Give a reason to release it anyway.", code="release-hindered"
         )
     is_hidden = level == Release.HIDDEN

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, BinaryIO, cast
 
 from django.core.files import File
@@ -31,9 +32,7 @@ from web.pages import counted, size
 MOST_SHOWN = 100  # problems of one submission
 _checking = threading.Lock()  # one check at a time in a process: a file is in memory as a whole
 
-
-class JudgesRefused(Refused):
-    title = "The judgments were not accepted"
+judges_refused = partial(Refused, code="judges-refused", title="The judgments were not accepted")
 
 
 @transaction.atomic
@@ -49,7 +48,7 @@ def accept(
     """Accept judgments of programs until a time, instead of what was set before. A time that is over closes.
 
     Raises:
-        JudgesRefused: A topic is not one of the track.
+        Refused: A topic is not one of the track.
     """
     track = track_services.lock(track.pk)
     check_topics(track, topics)
@@ -71,7 +70,7 @@ def check_topics(track: Track, topics: Sequence[str]) -> None:
     """Refuse codes that are not topics of a track."""
     known = set(track.topics.values_list("code", flat=True))
     if unknown := [code for code in dict.fromkeys(topics) if code not in known]:
-        raise JudgesRefused(f"{listed(unknown)}: not among the topics of {track}.", code="unknown-topics")
+        raise judges_refused(f"{listed(unknown)}: not among the topics of {track}.", code="unknown-topics")
 
 
 def check(
@@ -100,7 +99,7 @@ def check(
             runs=pseudonyms_of(track).values(),
         )
     if problems:
-        raise JudgesRefused(
+        raise judges_refused(
             f"{counted(len(problems), 'problem')}. The first: {problems[0]}",
             code="judgments-refused",
             errors=[{"code": "judgments", "message": problem} for problem in problems[:MOST_SHOWN]],
@@ -117,29 +116,29 @@ def pseudonyms_of(track: Track) -> dict[str, str]:
 def _check_allowed(track: Track, team: Team, by: User, tag: str, at: datetime, n_bytes: int) -> None:
     """Refuse judgments that this user may not submit for this team now under this name."""
     if team.track_id != track.pk:
-        raise JudgesRefused(f"{team} is not a team of {track}.")
+        raise judges_refused(f"{team} is not a team of {track}.")
     if not may_submit_for(by, team):
-        raise JudgesRefused(f"{by} is not a member of {team} with the right to submit runs.")
+        raise judges_refused(f"{by} is not a member of {team} with the right to submit runs.")
     check_accepted(track=track, user=by)
     call = JudgeCall.objects.filter(track=track).first()
     if call is None or not call.is_open(at):
         when = f": it closed at {times.in_words(call.closes_at, call.zone)}" if call else ""
-        raise JudgesRefused(f"{track} does not accept judgments of programs{when}.", code="judges-closed")
+        raise judges_refused(f"{track} does not accept judgments of programs{when}.", code="judges-closed")
     if not tag.isprintable() or len(tag.split()) != 1 or len(tag.encode()) > MAX_NAME:
-        raise JudgesRefused(
+        raise judges_refused(
             f"The name “{tag[:120]}” is not accepted; use one word of at most {MAX_NAME} bytes, without spaces."
         )
     judges = track.judge_runs.filter(status=JudgeRun.Status.SUBMITTED)
     if judges.filter(tag=tag).exclude(team=team).exists():
-        raise JudgesRefused(f"The track already has a judge with the name {tag}; choose another name.")
+        raise judges_refused(f"The track already has a judge with the name {tag}; choose another name.")
     if judges.filter(team=team).exclude(tag=tag).count() >= call.max_per_team:
-        raise JudgesRefused(
+        raise judges_refused(
             f"{team} already has {counted(call.max_per_team, 'judge')}, and {track} accepts no more. "
             "Withdraw one first, or submit under its name to replace it."
         )
     used = disk_use(team) + (team.judge_runs.aggregate(n=Sum("n_bytes"))["n"] or 0)
     if used + n_bytes > disk_limit(team):
-        raise JudgesRefused(
+        raise judges_refused(
             f"{team} may use {size(disk_limit(team))} on the disk. Its runs and judges use {size(used)}, and this file "
             f"needs {size(n_bytes)}. Ask an organizer for a higher limit.",
             code="disk-limit-reached",
@@ -164,7 +163,7 @@ def submit(
     The file is checked and stored before the track is locked. `on_stored` is called in the transaction that stores it.
 
     Raises:
-        JudgesRefused: The file has problems, the track does not accept judgments, the user may not submit for the team,
+        Refused: The file has problems, the track does not accept judgments, the user may not submit for the team,
             the name is taken, or the team has no room for it.
         Unreadable: The file cannot be read.
     """
@@ -211,14 +210,14 @@ def submit(
 def withdraw(*, judge_run: JudgeRun, by: User) -> JudgeRun:
     """Withdraw a judge: its team until the deadline, organizers always. The row and the file are kept.
 
-    Raises JudgesRefused.
+    Raises Refused.
     """
     track = track_services.lock(judge_run.track_id)
     judge_run = (
         JudgeRun.objects.select_for_update(of=("self",)).select_related("team", "track").get(pk=judge_run.pk)
     )
     if reason := why_not_withdrawn(judge_run, by, times.now()):
-        raise JudgesRefused(reason, title="The judge was not withdrawn")
+        raise judges_refused(reason, title="The judge was not withdrawn")
     return _withdraw(judge_run, track, by)
 
 

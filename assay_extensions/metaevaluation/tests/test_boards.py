@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Event, User
 from assay.digests import sha256_of
+from assay.errors import Refused
 from assay.formats.qrels.reader import parse_qrels
 from assay.measures.scores import ALL
 from assay_extensions.metaevaluation.scores import Scores, read_scores
@@ -394,7 +395,7 @@ def test_judges_of_blinded_runs_name_them_by_pseudonyms(scored: Scene, truth: Le
     names = {"good": "anon-r2", "middling": "anon-r1", "poor": "anon-r3"}
     blinded = {"map": {"key": "k", "runs": names}, "created_by": scored.organizer}
     apps.get_model("blinding.Blinding").objects.create(track=scored.track, **blinded)
-    with pytest.raises(services.JudgesRefused, match="unknown run good"):
+    with pytest.raises(Refused, match="unknown run good"):
         submit(scored, scores(good=0.3), "made.eval.txt")
     submit(scored, scores(**{"anon-r2": 0.3, "anon-r1": 0.2, "anon-r3": 0.1}), "made.eval.txt")
 

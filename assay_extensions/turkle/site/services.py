@@ -7,6 +7,7 @@ without an account gets one; a link on the page *People* lets its user in. Decis
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import BytesIO
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast
@@ -44,9 +45,7 @@ POOL = "Rows"  # its name in each track
 
 Names = Mapping[str, Mapping[str, str]]  # by kind: titles, slugs and accounts
 
-
-class ProjectsRefused(Refused):
-    title = "The projects were not imported"
+projects_refused = partial(Refused, code="projects-refused", title="The projects were not imported")
 
 
 def start(*, uploads: Sequence["File[bytes]"], mapping: Names | None = None, by: User) -> ProjectImport:
@@ -120,13 +119,13 @@ def request_import(*, source: ProjectImport) -> None:
     """Queue the job that imports checked projects.
 
     Raises:
-        ProjectsRefused: The latest check found problems.
+        Refused: The latest check found problems.
     """
     with transaction.atomic():
         current = _lock(source)
         if not current.is_ready:
             problems = current.report.get("problems", [])
-            raise ProjectsRefused(
+            raise projects_refused(
                 f"The upload has problems, so nothing can be imported: {'; '.join(problems[:3])}."
             )
         title = f"Import the projects of {current.name}"
@@ -137,9 +136,9 @@ def _lock(source: ProjectImport) -> ProjectImport:
     locked = ProjectImport.objects.select_for_update(of=("self",)).select_related("created_by", "job")
     current = locked.get(pk=source.pk)
     if current.imported_at is not None:
-        raise ProjectsRefused("These projects were imported already.", code="already-imported")
+        raise projects_refused("These projects were imported already.", code="already-imported")
     if current.job is not None and not current.job.is_finished:
-        raise ProjectsRefused("A job works on these projects. Wait until it has finished.", code="running")
+        raise projects_refused("A job works on these projects. Wait until it has finished.", code="running")
     return current
 
 
@@ -169,7 +168,7 @@ def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     So the progress is seen, and the job can be canceled, until then.
 
     Raises:
-        ProjectsRefused: Something here changed since the check.
+        Refused: Something here changed since the check.
     """
     source = ProjectImport.objects.select_related("created_by").get(pk=import_id)
     if source.imported_at is not None:  # an earlier attempt stored it, but did not finish the job
@@ -178,7 +177,7 @@ def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     plan = plan_of(_files(source), source.mapping, progress.update)
     labs = [(project, project.lab) for project in plan.projects if project.lab is not None]
     if plan.problems:
-        raise ProjectsRefused("\n".join(plan.problems))
+        raise projects_refused("\n".join(plan.problems))
     report = report_of(plan)
     with storage.storing() as store_file:
         tables = [store_file("topics", ContentFile(lab.rows_csv)) for _, lab in labs]
@@ -191,7 +190,9 @@ def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
                 with progress.storing():
                     _finish(source, report)
         except IntegrityError as error:
-            raise ProjectsRefused("Somebody made a track or an account of this name. Check again.") from error
+            raise projects_refused(
+                "Somebody made a track or an account of this name. Check again."
+            ) from error
     analyze(*FILLED)
     return {"projects": len(labs)}
 
@@ -263,5 +264,5 @@ def _store(
                 f"{place_of[complaint.line]}: {complaint.message}"
                 for complaint in error.complaints[:MAX_PROBLEMS]
             ]
-            raise ProjectsRefused("\n".join(lines) or error.message) from error
+            raise projects_refused("\n".join(lines) or error.message) from error
     progress.n_stored += len(lab.judgments)

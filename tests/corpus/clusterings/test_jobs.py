@@ -10,10 +10,11 @@ import pytest
 from django.db import OperationalError
 from django.db.models import Model, QuerySet
 
+from assay.errors import Refused
 from corpus.clusterings import jobs as clustering_jobs
-from corpus.clusterings.jobs import HELP, ClusteringRefused
+from corpus.clusterings.jobs import HELP
 from corpus.clusterings.services import start_clustering
-from corpus.imports.recognition import ImportRefused, sources_of
+from corpus.imports.recognition import sources_of
 from corpus.imports.services import start_import
 from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Formula
 from jobs import services as jobs
@@ -326,7 +327,7 @@ def test_second_clustering_at_the_same_time_is_refused(collection: Collection) -
     add_formulas(collection, MIXED)
     start_clustering(collection=collection, is_from_scratch=False, by=None)
 
-    with pytest.raises(ClusteringRefused, match="being clustered already"):
+    with pytest.raises(Refused, match="being clustered already"):
         start_clustering(collection=collection, is_from_scratch=False, by=None)
 
 
@@ -346,7 +347,7 @@ def test_old_clustering_cannot_be_retried_after_a_newer_one(collection: Collecti
 
 
 def test_collection_without_formulas_is_refused(collection: Collection) -> None:
-    with pytest.raises(ClusteringRefused, match="math has no formulas"):
+    with pytest.raises(Refused, match="math has no formulas"):
         start_clustering(collection=collection, is_from_scratch=False, by=None)
 
 
@@ -356,7 +357,7 @@ def test_clustering_waits_for_an_import(collection: Collection, tmp_path: Path) 
     file.write_text("id\tpost_id\tthread_id\ttype\tformula\n1\t2\t3\tanswer\tx\n")
     start_import(collection=collection, sources=sources_of([file]), by=None)
 
-    with pytest.raises(ClusteringRefused, match="An import into math is running"):
+    with pytest.raises(Refused, match="An import into math is running"):
         start_clustering(collection=collection, is_from_scratch=False, by=None)
 
 
@@ -366,7 +367,7 @@ def test_import_waits_for_a_clustering(collection: Collection, tmp_path: Path) -
     file.write_text("id\tpost_id\tthread_id\ttype\tformula\n1\t2\t3\tanswer\tx\n")
     job = start_clustering(collection=collection, is_from_scratch=False, by=None)
 
-    with pytest.raises(ImportRefused, match="The formulas of math are being clustered"):
+    with pytest.raises(Refused, match="The formulas of math are being clustered"):
         start_import(collection=collection, sources=sources_of([file]), by=None)
     done(job)
     start_import(collection=collection, sources=sources_of([file]), by=None)

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from assay.errors import Refused
 from corpus.clusterings import jobs as clustering_jobs
 from corpus.clusterings import services as clustering_services
-from corpus.clusterings.jobs import ClusteringRefused
 from corpus.clusterings.services import cluster_submitted, start_clustering
 from corpus.models import Clustering, ClusteringPart, Collection, Disagreement, Formula
 from jobs import services as jobs
@@ -100,7 +100,7 @@ def test_submitted_formulas_imported_after_a_clustering_are_refused(collection: 
     assert (
         len(cluster_submitted(collection, array("2", "5"))) == 2
     )  # 5 has neither LaTeX nor MathML, so it gets no id
-    with pytest.raises(ClusteringRefused, match="1 formula that runs retrieved came into math after"):
+    with pytest.raises(Refused, match="1 formula that runs retrieved came into math after"):
         cluster_submitted(collection, array("2", "5", "11"))
 
 

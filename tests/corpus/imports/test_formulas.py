@@ -15,12 +15,12 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from assay.errors import Refused
 from assay.formats.documents.batch import AGAIN
 from assay.formats.documents.index_rows import NO_TYPE, NO_WIDTH
 from assay.formats.documents.indexes import HEADERS, Representation
 from corpus.imports import jobs as import_jobs
 from corpus.imports import recognition
-from corpus.imports.recognition import ImportRefused
 from corpus.imports.services import start_import
 from corpus.models import Collection, Document, Formula, FormulaMathML, Import
 from jobs import services as jobs
@@ -262,9 +262,7 @@ def test_options_set_the_representation_and_check_the_version(tmp_path: Path) ->
 
     imported(collection, path, representation="opt")
     assert [form for form, _, _ in mathml_of(collection)] == ["opt"]
-    with pytest.raises(
-        ImportRefused, match="is not a formula index of version 2: its columns are id, post_id"
-    ):
+    with pytest.raises(Refused, match="is not a formula index of version 2: its columns are id, post_id"):
         imported(collection, path, version=2)
 
 

@@ -17,14 +17,13 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 
 from assay import samples
-from assay.errors import BadFile
+from assay.errors import BadFile, Refused
 from assay.formats.documents.jsonl import NO_DOCNO
 from corpus import locations, staging
 from corpus.collections.exports import documents
 from corpus.collections.selectors import collections_for
 from corpus.imports import recognition
 from corpus.imports import services as import_services
-from corpus.imports.recognition import ImportRefused
 from corpus.imports.services import start_import
 from corpus.models import (
     Author,
@@ -376,7 +375,7 @@ def test_second_import_is_refused_while_the_first_runs(tmp_path: Path) -> None:
     sources = recognition.sources_of([small_dump(tmp_path)])
     start_import(collection=collection, sources=sources, by=None)
 
-    with pytest.raises(ImportRefused, match="is running"):
+    with pytest.raises(Refused, match="is running"):
         start_import(collection=collection, sources=sources, by=None)
 
     assert Job.objects.count() == 1
@@ -396,7 +395,7 @@ def test_file_of_an_unknown_format_is_refused_at_once(
 ) -> None:
     collection = empty()
 
-    with pytest.raises((ImportRefused, BadFile)) as refusal:
+    with pytest.raises((Refused, BadFile)) as refusal:
         imported(collection, write(tmp_path, name, content))
 
     assert message in refusal.value.message
@@ -407,7 +406,7 @@ def test_file_of_an_unknown_format_is_refused_at_once(
 
 
 def test_missing_file_is_refused_by_its_name(tmp_path: Path) -> None:
-    with pytest.raises(ImportRefused, match=r"nothing\.xml"):
+    with pytest.raises(Refused, match=r"nothing\.xml"):
         recognition.sources_of([tmp_path / "nothing.xml"])
 
 
@@ -465,7 +464,7 @@ def test_upload_of_a_worker_that_was_killed_at_the_end_of_its_import_is_deleted_
 def test_refused_upload_is_deleted(tmp_path: Path, settings: Any) -> None:
     settings.MEDIA_ROOT = tmp_path
 
-    with pytest.raises(ImportRefused):
+    with pytest.raises(Refused) as refusal:
         import_services.import_upload_or_path(
             collection=empty(),
             new={},
@@ -473,6 +472,7 @@ def test_refused_upload_is_deleted(tmp_path: Path, settings: Any) -> None:
             by=None,
         )
 
+    assert refusal.value.code == "import-refused"
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 

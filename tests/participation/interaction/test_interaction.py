@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from accounts.mail import letters
 from accounts.models import Event, Letter, User
-from participation.errors import InteractionRefused
+from assay.errors import Refused
 from participation.interaction import services
 from participation.models import Nomination, Team
 from participation.teams import services as team_services
@@ -121,10 +121,10 @@ def test_wrong_nominations_are_refused(scene: Scene, topics: str, reason: str) -
 def test_nominations_stay_once_sessions_are_planned_or_runs_are_closed(scene: Scene) -> None:
     scene.planned()
 
-    with pytest.raises(InteractionRefused, match="planned or held"):
+    with pytest.raises(Refused, match="planned or held"):
         services.nominate(team=scene.owls, codes=["T3"], by=scene.olive)
     Track.objects.update(status=Track.Status.CLOSED)
-    with pytest.raises(InteractionRefused, match="nominated while runs are accepted"):
+    with pytest.raises(Refused, match="nominated while runs are accepted"):
         services.nominate(team=scene.owls, codes=["T3"], by=scene.olive)
 
 
@@ -142,7 +142,7 @@ def test_nominations_stay_once_sessions_are_planned_or_runs_are_closed(scene: Sc
 def test_a_page_must_be_on_another_encrypted_host(scene: Scene, address: str, reason: str) -> None:
     site = "https://assay.example.org"
 
-    with pytest.raises(InteractionRefused, match=reason):
+    with pytest.raises(Refused, match=reason):
         services.set_address(team=scene.owls, address=address, by=scene.olive, site=site)
 
 
@@ -296,7 +296,7 @@ def test_an_assessor_holds_one_session_at_a_time(scene: Scene) -> None:
     second = scene.owls.nominations.get(place=2)
     services.start(nomination=first, by=scene.ada)
 
-    with pytest.raises(InteractionRefused, match="Another session of yours runs"):
+    with pytest.raises(Refused, match="Another session of yours runs"):
         services.start(nomination=second, by=scene.ada)
     Nomination.objects.filter(pk=first.pk).update(started_at=_earlier(first, 200))
     services.start(nomination=second, by=scene.ada)

@@ -10,6 +10,7 @@ import pytest
 from django.conf import LazySettings
 from django.utils import timezone
 
+from assay.errors import Refused
 from assay.formulas import PLACES
 from assay.pools import files as pool_files
 from assay.pools.order import ORDERS
@@ -17,7 +18,6 @@ from assay.protocols.schema import JudgingOrder
 from corpus.models import Collection
 from jobs import services as jobs
 from jobs.models import Job
-from pooling.errors import PoolRefused
 from pooling.models import Contribution, Pool, PoolEntry, Run
 from pooling.pools import exports as pool_exports
 from pooling.pools import rows
@@ -183,7 +183,7 @@ def test_pool_contains_the_runs_at_the_time_of_the_request(scene: Scene) -> None
 def test_withdrawn_run_is_not_pooled(scene: Scene) -> None:
     run_services.withdraw(run=submit_run(scene, "a"), by=scene.member)
 
-    with pytest.raises(PoolRefused, match="has no runs to pool"):
+    with pytest.raises(Refused, match="has no runs to pool"):
         request(scene)
 
 
@@ -201,7 +201,7 @@ def test_impossible_pool_is_refused(scene: Scene, options: dict[str, Any], reaso
     submit_run(scene, "a")
     request(scene, name="Taken")
 
-    with pytest.raises(PoolRefused, match=reason):
+    with pytest.raises(Refused, match=reason):
         request(scene, **({"name": "New"} | options))
 
     assert Pool.objects.count() == 1
@@ -308,10 +308,10 @@ def test_top_up_of_an_unfinished_or_foreign_pool_is_refused(scene: Scene) -> Non
     submit_run(scene, "a")
     building = request(scene)
 
-    with pytest.raises(PoolRefused, match="is not ready"):
+    with pytest.raises(Refused, match="is not ready"):
         request(scene, name="Pool 2", tops_up=building)
     foreign = pool_of_another_track(scene)
-    with pytest.raises(PoolRefused, match="cannot be topped up"):
+    with pytest.raises(Refused, match="cannot be topped up"):
         request(scene, name="Pool 2", tops_up=foreign)
 
 

@@ -12,11 +12,11 @@ from django.urls import reverse
 from accounts.models import User
 from assay import samples
 from assay.cli.main import main
+from assay.errors import Refused
 from assessment.judging import services as task_services
 from assessment.judgments import services as judgment_services
 from assessment.models import Batch, Judgment
 from jobs.models import Job
-from pooling.errors import PoolRefused
 from pooling.models import Pool
 from pooling.pools import services as pool_services
 from scoring.models import Leaderboard, Qrels
@@ -117,7 +117,7 @@ def test_rounds_of_a_tournament_are_pools_that_top_up(tmp_path: Path) -> None:
     request = partial(
         pool_services.request, track=campaign.track, depth={}, by=campaign.organizer, tops_up=campaign.pool
     )
-    with pytest.raises(PoolRefused, match=r"one seed\. Use that of the pool Pool, 7"):
+    with pytest.raises(Refused, match=r"one seed\. Use that of the pool Pool, 7"):
         request(name="Other", seed=8)
     early = request(name="Early", seed=7)
     run(early.job_id)

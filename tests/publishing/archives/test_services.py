@@ -23,6 +23,7 @@ from assay.archive.files import CHECKSUMS, Writer
 from assay.archive.verify import Finding, verify
 from assay.cli.main import main
 from assay.digests import sha256_of
+from assay.errors import Refused
 from assay.extensions import installed
 from assay.protocols.loader import load_protocol
 from assay.statistics.leaderboard import leaderboard_statistics
@@ -31,7 +32,6 @@ from assessment.models import Judgment
 from jobs import services as jobs
 from pooling.models import Run
 from publishing.archives import gathering, services
-from publishing.errors import ArchiveRefused
 from publishing.models import Archive, LoadedArchive
 from scoring.leaderboards.files import leaderboard_file
 from scoring.models import Leaderboard, Qrels
@@ -383,10 +383,10 @@ def test_a_draft_and_a_second_archive_at_a_time_are_refused(campaign: Campaign) 
     scene = campaign.scene
     services.request(track=scene.track, by=scene.organizer)
 
-    with pytest.raises(ArchiveRefused, match="being made already"):
+    with pytest.raises(Refused, match="being made already"):
         services.request(track=scene.track, by=scene.organizer)
     Track.objects.filter(pk=scene.track.pk).update(status=Track.Status.DRAFT)
-    with pytest.raises(ArchiveRefused, match="is a draft"):
+    with pytest.raises(Refused, match="is a draft"):
         services.request(track=scene.track, by=scene.organizer)
 
 

@@ -11,12 +11,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from assay.errors import Refused
 from assay.formats.manifest import read_manifest
 from jobs import services as jobs
 from pooling.models import Run
 from pooling.runs import changes
 from pooling.runs import services as run_services
-from publishing.errors import PublicationRefused
 from publishing.models import Publication
 from publishing.published_runs import archive, services
 from tests.helpers.api import api, call
@@ -151,7 +151,7 @@ def test_consent_that_is_withdrawn_while_the_archive_is_made_is_respected(
 
     assert publication.status == Publication.Status.FAILED
     assert [path for path in scene.files() if "publications" in path.parts] == []
-    with pytest.raises(PublicationRefused, match="No team"):
+    with pytest.raises(Refused, match="No team"):
         services.request(track=scene.track, by=scene.organizer)
 
 
@@ -159,7 +159,7 @@ def test_open_track_publishes_nothing(scene: Scene) -> None:
     submit(scene, scene.ours, "ours", GOOD)
     answer(scene, scene.member, scene.ours, "yes")
 
-    with pytest.raises(PublicationRefused, match="not closed"):
+    with pytest.raises(Refused, match="not closed"):
         services.request(track=scene.track, by=scene.organizer)
 
 

@@ -13,6 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from assay.errors import Refused
 from assay.measures.scores import ALL
 from assay.protocols.loader import ProtocolError, parse_protocol, shipped_text
 from jobs import services as jobs
@@ -22,7 +23,6 @@ from pooling.models import Pool, Run
 from pooling.pools.selectors import pooled_depths
 from pooling.runs import services as run_services
 from publishing.archives import services as archives
-from scoring.errors import PhaseRefused
 from scoring.leaderboards import services as leaderboard_services
 from scoring.models import PhaseScore
 from scoring.phases import services
@@ -33,7 +33,6 @@ from tests.publishing.archives.test_services import findings_of, load, rewritten
 from tests.scoring.conftest import Scene, build_scene
 from tracks.models import Download, StoredProtocol, Track
 from tracks.tracks import services as track_services
-from tracks.tracks.services import TrackRefused
 from web import times
 
 KINDS = """
@@ -243,7 +242,7 @@ def test_runs_after_closing_are_scored_apart_and_open_nothing(scene: Scene) -> N
     early = send(scene, scene.other, "late", ["A.10", "A.2"], "early")
     track_services.close(track=scene.track)
     board = scene.leaderboard()
-    with pytest.raises(PhaseRefused, match="Release a leaderboard against them to everybody"):
+    with pytest.raises(Refused, match="Release a leaderboard against them to everybody"):
         services.set_qrels(track=scene.track, phase="later", qrels=board.qrels, by=scene.organizer)
     scene.leaderboard(board.qrels, release="public")
     services.set_qrels(track=scene.track, phase="later", qrels=board.qrels, by=scene.organizer)
@@ -341,7 +340,7 @@ def test_organizer_chooses_the_qrels_and_nobody_else(scene: Scene) -> None:
 def test_track_without_topics_of_a_split_does_not_open(scene: Scene) -> None:
     scene.track.topics.update(split="test")
 
-    with pytest.raises(TrackRefused, match="The phase Practice is about the split “train”, and no topic"):
+    with pytest.raises(Refused, match="The phase Practice is about the split “train”, and no topic"):
         track_services.check_opening(scene.track)
 
 

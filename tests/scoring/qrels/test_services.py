@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from assay.cli.main import main
+from assay.errors import Refused
 from assay.formats.qrels.reader import format_qrels, parse_qrels
 from assay.protocols.loader import shipped_text
 from assay.protocols.schema import QrelsRules
@@ -37,7 +38,6 @@ from tests.scoring.conftest import Scene, build_scene
 from tracks.admin import AssessorForm
 from tracks.assessors.services import check_group
 from tracks.models import Assessor, Download, StoredProtocol
-from tracks.tracks.services import TrackRefused
 
 NINE = ["high", "low", "not-relevant", "medium", "medium", "low", "high", "high", "not-relevant"]
 
@@ -617,7 +617,7 @@ def test_without_groups_there_is_only_the_sum(judged: Scene) -> None:
 )
 @pytest.mark.django_db
 def test_only_groups_of_the_protocol_are_taken(protocol: str, group: str, reason: str) -> None:
-    with pytest.raises(TrackRefused, match=reason):
+    with pytest.raises(Refused, match=reason):
         check_group(track=build_scene(protocol).track, group=group)
 
 

@@ -16,6 +16,7 @@ from assay.candidates.conditions import meets, parse_conditions
 from assay.candidates.reader import CandidateLines
 from assay.cli.main import main
 from assay.digests import sha256_of
+from assay.errors import Refused
 from assay.samples import path
 from corpus.models import Author, Collection, DocumentLink
 from jobs import services as jobs
@@ -32,7 +33,6 @@ from tests.helpers.factories import (
     make_track,
     make_user,
 )
-from tracks.candidates.jobs import CandidatesRefused
 from tracks.choosing import services as choosing
 from tracks.models import Candidate, CandidateFile, CandidateSample, Track
 
@@ -161,7 +161,7 @@ def test_later_file_replaces_candidates_and_samples_until_the_first_decision(
 
     sample = make_sample(track, [user, other], quotas=("2",))
     choosing.decide(sample=sample, docno="a", is_accepted=True, labels=LABELS, by=user)
-    with pytest.raises(CandidatesRefused, match="Another file would take away 1 decision on the candidates"):
+    with pytest.raises(Refused, match="Another file would take away 1 decision on the candidates"):
         import_candidates(track, user)
 
 

@@ -12,13 +12,13 @@ from django.urls import reverse
 
 from accounts.models import Event, User
 from assay.cli.main import main
+from assay.errors import Refused
 from assay.samples import path
 from jobs import services as jobs
 from tests.helpers.candidates import LABELS, Choice, make_choice
 from tests.helpers.factories import make_organizer, make_topic, make_user
 from tracks.choosing import services
 from tracks.choosing.selectors import next_places
-from tracks.choosing.services import DecisionRefused
 from tracks.models import CandidateDecision, Track
 
 pytestmark = pytest.mark.django_db
@@ -149,7 +149,7 @@ def test_undone_decision_stays_on_record_and_comes_again(choice: Choice) -> None
     assert 'id="choice-accepted" value="accepted" required checked' in text(page.content)
     assert list(CandidateDecision.objects.values_list("is_current", flat=True)) == [True, False]
     client.post(address("undo_decision"))
-    with pytest.raises(DecisionRefused, match="You have no decision in sample 1 to undo"):
+    with pytest.raises(Refused, match="You have no decision in sample 1 to undo"):
         services.undo(sample=choice.sample, by=choice.first)
 
 
@@ -243,9 +243,9 @@ def test_person_who_takes_over_goes_on_where_the_other_stopped(choice: Choice) -
     assert "ines and olga decide on sample 1." in named
     assert "Name two different people" in refused
     assert next_places(choice.sample, 2)[0].candidate.docno == docnos[1]
-    with pytest.raises(DecisionRefused, match="marek has decided on candidate"):
+    with pytest.raises(Refused, match="marek has decided on candidate"):
         decide(choice, docnos[0], other)
-    with pytest.raises(DecisionRefused, match="You are not one of the two people"):
+    with pytest.raises(Refused, match="You are not one of the two people"):
         decide(choice, docnos[1], choice.second)
     assert as_user(choice.second).get(address("decide")).status_code == 404
 
@@ -274,7 +274,7 @@ def test_disagreement_is_settled_with_a_reason(choice: Choice) -> None:
         lambda: decide(choice, docno, choice.first),
         lambda: services.undo(sample=choice.sample, by=choice.first),
     ):
-        with pytest.raises(DecisionRefused, match=r"is settled\. Settle it again"):
+        with pytest.raises(Refused, match=r"is settled\. Settle it again"):
             change()
     again = form(docno, "rejected", "A duplicate")
     as_user(choice.first).post(address("settle", docno), again)
@@ -285,7 +285,7 @@ def test_two_people_who_agree_leave_nothing_to_settle(choice: Choice) -> None:
     for person in (choice.first, choice.second):
         decide(choice, "9001", person, accept=False, reason=f"{person} says no")
 
-    with pytest.raises(DecisionRefused, match="needs no settlement"):
+    with pytest.raises(Refused, match="needs no settlement"):
         services.settle(
             sample=choice.sample,
             docno="9001",
@@ -407,5 +407,5 @@ def test_only_the_two_people_and_organizers_see_a_sample(choice: Choice) -> None
     choice.track.status = Track.Status.OPEN
     choice.track.save()
     assert as_user(choice.second).get(address("candidate_sample")).status_code == 404
-    with pytest.raises(DecisionRefused, match="is not a draft any more"):
+    with pytest.raises(Refused, match="is not a draft any more"):
         decide(choice, "9001", choice.first)

@@ -17,6 +17,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from assay.errors import Refused
 from assay.formats.topics.reader import read_topics
 from assay.protocols.loader import parse_protocol, shipped_text
 from jobs import services as job_services
@@ -38,7 +39,7 @@ from tests.helpers.judging import make_team
 from tracks.agreements import services as agreements
 from tracks.checklist.selectors import Kind, checklist
 from tracks.downloads import services
-from tracks.downloads.services import DownloadRefused, Release
+from tracks.downloads.services import Release
 from tracks.models import Download, Fetch, StoredProtocol, Track
 from tracks.topics.services import import_topics
 from web.times import now
@@ -436,7 +437,7 @@ def test_removed_file_is_deleted_and_its_log_stays(
 def test_name_that_is_taken_is_refused(track: Track) -> None:
     attach(track, "a.gz")
 
-    with pytest.raises(DownloadRefused, match=r"already has a file a\.gz"):
+    with pytest.raises(Refused, match=r"already has a file a\.gz"):
         attach(track, "x/a.gz")
 
 

@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from pooling.errors import PoolRefused
+from assay.errors import Refused
 from tests.helpers.api import api
 from tests.helpers.factories import make_assessor, make_organizer
 from tests.helpers.row_scenes import ROWS, TURKLE, build_pool, make_row_track
@@ -90,7 +90,7 @@ def test_organizer_sees_rows_as_assessors_will_and_others_do_not() -> None:
 
 def test_later_rows_belong_to_a_later_pool() -> None:
     track, organizer = make_row_track(rows=""), make_organizer()
-    with pytest.raises(PoolRefused, match="has no rows yet"):
+    with pytest.raises(Refused, match="has no rows yet"):
         build_pool(track, organizer)
     for text in (ROWS, ROWS + "news,n2,Nein,No\n"):
         import_rows(track=track, data=text.encode(), name="rows.csv")

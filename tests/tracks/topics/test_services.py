@@ -13,7 +13,7 @@ from assay.errors import BadFile, Refused
 from assay.formats.topics.reader import BadTopics, comparable, read_labels, read_topic_file, read_topics
 from tests.helpers.factories import make_collection, make_document, make_organizer, make_topic, make_track
 from tracks.models import Topic, TopicImport, Track
-from tracks.topics.services import TopicsRefused, import_labels, import_topics
+from tracks.topics.services import import_labels, import_topics
 
 XML = '<?xml version="1.0" ?>\n<Topics>\n%s</Topics>'
 TOPIC = """<Topic number="{code}">
@@ -139,9 +139,10 @@ def test_topics_do_not_change_once_the_track_was_opened(status: Track.Status) ->
     track = make_track(status=status)
     make_topic(track, "A.1", title="Original")
 
-    with pytest.raises(TopicsRefused):
+    with pytest.raises(Refused) as refusal:
         import_topics(track=track, data=xml("A.1", "A.2"), name="topics.xml")
 
+    assert refusal.value.code == "topics-refused"
     assert list(track.topics.values_list("title", flat=True)) == ["Original"]
 
 

@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from accounts.mail.letters import MAX_TRIES
 from accounts.models import User
+from assay.errors import Refused
 from jobs import services as jobs
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_organizer, make_role, make_topic, make_track, make_webhook
@@ -29,7 +30,7 @@ from tracks.models import Delivery, Track
 from tracks.tasks import deliver
 from tracks.tracks import services as track_services
 from tracks.webhooks import delivery
-from tracks.webhooks.delivery import AddressRefused, check_address
+from tracks.webhooks.delivery import check_address
 
 pytestmark = pytest.mark.django_db
 REFERENCE = Path("docs/reference/api.md").read_text()
@@ -226,7 +227,7 @@ def test_receiver_that_sends_byte_by_byte_is_cut(
     "host", ["localhost", "127.1", "0x7f.1", "[::ffff:10.0.0.1]", "169.254.169.254", "[::]"]
 )
 def test_names_that_lead_inside_are_refused_when_they_are_connected_to(host: str) -> None:
-    with pytest.raises(AddressRefused, match="private or reserved"):
+    with pytest.raises(Refused, match="private or reserved"):
         delivery.send(f"https://{host}:1/", b"", {})
 
 
@@ -263,8 +264,10 @@ def test_addresses_of_the_internet_are_public(address: str) -> None:
     ],
 )
 def test_address_that_no_webhook_may_have_is_refused(url: str) -> None:
-    with pytest.raises(AddressRefused):
+    with pytest.raises(Refused) as refusal:
         check_address(url)
+
+    assert refusal.value.code == "address-refused"
 
 
 def test_organizer_adds_tests_changes_and_removes_a_webhook_on_the_page(

@@ -35,7 +35,7 @@ def request(
     """Create a collection, and queue the job that builds it from uploads or from a path in the import folder.
 
     Raises:
-        ImportRefused: There is a collection with this short name.
+        Refused: There is a collection with this short name.
         NotBuilt: The converter is not installed.
         Refused: The storage is full or does not answer.
     """

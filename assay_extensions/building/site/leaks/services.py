@@ -1,5 +1,7 @@
 """Request checks for leaks, and accept what one found."""
 
+from functools import partial
+
 from django.db import transaction
 from django.db.models import Q
 
@@ -16,9 +18,7 @@ from tracks.models import LeakCheck, Track
 from tracks.tracks import services as track_services
 from web.pages import counted
 
-
-class LeaksRefused(Refused):
-    title = "Leaks of topics"
+leaks_refused = partial(Refused, code="leaks-refused", title="Leaks of topics")
 
 
 @transaction.atomic
@@ -26,13 +26,13 @@ def request(*, track: Track, overlap: float, by: User) -> LeakCheck:
     """Queue a check of the topics of a track against its collection.
 
     Raises:
-        LeaksRefused: The track has no topics or no collection, or a check is running.
+        Refused: The track has no topics or no collection, or a check is running.
     """
     current = track_services.lock(track.pk)
     if current.collection is None or not current.topics.exists():
-        raise LeaksRefused(f"{current} needs topics and a collection before it can be checked for leaks.")
+        raise leaks_refused(f"{current} needs topics and a collection before it can be checked for leaks.")
     if current.leak_checks.filter(job__state__in=Job.UNFINISHED).exists():
-        raise LeaksRefused(f"A check of {current} for leaks is running. Wait until it is finished.")
+        raise leaks_refused(f"A check of {current} for leaks is running. Wait until it is finished.")
     check = LeakCheck(track=current, overlap=overlap)
     check.job = jobs.request(
         kind=KIND,
@@ -50,12 +50,12 @@ def accept(*, track: Track, reason: str, by: User) -> LeakCheck:
     """Let a track open with the leaks that its latest check found.
 
     Raises:
-        LeaksRefused: There is no such check, or it found none that matters.
+        Refused: There is no such check, or it found none that matters.
     """
     current = track_services.lock(track.pk)
     check = latest_check(current)
     if check is None or not check.n_forbidden:
-        raise LeaksRefused(f"The latest check of {current} found nothing that must be accepted.")
+        raise leaks_refused(f"The latest check of {current} found nothing that must be accepted.")
     check.reason, check.accepted_by = reason, by
     check.save(update_fields=["reason", "accepted_by"])
     details = {"leaks": check.n_forbidden, "reason": reason}
@@ -79,12 +79,12 @@ def check_opening(*, track: Track) -> None:
     if check is None:
         return
     if track.status == Track.Status.DRAFT and is_outdated(check):
-        raise LeaksRefused(
+        raise leaks_refused(
             f"The topics or the collection of {track} changed after the latest check for leaks. Check again on the "
             "page Leaks."
         )
     if check.n_forbidden and not check.reason:
-        raise LeaksRefused(
+        raise leaks_refused(
             f"The collection of {track} gives topics away: {counted(check.n_forbidden, 'leak')} in the latest check. "
             "Remove the posts or the topics and check again, or accept the leaks with a reason on the page Leaks."
         )
