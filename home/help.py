@@ -157,7 +157,7 @@ EXPLAINED = {
     "explanation/numbers.html#means-by-topic-class": "scoring:classes",
     "explanation/numbers.html": "scoring:topics scoring:topic",
     "explanation/numbers.html#whether-the-qrels-can-be-reused": "analyses:reports",
-    "howto/judge-battles.html": "battles:board",
+    "howto/judge-battles.html": "battles:board battles:systems",
     "howto/paper-tables.html": "papers:tables",
     "howto/paper-tables.html#compare-test-collections": "papers:comparison",
     "reference/measures.html": "scoring:evaluation",

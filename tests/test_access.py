@@ -319,6 +319,8 @@ baselines:offer_baseline                5555555555
 battles:board                           4444444444
 battles:board_table                     4444444444
 battles:file                            L333334443
+battles:systems                         4444444444
+battles:systems_file                    4444444444
 pooling:pool                            L333330043
 pooling:pool_contributions              L333330043
 pooling:pool_depths                     L333330043

@@ -218,6 +218,7 @@ GET leaderboard                          44444401044 0333
 GET leaderboard_file                     44444401044 0333
 GET battles                              44444441444 4333
 GET battles_file                         13333341443 4333
+GET systems                              44444441444 4333
 GET evaluations                          44444401044 0333
 GET later_runs                           14444401044 0033
 POST later_runs                          14444401344 3033

@@ -239,6 +239,7 @@ analyses:analysis_table: GET analysis
 publishing:published_runs: GET published_runs_file
 battles:board_table: GET battles
 battles:file: GET battles_file
+battles:systems_file: GET systems
 papers:table_file: GET paper_tables
 papers:comparison_file: GET compare_collections
 publishing:archive_file: GET archive_file

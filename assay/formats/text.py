@@ -77,9 +77,14 @@ def decoded(data: bytes, name: str = "") -> Decoded:
         numbers += numbers[:1] * (len(starts) - len(numbers))
         notes.append(f"U+FEFF, a byte-order mark, was removed at the start of {named_lines(numbers)}")
         data = _INNER_MARK.sub(b"", data)
+    keep_notes(notes)
+    return Decoded(data, notes)
+
+
+def keep_notes(notes: Sequence[str]) -> None:
+    """Keep phrases about a file for those who ask for them with `notes_kept`."""
     if (kept := _kept.get()) is not None:
         kept += notes
-    return Decoded(data, notes)
 
 
 @contextmanager

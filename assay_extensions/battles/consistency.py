@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assay.statistics.agreement import cohen_kappa
 from assay.tables import Undefinable
 from assay_extensions.battles.ratings import Outcomes
-from assay_extensions.battles.records import A, B, Battle
+from assay_extensions.battles.records import BOTH_BAD, TIE, A, B, Battle
 
 
 class Consistency(NamedTuple):
@@ -51,6 +52,31 @@ def consistency(battles: Sequence[Battle], repeats: Sequence[Battle] = ()) -> Co
         len(other),
         sum(other),
     )
+
+
+class Agreement(NamedTuple):
+    """Battles that two judges both decided: the same topic and systems, on whatever sides."""
+
+    battles: int
+    alike: int  # with the same preference
+    kappa: Undefinable  # Cohen's
+
+
+def agreement_of(first: Sequence[Battle], second: Sequence[Battle]) -> Agreement:
+    """Compare two judges, such as people and a program. A battle with several judgments counts for each two."""
+    words: defaultdict[tuple[str, tuple[str, str]], list[int]] = defaultdict(list)
+    for battle in second:
+        words[battle.topic, battle.pair].append(_outcome(battle))
+    both = [
+        (_outcome(battle), other) for battle in first for other in words.get((battle.topic, battle.pair), ())
+    ]
+    columns = np.array(both, dtype=np.int64).reshape(-1, 2)
+    alike = int((columns[:, 0] == columns[:, 1]).sum())
+    return Agreement(len(both), alike, cohen_kappa(columns[:, 0], columns[:, 1]).value)
+
+
+def _outcome(battle: Battle) -> int:
+    return [*battle.pair, TIE, BOTH_BAD].index(battle.preferred)
 
 
 def _repeats(battles: Sequence[Battle]) -> tuple[list[bool], list[bool]]:

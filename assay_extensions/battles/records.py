@@ -10,8 +10,9 @@ Sources: arena-rank 0.1.1; RAGDoll 1f06719.
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
+from itertools import chain
 from typing import Any, NamedTuple
 
 from assay.errors import InputError
@@ -67,15 +68,14 @@ def read_battles(text: str, name: str) -> ReadBattles:
         InputError: Lines are wrong, each with its number, or there are no battles.
     """
     errors: list[str] = []
-    rows = _json_rows(text, errors) if text.lstrip()[:1] == "{" else _table_rows(text, name)
     battles, n_failed = [], 0
-    for number, row in rows:
-        if row is None:
+    for number, battle in rows_of(StringIO(text, newline="")):
+        if battle is None:
             n_failed += 1
-        elif problem := _problem(row):
-            errors.append(f"line {number}: {problem}")
+        elif isinstance(battle, str):
+            errors.append(f"line {number}: {battle}")
         else:
-            battles.append(Battle(*(row.get(key, "") for key in COLUMNS[1:])))
+            battles.append(battle)
     if errors:
         more = [f"and {len(errors) - MOST_ERRORS:,} more"] if len(errors) > MOST_ERRORS else []
         raise InputError("\n".join([*(f"{name}, {error}" for error in errors[:MOST_ERRORS]), *more]))
@@ -84,35 +84,76 @@ def read_battles(text: str, name: str) -> ReadBattles:
     return ReadBattles(battles, n_failed)
 
 
-def _table_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, str] | None]]:
-    head = text.lstrip("\ufeff").split("\n", 1)[0]
-    reader = csv.reader(StringIO(text.lstrip("\ufeff"), newline=""), delimiter="\t" if "\t" in head else ",")
-    header = [cell.strip().lower() for cell in next(reader, [])]
+Row = tuple[
+    int, Battle | str | None
+]  # its line: a battle, what is wrong with it, or None for one that failed
+
+
+def rows_of(lines: Iterable[str]) -> Iterator[Row]:
+    """The battles of a file, one after another."""
+    rest = iter(lines)
+    start = list(_until_text(rest))
+    head = start[-1] if start else ""
+    every = chain(start, rest)
+    return _json_rows(every) if _is_json(head) else _table_rows(every, "\t" if "\t" in head else ",")
+
+
+def has_battles(line: str) -> bool:
+    """Return whether a file with this first line has battles, and not judgments of another form."""
+    if _is_json(line):
+        return '"assistant_a_run_id"' in line
+    return any(word in {A, B} for word in _words(line.replace("\t", ",").split(",")))
+
+
+def _is_json(line: str) -> bool:
+    return line.lstrip("\ufeff \t")[:1] == "{"
+
+
+def _words(cells: Iterable[str]) -> list[str]:
+    return [cell.strip('\ufeff \r\n"').lower() for cell in cells]
+
+
+def _until_text(lines: Iterator[str]) -> Iterator[str]:
+    """The lines up to the first one that is not blank."""
+    for line in lines:
+        yield line
+        if line.strip():
+            return
+
+
+def _table_rows(lines: Iterable[str], delimiter: str) -> Iterator[Row]:
+    reader = csv.reader(lines, delimiter=delimiter)
+    rows = (row for row in reader if any(cell.strip() for cell in row))
+    header = _words(next(rows, []))
     if missing := [column for column in NEEDED if header.count(column) != 1]:
-        raise InputError(
-            f"{name}, line 1: the column {missing[0]} is not named once; the first line names the columns "
-            f"{', '.join(NEEDED)}, and perhaps battle, topic and assessor"
+        message = (
+            f"the column {missing[0]} is not named once; the first line names the columns {', '.join(NEEDED)}, and "
+            "perhaps battle, topic and assessor"
         )
-    for row in reader:
-        if any(cell.strip() for cell in row):
-            cells = dict(zip(header, (cell.strip() for cell in row), strict=False))
-            yield reader.line_num, cells | ({"?": "1"} if len(row) != len(header) else {})
+        yield max(reader.line_num, 1), message
+        return
+    for row in rows:
+        if len(row) != len(header):
+            yield reader.line_num, "it has another number of columns than the first line"
+        else:
+            cells = (cell.strip() for cell in row)
+            yield reader.line_num, _battle(dict(zip(header, cells, strict=True)))
 
 
-def _json_rows(text: str, errors: list[str]) -> Iterator[tuple[int, Mapping[str, str] | None]]:
-    for number, line in enumerate(text.split("\n"), 1):
+def _json_rows(lines: Iterable[str]) -> Iterator[Row]:
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            row = strict_json(line)
+            row = strict_json(line.lstrip("\ufeff"))
         except (ValueError, RecursionError):
             row = None
         if not isinstance(row, dict):
-            errors.append(f"line {number}: it is not a JSON object")
+            yield number, "it is not a JSON object"
         elif row.get("status", "completed") != "completed":
             yield number, None
         else:
-            yield number, _of_json(row)
+            yield number, _battle(_of_json(row))
 
 
 def _of_json(row: Mapping[str, Any]) -> dict[str, str]:
@@ -126,10 +167,8 @@ def _of_json(row: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _problem(row: Mapping[str, str]) -> str:
-    """The reason why a row is no battle; empty if it is one."""
-    if "?" in row:
-        return "it has another number of columns than the first line"
+def _battle(row: Mapping[str, str]) -> Battle | str:
+    """The battle of a row, or what is wrong with it."""
     for side in (A, B):
         if not row.get(side):
             return f"{side} is empty"
@@ -137,7 +176,7 @@ def _problem(row: Mapping[str, str]) -> str:
         return f"{row[A]} is on both sides"
     if row.get("winner") not in WINNERS:
         return f"winner is {row.get('winner', '')[:40]!r}; expected {', '.join(WINNERS)}"
-    return ""
+    return Battle(*(row.get(key, "") for key in COLUMNS[1:]))
 
 
 def as_tsv(battles: Sequence[Battle]) -> str:

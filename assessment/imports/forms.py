@@ -103,7 +103,7 @@ class MappingForm(WordsForm, PlaceForm):
     def __init__(self, *args: Any, source: JudgmentImport, **kwargs: Any) -> None:
         super().__init__(*args, track=source.track, **kwargs)
         self.initial.update(pool=source.pool_id, batch=source.batch, kind=source.kind)
-        if source.report.get("form") != "assay-csv":
+        if source.report.get("form") in {"", "turkle"}:
             header: list[str] = source.report.get("header", [])
             given = {**source.report.get("columns", {}), **source.mapping.get("columns", {})}
             for of_field in MAPPED if header else ():

@@ -3,7 +3,7 @@
 A small file is checked and imported at once, a large one in a job.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast
@@ -38,6 +38,14 @@ CHECK, IMPORT = "assessment.imports.check", "assessment.imports.import"  # kinds
 SMALL = 2 << 20  # bytes of a file that needs no job
 # Without statistics, counting the judged units of a desk reads every judgment of a topic for each of its assessors
 FILLED = ("assessment_task", "assessment_judgment", "assessment_topicassignment")
+Reader = Callable[[JudgmentImport, BinaryIO], JudgmentStream | None]
+_readers: list[Reader] = []
+
+
+def reads_judgments(function: Reader) -> Reader:
+    """Register a function that reads the judgments of another form of files, and returns None for other files."""
+    _readers.append(function)
+    return function
 
 
 def start(
@@ -160,19 +168,22 @@ def check(source: JudgmentImport) -> None:
 
 def _report(source: JudgmentImport, report: Report = silent) -> dict[str, Any]:
     with _content(source) as file, notes_kept() as notes:
-        header = header_of_judgments(file)
+        header, form = header_of_judgments(file), ""
         try:
             with transaction.atomic():
-                staged = stage(_opened(source, file), has_ids=False, report=report)
+                stream = _opened(source, file)
+                form = stream.form
+                staged = stage(stream, has_ids=False, report=report)
                 plan = ImportPlan(report, keeps_stored=source.keeps_stored)
                 campaign = Campaign(source.track)
                 for part in parts():
                     plan_part(plan, source, part, campaign, is_numbered=staged.is_numbered)
         except JudgmentsError as error:
             complaints = [[complaint.line, complaint.message] for complaint in error.complaints]
-            return {"header": header, "complaints": complaints, "n_complaints": error.n_complaints}
+            complained = {"complaints": complaints, "n_complaints": error.n_complaints}
+            return {"header": header, "form": form, "notes": notes} | complained
     result = report_of(plan, staged, source, campaign)
-    return {"header": header, "form": staged.form, "columns": staged.columns, "notes": notes} | result
+    return {"header": header, "form": form, "columns": staged.columns, "notes": notes} | result
 
 
 @contextmanager
@@ -185,6 +196,9 @@ def _content(source: JudgmentImport) -> Iterator[BinaryIO]:
 
 
 def _opened(source: JudgmentImport, file: BinaryIO) -> JudgmentStream:
+    for read in _readers:
+        if (stream := read(source, file)) is not None:
+            return stream
     columns: dict[str, str] = source.mapping.get("columns", {})
     stream = open_judgments(file, source.name, columns=columns)
     if stream.form == "qrels":

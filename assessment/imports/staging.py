@@ -45,7 +45,6 @@ class TopicRows(NamedTuple):
 class Staged:
     """A file whose rows are in the temporary table; `is_numbered` is true if it has numbers of judgments."""
 
-    form: str
     columns: dict[str, str]
     n_rows: int = 0
     is_numbered: bool = False
@@ -65,7 +64,7 @@ def stage(stream: JudgmentStream, *, has_ids: bool, report: Callable[[int, str],
     Raises:
         JudgmentsError: Lines are wrong.
     """
-    staged = Staged(stream.form, dict(stream.columns))
+    staged = Staged(dict(stream.columns))
     with connection.cursor() as cursor:
         cursor.execute(CREATE.format(default=NEXT_ID if has_ids else ""))
         while rows := list(islice(stream.rows, AT_ONCE)):

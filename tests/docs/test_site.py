@@ -124,6 +124,7 @@ NO_PAGES = {
     *("scoring:topics_file", "scoring:archive_qrels", "analyses:analyze", "analyses:report_table"),
     *("analyses:analysis_json", "analyses:analysis_table", "scoring:evaluation_file"),
     *("papers:table_file", "papers:comparison_file", "battles:board_table", "battles:file"),
+    "battles:systems_file",
 }
 
 

@@ -1,13 +1,16 @@
 """Boards of systems for programs."""
 
+from collections.abc import Sequence
+
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of, user_of
-from assay.tables import plain
+from assay.tables import Table, plain
 from assay_extensions.battles.records import FORMS
-from assay_extensions.battles.site import boards
+from assay_extensions.battles.site import boards, systems
+from scoring.models import Leaderboard
 from scoring.selectors import board_or_404
 from web.api.permissions import Everyone, Organizer
 from web.api.views import Endpoints, get, get_file, parameter
@@ -22,6 +25,24 @@ class BattlesSerializer(serializers.Serializer[boards.Battles]):
     )
 
 
+class SystemsSerializer(serializers.Serializer[Leaderboard]):
+    """The systems of a leaderboard, with what the leaderboards of other judges and tracks say of the same runs."""
+
+    tables = serializers.DictField(
+        help_text="The tables of the page by name. `systems` has a row for each system; a column `TRACK/JUDGE/rating`, "
+        "`low` or `high` has ratings by battles, others have means of measures. `agreement` compares the judges of "
+        "battles. Undefined values are null."
+    )
+
+
+def _rows(tables: Sequence[Table]) -> dict[str, list[dict[str, object]]]:
+    """The rows of tables as objects, by the name of the table."""
+    return {
+        table.name: [dict(zip(table.header, plain(row), strict=True)) for row in table.rows]
+        for table in tables
+    }
+
+
 class BattleBoards(Endpoints):
     tag = "Leaderboards"
     permission_classes = [Everyone]
@@ -30,11 +51,15 @@ class BattleBoards(Endpoints):
     def get_battles(self, request: Request, board_id: int) -> object:
         """Read the ratings of systems by battles. Everyone who may see the leaderboard."""
         battles = boards.battles_behind(board_or_404(user_of(request), board_id))
-        rows = {
-            table.name: [dict(zip(table.header, plain(row), strict=True)) for row in table.rows]
-            for table in battles.tables
-        }
-        return Response({"tables": rows})
+        return Response({"tables": _rows(battles.tables)})
+
+    @get("leaderboards/<int:board_id>/systems/", "systems", SystemsSerializer)
+    def get_systems(self, request: Request, board_id: int) -> object:
+        """Read the systems in one table: battles by people and programs, and measures of other tracks. Everyone who
+        may see the leaderboard; other leaderboards are those that the user sees.
+        """
+        user = user_of(request)
+        return Response({"tables": _rows(systems.tables_of(user, board_or_404(user, board_id)))})
 
     @get_file(
         "leaderboards/<int:board_id>/battles/file/",

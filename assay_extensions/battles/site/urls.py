@@ -10,6 +10,13 @@ urlpatterns = [
         "leaderboards/<int:board_id>/battles/<slug:name>.<table:kind>", views.board_table, name="board_table"
     ),
     path("leaderboards/<int:board_id>/battles/as/<slug:form>/", views.battles_file, name="file"),
+    path("leaderboards/<int:board_id>/systems/", views.systems_table, name="systems"),
+    path(
+        "leaderboards/<int:board_id>/systems/<slug:name>.<table:kind>",
+        views.systems_file,
+        name="systems_file",
+    ),
 ]
 
 fill("leaderboard-links", "battles/_more.html")
+fill("import-forms", "battles/_import.html")

@@ -1,29 +1,36 @@
 """Battles on the site: from the pool to the page of one battle, the qrels, the board of systems and the archive."""
 
+import csv
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pytest
 from django.conf import LazySettings
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from accounts.models import User
 from assay import samples
+from assay.formats.declaration import Declaration
 from assay.protocols.loader import parse_protocol
 from assay_extensions.battles.ratings import rate
-from assay_extensions.battles.records import read_battles
+from assay_extensions.battles.records import A, B, Battle, as_ragdoll, as_tsv, read_battles
 from assessment.judging.services import accept_next
-from assessment.models import Batch, Judgment
+from assessment.models import Batch, Judgment, JudgmentImport
 from jobs import services as jobs
-from pooling.models import Pool
+from participation.teams import services as team_services
+from pooling.models import Pool, Run
 from pooling.pools import services as pool_services
+from pooling.runs import services as run_services
 from scoring.leaderboards import services as leaderboard_services
-from scoring.models import Leaderboard
+from scoring.models import Leaderboard, Qrels
 from scoring.qrels import services as qrels_services
 from tests.helpers.answer_runs import Sentences, answer_run
 from tests.helpers.answers import submit_file
@@ -36,14 +43,16 @@ from tests.helpers.factories import (
     make_topic,
     make_track,
 )
-from tests.helpers.judging import accept, judge, make_batch
+from tests.helpers.judging import accept, judge, make_batch, make_machine
 from tests.helpers.remembered import remembered
 from tests.publishing.archives.conftest import archive_of, written
 from tests.publishing.archives.test_services import findings_of, load
-from tracks.models import StoredProtocol, Topic, Track
+from tracks.models import Machine, StoredProtocol, Topic, Track
 
 pytestmark = pytest.mark.django_db
 LAB = samples.path("battles-lab.toml").read_text()
+KNOWN = Path(__file__).parent / "known"
+ANSWERS = json.loads((KNOWN / "answers.json").read_text())
 SYSTEMS = ("ants", "bats", "cats", "dogs")  # from the best to the worst
 TOPICS = ("t1", "t2", "t3")
 
@@ -61,20 +70,28 @@ def text_of(system: str, topic: str) -> Sentences:
     return [(f"Answer of worth {9 - worth} to {topic}.", ["d1"]), ("It cites nothing.", [])]
 
 
+def known_text_of(system: str, topic: str) -> Sentences:
+    return [(f"Answer of {system} to {topic}.", ["d1"])]
+
+
 @remembered
-def battles_lab() -> Lab:
-    parsed = parse_protocol(LAB, name="lab.toml")
+def battles_lab(systems: Sequence[str] = SYSTEMS, codes: Sequence[str] = TOPICS) -> Lab:
+    """The lab of the worths, or one whose pools have all battles of given systems."""
+    is_known = systems is not SYSTEMS
+    text = LAB.replace("target = 6", "target = 100") if is_known else LAB
+    parsed = parse_protocol(text, name="lab.toml")
     collection = make_collection("segments", name="Segments")
     make_document(collection, "d1", title="", body="<p>Text of the source.</p>")
     track = make_track("arena", name="Arena", collection=collection)
-    fields = {"title": parsed.title, "text": LAB, "digest": parsed.digest}
+    fields = {"title": parsed.title, "text": text, "digest": parsed.digest}
     track.protocol = StoredProtocol.objects.create(slug=parsed.slug, **fields)
     track.save()
-    topics = [make_topic(track, code) for code in TOPICS]
+    topics = [make_topic(track, code) for code in codes]
     organizer = make_organizer("olga")
     lab = Lab(track, topics, organizer, make_assessor(track, "ada"))
-    for system in SYSTEMS:
-        submit_file(lab, system, answer_run({topic: text_of(system, topic) for topic in TOPICS}, tag=system))  # type: ignore[arg-type]
+    for system in systems:
+        text_by = known_text_of if is_known else text_of
+        submit_file(lab, system, answer_run({topic: text_by(system, topic) for topic in codes}, tag=system))  # type: ignore[arg-type]
     return lab
 
 
@@ -83,6 +100,19 @@ def lab(settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     settings.MEDIA_ROOT = tmp_path
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
     return battles_lab()
+
+
+def submit_again(lab: Lab, tag: str) -> Run:
+    """Submit a run to another track, with an answer to the first topic."""
+    team = team_services.create(track=lab.track, name=tag.title(), members=[])
+    return run_services.submit(
+        track=lab.track,
+        team=team,
+        by=lab.organizer,
+        file=BytesIO(answer_run({"t1": text_of("ants", "t1")}, tag=tag)),
+        file_name=f"{tag}.jsonl",
+        declared=Declaration(kind="rag"),
+    )
 
 
 def client_of(user: User) -> Client:
@@ -120,8 +150,8 @@ def judged(lab: Lab, pool: Pool) -> Batch:
     return batch
 
 
-def scored(lab: Lab, pool: Pool) -> Leaderboard:
-    qrels = qrels_services.freeze_judgments(pool=pool, by=lab.organizer)
+def scored(lab: Lab, pool: Pool, machine: Machine | None = None) -> Leaderboard:
+    qrels = qrels_services.freeze_judgments(pool=pool, by=lab.organizer, machine=machine)
     board = leaderboard_services.request(qrels=qrels, by=lab.organizer, seed=1)
     jobs.run(board.job_id or 0)
     board.refresh_from_db()
@@ -249,6 +279,186 @@ def test_archive_has_the_same_board_when_it_is_loaded(lab: Lab, tmp_path: Path) 
         for each in (board, again)
     ]
     assert tables[0] == tables[1]
+
+
+def uploaded(
+    client: Client, track: Track, content: str, name: str = "arena.tsv", **place: str
+) -> JudgmentImport:
+    """A checked file of battles."""
+    fields = {
+        "batch": "Imported",
+        "kind": "main",
+        "upload": SimpleUploadedFile(name, content.encode()),
+    } | place
+    answer = client.post(reverse("assessment:imports", args=[track.slug]), fields)
+    assert answer.status_code == 302, answer.content.decode()
+    return JudgmentImport.objects.latest("pk")
+
+
+def imported(client: Client, source: JudgmentImport, assessor: str) -> JudgmentImport:
+    """The file, imported as the judgments of an account."""
+    page = client.get(source.get_absolute_url()).content.decode()
+    [field] = re.findall(r'name="(assessors-\d+)"', page)
+    place = {"batch": source.batch, "kind": source.kind}
+    client.post(source.get_absolute_url(), {field: assessor, **place})
+    source.refresh_from_db()
+    assert source.report["complaints"] == []
+    client.post(reverse("assessment:run_import", args=[source.pk]))
+    source.refresh_from_db()
+    return source
+
+
+@pytest.mark.parametrize("name", ["eight", "never_lost", "two_islands"])
+def test_known_battles_are_imported_and_have_the_known_ratings(
+    name: str, settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
+    content = (KNOWN / f"{name}.tsv").read_text()
+    battles = read_battles(content, name).battles
+    systems = sorted({system for battle in battles for system in battle.pair})
+    lab = battles_lab(tuple(systems), tuple(dict.fromkeys(battle.topic for battle in battles)))
+    client = client_of(lab.organizer)
+    pool = pooled(lab)
+
+    source = imported(client, uploaded(client, lab.track, content), "ada")
+    board = scored(lab, pool)
+
+    assert source.n_imported == len(battles)
+    html = client.get(reverse("battles:board", args=[board.pk])).content.decode()
+    table = client.get(reverse("battles:board_table", args=[board.pk, "board", "csv"])).content.decode()
+    rows = {row["system"]: row for row in csv.DictReader(StringIO(table))}
+    known = ANSWERS[name].get("own_exact", {})
+    for system, values in known.items():
+        assert float(rows[system]["rating"]) == pytest.approx(values["rating"], abs=1e-4)
+        error = values["se_by_topic_T_over_T_minus_1"]
+        assert float(rows[system]["error"]) == pytest.approx(error, abs=1e-4)
+        cells = '</td>\\s*<td class="num">'.join(("1", f"{values['rating']:.0f}"))
+        assert re.search(f'<th scope="row">{system}</th>\\s*<td class="num">{cells}</td>', html)
+    assert {row["group"] for row in rows.values()} == {"eight": {"1"}}.get(name, {"1", "2"})
+    if name == "never_lost":
+        assert rows["A"]["rating"] == ""
+        assert "met only systems that did: A." in " ".join(html.split())
+    if name == "two_islands":
+        assert "There are 2 groups of systems that cannot be compared" in html
+
+
+def test_battles_that_the_track_does_not_have_are_refused_by_line(lab: Lab) -> None:
+    client = client_of(lab.organizer)
+    pooled(lab)
+    head = "topic,model_a,model_b,winner,assessor\n"
+    lines = [
+        "t1,ants,bats,model_a,ada",
+        "t1,bats,ants,model_a,ada",
+        "t1,ants,bats,model_a,ada",
+        "t9,ants,bats,model_a,ada",
+        "t1,ants,emus,model_a,ada",
+        "t3,cats,dogs,tie,ada",
+        "t2,ants,bats,neither,ada",
+    ]
+
+    source = uploaded(client, lab.track, head + "\n".join(lines) + "\n", "arena.csv")
+    without_topics = uploaded(client, lab.track, "model_a,model_b,winner\nants,bats,tie\n", "bare.csv")
+    no_pool = uploaded(client, lab.track, head + lines[0], "none.csv", kind="training")
+
+    assert source.report["complaints"] == [
+        [4, "line 2 has the same battle by ada"],
+        [5, "the run ants has no answer to topic t9"],
+        [6, "the track has no run emus"],
+        [7, "cats and dogs have the same answer to t3: leave the line out"],
+        [8, "winner is 'neither'; expected model_a, model_b, tie, both_bad"],
+    ]
+    assert client.post(reverse("assessment:run_import", args=[source.pk])).status_code == 409
+    assert not Judgment.objects.exists()
+    assert "add the column topic" in without_topics.report["complaints"][0][1]
+    assert no_pool.is_ready
+
+
+def test_repeats_and_failed_battles_of_a_program_are_counted_in_the_preview(lab: Lab) -> None:
+    client = client_of(lab.organizer)
+    pool = pooled(lab)
+    battles = [Battle("t1", "ants", "bats", "model_a", "m"), Battle("t1", "bats", "ants", "model_a", "m")]
+    failed = json.dumps({"qid": "t1", "assistant_a_run_id": "ants", "status": "failed"}) + "\n"
+    machine = make_machine(lab.track, lab.organizer)
+    given = {"file": SimpleUploadedFile("judgments.jsonl", (as_ragdoll(battles) + failed).encode())}
+
+    answer = client_of(lab.organizer).post(
+        reverse("api:judgment_imports", args=[lab.track.slug]),
+        given | {"kind": "machine", "batch": "Program"},
+    )
+    source = imported(
+        client, JudgmentImport.objects.get(pk=answer.json()["id"]), machine.assessor.user.username
+    )
+
+    assert answer.json()["report"]["notes"] == [
+        "Battles that failed and are left out: 1.",
+        "Battles judged again in the other order, which show only how consistent their judge is: 1.",
+    ]
+    assert source.n_imported == 2
+    votes = Judgment.objects.order_by("pk").values_list("is_check", "choice")
+    assert {choice for _, choice in votes} == {"first", "second"}
+    assert [is_check for is_check, _ in votes] == [False, True]
+    board = scored(lab, pool, machine=machine)
+    html = client.get(reverse("battles:board", args=[board.pk])).content.decode()
+    table = client.get(reverse("battles:board_table", args=[board.pk, "consistency", "csv"])).content.decode()
+    assert "judged by the program Llama judge" in html
+    [counts] = csv.DictReader(StringIO(table))
+    assert (counts["battles"], counts["again"], counts["again_alike"]) == ("1", "1", "0")
+
+
+def test_people_and_programs_and_other_tracks_are_columns_of_one_table(lab: Lab) -> None:
+    """A program likes the worst system, and the other track has nuggets of two runs."""
+    client, pool = client_of(lab.organizer), pooled(lab)
+    judged(lab, pool)
+    people = scored(lab, pool)
+    battles = read_battles(
+        client.get(reverse("battles:file", args=[people.pk, "tsv"])).content.decode(), "battles.tsv"
+    ).battles
+    for_dogs = [
+        each._replace(winner=A if each.model_a == "dogs" else B, assessor="m")
+        for each in battles
+        if "dogs" in each.pair
+    ]
+    machine = make_machine(lab.track, lab.organizer)
+    given = [each._replace(assessor="m") for each in battles if "dogs" not in each.pair]
+    given += [each for each in for_dogs if each.topic != "t3"]
+    source = uploaded(client, lab.track, as_tsv(given), kind="machine")
+    imported(client, source, machine.assessor.user.username)
+    scored(lab, pool, machine=machine)
+    fields = {"protocol": "trec-rag-2024", "collection": lab.track.collection}
+    other = lab._replace(track=make_track("answers", name="Answers", **fields))
+    make_topic(other.track, "t1")
+    runs = [submit_again(other, tag) for tag in ("ants", "emus")]
+    by: dict[str, Any] = {"track": other.track, "created_by": other.organizer, "protocol_digest": "0" * 64}
+    qrels = Qrels.objects.create(version=1, protocol=other.track.protocol, n_topics=1, n_judged=1, **by)
+    nuggets = Leaderboard.objects.create(qrels=qrels, measures=["V_strict"], status="ready", **by)
+    for run, value in zip(runs, (0.25, 0.75), strict=True):
+        evaluation = nuggets.evaluations.create(run=run, run_sha256="0" * 64, n_topics=1, n_missing=0)
+        evaluation.scores.create(topic="all", measure="V_strict", value=value)
+
+    html = client.get(reverse("battles:systems", args=[people.pk])).content.decode()
+    answer = client.get(reverse("api:systems", args=[people.pk])).json()["tables"]
+    table = client.get(reverse("battles:systems_file", args=[people.pk, "systems", "csv"])).content.decode()
+    member = client_of(User.objects.get(username="member-of-ants"))
+    leaderboard_services.release(leaderboard=people, level="participants", reason="a test", by=lab.organizer)
+    released = member.get(reverse("api:systems", args=[people.pk])).json()["tables"]
+
+    rows = {row["system"]: row for row in csv.DictReader(StringIO(table))}
+    assert [*rows] == ["ants", "bats", "cats", "dogs", "emus"]
+    assert rows["ants"]["arena/people/rating"] == "1139.7940"
+    assert rows["dogs"]["arena/people/rating"] == rows["emus"]["arena/people/rating"] == ""
+    assert rows["ants"]["answers/people/V_strict"] == "0.2500"
+    assert [rows["emus"][name] for name in ("team", "answers/people/V_strict")] == ["Emus", "0.7500"]
+    assert "by the program Llama judge" in html
+    [both] = answer["agreement"]
+    assert (both["judge"], both["other"]) == ("people", str(machine))
+    assert (both["battles"], both["alike"]) == (17, 11), "the program prefers the dogs on two topics"
+    assert [*released["systems"][0]] == [
+        "system",
+        "team",
+        *(f"arena/people/{name}" for name in ("rating", "low", "high")),
+    ]
+    assert released["agreement"] == [], "the program's leaderboard is not released"
 
 
 @pytest.mark.browser
