@@ -86,7 +86,7 @@ EXPLAINED = {
         "participation:make_login_link participation:remove_assessor participation:leave_organizers"
     ),
     "roles/participant.html#submit-a-run": "pooling:runs pooling:withdraw",
-    "roles/participant.html#write-a-run": "pooling:submit",
+    "roles/participant.html#write-a-run": "pooling:submit pooling:programs",
     "roles/participant.html#check-a-run": "pooling:run",
     "howto/run-a-campaign.html#publish-the-runs": "publishing:publication",
     "roles/participant.html#your-runs": (

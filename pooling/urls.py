@@ -14,6 +14,7 @@ app_name = "pooling"
 urlpatterns = [
     path("tracks/<slug:slug>/runs/", runs.runs_page, name="runs"),
     path("tracks/<slug:slug>/runs/submit/", runs.submit, name="submit"),
+    path("tracks/<slug:slug>/runs/programs/", runs.programs, name="programs"),
     path("tracks/<slug:slug>/runs/submit/start/", runs.read_start, name="read_start"),
     path("tracks/<slug:slug>/teams/<int:team_id>/runs/", runs.team_runs, name="team_runs"),
     path("runs/<int:run_id>/", runs.run_page, name="run"),
@@ -56,7 +57,7 @@ register(
         "pooling:runs",
         Section.RUNS,
         1,
-        "submit team_runs run describe move withdraw disqualify reinstate choose_run compare_runs remind "
+        "submit programs team_runs run describe move withdraw disqualify reinstate choose_run compare_runs remind "
         "publishing:publication publishing:documents publishing:change_document",
         rows_of_track(Run.objects.filter(status=Run.Status.SUBMITTED)),
         is_in=lambda track: track.protocol.parsed.takes_runs,

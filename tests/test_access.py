@@ -343,6 +343,7 @@ pooling:run                             L404440044
 pooling:run_file                        L404440044
 pooling:runs                            L0RR330000
 pooling:read_start                      5555555555
+pooling:programs                        0000000000
 pooling:submit                          L300330333
 pooling:team_runs                       L404330044
 pooling:withdraw                        L404440044

@@ -4,10 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from django.conf import settings
 from django.db.models import Case, F, Func, IntegerField, Q, QuerySet, Value, When, prefetch_related_objects
+from django.urls import get_script_prefix
+from django.utils.safestring import SafeString
 
 from accounts.access import AnyUser, oversees
 from accounts.models import User
@@ -15,9 +17,11 @@ from assay.errors import Refused
 from assay.formats.compression import Limits, unpack
 from assay.formats.reports import Report
 from assay.formats.runs.examples import FormHelp, accepted_forms, rules_of
+from assay.formats.runs.guide import guide, run_schema
 from assay.formats.runs.metadata import header
-from assay.formats.runs.rules import LineForm, forms_of
+from assay.formats.runs.rules import LineForm, copies_narratives, forms_of
 from assay.formats.runs.text import Lines, with_header
+from assay.html.sanitize import plain
 from assay.protocols.run_answers import header_of_run
 from assay.protocols.schema import EVERY_RANK, Phase, RunRules
 from participation.models import Team
@@ -42,7 +46,9 @@ from tracks.deadline_acceptance import (
     until_closing,
     why_closed,
 )
+from tracks.markdown import plain_html
 from tracks.models import Track
+from tracks.topics.selectors import hide_fields, topics_of
 from tracks.tracks.selectors import tracks_for
 from web import times
 from web.confirmation import Confirmation
@@ -321,6 +327,40 @@ def submit_page(user: AnyUser, track: Track) -> SubmitPage:
         phases=protocol.runs.phases,
         today=today,
     )
+
+
+@dataclass(frozen=True)
+class ProgramsPage:
+    """The page for programs: `text` is Markdown; `schema` is the JSON Schema of a line, None if runs are not JSON."""
+
+    track: Track
+    text: str
+    html: SafeString
+    schema: Mapping[str, Any] | None
+    tab: str = "runs"
+
+
+def programs_page(user: AnyUser, track: Track, site: str) -> ProgramsPage:
+    """The guidelines about runs for the programs of participants. `site` is the origin of the addresses of the site."""
+    protocol = track.protocol.parsed
+    copies = copies_narratives(protocol)
+    topics = hide_fields(user, track, topics_of(user, track, with_texts=copies))
+    texts = {topic.code: plain(topic.title or topic.body or topic.narrative) for topic in topics if copies}
+    more = [
+        f"Ids are looked up in the collection {track.collection} when a run is submitted."
+        for has in (has_units, has_formulas, has_posts)
+        if has(track, protocol)
+    ]
+    text = guide(
+        protocol,
+        title=f"Runs of {track.name}",
+        check=f"assay check --track {site}{track.get_absolute_url()} FILE",
+        submit=f"assay submit --server {site}{get_script_prefix().rstrip('/')} {track.slug} FILE",
+        topics=[topic.code for topic in topics],
+        narratives={code: text for code, text in texts.items() if text},
+        more=more,
+    )
+    return ProgramsPage(track, text, SafeString(plain_html(text)), run_schema(protocol))
 
 
 def may_see_runs(user: AnyUser, track: Track) -> bool:

@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.forms import Form
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 from rest_framework.request import Request
 
 from accounts.access import (
@@ -39,7 +39,7 @@ from tracks.tracks.selectors import track_or_404
 from web.confirmation import confirmation_page
 from web.downloads import download, stored_file
 from web.forms import CompareForm
-from web.pages import context_of, counted, numbers_in, read_and_post
+from web.pages import context_of, counted, numbers_in, read_and_post, site_of
 from web.times import arrived_at
 
 
@@ -139,6 +139,23 @@ def _own_track(request: AuthenticatedRequest, slug: str) -> Track:
     if not team_selectors.teams_of(request.user, track).exists():
         raise PermissionDenied
     return track
+
+
+@require_safe
+def programs(request: HttpRequest, slug: str) -> HttpResponse:
+    """The rules of runs, for participants and their programs. Everyone; drafts for organizers only."""
+    track = track_or_404(request.user, slug)
+    if not track.protocol.parsed.takes_runs:
+        raise Http404("The track takes no runs.")
+    page = selectors.programs_page(request.user, track, site_of(request))
+    form = request.GET.get("format")
+    if form == "markdown":
+        return HttpResponse(page.text, content_type="text/markdown; charset=utf-8")
+    if form == "schema":
+        if page.schema is None:
+            raise Http404("The runs are not JSON.")
+        return JsonResponse(page.schema, content_type="application/schema+json")
+    return render(request, "pooling/runs/programs.html", context_of(page))
 
 
 @user_action

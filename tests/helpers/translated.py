@@ -69,7 +69,7 @@ def unmarked(page: str, data: set[str]) -> list[str]:
 # part with runs, and the results of a track that is over
 ENGLISH = {
     *("documentation", "api:docs", "api:schema", "tracks:protocols", "tracks:protocol"),
-    *("participation:ask_to_join", "publishing:publication"),
+    *("participation:ask_to_join", "publishing:publication", "pooling:programs"),
     *("scoring:qrels", "scoring:leaderboard", "scoring:phase", "metaevaluation:judges"),
 }
 

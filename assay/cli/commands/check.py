@@ -1,7 +1,8 @@
 """Check run files like an upload, and list every distinct error with its lines.
 
-With --protocol, the files are checked here. With --track, a site checks them as it would a submission, also against its
-collection, its deadlines and the other runs of your team, and stores nothing.
+With --protocol, the files are checked here. With --track and a name, a site checks them as it would a submission, also
+against its collection, its deadlines and the other runs of your team, and stores nothing. With --track and the address
+of a public track, the files are checked here, without a login, against the protocol and the topics of that track.
 
 Exit status: 0 no errors (there may be warnings), 1 a run has errors or would be refused, 2 a file or an option cannot
 be used; with --track also 3 you are not logged in or may not submit, 4 the site cannot be reached.
@@ -10,16 +11,19 @@ be used; with --track also 3 you are not logged in or may not submit, 4 the site
 import argparse
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from assay.cli.main import add, add_format, input_path
 from assay.cli.pooling import read_formulas, read_posts, read_protocol_and_topics
 from assay.cli.site import connect, declared, print_json, print_refusal, track_of, upload
-from assay.client.server import REFUSED, ServerError
+from assay.client.server import REFUSED, Server, ServerError, require_httpx
+from assay.client.tracks import public_track, site_and_slug
 from assay.errors import BadFile, InputError
-from assay.formats.compression import read_file
+from assay.formats.compression import Limits, read_file
 from assay.formats.reports import Report, print_report
 from assay.formats.runs.answers import characters_of
 from assay.formats.runs.reader import check_run
@@ -32,6 +36,7 @@ from assay.protocols.schema import Protocol
 from assay.research.pooling import formula_lookup
 
 ON_FILES = ("protocol", "topics", "formulas", "seconds", "labels", "docnos", "docno_pattern", "repair")
+OF_TRACK = ("protocol", "topics", "labels")  # what the address of a track gives
 ON_SITE = ("server", "kind", "team")
 
 EXAMPLE = "assay check --protocol arqmath-2020-task1 --topics topics.txt runs/abacus.tsv runs/baseline.tsv.gz"
@@ -55,17 +60,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repair", type=Path, metavar="DIR", help="write a repaired copy of each run that can be repaired"
     )
-    parser.add_argument("--track", metavar="TRACK", help="let a site check the runs for this track")
-    parser.add_argument("--kind", default="", help="on a site, the kind of the runs (default: the only one)")
+    parser.add_argument(
+        "--track",
+        metavar="TRACK",
+        help="let a site check the runs for this track; or the address of a track, whose rules are fetched",
+    )
+    parser.add_argument(
+        "--kind", default="", help="with --track, the kind of the runs (default: the only one)"
+    )
     add(parser, "--server", "--team")
     add_format(parser, "text", "json")
     add(parser, "runs", type=input_path)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    is_address = (arguments.track or "").startswith(("http://", "https://"))
     given = next((name for name in ON_FILES if getattr(arguments, name)), None)
     wrong = next((name for name in ON_SITE if getattr(arguments, name)), None)
-    if arguments.track and given:
+    if is_address and (given := next((name for name in OF_TRACK if getattr(arguments, name)), None)):
+        raise InputError(f"--{given} is for a check without a track; that of the address is used")
+    if is_address and arguments.server:
+        raise InputError("--server is for a track by its name; leave it out")
+    if arguments.track and given and not is_address:
         raise InputError(
             f"--{given.replace('_', '-')} is for a check without a site; with --track, the site knows it"
         )
@@ -73,7 +89,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"--{wrong} is for a site; give --track too")
     if not arguments.track and not arguments.protocol:
         raise InputError("give --protocol or --track")
-    reports = _on_site(arguments) if arguments.track else _on_files(arguments)
+    if is_address:
+        reports: Sequence[Report | None] = _checked(arguments, _from_address(arguments))
+    elif arguments.track:
+        reports = _on_site(arguments)
+    else:
+        reports = _checked(arguments, _from_files(arguments))
     if arguments.format == "json":
         print_json([report.as_json() for report in reports if report is not None])
     return 0 if all(report is not None and report.is_acceptable for report in reports) else 1
@@ -151,24 +172,44 @@ def _documents(arguments: argparse.Namespace) -> UnitLookup | None:
     return None
 
 
-def _on_files(arguments: argparse.Namespace) -> list[Report]:
+class _Rules(NamedTuple):
+    """The facts that runs are checked against. Without `limits`, a file may be of any size."""
+
+    protocol: Protocol
+    topics: Sequence[str] | None
+    characters: Mapping[str, int]
+    narratives: Mapping[str, str]
+    kind: str = ""
+    team: str = ""
+    limits: Limits | None = None
+
+
+def _from_files(arguments: argparse.Namespace) -> _Rules:
     protocol, topics = read_protocol_and_topics(arguments)
+    return _Rules(protocol, topics, _characters(arguments, protocol), _narratives(arguments, protocol))
+
+
+def _from_address(arguments: argparse.Namespace) -> _Rules:
+    """The rules of a public track, which its site gives to everybody."""
+    require_httpx("assay check --track")
+    site, slug = site_and_slug(arguments.track)
+    with Server(site, "") as server:
+        track = public_track(server, slug, arguments.kind)
+    for sentence in track.unchecked:
+        print(f"Not checked: {sentence}", file=sys.stderr)  # noqa: T201
+    return _Rules(
+        track.protocol, track.topics, track.characters, track.narratives, track.kind, arguments.team, Limits()
+    )
+
+
+def _checked(arguments: argparse.Namespace, rules: _Rules) -> list[Report]:
     if arguments.repair:
         arguments.repair.mkdir(parents=True, exist_ok=True)
     formulas = formula_lookup(read_formulas(arguments.formulas))
-    posts, reports, characters = read_posts(arguments.posts), [], _characters(arguments, protocol)
-    units, narratives = _documents(arguments), _narratives(arguments, protocol)
+    posts, reports, units = read_posts(arguments.posts), list[Report](), _documents(arguments)
     for path in arguments.runs:
         checked = check_run(
-            path,
-            protocol=protocol,
-            topics=topics,
-            units=units,
-            formulas=formulas,
-            posts=posts,
-            name=path.name,
-            characters=characters,
-            narratives=narratives,
+            path, **rules._asdict(), units=units, formulas=formulas, posts=posts, name=path.name
         )
         reports.append(checked.report)
         if arguments.format == "text":
@@ -180,7 +221,9 @@ def _on_files(arguments: argparse.Namespace) -> list[Report]:
             print(f"{path}: repaired into {target}", file=sys.stderr)  # noqa: T201
     if arguments.seconds:
         name = arguments.seconds.name
-        reports.append(check_seconds(arguments.seconds, protocol=protocol, topics=topics, name=name))
+        reports.append(
+            check_seconds(arguments.seconds, protocol=rules.protocol, topics=rules.topics, name=name)
+        )
         if arguments.format == "text":
             print_report(reports[-1], str(arguments.seconds))
     return reports

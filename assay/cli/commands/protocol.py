@@ -1,5 +1,6 @@
-"""List the protocols that ship with Assay, show one in words or as TOML, check a protocol file of your own, or print
-the JSON Schema of protocol files, for editors.
+"""List the protocols that ship with Assay, show one in words or as TOML, print the guidelines about its runs for
+participants and their programs, check a protocol file of your own, or print the JSON Schema of protocol files, for
+editors.
 
 Exit status: 0 success, 2 a protocol does not exist or has errors.
 """
@@ -9,6 +10,7 @@ import json
 
 from assay.cli.main import Parser, print_error
 from assay.errors import InputError
+from assay.formats.runs.guide import guide, run_schema
 from assay.protocols.description import facts
 from assay.protocols.loader import MOST, load_protocol, shipped_slugs
 from assay.protocols.schema import Protocol
@@ -25,6 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show = actions.add_parser("show", help="describe a protocol in words", example=EXAMPLE)
     show.add_argument("protocol", metavar="P", help="slug of a shipped protocol, or path of a .toml file")
     show.add_argument("--toml", action="store_true", help="print the TOML file itself")
+    runs = actions.add_parser(
+        "runs",
+        help="print how runs are written: the rules, an example and, of JSON, the schema",
+        example="assay protocol runs trec-rag-2026",
+    )
+    runs.add_argument("protocol", metavar="P", help="slug of a shipped protocol, or path of a .toml file")
+    runs.add_argument("--schema", action="store_true", help="print only the JSON Schema of a line")
     check = actions.add_parser(
         "check",
         help="check protocol files and name what is wrong",
@@ -53,6 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
         text = "".join(f"{slug:<{width}}  {load_protocol(slug).title}\n" for slug in shipped_slugs())
     elif arguments.action == "schema":
         text = json.dumps(json_schema(Protocol, most=MOST), ensure_ascii=False, indent=1) + "\n"
+    elif arguments.action == "runs":
+        text = _runs(load_protocol(arguments.protocol), is_schema=arguments.schema)
     else:
         protocol = load_protocol(arguments.protocol)
         text = f"{protocol.title}\n\n" + "".join(
@@ -60,3 +71,19 @@ def run(arguments: argparse.Namespace) -> int:
         )
     print(protocol.text if arguments.action == "show" and arguments.toml else text, end="")  # noqa: T201
     return 0
+
+
+def _runs(protocol: Protocol, *, is_schema: bool) -> str:
+    """The guidelines about runs, or the schema of a line.
+
+    Raises:
+        InputError: The protocol takes no runs, or they are not JSON.
+    """
+    if not protocol.runs.kinds:
+        raise InputError(f"{protocol.slug} takes no runs")
+    if not is_schema:
+        return guide(protocol)
+    schema = run_schema(protocol)
+    if schema is None:
+        raise InputError(f"--schema is for runs in JSON; those of {protocol.slug} are not")
+    return json.dumps(schema, ensure_ascii=False, indent=1) + "\n"

@@ -207,18 +207,10 @@ def test_200_megabytes_of_one_line_get_a_report_through_a_real_server(
     assert scene.files() == []
 
 
-def test_submission_page_names_a_command_that_knows_the_protocol(scene: Scene, as_: Any) -> None:
-    protocol = scene.track.protocol
-    address = reverse("pooling:submit", args=[scene.track.slug])
+def test_submission_page_links_the_page_with_the_command(scene: Scene, as_: Any) -> None:
+    page = as_(scene.member).get(reverse("pooling:submit", args=[scene.track.slug])).content.decode()
 
-    StoredProtocol.objects.filter(pk=protocol.pk).update(is_shipped=False)
-    own = as_(scene.member).get(address).content.decode()
-    StoredProtocol.objects.filter(pk=protocol.pk).update(is_shipped=True)
-    shipped = as_(scene.member).get(address).content.decode()
-
-    assert f"assay check --protocol {protocol.slug}.toml FILE" in own
-    assert f'href="{reverse("tracks:protocol", args=[protocol.slug])}?format=toml"' in own
-    assert f"assay check --protocol {protocol.slug} FILE" in shipped
+    assert f'<a href="{reverse("pooling:programs", args=[scene.track.slug])}">For programs</a>' in page
 
 
 def test_refused_upload_keeps_the_entered_fields(scene: Scene, as_: Any) -> None:

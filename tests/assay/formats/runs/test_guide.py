@@ -1,0 +1,98 @@
+"""The guidelines about runs for programs: the example validates, and the JSON Schema agrees with the check."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from assay.cli.main import main
+from assay.formats.runs.examples import EXAMPLES
+from assay.formats.runs.guide import guide, run_schema
+from assay.formats.runs.reader import check_run
+from assay.formats.runs.rules import AnswerForm, forms_of
+from assay.protocols.loader import load_protocol, shipped_slugs
+from assay.protocols.schema import Protocol
+
+WITH_RUNS = [slug for slug in shipped_slugs() if load_protocol(slug).takes_runs]
+OF_ANSWERS = [slug for slug in WITH_RUNS if load_protocol(slug).is_of_answers]
+
+
+def errors_of(content: bytes, protocol: Protocol) -> list[str]:
+    return [
+        error.code for error in check_run(io.BytesIO(content), protocol=protocol, name="run").report.errors
+    ]
+
+
+@pytest.mark.parametrize("slug", WITH_RUNS)
+def test_example_has_no_errors_and_every_rule_is_stated(slug: str) -> None:
+    protocol = load_protocol(slug)
+
+    text = guide(protocol, topics=["7", "8", "9"])
+
+    example = text.partition("## Example\n")[2].partition("```\n")[2].partition("\n```")[0]
+    assert errors_of(example.encode() + b"\n", protocol) == []
+    assert ("8" in example, "9" in example.split()) == (True, False)
+    assert "- A run has lines for 3 topics, from `7` to `9`.\n" in text
+    assert f"assay check --protocol {slug} FILE" in text
+    shown = [f"\n- `{kind.key}`" in text for kind in protocol.runs.kinds]
+    assert shown == [kind.submitted_by == "teams" for kind in protocol.runs.kinds]
+    assert ("## JSON Schema of a line" in text) == (slug in OF_ANSWERS)
+
+
+def wrong_lines(line: dict[str, object], form: AnswerForm) -> Iterator[tuple[str, str]]:
+    """Lines that the form alone refuses, with what is wrong with each."""
+    for place in form.places:
+        outer, _, key = place.rpartition(".")
+        inner = {k: v for k, v in (line[outer] if outer else line).items() if k != key}  # type: ignore[attr-defined]
+        yield f"without {place}", json.dumps(line | {outer: inner} if outer else inner)
+    key = form.sentences
+    yield "sentences are a text", json.dumps(line | {key: "text"})
+    yield "a sentence without citations", json.dumps(line | {key: [{"text": "A"}]})
+    yield "a sentence of spaces", json.dumps(line | {key: [{"text": " ", "citations": []}]})
+    yield "a citation is true", json.dumps(line | {key: [{"text": "A", "citations": [True]}]})
+    yield "a citation below 0", json.dumps(line | {key: [{"text": "A", "citations": [-1]}]})
+    yield "an id with a space", json.dumps(line | {key: [{"text": "A", "citations": ["a b"]}]})
+    if form.has_references:
+        yield "a reference is a number", json.dumps(line | {"references": [7]})
+    yield "a list", "[]"
+
+
+@pytest.mark.parametrize("slug", OF_ANSWERS)
+def test_schema_accepts_what_the_check_accepts_and_refuses_what_is_wrong_in_form(slug: str) -> None:
+    protocol = load_protocol(slug)
+    [form] = (form for form in forms_of(protocol) if isinstance(form, AnswerForm))
+    schema = run_schema(protocol)
+    assert schema is not None
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    line = json.loads(EXAMPLES[form.name])
+
+    assert [error.message for error in validator.iter_errors(line)] == []
+    assert errors_of(json.dumps(line).encode(), protocol) == []
+    for fault, wrong in wrong_lines(line, form):
+        assert not validator.is_valid(json.loads(wrong)), fault
+        assert errors_of(wrong.encode(), protocol), fault
+
+
+def test_schema_has_the_limits_of_the_protocol() -> None:
+    schema = run_schema(load_protocol("trec-rag-2025"))
+
+    assert schema is not None
+    assert schema["properties"]["references"]["maxItems"] == 100
+    assert run_schema(load_protocol("trec-adhoc")) is None
+
+
+def test_command_prints_the_guidelines_and_the_schema(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["protocol", "runs", "trec-rag-2026"]) == 0
+    assert capsys.readouterr().out == guide(load_protocol("trec-rag-2026"))
+    assert main(["protocol", "runs", "trec-rag-2026", "--schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == run_schema(load_protocol("trec-rag-2026"))
+    assert main(["protocol", "runs", "trec-adhoc", "--schema"]) == 2
+    assert capsys.readouterr().err == (
+        "assay protocol runs: --schema is for runs in JSON; those of trec-adhoc are not\n"
+    )
