@@ -33,6 +33,7 @@ KINDS = {
 }
 OF_PEOPLE = ~Q(batch__kind=Batch.Kind.MACHINE)
 UNDER_WAY = OF_PEOPLE & Q(batch__status=Batch.Status.OPEN)
+FEW = 20  # judgments, below which a batch may have hardly any
 # A judgment that revises another one without another choice changes no qrels, nor does one of a training.
 CHANGES_QRELS = Q(batch__kind__in=(Batch.Kind.MAIN, Batch.Kind.ADJUDICATION)) & (
     Q(replaces=None) | ~Q(choice=F("replaces__choice"), answers=F("replaces__answers"))
@@ -131,10 +132,19 @@ def progress_of_all(campaign: Campaign) -> list[BatchProgress]:
 
 
 def _is_unjudged(campaign: Campaign, batch: Batch) -> bool:
-    """Return whether a batch was closed without a judgment."""
-    return batch.status == Batch.Status.CLOSED and all(
-        row["batch"] != batch.pk for row in campaign.rows(_judged)
-    )
+    """Return whether a batch was closed without a judgment, or second judgments with hardly any."""
+    if batch.status != Batch.Status.CLOSED:
+        return False
+    n = sum(row["n"] for row in campaign.rows(_judged) if row["batch"] == batch.pk)
+    return not n or (batch.kind == Batch.Kind.DUAL and n < FEW and n * 10 < _n_units(campaign, batch))
+
+
+def _n_units(campaign: Campaign, batch: Batch) -> int:
+    """The number of units of a closed batch. Its own query, which only a batch with few judgments needs."""
+    if batch.is_selective:
+        return BatchEntry.objects.filter(batch=batch).count()
+    topics = {row.topic_id for row in campaign.rows(assignments_of) if row.batch_id == batch.pk}
+    return PoolEntry.objects.filter(pool=batch.pool_id, topic__in=topics).count()
 
 
 def is_judging(campaign: Campaign) -> bool:
@@ -239,13 +249,19 @@ def _batches(campaign: Campaign, kind: Batch.Kind, batches: list[Batch]) -> Poin
         return _draft(campaign, point, drafts[0])
     if batches and all(batch in drafts or _is_unjudged(campaign, batch) for batch in batches):
         closed = next(batch for batch in batches if batch not in drafts)
+        n = sum(row["n"] for row in campaign.rows(_judged) if row["batch"] == closed.pk)
+        few = (
+            f"{n:,} of {counted(_n_units(campaign, closed), 'unit')} judged"
+            if n
+            else "nobody judged anything in it"
+        )
         return point._replace(
-            state=f"{closed} is closed without a judgment",
+            state=f"{closed} is closed, and {few}",
             address=address_of("assessment:open", closed.pk),
             is_form=True,
             is_done=False,
             action="Open batch again",
-            detail=f"the batch {closed} is closed, and nobody judged anything in it.",
+            detail=f"the batch {closed} is closed, and {few}.",
             skip=skip,
         )
     if batches:
@@ -337,7 +353,7 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
     total = sum(progress.total for progress in under_way)
     rates = campaign.once(_rates)
     left = sum(progress.total_hours(rates) for progress in under_way)
-    time_left = f", about {hours(left)}" if left else ""
+    time_left = f", about {hours(left)} of work" if left else ""
     by_batch = [
         f"{progress.batch} {progress.judged:,} of {progress.total:,}" for progress in reversed(under_way)
     ]

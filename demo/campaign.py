@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -63,6 +63,9 @@ TASK = (
     "Given a question of a mathematics forum, find the answers of earlier threads that help to solve it.\n\n"
     "Teams may use the text, the formulas, or both. Assessors judge the pooled answers with four grades."
 )
+CREATED_AT, RUNS_AT, JUDGED_AT, RELEASED_AT = (
+    datetime(2025, month, day, 12, tzinfo=UTC) for month, day in ((2, 3), (5, 28), (7, 11), (8, 1))
+)  # of the track that is over
 LICENSE = "Written for Assay, under its license"
 WAIT_SECONDS = 120
 LOCK = 0x44454D4F  # any number that every demo uses
@@ -95,7 +98,7 @@ LAST = Year(
     seed=2025,
     given={"ada": ("A.101", "A.104"), "emmy": ("A.102", "A.105"), "sofia": ("A.103", "A.106")},
     judged={},
-    given_twice={"ada": ("A.103",)},
+    given_twice={"ada": ("A.103",), "emmy": ("A.101",), "sofia": ("A.102",)},
     is_over=True,
 )
 THIS = Year(
@@ -235,14 +238,16 @@ def _track(year: Year, collection: Collection, cast: people.People) -> Track:
 
 
 def _milestones(year: Year, track: Track) -> None:
-    """The dates of the current year, around today."""
-    if year.is_over or track.milestones.exists():
+    """The dates of the current year are around today."""
+    if track.milestones.exists():
         return
     today = timezone.now().date()
     dates = [
         NewMilestone(title, today + timedelta(days=start), today + timedelta(days=end) if end else None)
         for title, start, end in content.MILESTONES
     ]
+    if year.is_over:
+        dates = [NewMilestone(title, date(2025, *day), None) for title, day in content.MILESTONES_OF_LAST]
     deadline_services.set_milestones(track=track, milestones=dates)
 
 
@@ -264,6 +269,7 @@ def _runs(year: Year, track: Track, cast: people.People) -> None:
                 by=member or cast.organizer,
                 file=file,
                 file_name=path.name,
+                arrived_at=RUNS_AT if year.is_over else None,
                 declared=Declaration(
                     kind=system.kind,
                     is_manual=system.is_manual,
@@ -345,3 +351,12 @@ def _end(year: Year, pool: Pool, main: Batch, cast: people.People) -> None:
     if board.job is not None:
         finish(board.job)
     leaderboard_services.release(leaderboard=board, level=Leaderboard.Release.PUBLIC, by=cast.organizer)
+    _put_back(pool.track, board)
+
+
+def _put_back(track: Track, board: Leaderboard) -> None:
+    """Show dates of its year for the track that is over. The audit log keeps the real ones."""
+    Track.objects.filter(pk=track.pk).update(created_at=CREATED_AT, is_closed_by_deadline=True)
+    Run.objects.filter(track=track).update(submitted_at=RUNS_AT)
+    Batch.objects.filter(pool__track=track).update(closed_at=JUDGED_AT)
+    Leaderboard.objects.filter(pk=board.pk).update(released_at=RELEASED_AT)

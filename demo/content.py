@@ -27,6 +27,11 @@ up.
 Change what you like: the next installation has the same campaign again.
 """
 # title, and its first and last day counted from the day on which the demo is made
+MILESTONES_OF_LAST = (  # by month and day
+    ("Topics and data", (3, 3)),
+    ("Runs for the pool", (6, 2)),
+    ("Workshop", (9, 12)),
+)
 MILESTONES = (
     ("Topics and data", -60, None),
     ("Runs for the pool", -6, None),

@@ -32,6 +32,7 @@ OPINIONS = {  # (assessor, topic, docno) -> a grade that differs from the table
     ("ada", "A.103", "1091"): 0,
 }
 MISTAKES = 40  # one in this number of answers without relevance is judged Low
+DOUBTS = 4  # of the second judgments, one in this number is one grade away
 
 
 def is_done(batch: Batch, given: Given, judged: Judged) -> bool:
@@ -75,6 +76,8 @@ def _submit(task: Task, rules: JudgingRules, grades: Mapping[tuple[str, str], in
     name, topic, docno = task.assessor.username, task.entry.topic.code, task.entry.docno
     chance = zlib.crc32(f"{name} {topic} {docno}".encode())
     by_table = grades.get((topic, docno), 1 if chance % MISTAKES == 0 else 0)
+    if task.batch.kind == Batch.Kind.DUAL and by_table and chance % DOUBTS == 0:
+        by_table += 1 if by_table < max(level.value for level in rules.grades) else -1
     grade = OPINIONS.get((name, topic, docno), by_table)
     choice, comment = REMARKS.get((topic, docno), ("", ""))
     judgment_services.submit(

@@ -28,6 +28,7 @@ from scoring.leaderboards.summaries import Summary, summaries_of
 from scoring.models import Leaderboard
 from scoring.selectors import public_leaderboards
 from tracks.assessors.selectors import is_assessor, judged_tracks, judges_anywhere
+from tracks.checklist.points import PHASES, Phase
 from tracks.checklist.selectors import Next, next_steps
 from tracks.deadline_acceptance import next_closing
 from tracks.markdown import after_first_paragraph, plain_html
@@ -35,7 +36,7 @@ from tracks.models import Deadline, Milestone, SitePage, Topic, Track
 from tracks.pages.selectors import PageText, page_text
 from tracks.tracks.selectors import tracks_for, tracks_seen_by
 from web.statements import Prepared
-from web.times import AOE, time_left, zone_of
+from web.times import AOE, in_words, time_left, zone_of
 
 MAX_STEPS = 6  # cards with the next step of a track
 MAX_RESULTS = 4  # published leaderboards with bars on the first page
@@ -102,6 +103,36 @@ class ListedTrack:
         track: Any = self.track
         kinds_by_team = [team["of"] for team in track.kinds_by_team]
         return run_counts(kinds_by_team, track.protocol.as_written.runs)
+
+    @property
+    def phases(self) -> list[tuple[str, str]]:
+        """The phases of the campaign, each `past`, `now` or empty."""
+        track: Any = self.track
+        if self.board is not None:
+            now = len(PHASES)
+        elif track.is_judging_main or track.was_judging or track.status == Track.Status.CLOSED:
+            now = PHASES.index(
+                Phase.JUDGING if track.is_judging_main or not track.was_judging else Phase.RESULTS
+            )
+        else:
+            now = PHASES.index(Phase.RUNS if self.is_open else Phase.SET_UP)
+        takes_runs = track.protocol.as_written.takes_runs
+        return [
+            (phase.value, "past" if n < now else "now" if n == now else "")
+            for n, phase in enumerate(PHASES)
+            if takes_runs or phase != Phase.RUNS
+        ]
+
+    @property
+    def step_has_deadline(self) -> bool:
+        """Return whether the sentence of the next step names the next deadline."""
+        closing = self.closing
+        return bool(
+            self.step
+            and closing
+            and closing.closes_at
+            and in_words(closing.closes_at, closing.zone) in self.step.text
+        )
 
     @property
     def coming(self) -> str:
@@ -261,7 +292,7 @@ _PUBLISHED = Prepared(public_leaderboards)
 
 
 def listed_tracks(user: AnyUser) -> list[ListedTrack]:
-    """The tracks that a user sees: open ones by their next deadline, then drafts, then closed ones.
+    """The tracks that a user sees: open ones by their next deadline, judged ones, drafts, and those with results.
 
     Four queries for a visitor, six for a user.
     """
@@ -279,8 +310,11 @@ def listed_tracks(user: AnyUser) -> list[ListedTrack]:
             row.role, row.is_assessor = user.roles.get(pk), pk in judged
         for team in own_teams_with_rights(user, [row.track for row in listed.values()]):
             listed[team.track_id].teams.append(team)
-    order = {Track.Status.OPEN: 0, Track.Status.DRAFT: 1, Track.Status.CLOSED: 2}
-    return sorted(listed.values(), key=lambda row: (order[Track.Status(row.track.status)], row.closes))
+    order = {Track.Status.OPEN: 0, Track.Status.CLOSED: 1, Track.Status.DRAFT: 2}
+    return sorted(
+        listed.values(),
+        key=lambda row: (row.board is not None, order[Track.Status(row.track.status)], row.closes),
+    )
 
 
 _COUNTS = Prepared(lambda pk: _counted(Track.objects.filter(pk=pk)).only("pk"))

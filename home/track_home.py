@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.audit import selectors as log
 from accounts.models import Event
 from assay.tables import natural
-from assessment.batches.progress import BatchProgress, rates_of
+from assessment.batches.progress import BatchProgress, hours_each, rates_of
 from assessment.checklist import progress_of_all
 from assessment.models import Batch, Judgment
 from participation.teams.selectors import RunCounts
@@ -54,7 +54,8 @@ class DayBar(NamedTuple):
 
 @dataclass(frozen=True)
 class Judged:
-    """The main judging: units judged of all; hours left of all open batches and seconds per unit where they are known.
+    """The main judging: units judged of all; hours left of all open batches, those of each person if there are
+    several, and seconds per unit where they are known.
 
     `label` names it; before the main judging it is the training.
     """
@@ -63,6 +64,7 @@ class Judged:
     judged: int
     total: int
     hours: float | None
+    hours_each: float | None
     seconds: float | None
     topics: list[TopicBar]
     n_topics: int
@@ -133,6 +135,7 @@ def _judging(batches: Sequence[BatchProgress]) -> Judged | None:
         judged=sum(row.judged for row in main),
         total=sum(row.total for row in main),
         hours=sum(hours) if hours else None,
+        hours_each=hours_each(opened, rates),
         seconds=next((rate.others for rate in rates.values()), None),
         topics=shown,
         n_topics=len(topics),

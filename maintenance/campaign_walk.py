@@ -155,7 +155,7 @@ def set_up(organizer: Organizer, files: Files, others: Others) -> None:
     organizer.press("Check the list")
     organizer.press(f"Add {files.n_people} people, with {files.n_people} new accounts")
     organizer.next("Send the links", button="Mark as sent")
-    organizer.next("Check for leaks", button="Skip all 4")
+    organizer.next("Check for leaks", button="Skip all 5")
     organizer.next("Open for runs")
     organizer.press("Open for runs", "**/answers-2020/")
 

@@ -3,7 +3,8 @@
 from django.urls import path
 from django.utils.translation import gettext_noop
 
-from pooling.models import Pool, Run
+from pooling.checklist import counts_of
+from pooling.models import Pool
 from pooling.pools import views as pools
 from pooling.runs import views as runs
 from tracks.tabs import Page, Section, register, rows_of_track
@@ -59,7 +60,7 @@ register(
         1,
         "submit programs team_runs run describe move withdraw disqualify reinstate choose_run compare_runs remind "
         "publishing:publication publishing:documents publishing:change_document",
-        rows_of_track(Run.objects.filter(status=Run.Status.SUBMITTED)),
+        n=lambda campaign: campaign.once(counts_of).runs,
         is_in=lambda track: track.protocol.parsed.takes_runs,
         tab=4,
         tab_label=gettext_noop("Your runs"),

@@ -64,6 +64,7 @@ class Page(NamedTuple):
         place: its place in its section.
         below: the names of the views of the pages that are reached from it, of the same app unless they name another.
         rows: what the navigation counts; the rows of a track are those with `OuterRef("pk")`.
+        n: what it counts instead, from what the campaign has read.
         is_in: whether a track has the page.
         address: its address, if it is not that of the view with the track.
         tab: its place among the tabs of other people, who see `tab_label`; 0 if they have none.
@@ -76,6 +77,7 @@ class Page(NamedTuple):
     place: int
     below: str = ""
     rows: QuerySet[Any] | None = None
+    n: Callable[[Campaign], int] | None = None
     is_in: Callable[[Track], bool] = lambda track: True
     address: Callable[[Track], str] | None = None
     tab: int = 0
@@ -163,7 +165,7 @@ def track_nav(
                 page.label,
                 page.address_in(track, address),
                 page is here,
-                campaign.numbers.get(_name_of(page)),
+                page.n(campaign) if page.n else campaign.numbers.get(_name_of(page)),
             )
             for page in pages
             if page.is_in(track)

@@ -1,9 +1,10 @@
 """The progress of batches, by assessor and topic, and how long the rest of their judging will take."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
@@ -212,6 +213,16 @@ class BatchProgress:
     @property
     def _active(self) -> list[Share]:
         return [share for share in self.shares if not share.assignment.is_withdrawn]
+
+
+def hours_each(batches: Iterable[BatchProgress], rates: Mapping[int, Rates]) -> float | None:
+    """The mean of the hours of those who have work left; None of less than two people."""
+    left: defaultdict[User, float] = defaultdict(float)
+    for progress in batches:
+        for assessor, n in progress.hours_left(rates.get(progress.batch.pk)).items():
+            left[assessor] += n
+    hours = [n for n in left.values() if n]
+    return fmean(hours) if len(hours) > 1 else None
 
 
 def track_progress(track: Track) -> list[BatchProgress]:

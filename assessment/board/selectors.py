@@ -22,7 +22,14 @@ from assay import plots
 from assay.protocols.schema import JudgingRules
 from assay.tables import natural
 from assessment.batches.page import Remark
-from assessment.batches.progress import BatchProgress, Rates, Work, rates_of, track_progress
+from assessment.batches.progress import (
+    BatchProgress,
+    Rates,
+    Work,
+    hours_each,
+    rates_of,
+    track_progress,
+)
 from assessment.judgments.statistics import ChoiceShare, shares_of
 from assessment.models import Batch, BatchEntry, Judgment, Task
 from pooling.pools.entries import ShownDocument, shown_documents
@@ -98,12 +105,14 @@ class BoardScope(NamedTuple):
 
 
 def scopes_of(track: Track) -> list[BoardScope]:
-    """The whole track first, without machines, then its batches, newest first."""
+    """The open batches if others are closed, the whole track, both without machines, and each batch, newest first."""
     batches = [progress for progress in track_progress(track) if progress.batch.status != Batch.Status.DRAFT]
+    of_people = [progress for progress in batches if progress.batch.kind != Batch.Kind.MACHINE]
+    opened = [progress for progress in of_people if not progress.is_closed]
+    is_mixed = 0 < len(opened) < len(of_people)
     return [
-        BoardScope(
-            "", "All batches", [progress for progress in batches if progress.batch.kind != Batch.Kind.MACHINE]
-        ),
+        *([BoardScope("open", "Open batches", opened)] if is_mixed else []),
+        BoardScope("", "All batches", of_people),
         *(BoardScope(str(progress.batch.pk), progress.batch.name, [progress]) for progress in batches),
     ]
 
@@ -177,6 +186,7 @@ class BoardPage:
     times: Times
     rates: Rates | None
     hours_left: float | None
+    hours_each: float | None
     labels: list[str]
     assessors: list[AssessorRow]
     shown: list[AssessorRow]  # with one row for all guests
@@ -194,14 +204,16 @@ class BoardPage:
     tab: str = "judging"
 
 
-def board_page(track: Track, key: str, *, by: str = "", is_paused: bool = False) -> BoardPage:
+def board_page(track: Track, key: str | None, *, by: str = "", is_paused: bool = False) -> BoardPage:
     """The board of a track (with an empty key) or of one batch, by its id, with a plot by "days" or "hours".
+
+    Without a key, it is that of the open batches if there are closed ones too.
 
     Raises:
         Http404: The track has no such batch, or it is a draft.
     """
     scopes = scopes_of(track)
-    current = next((scope for scope in scopes if scope.key == key), None)
+    current = next((scope for scope in scopes if key in (None, scope.key)), None)
     if current is None:
         raise Http404(f"{track} has no batch {key!r}")
     now, rules = timezone.now(), track.protocol.parsed.judging
@@ -249,6 +261,7 @@ def board_page(track: Track, key: str, *, by: str = "", is_paused: bool = False)
         hours_left=sum(row.total_hours(rates.get(row.batch.pk)) for row in current.batches)
         if rates
         else None,
+        hours_each=hours_each(current.batches, rates),
         labels=[choice.label for choice in rules.choices],
         assessors=assessors,
         shown=shown,

@@ -31,7 +31,7 @@ def board(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     The windows that refresh themselves share what is some seconds old, however many there are.
     """
     track = track_or_404(request.user, slug)
-    batch, by = request.GET.get("batch", ""), request.GET.get("by", "")
+    batch, by = request.GET.get("batch"), request.GET.get("by", "")
     is_paused = request.GET.get("refresh") == "off"
 
     def rendered(name: str) -> str:

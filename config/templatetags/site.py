@@ -104,7 +104,9 @@ def place_in_track(context: template.Context) -> str:
 def track_nav(context: template.Context, track: Track) -> dict[str, object]:
     """The navigation of a track for its organizers and chairs: its sections, with counts and states."""
     page, match = _checklist_of(context, track), context["request"].resolver_match
-    states = {phase.phase.value: (phase.state, phase.is_done) for phase in page.phases if phase.n_required}
+    states = {
+        phase.phase.value: (phase.state_in_short, phase.is_done) for phase in page.phases if phase.n_required
+    }
     has_results = any(board.release == Leaderboard.Release.PUBLIC for board in page.campaign.rows(boards_of))
     batches = {(batch.kind, batch.status) for batch in page.campaign.rows(batches_of)}
     state = state_of(
@@ -161,7 +163,7 @@ def next_step(context: template.Context, track: Track) -> dict[str, object]:
     step = _step_of(context, track)
     is_here = step is not None and step.leads_to(context["request"].resolver_match)
     # Who skips a step on its own page has nothing left to do there; what was looked at stays
-    is_left = is_here and step is not None and not any(point.is_seen for point in step.skips)
+    is_left = is_here and step is not None and not step.mark
     back = track.get_absolute_url() if is_left else context["request"].get_full_path()
     token = context.get("csrf_token")
     return {"step": step, "is_here": is_here, "track": track, "back": back, "csrf_token": token}
@@ -185,7 +187,7 @@ def main_style(context: template.Context, *, is_deed: bool = False, is_only: boo
     step, match = _step_of(context, context["track"]), context["request"].resolver_match
     if step is not None and not step.leads_to(match):
         return "btn-primary" if is_only and not step.address else "btn-plain"
-    is_marked = step is not None and any(point.is_seen for point in step.skips[:1])
+    is_marked = step is not None and step.mark is not None
     return "btn-primary" if is_marked == is_deed else "btn-plain"
 
 

@@ -43,8 +43,9 @@ def token_of(nonce: str, digest: str) -> str | None:
 
 
 def sent_key(track: Track, newest: int) -> str:
-    """The key under which a track stores that its links were sent. A later link has another key."""
-    marked = [key for key in track.skipped if key.startswith("links-") and int(key[6:]) >= newest]
+    """The key under which a track stores that nobody has to send its links. A later link has another key."""
+    keys = (key.removesuffix(":done") for key in track.skipped if key.startswith("links-"))
+    marked = [key for key in keys if int(key[6:]) >= newest]
     return marked[0] if marked else f"links-{newest}"
 
 

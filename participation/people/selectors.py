@@ -96,6 +96,7 @@ class PeoplePage:
     links: list[SharedLink]
     other_links: list[SharedLink]  # not of a person in the table
     are_sent: bool  # the links of people, as an organizer has marked them
+    sent_key: str  # the key that marks them; empty if nobody has to send them
     may_change: bool
     sends_mail: bool
     tab: str = "people"
@@ -112,6 +113,8 @@ def people_page(
     links = shared_links(invitations_of(track), site) if may_change else []
     first_logins = {link.invitation.user_id: link for link in links}
     newest = max((link.invitation.pk for link in links if link.invitation.user_id), default=0)
+    key = sent_key(track, newest)
+    are_sent = bool(newest) and not {key, f"{key}:done"}.isdisjoint(track.skipped)
     people = sorted(people_of(track), key=lambda person: ROLES.index(person.role))
     listed = {person.user.pk for person in people}
     words = search.casefold().split()
@@ -127,7 +130,8 @@ def people_page(
         requests=open_requests_with_teams(track),
         links=links,
         other_links=[link for link in links if link.invitation.user_id not in listed],
-        are_sent=bool(newest) and sent_key(track, newest) in track.skipped,
+        are_sent=are_sent,
+        sent_key="" if are_sent or settings.SENDS_MAIL or not newest else f"{key}:done",
         may_change=may_change,
         sends_mail=settings.SENDS_MAIL,
     )

@@ -11,6 +11,7 @@ from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_POST, require_safe
 from rest_framework.request import Request
 
@@ -26,6 +27,7 @@ from accounts.access import (
 from assay.errors import Refused
 from assay.formats.runs.reader import START, named_in
 from participation.models import Team
+from participation.requests.selectors import takes_requests
 from participation.teams import selectors as team_selectors
 from pooling.errors import RunRefused, SameBytes, TagTaken
 from pooling.models import Run
@@ -41,6 +43,8 @@ from web.downloads import download, stored_file
 from web.forms import CompareForm
 from web.pages import context_of, counted, numbers_in, read_and_post, site_of
 from web.times import arrived_at
+
+NO_TEAM = gettext_noop("You are in no team of this track, so you cannot submit runs yet.")
 
 
 def _track(request: AuthenticatedRequest, slug: str) -> Track:
@@ -137,7 +141,7 @@ def _own_track(request: AuthenticatedRequest, slug: str) -> Track:
     """A track to which the user may submit runs."""
     track = _track(request, slug)
     if not team_selectors.teams_of(request.user, track).exists():
-        raise PermissionDenied
+        raise PermissionDenied(NO_TEAM if takes_requests(track) else "")
     return track
 
 

@@ -1,5 +1,6 @@
-// Menus close by Escape and by a press outside, and the buttons of `data-copies` copy the field or text before them. Without this
-// script, a menu closes by its own button, and texts can be selected. htmx, which starts after all scripts, gets its settings.
+// Menus close by Escape and by a press outside, and the buttons of `data-copies` copy the field or text before them; those of
+// `data-submits` then submit their form. Without this script, a menu closes by its own button, and texts can be selected. htmx,
+// which starts after all scripts, gets its settings.
 (() => {
   "use strict";
   const settings = { includeIndicatorStyles: false, allowEval: false, reportValidityOfForms: true };
@@ -27,5 +28,6 @@
       document.execCommand("copy"); // a page without HTTPS has no clipboard
     }
     button.textContent = window.assay.gettext("Copied");
+    if ("submits" in button.dataset) button.form.requestSubmit();
   });
 })();

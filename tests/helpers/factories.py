@@ -105,7 +105,7 @@ def make_track(slug: str = "", *, protocol: str = "arqmath-2020-task1", **fields
     slug = slug or f"track-{next(_number)}"
     if "collection" not in fields:
         fields["collection"] = make_collection(f"{slug}-posts")
-    skipped = ["collection", "data", "deadlines", "dual", "guidelines", "leaks", "training"]
+    skipped = ["collection", "data", "deadlines", "description", "dual", "guidelines", "leaks", "training"]
     fields = {"name": slug, "status": Track.Status.OPEN, "skipped": skipped} | fields
     track = Track.objects.create(slug=slug, protocol=make_protocol(protocol), **fields)
     staff = User.objects.filter(is_staff=True)

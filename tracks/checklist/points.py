@@ -73,7 +73,7 @@ class Point(NamedTuple):
         has_begun: whether its phase has begun, although it is not done.
         share: how much of it is done, from 0 to 1, for the bar of its phase.
         skip: a key. The point is recommended: organizers can skip it, and the track stores the key.
-        dismiss: the words of the button that does so.
+        dismiss: the words of the button that says on its page that it was done, `Mark as` and a word: see `mark`.
         meanwhile: what can be done while the point waits, as words of a button and an address.
         look: returns problems without an action that take queries; only the home asks for them.
     """
@@ -95,21 +95,22 @@ class Point(NamedTuple):
     share: float = 0
     look: Callable[[], Iterable[Problem]] = tuple
     skip: str = ""
-    dismiss: str = "Skip"
+    dismiss: str = ""
     meanwhile: tuple[tuple[str, str], ...] = ()
     is_next: bool = False  # set by the checklist
     is_skipped: bool = False  # set by the checklist
+    is_marked: bool = False  # set by the checklist
     accepted: tuple[Problem, ...] = ()  # set by the checklist
 
     @property
-    def is_seen(self) -> bool:
-        """Return whether skipping it says that somebody has done it, such as looked at it."""
-        return self.dismiss != "Skip"
+    def mark(self) -> str:
+        """The key that the track stores instead if somebody says that it was done; empty if nobody can."""
+        return f"{self.skip}:done" if self.skip and self.dismiss else ""
 
     @property
-    def done_word(self) -> str:
-        """The effect of the button: `skipped`, or `marked as` something."""
-        return self.dismiss.lower().replace("mark", "marked") if self.is_seen else "skipped"
+    def marked(self) -> str:
+        """The word that it says about the point, such as `seen`."""
+        return self.dismiss.removeprefix("Mark as ")
 
 
 class Campaign:

@@ -46,6 +46,11 @@ class Next(NamedTuple):
         )
 
     @property
+    def mark(self) -> Point | None:
+        """The point that somebody can mark as done, on the page where the step leads."""
+        return self.skips[0] if self.skips and self.skips[0].mark else None
+
+    @property
     def skip_keys(self) -> str:
         return " ".join(point.skip for point in self.skips)
 
@@ -83,6 +88,11 @@ class PhasePoints:
         return self.n_required - self.n_done
 
     @property
+    def n_recommended(self) -> int:
+        """The number of those left that can be skipped."""
+        return sum(bool(point.skip) for point in self.points if not (point.is_done or point.is_optional))
+
+    @property
     def n_problems(self) -> int:
         return sum(len(point.problems) for point in self.points)
 
@@ -92,9 +102,15 @@ class PhasePoints:
 
     @property
     def state(self) -> str:
-        if self.is_done:
-            return "done"
-        return f"{self.n_left:,} to do" if self.n_left else f"{self.n_problems:,} to look at"
+        n_to_do = self.n_left - self.n_recommended
+        left = [f"{n_to_do:,} to do"] if n_to_do else []
+        left += [f"{self.n_recommended:,} recommended"] if self.n_recommended else []
+        return "done" if self.is_done else ", ".join(left) or f"{self.n_problems:,} to look at"
+
+    @property
+    def state_in_short(self) -> str:
+        """The first part of the state."""
+        return self.state.partition(",")[0]
 
     @property
     def progress(self) -> float:
@@ -129,33 +145,40 @@ class Checklist:
 
     @property
     def problems(self) -> list[Problem]:
-        """Everything to look at, each with the page that solves it."""
-        return [problem for phase in self.phases for problem in _problems(phase)]
+        """Everything to look at, each with the page that solves it, without what the next step says."""
+        step, problems = self.next, [problem for phase in self.phases for problem in _problems(phase)]
+        return [
+            problem
+            for problem in problems
+            if problem.text != step.detail and not (step.address and problem.address == step.address)
+        ]
 
     @property
     def skippable(self) -> dict[str, Skippable]:
         """Everything that can be skipped or accepted, by key; without looks, not the problems that take queries."""
         points = [point for phase in self.phases for point in phase.points]
         known = {
-            problem.accept: Skippable(problem.text, "accepted", "checklist.accepted")
+            problem.accept: Skippable(problem.text, "skipped", "checklist.accepted")
             for point in points
             for problem in (*point.problems, *point.accepted)
             if problem.accept
         }
         for point in points:
             if point.skip:
-                action = "checklist.marked" if point.is_seen else "checklist.skipped"
-                known.setdefault(point.skip, Skippable(point.label, point.done_word, action))
+                known.setdefault(point.skip, Skippable(point.label, "skipped", "checklist.skipped"))
+            if point.mark:
+                word = f"marked as {point.marked}"
+                known.setdefault(point.mark, Skippable(point.label, word, "checklist.marked"))
         return known
 
     def with_looks(self) -> "Checklist":
-        """The checklist with the problems that take queries."""
+        """The checklist with the problems that take queries, and without those that the next step solves."""
         phases = [
             replace(
                 phase,
                 points=[
                     _without_accepted(
-                        point._replace(problems=(*point.problems, *point.look()), look=tuple),
+                        point._replace(problems=(*self._open(point), *point.look()), look=tuple),
                         self.campaign.track,
                     )
                     for point in phase.points
@@ -164,6 +187,10 @@ class Checklist:
             for phase in self.phases
         ]
         return replace(self, phases=phases)
+
+    def _open(self, point: Point) -> tuple[Problem, ...]:
+        is_solved = point.is_next and self.next.kind == Kind.DO
+        return tuple(problem for problem in point.problems if problem.action or not is_solved)
 
 
 def _path(address: str) -> str:
@@ -196,9 +223,11 @@ def _checklist(campaign: Campaign) -> Checklist:
 
 def _asked_for(point: Point, phase: Phase, begun: Phase | None, track: Track) -> Point:
     """The point, optional if it was skipped, or if a campaign has gone on without it."""
-    if not (point.is_done or point.is_pressing) and point.skip in track.skipped:
-        state = point.done_word.removeprefix("marked as ")
-        return point._replace(is_optional=True, is_skipped=True, state=state, problems=(), look=tuple)
+    if not (point.is_done or point.is_pressing) and {point.skip, point.mark} & {*track.skipped}:
+        if point.mark not in track.skipped:
+            return point._replace(is_optional=True, is_skipped=True, state="skipped", problems=(), look=tuple)
+        # What somebody has looked at is still to be looked at by others, if it is a warning
+        point = point._replace(is_optional=True, is_marked=True, state=point.marked)
     point = _without_accepted(point, track)
     needed_by = PHASES.index(point.needed_by) if point.needed_by else PHASES.index(phase) + 1
     if point.is_done or point.is_pressing or begun is None or PHASES.index(begun) < needed_by:
@@ -259,7 +288,7 @@ def _last(results: PhasePoints) -> Next:
     """The first point with an action after the last one that is done, when nothing is required any more."""
     done = [place for place, point in enumerate(results.points) if point.is_done]
     for point in results.points[max(done, default=-1) + 1 :]:
-        if point.action and point.is_possible and not (point.waits or point.is_skipped):
+        if point.action and point.is_possible and not (point.waits or point.is_skipped or point.is_marked):
             skips = (point,) if point.skip else ()
             return Next(Kind.DO, point.action, point.detail, point.address, point.is_form, skips)
     return Next(Kind.DONE, "The campaign is complete.")

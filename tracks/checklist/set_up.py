@@ -227,6 +227,23 @@ def data(campaign: Campaign) -> Iterator[Point]:
         )
 
 
+@points(Phase.SET_UP, 125)
+def description(campaign: Campaign) -> Iterator[Point]:
+    """The text about the track that everybody reads."""
+    if not campaign.protocol.takes_runs:
+        return
+    is_written = bool(campaign.track.description.strip())
+    yield Point(
+        "Description",
+        "written" if is_written else "none yet",
+        campaign.address("tracks:edit_track"),
+        is_written,
+        action="Describe the track",
+        detail="visitors and teams read on its page what the task is.",
+        skip="description",
+    )
+
+
 @points(Phase.SET_UP, 130)
 def guidelines(campaign: Campaign) -> Iterator[Point]:
     number = campaign.numbers["guidelines_number"]

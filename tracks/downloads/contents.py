@@ -17,10 +17,14 @@ from web.downloads import safe_name
 
 DESCRIPTIONS = {
     "topics.jsonl": gettext_noop("Topics, one JSON object per line, with every field."),
-    "topics.xml": gettext_noop("Topics in XML, as in ARQMath."),
+    "topics.xml": gettext_noop("Topics in XML."),
     "bolt-topics.xml": gettext_noop("Topics in XML, as in BOLT."),
-    "topics.tsv": gettext_noop("Topics as plain text, with LaTeX between dollars."),
+    "topics.tsv": gettext_noop("Topics as plain text."),
     "topic-formulas.tsv": gettext_noop("The formulas of the topics in LaTeX."),
+}
+WITH_FORMULAS = {
+    "topics.xml": gettext_noop("Topics in XML, as in ARQMath."),
+    "topics.tsv": gettext_noop("Topics as plain text, with LaTeX between dollars."),
 }
 
 
@@ -69,13 +73,12 @@ def topic_files(track: Track) -> Iterator[Item]:
     if not topics:
         return
     rows = [topic.facts for topic in topics]
+    described = DESCRIPTIONS | (WITH_FORMULAS if writer.formula_ids(rows) else {})
     for ending, write in writer.FORMS.items():
         content = write(rows)
         is_empty = not content or (ending == "topic-formulas.tsv" and content.count(b"\n") == 1)
         if not is_empty:
-            yield Item.generated(
-                Download.Kind.TOPICS, f"{track.slug}-{ending}", DESCRIPTIONS[ending], content
-            )
+            yield Item.generated(Download.Kind.TOPICS, f"{track.slug}-{ending}", described[ending], content)
     yield from mathml_indexes(track, topics)
     if any(topic.labels or topic.split for topic in topics):
         name, about = f"{track.slug}-topic-labels.csv", gettext_noop("The labels of the topics.")

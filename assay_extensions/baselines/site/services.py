@@ -49,6 +49,7 @@ from jobs import services as jobs
 from jobs.models import Job
 from participation.models import Team
 from participation.teams import services as team_services
+from participation.teams.selectors import team_named
 from pooling.errors import SameBytes
 from pooling.models import Pool, PoolEntry, Run
 from pooling.runs.services import submit
@@ -83,7 +84,7 @@ def request(
     links: Mapping[str, Iterable[str]] | None = None,
     pool: Pool | None = None,
 ) -> Job:
-    """Queue the job that makes a baseline and submits it for a team, which is created if there is none of that name.
+    """Queue the job that makes a baseline and submits it for a team, which it creates if there is none of that name.
 
     `links` has the linked questions of each question, for the baseline of linked posts. With a `pool` of questions,
     Tangent-S ranks only formulas of its posts.
@@ -136,12 +137,13 @@ def _request(
         raise baseline_refused(
             f"{track} already has a run with the tag {tag}. Withdraw it, or choose another tag."
         )
-    submitting = team_services.named_or_new(track=track, name=team)
+    if team_named(track, team.strip()) is None:
+        team_services.check_name(track=track, name=team)
     depth = depth or track.protocol.parsed.runs.max_ranks
     return jobs.request(
         kind=KIND,
         title=f"Make the baseline {tag} of {track}",
-        arguments={"track_id": track.pk, "team_id": submitting.pk, "by_id": by.pk, "tag": tag, "depth": depth}
+        arguments={"track_id": track.pk, "team": team, "by_id": by.pk, "tag": tag, "depth": depth}
         | arguments,
         by=by,
         subject=track,
@@ -186,9 +188,20 @@ def _refusing() -> Iterator[None]:
 
 @jobs.handler(KIND)
 def make(
-    progress: jobs.Progress, *, track_id: int, team_id: int, by_id: int, tag: str, depth: int, **given: Any
+    progress: jobs.Progress,
+    *,
+    track_id: int,
+    by_id: int,
+    tag: str,
+    depth: int,
+    team: str = "",
+    team_id: int | None = None,
+    **given: Any,
 ) -> dict[str, Any]:
-    """Make and submit a baseline. Safe to repeat: the same run is submitted once."""
+    """Make and submit a baseline. Safe to repeat: the same run is submitted once.
+
+    The name of the `team` becomes that of a new one only here. Jobs of earlier versions have its id.
+    """
     track = Track.objects.select_related("protocol", "collection").get(pk=track_id)
     protocol = track.protocol.parsed
 
@@ -199,11 +212,17 @@ def make(
         topics = [topic.facts for topic in track.topics.order_by("code")]
         ranked = list(_lists(track, topics, depth=depth, progress=report, **given))
         content = run_of(ranked, protocol=protocol, tag=tag, topics=[topic.code for topic in topics])
-    team, by = Team.objects.get(pk=team_id), User.objects.get(pk=by_id)
+    by = User.objects.get(pk=by_id)
     uses = protocol.runs.stated_use("math") if given["method"] in FORMULAS else ""
-    run = _submit(progress, track=track, team=team, by=by, tag=tag, content=content, uses=uses)
+    submitting = _team(track, team) if team_id is None else Team.objects.get(pk=team_id)
+    run = _submit(progress, track=track, team=submitting, by=by, tag=tag, content=content, uses=uses)
     empty = [ranking.topic for ranking in ranked if not len(ranking.docno)]
     return {"run": run.pk, "lines": run.n_lines, "topics": run.n_topics, "topics without documents": empty}
+
+
+@transaction.atomic
+def _team(track: Track, name: str) -> Team:
+    return team_services.named_or_new(track=track_services.lock(track.pk), name=name)
 
 
 def _lists(

@@ -83,11 +83,14 @@ def test_links_that_the_site_does_not_send_are_the_next_step(
     newest = Invitation.objects.exclude(user=None).order_by("-pk")[0]
 
     sent = as_user(scene.organizer).post(
-        "/tracks/arq/skip/", {"points": f"links-{newest.pk}", "next": "/tracks/arq/people/"}, follow=True
+        "/tracks/arq/skip/", {"points": f"links-{newest.pk}:done", "next": "/tracks/arq/people/"}, follow=True
     )
 
     filled = re.findall(r"btn-primary[^>]*>\s*([^<]*)<", page)
     assert ("<strong>Send the links</strong>" in page) is not sends_mail
+    assert (
+        f'name="points" value="links-{newest.pk}:done">' in page
+    ) is not sends_mail  # with the links copied
     assert ("Copy all links" in filled) is not sends_mail
     assert (">Mark as sent</button>" in page) is not sends_mail
     assert "Add people from a list" not in filled

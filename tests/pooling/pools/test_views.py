@@ -172,12 +172,16 @@ def test_link_of_the_preview_fills_in_the_form(scene: Scene, organizer: Client) 
 
 
 def test_form_proposes_the_same_seed_when_it_is_loaded_again(scene: Scene, organizer: Client) -> None:
+    without_runs = page(organizer, "new_pool", scene.track.slug)
+    submit_run(scene, "a")
     first, second = (
         re.findall(r'name="seed" value="(\d+)"', page(organizer, "new_pool", scene.track.slug))
         for _ in range(2)
     )
 
     assert first == second != []
+    assert '<form method="post" class="narrow-form"' not in without_runs
+    assert "Go to the runs" in without_runs
 
 
 @pytest.mark.parametrize(
@@ -189,6 +193,7 @@ def test_form_says_whether_the_protocol_fixes_the_depth(
     stored = scene.track.protocol
     stored.text = stored.text.replace("depth_is_default = true", f"depth_is_default = {value}")
     stored.save(update_fields=["text"])
+    submit_run(scene, "a")
 
     assert words in page(organizer, "new_pool", scene.track.slug)
 

@@ -123,7 +123,7 @@ def test_collection_without_documents_leads_to_the_form_of_the_import() -> None:
 def test_collection_is_asked_for_before_the_opening_and_named_after_it(client: Client) -> None:
     """Only a draft can choose it. The remark about an opened track leads back to a draft while that is possible."""
     track, organizer = make_track(status=Track.Status.DRAFT, collection=None), make_organizer()
-    Track.objects.update(skipped=["guidelines", "deadlines", "leaks"])
+    Track.objects.update(skipped=["description", "guidelines", "deadlines", "leaks"])
     client.force_login(organizer)
     make_topic(track)
     make_assessor(track, "ann")
@@ -210,16 +210,19 @@ def test_recommended_points_are_next_until_an_organizer_skips_them(client: Clien
 
     before, elsewhere = following(track), client.get(f"{home}topics/").content.decode()
     client.post(address, {"points": "leaks"})
-    after = following(track)
+    after, asked = following(track), client.get(home).content.decode()
     answer = client.post(address, {"points": after.skip_keys, "next": f"{home}topics/"}, follow=True)
 
     assert before[:2] == (Kind.DO, "Check for leaks")
-    assert before.detail.endswith("Also recommended: Data, Guidelines, Deadlines.")
-    assert re.search(r'value="leaks data guidelines deadlines">\s*Skip all 4<', elsewhere)
-    assert (after.text, after.skip_keys) == ("Export the collection", "data guidelines deadlines")
+    assert before.detail.endswith("Also recommended: Data, Description, Guidelines, Deadlines.")
+    assert re.search(r'value="leaks data description guidelines deadlines">\s*Skip all 5<', elsewhere)
+    assert (after.text, after.skip_keys) == ("Export the collection", "data description guidelines deadlines")
     assert after.is_form
+    assert "Teams cannot download the documents" not in asked  # which is the next step
+    assert '<span class="small muted">4 recommended</span>' in asked
+    assert re.search(r'<span>Set up</span>\s*<span class="n">4 recommended</span>', asked)
     assert answer.redirect_chain == [(f"{home}topics/", 302)]
-    assert "Skipped: Data, Guidelines, Deadlines." in answer.content.decode()
+    assert "Skipped: Data, Description, Guidelines, Deadlines." in answer.content.decode()
     assert following(track).text == "Open for runs"
     assert checklist(track).phases[0].state == "1 to look at"  # a team without members
     assert "Teams cannot download the documents" not in client.get(home).content.decode()
@@ -270,7 +273,7 @@ def test_training_and_second_judgments_that_the_protocol_states_are_steps(scene:
     client = Client()
     client.force_login(scene.organizer)
     shown = re.search(r'name="next" value="([^"]*)">\s*<button [^>]*btn-primary"\s+name="points"', looked)
-    stays = {"points": "agreement", "next": shown[1] if shown else ""}
+    stays = {"points": "agreement:done", "next": shown[1] if shown else ""}
     seen = client.post(f"{track.get_absolute_url()}skip/", stays, follow=True)
 
     assert seen.redirect_chain == [(agreement.address, 302)]
@@ -417,8 +420,9 @@ def test_page_where_the_next_step_leads_has_its_words_on_the_filled_button(scene
     make_assessor(track, "ann")
     track.teams.create(name="T")
     for skipped in (
-        ["leaks", "data", "guidelines"],
-        ["leaks", "data", "deadlines"],
+        ["leaks", "data", "guidelines", "description"],
+        ["leaks", "data", "deadlines", "description"],
+        ["leaks", "data", "deadlines", "guidelines"],
         ["data", "guidelines", "deadlines"],
     ):
         Track.objects.filter(pk=track.pk).update(skipped=skipped)
@@ -564,9 +568,7 @@ def test_remark_that_somebody_accepts_stays_away_with_a_record(scene: Scene, cli
     batch_services.close(batch=batch)
     client.force_login(scene.organizer)
     text = f"{batch.name} is closed with 22 % judged: 7 of 9 units have no judgment."
-    button = re.compile(
-        rf'name="points" value="(look-\w+)"\s+aria-label="Accept as it is: {text}">Accept as it is<'
-    )
+    button = re.compile(rf'name="points" value="(look-\w+)"\s+aria-label="Skip: {text}">Skip<')
 
     match = button.search(client.get(home).content.decode())
     assert match
@@ -575,9 +577,9 @@ def test_remark_that_somebody_accepts_stays_away_with_a_record(scene: Scene, cli
     event = Event.objects.get(action="checklist.accepted")
     client.post(f"{home}skip/", {"points": match[1], "action": "resume"})
 
-    assert f"Accepted: {text[:-1]}. You can undo that" in answer
+    assert f"Skipped: {text[:-1]}. You can undo that" in answer
     assert not button.search(accepted)
-    assert f"<span>Accepted: {text}</span>" in accepted
+    assert f"<span>Skipped: {text}</span>" in accepted
     assert re.search(r"done:</span></span>\s*<a [^>]*>Main judging<", accepted)
     assert (event.by, event.details) == (scene.organizer, {"points": [text]})
     assert button.search(client.get(home).content.decode())
