@@ -279,7 +279,7 @@ def landing_page(user: AnyUser) -> LandingPage:
     published.sort(key=lambda board: -board.pk)
     return LandingPage(
         open=[row for row in listed if row.is_open],
-        results=summaries_of(published[:MAX_RESULTS]),
+        results=summaries_of(user, published[:MAX_RESULTS]),
         others=[row for row in listed if not row.is_open and row.board not in published[:MAX_RESULTS]],
         contact=page_text(SitePage.Name.CONTACT),
         n_protocols=len(shipped_slugs()),

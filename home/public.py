@@ -135,7 +135,7 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
     is_public = board is None or board.release == Leaderboard.Release.PUBLIC
     listed = listed_track(user, track, board if is_public else _shown(_BOARD, AnonymousUser(), track))
     lead, rest = after_first_paragraph(plain_html(track.description))
-    result, organizers = _summary(board), _organizers(track)
+    result, organizers = _summary(user, board), _organizers(track)
     happened = _happened(listed, result)
     now = timezone.now()
     dates = timeline(listed.track, now, has_results=result is not None, happened=happened)
@@ -154,7 +154,7 @@ def public_page(request: HttpRequest, track: Track) -> PublicPage:
         kinds=_kinds(track.protocol.parsed.runs),
         news=latest(user, track),
         result=result,
-        earlier=_summary(_shown(_EARLIER, user, track)) if result is None else None,
+        earlier=_summary(user, _shown(_EARLIER, user, track)) if result is None else None,
         organizers=organizers,
         citation=_citation(track, organizers, dates, f"{site_of(request)}{track.get_absolute_url()}"),
         teams=team_runs_pages(cast("User", user), track, listed.teams) if listed.teams else [],
@@ -199,8 +199,8 @@ def _shown(boards: Prepared[Leaderboard], user: AnyUser, track: Track) -> Leader
     return boards.first(user=user.pk, track=track.pk)
 
 
-def _summary(board: Leaderboard | None) -> Summary | None:
-    return summaries_of([board])[0] if board else None
+def _summary(user: AnyUser, board: Leaderboard | None) -> Summary | None:
+    return summaries_of(user, [board])[0] if board else None
 
 
 def _offered_qrels(result: Summary | None) -> list[Offer]:

@@ -36,6 +36,7 @@ from publishing.published_runs.selectors import publication_of
 from scoring.checklist import boards_of
 from scoring.evaluations.selectors import scores_of
 from scoring.leaderboards.files import released_files
+from scoring.leaderboards.selectors import runs_of_judge_family
 from scoring.models import Leaderboard, PhaseScore
 from scoring.phases.selectors import scores_of_runs
 from scoring.qrels.selectors import newest_of_people, units_by_topic
@@ -328,6 +329,12 @@ def documents_of_team(context: template.Context, team: Team) -> dict[str, object
     return context_of(page) | {"csrf_token": context.get("csrf_token")}
 
 
+@register.inclusion_tag("scoring/leaderboards/_judge_family.html", takes_context=True)
+def runs_of_family(context: template.Context, board: Leaderboard) -> dict[str, object]:
+    """The runs that use a model of the family of the machine that judged; nothing if there are none."""
+    return {"board": board, "runs": runs_of_judge_family(context["request"].user, board)}
+
+
 @register.inclusion_tag("scoring/phases/_phases.html")
 def phases_of_track(track: Track) -> dict[str, object]:
     """The phases of a track, each with a link to its page; nothing if the protocol has none."""
@@ -337,8 +344,8 @@ def phases_of_track(track: Track) -> dict[str, object]:
 @register.simple_tag(takes_context=True)
 def released_results(context: template.Context, track: Track) -> SafeString:
     """The rows of the released results and the published runs among the downloads; nothing if there are none."""
-    files = released_files(context["request"].user, track)
-    rows = {"track": track, "files": files, "publication": publication_of(track)}
+    user = context["request"].user
+    rows = {"track": track, "files": released_files(user, track), "publication": publication_of(user, track)}
     return SafeString(render_to_string("publishing/published_runs/_results.html", rows).strip())
 
 
@@ -372,10 +379,10 @@ def counts_in_topic(units: JudgedUnits, code: str) -> tuple[int, int]:
     return units.by_topic.get(code, (0, 0))
 
 
-@register.simple_tag
-def published_runs(track: Track) -> SafeString | str:
+@register.simple_tag(takes_context=True)
+def published_runs(context: template.Context, track: Track) -> SafeString | str:
     """The number of published runs of the track, with a link; empty if none are published."""
-    current = publication_of(track)
+    current = publication_of(context["request"].user, track)
     if current is None:
         return ""
     address = address_of("publishing:publication", track.slug)

@@ -62,8 +62,10 @@ _PUBLISHED = Prepared(
 )
 
 
-def publication_of(track: Track) -> Publication | None:
-    """The archive that everybody may download, if there is one."""
+def publication_of(user: AnyUser, track: Track) -> Publication | None:
+    """The archive that everybody may download, if there is one. As long as names are hidden, others get none."""
+    if track.names_are_hidden and not oversees(user, track.pk):
+        return None
     publication = _PUBLISHED.first(track=track.pk)
     if publication is not None:
         publication.track = track
@@ -92,7 +94,7 @@ def publication_page(user: AnyUser, track: Track) -> PublicationPage:
     teams = track.teams.all() if sees_all else teams_of(user, track)
     own = set(teams.values_list("pk", flat=True))
     answers = consents(track)
-    current = publication_of(track)
+    current = publication_of(user, track)
     latest = track.publications.select_related("job").first() if sees_all else None
     is_unfinished = latest is not None and latest.status in {
         Publication.Status.BUILDING,

@@ -31,7 +31,7 @@ def archive_file(request: HttpRequest, slug: str) -> HttpResponseBase:
 
 def archive_of(request: HttpRequest | Request, track: Track) -> HttpResponseBase:
     """The archive of the published runs of a track, for a page or the API; else Http404."""
-    current = selectors.publication_of(track)
+    current = selectors.publication_of(request.user, track)
     if current is None:
         raise Http404
     name = f"{track.slug}-runs.tar.gz"

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from assay.statistics.significance import paired_t, randomization, unpacked_pair
 from assay.tables import natural, one_word, shown, tsv_lines
 from participation.models import Team
 from pooling.models import Run
+from pooling.runs.names import Names, names_for
 from scoring.errors import LeaderboardRefused
 from scoring.evaluations.stored_runs import columns_of
 from scoring.models import Evaluation, Leaderboard, Score
@@ -44,6 +45,15 @@ def evaluations_for(user: AnyUser) -> QuerySet[Evaluation]:
         may_see |= Q(run__team__in=Team.objects.filter(members=user))
     may_see |= Q(leaderboard__track__in=overseen_by(user))
     return evaluations.filter(may_see, leaderboard__in=leaderboards_for(user).order_by().values("pk"))
+
+
+def named(names: Names, evaluations: Iterable[Evaluation]) -> list[Evaluation]:
+    """Evaluations of one track whose runs have the names that a reader may read."""
+    evaluations = list(evaluations)
+    if names.are_hidden:
+        for evaluation in evaluations:
+            evaluation.run = names.run(evaluation.run)
+    return evaluations
 
 
 def name_order(evaluation: Evaluation) -> tuple[str, str, int]:
@@ -84,12 +94,14 @@ def _summaries(board: Leaderboard, measure: str) -> dict[str, tuple[float, float
     return {topic: (float(np.median([*of.values()])), max(of.values())) for topic, of in values}
 
 
-def score_file(board: Leaderboard, evaluations: QuerySet[Evaluation], kind: str) -> Iterator[str]:
+def score_file(
+    user: AnyUser, board: Leaderboard, evaluations: QuerySet[Evaluation], kind: str
+) -> Iterator[str]:
     """The lines of some evaluations of a leaderboard by topic, then the means, as `tsv` or `csv`.
 
     They are the lines of `assay evaluate`. Only the values of a few runs are in memory at a time.
     """
-    rows = _score_rows(board, with_names(evaluations))
+    rows = _score_rows(board, named(names_for(user, board.track), with_names(evaluations)))
     return csv_lines(HEADER, rows) if kind == "csv" else tsv_lines(HEADER, rows)
 
 
@@ -99,7 +111,7 @@ def with_names(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
     return evaluations.select_related(None).select_related("run__team").defer(*wide)
 
 
-def _score_rows(board: Leaderboard, evaluations: QuerySet[Evaluation]) -> Iterator[tuple[str, ...]]:
+def _score_rows(board: Leaderboard, evaluations: Iterable[Evaluation]) -> Iterator[tuple[str, ...]]:
     """The rows of each run: topics by code, then the means."""
     ordered = sorted(evaluations, key=lambda evaluation: (one_word(evaluation.run.tag), evaluation.pk))
     for start in range(0, len(ordered), RUNS_AT_ONCE):
@@ -168,7 +180,8 @@ class EvaluationPage(LeaderboardPage):
 
 def evaluation_page(user: AnyUser, evaluation: Evaluation, measure: str = "") -> EvaluationPage:
     """The values of a run by topic, with the median and the best of all runs of its leaderboard."""
-    board = evaluation.leaderboard
+    board, names = evaluation.leaderboard, names_for(user, evaluation.leaderboard.track)
+    [evaluation] = named(names, [evaluation])
     shared = shared_page(user, board, measure)
     charted = shared.charted
     values = values_by_topic(evaluation)
@@ -212,7 +225,7 @@ def evaluation_page(user: AnyUser, evaluation: Evaluation, measure: str = "") ->
         ],
         n_runs=board.evaluations.count(),
         curves=_curves(evaluation),
-        others=sorted(with_names(of_board.exclude(pk=evaluation.pk)), key=name_order),
+        others=sorted(named(names, with_names(of_board.exclude(pk=evaluation.pk))), key=name_order),
     )
 
 
@@ -308,6 +321,7 @@ def compare_page(user: AnyUser, first: Evaluation, second_id: int, measure: str 
     """
     board = first.leaderboard
     second = get_object_or_404(evaluations_for(user).filter(leaderboard=board), pk=second_id)
+    first, second = named(names_for(user, board.track), [first, second])
     shared = shared_page(user, board, measure)
     values = topic_values(board, shared.charted)
     topics = [topic for topic, of_topic in values.items() if first.pk in of_topic and second.pk in of_topic]

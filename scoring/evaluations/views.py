@@ -26,7 +26,9 @@ def evaluation_file(request: HttpRequest, evaluation_id: int, kind: str) -> Http
     """The values of a run as TSV or CSV. Everyone who may open the run's page."""
     visible = selectors.evaluations_for(request.user)
     evaluation = get_object_or_404(visible, pk=evaluation_id)
-    content = selectors.score_file(evaluation.leaderboard, visible.filter(pk=evaluation.pk), kind)
+    content = selectors.score_file(
+        request.user, evaluation.leaderboard, visible.filter(pk=evaluation.pk), kind
+    )
     return spooled(request, content, f"{evaluation.leaderboard.track.slug}-evaluation-{evaluation.pk}.{kind}")
 
 

@@ -13,7 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of, user_of
-from pooling.runs.api import BY_ANSWER, checked_answers
+from pooling.runs.api import BY_ANSWER, BY_NAME, checked_answers, names_in
+from pooling.runs.names import names_for
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import classes, files, groups, schedules, selectors, services
 from scoring.leaderboards.interaction import board_and_rules, interaction_file
@@ -152,6 +153,10 @@ class EvaluationSerializer(serializers.Serializer[Evaluation]):
         help_text="Topic, or `all` for the means, to measure to value."
     )
 
+    def to_representation(self, evaluation: Evaluation) -> dict[str, Any]:
+        evaluation.run = names_in(self, evaluation.leaderboard.track).run(evaluation.run)
+        return super().to_representation(evaluation)
+
     def get_topics(self, evaluation: Evaluation) -> dict[str, dict[str, float]]:
         return evaluation_selectors.values_by_topic(evaluation)
 
@@ -211,8 +216,9 @@ class Leaderboards(Endpoints):
     )
     def download_leaderboard(self, request: Request, board_id: int) -> object:
         """Download a leaderboard as the file of its page. `Repr-Digest` (RFC 9530) has its SHA-256."""
-        board = board_or_404(user_of(request), board_id)
-        content = files.kept_file(board, "tsv").encode()
+        user = user_of(request)
+        board = board_or_404(user, board_id)
+        content = files.kept_file(user, board, "tsv").encode()
         headers = {
             "Content-Disposition": f'attachment; filename="{board.file_stem}.tsv"',
             "Repr-Digest": f"sha-256=:{b64encode(sha256(content).digest()).decode()}:",
@@ -251,17 +257,15 @@ class Leaderboards(Endpoints):
         "evaluations",
         EvaluationSerializer,
         ordering=("pk",),
-        filters=[
-            Filter("team", "run__team__name"),
-            Filter("tag", "run__tag"),
-            Filter("run", "run_id", kind="whole number"),
-        ],
+        parameters=BY_NAME,
+        filters=[Filter("run", "run_id", kind="whole number")],
     )
     def list_evaluations(self, request: Request, board_id: int) -> object:
         """List the values by topic of each run of a leaderboard: before its public release, of your own runs only."""
         user = user_of(request)
         board = board_or_404(user, board_id)
-        return evaluation_selectors.evaluations_for(user).filter(leaderboard=board)
+        evaluations = evaluation_selectors.evaluations_for(user).filter(leaderboard=board)
+        return names_for(user, board.track).filtered(evaluations, request.query_params)
 
     @post(
         "leaderboards/<int:board_id>/release/",

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from accounts.access import AnyUser, oversees
 from accounts.models import User
 from assay.statistics.rank_correlation import kendall_tau, ranks
 from assay.tables import natural, shown
-from scoring.leaderboards.selectors import board_rows
+from scoring.leaderboards.selectors import board_rows, may_compare
 from scoring.models import Leaderboard, Qrels, QrelsEntry
 from scoring.qrels.selectors import CHUNK
 from scoring.selectors import LeaderboardPage, leaderboards_for, titled
@@ -98,10 +99,13 @@ def comparison_page(user: AnyUser, left: Leaderboard, other_id: int) -> Comparis
     """The runs of two leaderboards, those on both first, by the first measure that both have.
 
     Raises:
-        Http404: The user may not see the other leaderboard, it does not exist, or the two have no measure in common.
+        Http404: The user may not see the other leaderboard, it does not exist, the two have no measure in common, or
+            they are of two tracks, one of which hides names.
     """
     boards = leaderboards_for(user).filter(status=Leaderboard.Status.READY, measures__overlap=left.measures)
     right = get_object_or_404(boards, pk=other_id)
+    if not may_compare(user, left, right):
+        raise Http404
     measures = [name for name in left.measures if name in right.measures]
     rows = _rows(user, left, right, measures)
     # two versions of one track; a user who sees its leaderboards sees its qrels too

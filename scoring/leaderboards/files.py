@@ -20,8 +20,9 @@ from assay.protocols.run_answers import public_answers, public_questions
 from assay.tables import as_tsv, one_word
 from assay.tables.answers import answer_cells, answer_columns, explained
 from assay.tables.paper import CHECK, Column, Group, PaperTable, Value, as_latex
+from pooling.runs.names import Names, names_for
 from scoring.leaderboards.rows import BoardRow, number_of
-from scoring.leaderboards.selectors import board_rows, mean_seconds
+from scoring.leaderboards.selectors import mean_seconds, named_rows
 from scoring.models import Leaderboard
 from scoring.qrels.exports import file_stem
 from scoring.selectors import provenance, seen_by
@@ -34,19 +35,27 @@ OF_FAMILY = (
 )
 
 
-def leaderboard_file(board: Leaderboard, kind: str) -> str:
-    """The leaderboard, sorted by its first measure, as `tsv`, `csv`, `json` or `tex`: for all readers the same."""
-    rows = sorted(board_rows(AnonymousUser(), board), key=lambda row: -row.cells[0].value)
+def leaderboard_file(board: Leaderboard, kind: str, user: AnyUser | None = None) -> str:
+    """The leaderboard, sorted by its first measure, as `tsv`, `csv`, `json` or `tex`, with the names that a user reads.
+
+    Without a user, it has all names. As long as names are not hidden, it is the same for all readers.
+    """
+    names = names_for(user, board.track) if user is not None else Names(board.track_id)
+    rows = sorted(named_rows(user or AnonymousUser(), board, names), key=lambda row: -row.cells[0].value)
     if kind == "json":
-        return _json(board, rows)
+        return _json(board, rows, names)
     if kind == "tex":
         return _latex(board, rows)
     return as_csv(*_table(board, rows)) if kind == "csv" else as_tsv(*_table(board, rows))
 
 
-def kept_file(board: Leaderboard, kind: str) -> str:
+def kept_file(user: AnyUser, board: Leaderboard, kind: str) -> str:
     """The same file for downloads, of which there are many on the day of a release."""
-    return same_for_readers(f"leaderboard {board.pk}.{kind}", lambda: leaderboard_file(board, kind))
+    names = names_for(user, board.track)
+    if names.own_teams:  # which only the reader reads
+        return leaderboard_file(board, kind, user)
+    name = f"leaderboard {board.pk}.{kind}{' under pseudonyms' if names.are_hidden else ''}"
+    return same_for_readers(name, lambda: leaderboard_file(board, kind, user))
 
 
 class ReleasedFile(NamedTuple):
@@ -169,7 +178,7 @@ def _cells(board: Leaderboard, row: BoardRow, *, has_late: bool) -> list[str]:
     return [*words, *counts, *(cell.text for cell in row.cells), *ends, *shares, *answers]
 
 
-def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
+def _json(board: Leaderboard, rows: Sequence[BoardRow], names: Names) -> str:
     seconds = mean_seconds(board)
     timed = (
         {}
@@ -189,11 +198,11 @@ def _json(board: Leaderboard, rows: Sequence[BoardRow]) -> str:
         "measures": board.measures,
         "disqualified": [
             {name: run[name] for name in ("team", "tag", "sha256")}
-            for run in board.statistics.get("disqualified", [])
+            for run in map(names.reference, board.statistics.get("disqualified", []))
         ],
         "unassigned": [
             {name: run[name] for name in ("team", "tag", "sha256", "units")}
-            for run in board.statistics.get("unassigned", [])
+            for run in map(names.reference, board.statistics.get("unassigned", []))
         ],
         "runs": [_json_row(board, row) | timed.get(row.run.pk, {}) for row in rows],
     }

@@ -13,7 +13,8 @@ from django.http import Http404
 from accounts.access import AnyUser
 from assay.formats.spreadsheet import as_csv
 from assay.tables import one_word, shown
-from scoring.evaluations.selectors import means_of
+from pooling.runs.names import Names, names_for
+from scoring.evaluations.selectors import means_of, named
 from scoring.leaderboards.comparison import places_by_value, tau_of
 from scoring.models import Evaluation, Leaderboard, Qrels
 from scoring.qrels.selectors import part_versions
@@ -98,7 +99,8 @@ def groups_page(user: AnyUser, board: Leaderboard, measure: str = "") -> GroupsP
     shared = shared_page(user, board, measure)
     columns = _columns(boards, board.measures.index(shared.charted))
     columns = columns or _columns(boards, 0)
-    means = [_means(column) for column in columns]
+    names = names_for(user, board.track)
+    means = [_means(column, names) for column in columns]
     return GroupsPage(
         **vars(shared),
         groups=columns,
@@ -126,12 +128,12 @@ def groups_file(user: AnyUser, board: Leaderboard) -> str:
     Raises:
         Http404: The qrels of the leaderboard have no groups.
     """
-    boards = _boards(user, board)
+    boards, names = _boards(user, board), names_for(user, board.track)
     rows = [
         [one_word(evaluation.run.team.name), one_word(evaluation.run.tag), group, measure, shown(value)]
         for n in range(len(board.measures))
         for group, of_group, measure in _columns(boards, n)
-        for evaluation, value in _means(GroupColumn(group, of_group, measure)).values()
+        for evaluation, value in _means(GroupColumn(group, of_group, measure), names).values()
     ]
     return as_csv(
         ["team", "run", "group", "measure", "value"], sorted(rows, key=lambda row: (row[0], row[1]))
@@ -157,13 +159,13 @@ def _columns(boards: dict[str, Leaderboard], n: int) -> list[GroupColumn]:
 Means = dict[int, tuple[Evaluation, float]]  # by run
 
 
-def _means(column: GroupColumn) -> Means:
-    """The mean of each run of a column. Two queries."""
+def _means(column: GroupColumn, names: Names) -> Means:
+    """The mean of each run of a column, under the names of a reader. Two queries."""
     means = means_of(column.board)
     evaluations = Evaluation.objects.filter(leaderboard=column.board).select_related("run__team")
     return {
         evaluation.run_id: (evaluation, means[evaluation.pk][column.measure])
-        for evaluation in evaluations.defer("run__report", "curves")
+        for evaluation in named(names, evaluations.defer("run__report", "curves"))
     }
 
 

@@ -16,7 +16,8 @@ from assay.protocols.schema import InteractionRules
 from assay.statistics.interaction import InteractionChange, TimePoint, change_by_time, interaction_change
 from assay.tables import one_word, shown, tsv_lines
 from participation.interaction.selectors import seconds_by_topic
-from scoring.evaluations.selectors import evaluations_for, with_names
+from pooling.runs.names import names_for
+from scoring.evaluations.selectors import evaluations_for, named, with_names
 from scoring.models import Evaluation, Leaderboard, Score
 from scoring.selectors import LeaderboardPage, interaction_rules, leaderboards_for, shared_page
 
@@ -94,7 +95,7 @@ def team_changes(
     kinds = (main_kind, rules.run_kind)
     evaluations = with_names(evaluations_for(user).filter(leaderboard=board, run__kind__in=kinds))
     by_team: dict[int, dict[str, Evaluation]] = {}
-    for evaluation in evaluations.order_by("run__priority"):
+    for evaluation in named(names_for(user, board.track), evaluations.order_by("run__priority")):
         by_team.setdefault(evaluation.run.team_id, {}).setdefault(evaluation.run.kind, evaluation)
     pairs = [
         (by_kind[main_kind], by_kind[rules.run_kind])

@@ -18,6 +18,7 @@ from tracks.checklist.points import named
 from tracks.models import Track
 from web.confirmation import Check, Confirmation, by_mail
 from web.pages import counted
+from web.times import in_words
 
 SAMPLE = 30  # units of a machine's qrels that people judged too, from which on a release needs no reason
 UNKNOWN = "unknown-document"  # the code of a warning
@@ -190,6 +191,11 @@ def _remarks(board: Leaderboard) -> Iterator[Check]:
     if n_gone := board.evaluations.exclude(run__status=Run.Status.SUBMITTED).count():
         label = f"{counted(n_gone, 'run was,runs were')} withdrawn or disqualified after the scoring"
         yield Check("look", label, "New scores leave such runs out.", board.get_absolute_url(), "Score again")
+    dates = ("", f"{reverse('tracks:deadlines', args=[track.slug])}#names", "Dates")
+    if track.names_are_hidden:
+        yield Check("ok", f"Names are hidden until {in_words(track.names_hidden_until, 'UTC')}", *dates)
+    else:
+        yield Check("ok", "Everybody who sees it reads the names of teams and runs", *dates)
     link = ("", qrels.get_absolute_url(), "Qrels")
     if n := qrels.report.get("unjudged", {}).get("n", 0):
         yield Check("look", f"{counted(n, 'unit of the pool is,units of the pool are')} unjudged", *link)

@@ -23,7 +23,7 @@ class Cell(NamedTuple):
 
 
 class BoardRow(NamedTuple):
-    """A run on a leaderboard. Shares are empty where they were not counted."""
+    """A run on a leaderboard, under the names that its reader reads. Shares are empty where they were not counted."""
 
     evaluation: Evaluation
     run: Run
@@ -32,6 +32,8 @@ class BoardRow(NamedTuple):
     may_open: bool
     is_after_release: bool  # submitted when the qrels of the track were known
     is_baseline: bool
+    is_automatic_baseline: bool  # not an oracle
+    as_kind: str  # the key of the kind that the run is pooled as
     is_of_judge_family: bool  # it declares a model of the family of the machine whose grades score it
     answers: Sequence[tuple[str, str]] = ()  # the columns of answers, with their labels
 
@@ -43,17 +45,6 @@ class BoardRow(NamedTuple):
     def public_answers(self) -> dict[str, Any]:
         """The answers to public questions, by key."""
         return {key: self.run.answers[key] for key in public_questions(self.rules) if key in self.run.answers}
-
-    @property
-    def is_automatic_baseline(self) -> bool:
-        """Return whether it is a baseline, automatic and not an oracle."""
-        kind = self.rules.kind(self.run.kind)
-        return kind.baseline and not self.run.is_manual and self.run.tag not in kind.oracles
-
-    @property
-    def as_kind(self) -> str:
-        """The key of the kind that the run is pooled as."""
-        return self.rules.pooled_as(self.run.kind, self.run.tag, self.run.pooled_as)
 
     @property
     def pooled_as(self) -> str:

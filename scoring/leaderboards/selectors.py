@@ -21,7 +21,8 @@ from assay.tables import shown
 from participation.models import Team
 from pooling.models import Run
 from pooling.runs.answers import ChosenAnswers
-from scoring.evaluations.selectors import means_of, name_order, places_of, with_names
+from pooling.runs.names import Names, names_for
+from scoring.evaluations.selectors import means_of, name_order, named, places_of, with_names
 from scoring.leaderboards.marks import Axis, Heat, Lead, Marked, axis_of, heat_of, lead_of, marked
 from scoring.leaderboards.releases import missing_runs, qrels_known_since, runs_in_words
 from scoring.leaderboards.rows import BoardRow, Cell, Gain, number_of, shown_or_empty
@@ -77,6 +78,8 @@ class RankingPage(LeaderboardPage):
     n_after_release: int
     correction: Qrels | None  # the version that corrects the qrels, if the user may see it
     missing: list[str]  # tags of runs that were submitted since, for organizers
+    disqualified: list[dict[str, Any]]  # before the scoring
+    unassigned: list[dict[str, Any]]  # whose units had no grade
     columns: list[Column]
     sort: str
     show: str
@@ -129,7 +132,8 @@ def leaderboard_page(
     number: str | None = None,
 ) -> RankingPage:
     """A page of the rows of a leaderboard, sorted and filtered. The number of queries does not grow with the runs."""
-    rows, keys = board_rows(user, board), _sort_keys(board)
+    names = names_for(user, board.track)
+    rows, keys = named_rows(user, board, names), _sort_keys(board)
     key = sort.removeprefix("-")
     if key not in keys:
         key = sort = board.measures[0]
@@ -174,6 +178,8 @@ def leaderboard_page(
         n_after_release=sum(row.is_after_release for row in rows),
         correction=correction_of(user, board.qrels),
         missing=missing_runs(board) if oversees(user, board.track_id) else [],
+        disqualified=[names.reference(run) for run in board.statistics.get("disqualified", ())],
+        unassigned=[names.reference(run) for run in board.statistics.get("unassigned", ())],
         columns=_columns(board, key, sort),
         sort=sort,
         show=show,
@@ -267,7 +273,17 @@ def comparable(user: AnyUser, board: Leaderboard) -> list[Leaderboard]:
 
     They are of the same track, or have a run with the same team and tag.
     """
-    return _COMPARABLE(user=user.pk, board=board.pk, track=board.track_id, measures=board.measures)
+    others = _COMPARABLE(user=user.pk, board=board.pk, track=board.track_id, measures=board.measures)
+    return [other for other in others if may_compare(user, board, other)]
+
+
+def may_compare(user: AnyUser, board: Leaderboard, other: Leaderboard) -> bool:
+    """Return whether the runs of two leaderboards may be matched by name: not across tracks if one hides them.
+
+    Values on the other would give away whose run it is.
+    """
+    of_both = (board.track, other.track)
+    return board.track_id == other.track_id or not any(names_for(user, track).are_hidden for track in of_both)
 
 
 def _comparable(user: Any, board: Any, track: Any, measures: Any) -> QuerySet[Leaderboard]:
@@ -285,13 +301,32 @@ _COMPARABLE = Prepared(_comparable)
 
 
 def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:
-    """Rows by team and tag; rows with equal values keep that order in every sorting.
+    """Rows by team and tag, as the user reads them; rows with equal values keep that order in every sorting."""
+    return named_rows(user, board, names_for(user, board.track))
+
+
+def runs_of_judge_family(user: AnyUser, board: Leaderboard) -> list[Run]:
+    """The runs that declare a model of the family of the machine that judged, by tag; no query for people."""
+    if not board.judge_family:
+        return []
+    runs = Run.objects.filter(evaluations__leaderboard=board).exclude(models_used="").select_related("team")
+    names, family = names_for(user, board.track), board.judge_family.casefold()
+    marked = [names.run(run) for run in runs.defer("report").order_by() if family in run.families]
+    return sorted(marked, key=lambda run: run.tag)
+
+
+def named_rows(user: AnyUser, board: Leaderboard, names: Names) -> list[BoardRow]:
+    """The rows of `board_rows` under these names.
 
     There are none until the leaderboard is ready: a job may be storing scores between the queries of a page.
     """
     if board.status != Leaderboard.Status.READY:
         return []
-    evaluations = sorted(with_names(board.evaluations.all()), key=name_order)
+    evaluations = list(with_names(board.evaluations.all()))
+    tags = {
+        evaluation.pk: evaluation.run.tag for evaluation in evaluations
+    }  # which rules of the protocol name
+    evaluations = sorted(named(names, evaluations), key=name_order)
     cells = _cells(board, tuple(evaluation.pk for evaluation in evaluations))
     known_since = qrels_known_since(board.track)
     own = set()
@@ -300,8 +335,8 @@ def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:
     sees_all = oversees(user, board.track_id) or board.release == Leaderboard.Release.PUBLIC
     rules, rows, family = board.track.protocol.parsed.runs, [], board.judge_family.casefold()
     for evaluation in evaluations:
-        run = evaluation.run
-        run.track = board.track
+        run, kind = evaluation.run, rules.kind(evaluation.run.kind)
+        run.track, tag = board.track, tags[evaluation.pk]
         is_own = run.team_id in own
         is_after_release = known_since is not None and run.submitted_at > known_since
         row = BoardRow(
@@ -311,7 +346,9 @@ def board_rows(user: AnyUser, board: Leaderboard) -> list[BoardRow]:
             is_own,
             may_open=sees_all or is_own,
             is_after_release=is_after_release,
-            is_baseline=rules.kind(run.kind).baseline,
+            is_baseline=kind.baseline,
+            is_automatic_baseline=kind.baseline and not run.is_manual and tag not in kind.oracles,
+            as_kind=rules.pooled_as(run.kind, tag, run.pooled_as),
             is_of_judge_family=bool(family) and family in run.families,
         )
         rows.append(row)

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from django.db.models import F
 
+from accounts.access import AnyUser
 from assay.measures.scores import ALL
 from assay.protocols.schema import RunRules
 from assay.tables import shown
 from pooling.models import Run
+from pooling.runs.names import names_for
 from scoring.models import Leaderboard, Score
 
 SHOWN = 3  # bars of a summary, of more than four
@@ -49,7 +51,7 @@ class Summary:
     best_runs: dict[str, BestRun]
 
 
-def summaries_of(boards: Collection[Leaderboard]) -> list[Summary]:
+def summaries_of(user: AnyUser, boards: Collection[Leaderboard]) -> list[Summary]:
     """Summaries of finished leaderboards, in their order; one without runs has no bars. One query.
 
     It checks no permission: give it the leaderboards that the reader may see, each with its track and protocol.
@@ -63,8 +65,12 @@ def summaries_of(boards: Collection[Leaderboard]) -> list[Summary]:
     ).exclude(evaluation__run__status=Run.Status.DISQUALIFIED)
     names = ("evaluation__run__team__name", "evaluation__run__tag", "evaluation__run__kind", "value")
     rows: defaultdict[int, list[tuple[str, str, str, float]]] = defaultdict(list)
-    for board_id, *row in means.order_by("-value", *names[:2]).values_list("evaluation__leaderboard", *names):
-        rows[board_id].append((row[0], row[1], row[2], row[3]))
+    readers = {board.pk: names_for(user, board.track) for board in boards}
+    for board_id, team, tag, *row in means.order_by().values_list("evaluation__leaderboard", *names):
+        reader = readers[board_id]
+        rows[board_id].append((reader.team(team), reader.tag(tag), row[0], row[1]))
+    for of_board in rows.values():
+        of_board.sort(key=lambda row: (-row[3], row[0], row[1]))
     return [_summary(board, rows[board.pk]) for board in boards]
 
 

@@ -105,7 +105,7 @@ def leaderboard(request: HttpRequest, board_id: int) -> HttpResponse:
 def leaderboard_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseBase:
     """The leaderboard as TSV, CSV, JSON or LaTeX. Everyone who may see its page."""
     board = board_or_404(request.user, board_id)
-    content = files.kept_file(board, kind)
+    content = files.kept_file(request.user, board, kind)
     return for_visitors(request, download(content, f"{board.file_stem}.{kind}"))
 
 
@@ -133,7 +133,7 @@ def topics_file(request: HttpRequest, board_id: int, kind: str) -> HttpResponseB
     """The values by topic of every run that the user may open. Everyone who may see the leaderboard."""
     board = board_or_404(request.user, board_id)
     evaluations = evaluation_selectors.evaluations_for(request.user).filter(leaderboard=board)
-    content = evaluation_selectors.score_file(board, evaluations, kind)
+    content = evaluation_selectors.score_file(request.user, board, evaluations, kind)
     name = f"{board.file_stem}-topics.{kind}"
     return for_visitors(request, spooled(request, content, name))
 

@@ -9,7 +9,6 @@ from assay.statistics.intervals import METHODS, coverage
 from assay.statistics.leaderboard import stored_method
 from jobs.models import Job
 from participation.models import Team
-from pooling.models import Run
 from scoring.models.qrels import Qrels
 from tracks.models import Track
 from web.links import address_of
@@ -87,14 +86,6 @@ class Leaderboard(models.Model):
     def judge_family(self) -> str:
         """The family of the machine whose grades score the runs; empty for people."""
         return self.qrels.machine.family if self.qrels.machine else ""
-
-    @property
-    def runs_of_judge_family(self) -> list[Run]:
-        """The runs that declare a model of the family of the machine; no query for people."""
-        if not self.judge_family:
-            return []
-        runs = Run.objects.filter(evaluations__leaderboard=self).exclude(models_used="").order_by("tag")
-        return [run for run in runs.defer("report") if self.judge_family.casefold() in run.families]
 
     @property
     def has_shares(self) -> bool:

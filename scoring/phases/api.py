@@ -1,6 +1,6 @@
 """The phases of a track for programs: their rules, the qrels that score them, and their scores."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.http import Http404
@@ -11,6 +11,8 @@ from rest_framework.response import Response
 
 from accounts.access import AnyUser, oversees, person_of, user_of
 from assay.protocols.schema import Phase
+from pooling.runs.api import BY_NAME, names_in
+from pooling.runs.names import names_for
 from scoring.models import PhaseBoard, PhaseScore, Qrels
 from scoring.phases import selectors, services
 from tracks.models import Topic, Track
@@ -66,9 +68,9 @@ PhaseSerializer = answer(
 )
 
 
-PhaseScoreSerializer = answer(
+StoredScoreSerializer = answer(
     PhaseScore,
-    "PhaseScore",
+    "StoredScore",
     "phase=board.phase run=run_id team=run.team.name tag=run.tag kind=run.kind submitted_at=run.submitted_at status "
     "n_topics n_missing values scored_at",
     "A run on the board of its phase.",
@@ -78,6 +80,14 @@ PhaseScoreSerializer = answer(
         help_text="Topic, or `all` for the means, to measure to value; empty until it is scored.",
     ),
 )
+
+
+class PhaseScoreSerializer(StoredScoreSerializer):
+    """A run on the board of its phase."""
+
+    def to_representation(self, score: PhaseScore) -> dict[str, Any]:
+        score.run = names_in(self, score.run.track).run(score.run)
+        return super().to_representation(score)
 
 
 class PhaseQrelsSerializer(Strict):
@@ -122,16 +132,14 @@ class Phases(Endpoints):
         "phase_scores",
         PhaseScoreSerializer,
         ordering=("pk",),
-        filters=[
-            Filter("team", "run__team__name"),
-            Filter("tag", "run__tag"),
-            Filter("run", "run_id", kind="whole number"),
-        ],
+        parameters=BY_NAME,
+        filters=[Filter("run", "run_id", kind="whole number")],
     )
     def list_phase_scores(self, request: Request, slug: str, key: str) -> object:
         """List the scores of a phase that you may see: ask for the `run` that you submitted until it is ready."""
-        track = track_of(request, slug)
-        return selectors.scores_for(user_of(request), track, _found(track, key))
+        user, track = user_of(request), track_of(request, slug)
+        scores = selectors.scores_for(user, track, _found(track, key))
+        return names_for(user, track).filtered(scores, request.query_params)
 
     @put(
         "tracks/<slug:slug>/phases/<slug:key>/qrels/",

@@ -17,6 +17,7 @@ from assay.tables import shown
 from assay.tables.paper import CHECK, Column, Group, PaperTable, Value, number, words
 from participation.teams.selectors import own_teams
 from pooling.models import Run
+from pooling.runs.names import Names, names_for
 from scoring.leaderboards.marks import Axis, Mark, axis_over
 from scoring.models import PhaseBoard, PhaseScore, Qrels
 from scoring.models.phases import WIDE_ENOUGH
@@ -43,7 +44,9 @@ def scores_for(user: AnyUser, track: Track, phase: Phase) -> QuerySet[PhaseScore
     who see them see a leaderboard against the same qrels.
     """
     scores = PhaseScore.objects.filter(board__track=track, board__phase=phase.key)
-    scores = scores.select_related("board", "run__team", "run__submitted_by").defer("run__report")
+    scores = scores.select_related("board", "run__track", "run__team", "run__submitted_by").defer(
+        "run__report"
+    )
     scores = scores.order_by("run__team__name", "run__tag", "run__pk")
     if oversees(user, track.pk):
         return scores
@@ -142,12 +145,16 @@ def board_rows(user: AnyUser, track: Track, phase: Phase, board: PhaseBoard | No
     if board is None:
         return []
     own = set(own_teams(user, track).values_list("pk", flat=True)) if isinstance(user, User) else set()
-    rows = [_row(board, score, own) for score in scores_for(user, track, phase)]
+    names = names_for(user, track)
+    rows = [_row(board, score, own, names) for score in scores_for(user, track, phase)]
+    if names.are_hidden:
+        rows.sort(key=lambda row: (row.run.team.name, row.run.tag))
     first = board.measures[0]
     return sorted(rows, key=lambda row: -row.score.values.get(ALL, {}).get(first, -1.0))
 
 
-def _row(board: PhaseBoard, score: PhaseScore, own: set[int]) -> PhaseRow:
+def _row(board: PhaseBoard, score: PhaseScore, own: set[int], names: Names) -> PhaseRow:
+    score.run = names.run(score.run)
     score.run.track = board.track
     values = score.values.get(ALL, {})
     means = [(name, shown(values[name]) if name in values else "") for name in board.measures]
@@ -220,6 +227,6 @@ def scores_of_runs(user: AnyUser, runs: QuerySet[Run]) -> list[tuple[PhaseBoard,
     shown_boards = []
     for board in boards:
         scores = scores_for(user, board.track, board.rules).filter(run__in=runs.order_by())
-        if rows := [_row(board, score, set()) for score in scores]:
+        if rows := [_row(board, score, set(), Names(board.track_id)) for score in scores]:
             shown_boards.append((board, rows))
     return shown_boards

@@ -24,6 +24,7 @@ MOST_KINDS = 100
 ALL = "Empty for all kinds."
 GRACE = "Minutes after the closing time in which runs are accepted, and marked as late."
 REMINDER = "Days before a closing time at which teams get an e-mail about what they owe; null: no e-mail."
+HIDDEN = "Until then, only organizers and the team itself read the names of a team and its runs; null: everybody does."
 LOCAL = "As `2026-05-01T23:59` in the zone, or with an offset as `2026-05-01T23:59:00+02:00`."
 
 
@@ -41,6 +42,7 @@ class DeadlinesSerializer(serializers.Serializer[Any]):
 
     zone = serializers.CharField(help_text="In which pages show the times first. AoE: anywhere on earth.")
     reminder_days = serializers.IntegerField(allow_null=True, help_text=REMINDER)
+    names_hidden_until = serializers.DateTimeField(allow_null=True, help_text=HIDDEN)
     deadlines = DeadlineSerializer(many=True)
 
 
@@ -70,6 +72,9 @@ class NewDeadlinesSerializer(Strict):
         min_value=1,
         max_value=MAX_REMINDER_DAYS,
         help_text=f"{REMINDER} If it is missing, it stays.",
+    )
+    names_hidden_until = serializers.CharField(
+        required=False, allow_null=True, max_length=40, help_text=f"{HIDDEN} If it is missing, it stays."
     )
     deadlines = serializers.ListField(child=NewDeadlineSerializer(), max_length=MOST_KINDS)
 
@@ -104,8 +109,8 @@ class NewMilestonesSerializer(Strict):
 def _deadlines(track: Track) -> Any:
     deadlines = track.deadlines.order_by("kind")
     zone = next((deadline.zone for deadline in deadlines), times.AOE)
-    values = {"zone": zone, "reminder_days": track.reminder_days, "deadlines": deadlines}
-    return DeadlinesSerializer(values).data
+    of_track = {name: getattr(track, name) for name in ("reminder_days", "names_hidden_until")}
+    return DeadlinesSerializer({"zone": zone, "deadlines": deadlines} | of_track).data
 
 
 def _milestones(track: Track) -> Any:
@@ -143,8 +148,17 @@ class Dates(Endpoints):
                 for name in ("opens_at", "closes_at")
             )
             windows[deadline["kind"]] = Window(opens_at, closes_at, deadline["grace_minutes"])
-        days = data.get("reminder_days", track.reminder_days)
-        services.set_deadlines(track=track, zone=zone, windows=windows, reminder_days=days)
+        hidden_until = track.names_hidden_until
+        if "names_hidden_until" in data:
+            text = data["names_hidden_until"]
+            hidden_until = text and instant(text, zone, "names_hidden_until")
+        services.set_deadlines(
+            track=track,
+            zone=zone,
+            windows=windows,
+            reminder_days=data.get("reminder_days", track.reminder_days),
+            names_hidden_until=hidden_until,
+        )
         return Response(_deadlines(track_of(request, slug)))
 
     @get(*MILESTONES)

@@ -99,6 +99,11 @@ class DatesForm(StyledForm):
                 "This site has no mail server, so nobody is reminded. The number is kept for when it has one."
             )
             self.fields["reminder_days"].help_text = text
+        self.fields["names_hidden_until"] = LocalTimeField(
+            initial=times.local_text(track.names_hidden_until, self.shown_zone),
+            label="Hide names until",
+            help_text="Empty: everybody reads the names.",
+        )
         for kind in self.kinds:
             row, name = self.stored.get(kind, Deadline()), self.kinds[kind] if kind else "all"
             for field, value in (("opens", row.opens_at), ("closes", row.closes_at)):
@@ -155,9 +160,11 @@ class DatesForm(StyledForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
+        data["names_hidden_until"] = self._instant("names_hidden_until", self.track.names_hidden_until, data)
         for kind in self.kinds:
-            for name in ("opens", "closes"):
-                data[f"{name}-{kind}"] = self._instant(f"{name}-{kind}", kind, data)
+            row = self.stored.get(kind, Deadline())
+            for name, before in (("opens", row.opens_at), ("closes", row.closes_at)):
+                data[f"{name}-{kind}"] = self._instant(f"{name}-{kind}", before, data)
         for n in range(self.n_milestones):
             title, first, last = (data.get(f"{name}-{n}") for name in ("title", "first", "last"))
             if title and not first and f"first-{n}" not in self.errors:
@@ -173,10 +180,8 @@ class DatesForm(StyledForm):
             self.add_error(f"{part}-{rows[index][0]}", problem)
         return data
 
-    def _instant(self, field: str, kind: str, data: dict[str, Any]) -> datetime | None:
+    def _instant(self, field: str, before: datetime | None, data: dict[str, Any]) -> datetime | None:
         """The instant of a field; the stored one if local time and zone are the same, because they may mean two."""
-        stored = self.stored.get(kind, Deadline())
-        before = stored.opens_at if field.startswith("opens") else stored.closes_at
         text, zone = data.get(field) or "", data.get("zone", self.shown_zone)
         if self.fields[field].disabled or (text == self.fields[field].initial and zone == self.shown_zone):
             return before

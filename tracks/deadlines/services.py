@@ -35,11 +35,17 @@ class Window:
 
 @transaction.atomic
 def set_deadlines(
-    *, track: Track, zone: str, windows: Mapping[str, Window], reminder_days: int | None = None
+    *,
+    track: Track,
+    zone: str,
+    windows: Mapping[str, Window],
+    reminder_days: int | None = None,
+    names_hidden_until: datetime | None = None,
 ) -> list[Deadline]:
     """Set the deadlines of a track by kind of run; "" means all kinds, and a kind that is missing has none.
 
-    Teams that owe runs or documents are reminded `reminder_days` before a closing time; None: they are not.
+    Teams that owe runs or documents are reminded `reminder_days` before a closing time; None: they are not. Results
+    show pseudonyms of teams and runs until `names_hidden_until`; None: names.
 
     Raises:
         Refused: A kind, a time or the zone is not accepted.
@@ -55,13 +61,13 @@ def set_deadlines(
         kind: (Window(row.opens_at, row.closes_at, row.grace_minutes), row.zone)
         for kind, row in earlier.items()
     }
-    if {kind: (window, zone) for kind, window in windows.items()} == stored and (
-        current.reminder_days == reminder_days
-    ):
+    of_track = {"reminder_days": reminder_days, "names_hidden_until": names_hidden_until}
+    changed = [name for name, value in of_track.items() if getattr(current, name) != value]
+    if {kind: (window, zone) for kind, window in windows.items()} == stored and not changed:
         return list(earlier.values())
-    if current.reminder_days != reminder_days:
-        current.reminder_days = reminder_days
-        current.save(update_fields=["reminder_days"])
+    for name in changed:
+        setattr(current, name, of_track[name])
+    current.save(update_fields=changed)
     before = _deadlines_in_words(earlier.values())
     for kind, window in windows.items():
         _check(current, kind, window, earlier.get(kind))
@@ -72,6 +78,10 @@ def set_deadlines(
         row, _ = Deadline.objects.update_or_create(track=current, kind=kind, defaults=values)
         rows.append(row)
     details = {"times": {"from": before, "to": _deadlines_in_words(rows)}, "reminder days": reminder_days}
+    if "names_hidden_until" in changed:
+        details["names hidden until"] = (
+            times.in_words(names_hidden_until, zone) if names_hidden_until else "-"
+        )
     audit.record(action="deadlines.set", subject=current, track=current, details=details)
     return rows
 
@@ -190,7 +200,14 @@ def set_dates(
     windows: Mapping[str, Window],
     reminder_days: int | None,
     milestones: Sequence[NewMilestone],
+    names_hidden_until: datetime | None = None,
 ) -> None:
     """Set the deadlines and the milestones of a track, or neither. See `set_deadlines` and `set_milestones`."""
-    set_deadlines(track=track, zone=zone, windows=windows, reminder_days=reminder_days)
+    set_deadlines(
+        track=track,
+        zone=zone,
+        windows=windows,
+        reminder_days=reminder_days,
+        names_hidden_until=names_hidden_until,
+    )
     set_milestones(track=track, milestones=milestones)

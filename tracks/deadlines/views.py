@@ -42,6 +42,7 @@ def deadlines(request: AuthenticatedRequest, slug: str) -> HttpResponse:
                 windows=form.windows,
                 reminder_days=form.cleaned_data["reminder_days"],
                 milestones=form.milestones,
+                names_hidden_until=form.cleaned_data["names_hidden_until"],
             )
             after = list(track.deadlines.all())
             messages.success(request, _saved(track, before, after))

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
@@ -173,6 +174,12 @@ class Track(models.Model):
         default=3,
         help_text="Teams that owe runs or documents get an e-mail so many days before a closing time. Empty: none.",
     )
+    names_hidden_until = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Until then, only organizers and the team itself read the names of a run. Empty: everybody does.",
+    )
     derived_from = models.ForeignKey(
         "self",
         models.PROTECT,
@@ -199,3 +206,8 @@ class Track(models.Model):
 
     def get_absolute_url(self) -> str:
         return address_of("tracks:track", self.slug)
+
+    @property
+    def names_are_hidden(self) -> bool:
+        """Return whether the names of teams and runs are hidden now from all but organizers and the team itself."""
+        return self.names_hidden_until is not None and timezone.now() < self.names_hidden_until

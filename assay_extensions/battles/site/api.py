@@ -50,7 +50,8 @@ class BattleBoards(Endpoints):
     @get("leaderboards/<int:board_id>/battles/", "battles", BattlesSerializer)
     def get_battles(self, request: Request, board_id: int) -> object:
         """Read the ratings of systems by battles. Everyone who may see the leaderboard."""
-        battles = boards.battles_behind(board_or_404(user_of(request), board_id))
+        user = user_of(request)
+        battles = boards.battles_behind(user, board_or_404(user, board_id))
         return Response({"tables": _rows(battles.tables)})
 
     @get("leaderboards/<int:board_id>/systems/", "systems", SystemsSerializer)
@@ -74,7 +75,7 @@ class BattleBoards(Endpoints):
         form = request.query_params.get("format", "tsv")
         if form not in FORMS:
             raise serializers.ValidationError({"format": f"Use {', '.join(FORMS)}."})
-        return boards.battles_download(board, form)
+        return boards.battles_download(person_of(request), board, form)
 
 
 urlpatterns = BattleBoards.urls()

@@ -17,6 +17,8 @@ from assay_extensions.battles.ratings import Board, rate
 from assay_extensions.battles.records import FORMS, Battle
 from assessment.judgments.pairs import votes_of
 from assessment.models import Batch, Judgment, TopicAssignment
+from pooling.runs.names import names_for
+from scoring.evaluations.selectors import named
 from scoring.evaluations.stored_runs import columns_of
 from scoring.models import Leaderboard
 from scoring.selectors import LeaderboardPage, shared_page
@@ -51,8 +53,8 @@ def has_battles(board: Leaderboard) -> bool:
     return judged.has_votes and judged.is_blind and "judgments" in board.qrels.report
 
 
-def battles_behind(board: Leaderboard) -> Battles:
-    """The battles of the runs of a leaderboard.
+def battles_behind(user: AnyUser, board: Leaderboard) -> Battles:
+    """The battles of the runs of a leaderboard, under the names that a user may read.
 
     Raises:
         Http404: Its qrels are not frozen from battles.
@@ -60,9 +62,8 @@ def battles_behind(board: Leaderboard) -> Battles:
     if not has_battles(board):
         raise Http404
     report = board.qrels.report
-    systems_of = by_topic(
-        {evaluation.run.tag: answers_of(columns_of(evaluation.run)) for evaluation in evaluated(board)}
-    )
+    runs = [evaluation.run for evaluation in named(names_for(user, board.track), evaluated(board))]
+    systems_of = by_topic({run.tag: answers_of(columns_of(run)) for run in runs})
     numbers = Q(pk__in=[])
     for first, last in report["judgments"]:
         numbers |= Q(pk__range=(first, last))
@@ -84,22 +85,22 @@ def battles_behind(board: Leaderboard) -> Battles:
     )
 
 
-def table_file(board: Leaderboard, name: str, kind: str) -> str:
+def table_file(user: AnyUser, board: Leaderboard, name: str, kind: str) -> str:
     """A table as TSV or CSV.
 
     Raises:
         Http404: There is no such table.
     """
-    for table in battles_behind(board).tables:
+    for table in battles_behind(user, board).tables:
         if table.name == name:
             rows = [[text_of(cell) for cell in row] for row in table.rows]
             return as_csv(table.header, rows) if kind == "csv" else as_tsv(table.header, rows)
     raise Http404
 
 
-def battles_download(board: Leaderboard, form: str) -> HttpResponseBase:
+def battles_download(user: AnyUser, board: Leaderboard, form: str) -> HttpResponseBase:
     """The battles with their assessors, as a file of one of `FORMS`."""
-    content = FORMS[form].write(battles_behind(board).counted)
+    content = FORMS[form].write(battles_behind(user, board).counted)
     return download(content, f"{board.track.slug}-leaderboard-{board.pk}-battles.{FORMS[form].ending}")
 
 
@@ -141,7 +142,7 @@ class BoardPage(LeaderboardPage):
 
 
 def board_page(user: AnyUser, board: Leaderboard) -> BoardPage:
-    battles = battles_behind(board)
+    battles = battles_behind(user, board)
     rated = battles.board
     systems, wins = _matrix(rated) if rated else ([], [])
     return BoardPage(

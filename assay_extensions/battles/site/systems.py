@@ -20,7 +20,9 @@ from assay.tables import Cell, Table, shown
 from assay_extensions.battles.consistency import agreement_of
 from assay_extensions.battles.site.boards import Battles, battles_behind, has_battles
 from pooling.models import Run
-from scoring.evaluations.selectors import means_of
+from pooling.runs.names import names_for
+from scoring.evaluations.selectors import means_of, named
+from scoring.leaderboards.selectors import may_compare
 from scoring.models import Evaluation, Leaderboard
 from scoring.selectors import LeaderboardPage, leaderboards_for, shared_page
 from scoring.stored_analyses import evaluated
@@ -118,8 +120,8 @@ def parts_of(user: AnyUser, board: Leaderboard) -> list[Part]:
     """
     if not board.track.protocol.parsed.is_of_answers:
         raise Http404
-    own = part_of(board)
-    of_runs = Run.objects.filter(tag__in=[tag for _, tag in own.values])
+    own = part_of(user, board)
+    of_runs = Run.objects.filter(tag__in=board.evaluations.order_by().values("run__tag"))
     seen = leaderboards_for(user).filter(
         status=Leaderboard.Status.READY,
         track__in=of_runs.order_by().values("track"),
@@ -132,18 +134,20 @@ def parts_of(user: AnyUser, board: Leaderboard) -> list[Part]:
         other
         for other in newest
         if other.track.protocol.parsed.is_of_answers
+        and may_compare(user, board, other)
         and (other.track_id, other.qrels.machine_id) != (board.track_id, board.qrels.machine_id)
     ]
     others.sort(
         key=lambda other: (other.track_id != board.track_id, other.track_id, other.qrels.machine_id or 0)
     )
-    parts = [part_of(each) for each in others[: MOST - 1]]
+    parts = [part_of(user, each) for each in others[: MOST - 1]]
     return [own, *(part for part in parts if part.values.keys() & own.values.keys())]
 
 
-def part_of(board: Leaderboard) -> Part:
-    """A leaderboard as columns, without the runs that are disqualified."""
-    evaluations = [each for each in evaluated(board) if each.run.status != Run.Status.DISQUALIFIED]
+def part_of(user: AnyUser, board: Leaderboard) -> Part:
+    """A leaderboard as columns, without the runs that are disqualified, under the names that the user reads."""
+    under_names = named(names_for(user, board.track), evaluated(board))
+    evaluations = [each for each in under_names if each.run.status != Run.Status.DISQUALIFIED]
     if not has_battles(board):
         means = means_of(board)
         values = {
@@ -151,7 +155,7 @@ def part_of(board: Leaderboard) -> Part:
             for each in evaluations
         }
         return Part(board, board.measures, values, {})
-    battles = battles_behind(board)
+    battles = battles_behind(user, board)
     names = {each.run.tag: name_of(each) for each in evaluations}
     values = {name: [nan] * len(BATTLES) for name in names.values()}
     ratings: dict[Name, float] = {}

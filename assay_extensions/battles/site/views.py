@@ -26,7 +26,7 @@ def board(request: HttpRequest, board_id: int) -> HttpResponse:
 def board_table(request: HttpRequest, board_id: int, name: str, kind: str) -> HttpResponseBase:
     """A table of the board as TSV or CSV. Everyone who may see the leaderboard."""
     leaderboard = board_or_404(request.user, board_id)
-    content = boards.table_file(leaderboard, name, kind)
+    content = boards.table_file(request.user, leaderboard, name, kind)
     file_name = f"{leaderboard.track.slug}-leaderboard-{leaderboard.pk}-battles-{name}.{kind}"
     return for_visitors(request, download(content, file_name))
 
@@ -37,7 +37,7 @@ def battles_file(request: AuthenticatedRequest, board_id: int, form: str) -> Htt
     leaderboard = board_or_404(request.user, board_id)
     if form not in FORMS:
         raise Http404
-    return boards.battles_download(leaderboard, form)
+    return boards.battles_download(request.user, leaderboard, form)
 
 
 @same_for_visitors

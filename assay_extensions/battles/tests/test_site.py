@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from django.conf import LazySettings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from accounts.models import User
@@ -232,11 +234,17 @@ def test_board_is_released_with_its_leaderboard_and_battles_are_for_organizers(l
     leaderboard_services.release(leaderboard=board, level="participants", reason="a test", by=lab.organizer)
     after = [member.get(address).status_code for address in addresses]
     overview = member.get(board.get_absolute_url()).content.decode()
+    Track.objects.update(names_hidden_until=timezone.now() + timedelta(days=1))
+    hidden = [member.get(address).content.decode() for address in addresses[:2]]
+    for name in ("api:battles", "api:systems", "battles:systems"):
+        hidden.append(member.get(reverse(name, args=[board.pk])).content.decode())
     files = [
         client_of(lab.organizer).get(reverse("battles:file", args=[board.pk, form])).content.decode()
         for form in ("arena", "ragdoll")
     ]
 
+    assert [("bats" in text, "anon-r-" in text) for text in hidden] == 5 * [(False, True)]
+    assert all(re.search(r"\bants\b", text) for text in hidden), "a team reads its own names"
     assert before[:2] == [404, 404]
     assert after[:2] == [200, 200]
     assert before[2] == after[2] == 403

@@ -22,6 +22,7 @@ from assay_extensions.blinding.site.models import Blinding
 from jobs import services as jobs
 from jobs.files import storage
 from pooling.models import Run
+from pooling.runs.names import Pseudonyms, source_of_pseudonyms
 from tracks.models import Track
 from tracks.tracks import services as track_services
 
@@ -140,6 +141,13 @@ def _words_of_team(run: Run) -> tuple[str, ...]:
     members = run.team.members.values_list("username", "first_name", "last_name")
     people = [name for names in members for name in (*names, " ".join(names[1:]))]
     return tuple(filter(None, map(str.strip, [run.team.organization, *people])))
+
+
+@source_of_pseudonyms
+def pseudonyms_of(track: Track) -> Pseudonyms:
+    """Those of the map, under which leaderboards show the runs as long as names are hidden. One query."""
+    row = Blinding.objects.filter(track=track).only("map").first()
+    return Pseudonyms(row.blind.teams, row.blind.runs) if row is not None else Pseudonyms()
 
 
 @transaction.atomic

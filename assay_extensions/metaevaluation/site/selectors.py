@@ -21,6 +21,7 @@ from assay_extensions.metaevaluation.judgments import SCORED
 from assay_extensions.metaevaluation.site.models import JudgeBoard, JudgeCall, JudgeResult, JudgeRun
 from participation.models import Team
 from participation.teams.selectors import teams_of
+from pooling.runs.names import Names, names_for
 from scoring.models import Leaderboard
 from scoring.selectors import leaderboards_for
 from tracks.models import Track
@@ -152,6 +153,7 @@ class ShownResult:
     """A judge on a board, as a reader sees it.
 
     `largest_drop` has no name of a run, and `runs` and `notes` are empty, for people who do not see the leaderboard.
+    `notes` are empty as long as names are hidden, too: they name runs.
     """
 
     id: int
@@ -199,8 +201,11 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def shown_result(result: JudgeResult, *, has_scores: bool) -> ShownResult:
-    """A result for a reader, who may see the scores of runs or not."""
+def shown_result(result: JudgeResult, names: Names, *, has_scores: bool) -> ShownResult:
+    """A result under the names of a reader, who may see the scores of runs or not.
+
+    Judges have the names of their teams, so they have pseudonyms as long as those of runs are hidden.
+    """
     stored: Mapping[str, Any] = result.comparison or {}
     drop = stored.get("drop")
     fidelity = stored.get("fidelity")
@@ -211,17 +216,17 @@ def shown_result(result: JudgeResult, *, has_scores: bool) -> ShownResult:
     return ShownResult(
         id=result.pk,
         judge=result.judge_run_id,
-        team=result.judge_run.team.name,
-        tag=result.judge_run.tag,
+        team=(team := names.team(result.judge_run.team.name)),
+        tag=names.tag(result.judge_run.tag) if team != result.judge_run.team.name else result.judge_run.tag,
         source=result.source,
         measure=result.measure,
         n_runs=len(stored.get("runs", ())),
         n_topics=stored.get("n_topics", 0),
         coefficients=coefficients,
         overlaps=stored.get("overlaps", {}),
-        largest_drop=Drop(drop[0] if has_scores else "", drop[1]) if drop else None,
+        largest_drop=Drop(names.tag(drop[0]) if has_scores else "", drop[1]) if drop else None,
         fidelity=Fidelity(**fidelity) if fidelity else None,
-        runs=_places(stored) if has_scores and stored else [],
+        runs=_places(stored, names) if has_scores and stored else [],
         tables=[
             Table(
                 **table
@@ -233,16 +238,16 @@ def shown_result(result: JudgeResult, *, has_scores: bool) -> ShownResult:
             )
             for table in result.tables
         ],
-        notes=list(stored.get("notes", ())) if has_scores else [],
+        notes=list(stored.get("notes", ())) if has_scores and not names.are_hidden else [],
         address=result.get_absolute_url(),
     )
 
 
-def _places(stored: Mapping[str, Any]) -> list[RunPlace]:
+def _places(stored: Mapping[str, Any], names: Names) -> list[RunPlace]:
     """The runs of a comparison by their places in the truth. Runs that tie share the best place."""
     columns = [stored["truth"], stored["judge"]]
     places = [[1 + sum(other > mean for other in means) for mean in means] for means in columns]
-    rows = [RunPlace(*row) for row in zip(stored["runs"], *columns, *places, strict=True)]
+    rows = [RunPlace(*row) for row in zip(map(names.tag, stored["runs"]), *columns, *places, strict=True)]
     return sorted(rows, key=lambda row: (row.place_truth, row.run))
 
 
@@ -276,8 +281,8 @@ def results_of(board: JudgeBoard) -> QuerySet[JudgeResult]:
 
 def board_page(user: AnyUser, board: JudgeBoard) -> BoardPage:
     """In two queries."""
-    has_scores = sees_scores(user, board)
-    results = [shown_result(result, has_scores=has_scores) for result in results_of(board)]
+    has_scores, names = sees_scores(user, board), names_for(user, board.track)
+    results = [shown_result(result, names, has_scores=has_scores) for result in results_of(board)]
     results.sort(key=lambda row: (-_order(row), row.team, row.tag))
     best = max((result.best for result in results if result.best), default=None)
     titles = ["kendall", *([f"kendall@{best}"] if best else []), "tau_ap", "tau_gap", "rbo"]
@@ -344,4 +349,4 @@ def result_or_404(user: AnyUser, board: JudgeBoard, result_id: int) -> ShownResu
         Http404: The board does not have it.
     """
     result = get_object_or_404(results_of(board), pk=result_id)
-    return shown_result(result, has_scores=sees_scores(user, board))
+    return shown_result(result, names_for(user, board.track), has_scores=sees_scores(user, board))

@@ -124,7 +124,7 @@ def test_score_file_is_in_the_order_of_runs_topics_and_measures(scored: Scene) -
 
     evaluations = evaluation_selectors.evaluations_for(scored.organizer).filter(leaderboard=board)
 
-    content = "".join(evaluation_selectors.score_file(board, evaluations, "tsv"))
+    content = "".join(evaluation_selectors.score_file(scored.organizer, board, evaluations, "tsv"))
 
     header, *written = [line.split("\t") for line in content.splitlines()]
     assert header == ["run", "topic", "measure", "value"]

@@ -2,10 +2,12 @@
 
 import csv
 import io
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from assay.formats.qrels.reader import parse_qrels
 from jobs import services as jobs
@@ -20,7 +22,7 @@ from scoring.qrels import services as qrels_services
 from tests.helpers.factories import make_organizer, make_topic, make_track, make_user
 from tests.helpers.form_runs import bolt_run
 from tests.scoring.conftest import Scene, build_scene
-from tracks.models import Assessor
+from tracks.models import Assessor, Track
 
 pytestmark = pytest.mark.django_db
 QRELS = b"T1 0 bolt-eng-DF-1:2:p2:20:20 2\nT2 0 bolt-eng-DF-1:0:p0:0:20 1\n"
@@ -104,6 +106,12 @@ def test_another_team_does_not_see_the_change(board: Leaderboard) -> None:
     assert "Sessions" in client.get(reverse("scoring:interaction", args=[board.pk])).content.decode()
     client.force_login(Team.objects.get(name="Hawks").members.get())
     assert "No team has both" in client.get(reverse("scoring:interaction", args=[board.pk])).content.decode()
+
+    Leaderboard.objects.update(release="public")
+    Track.objects.update(names_hidden_until=timezone.now() + timedelta(days=1))
+    page = client.get(reverse("scoring:interaction", args=[board.pk])).content.decode()
+    file = client.get(reverse("scoring:interaction_tsv", args=[board.pk])).getvalue().decode()
+    assert [("Owls" in text, "anon-t-" in text) for text in (page, file)] == 2 * [(False, True)]
 
 
 @pytest.fixture
@@ -194,3 +202,9 @@ def test_teams_see_only_the_groups_that_are_released_to_them(scored: Scene, clie
 
     assert "All judgments" in page
     assert "ndergraduate" not in page
+    assert "Ours" in page
+
+    Track.objects.update(names_hidden_until=timezone.now() + timedelta(days=1))
+    page = client.get(reverse("scoring:groups", args=[board.pk])).content.decode()
+    file = client.get(reverse("scoring:groups_file", args=[board.pk])).content.decode()
+    assert [("Ours" in text, "anon-r-" in text) for text in (page, file)] == 2 * [(False, True)]

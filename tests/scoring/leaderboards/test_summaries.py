@@ -1,5 +1,6 @@
 """The best runs of leaderboards as a few bars."""
 
+from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -13,7 +14,7 @@ from tests.scoring.conftest import Scene
 
 
 def names_of(board: Leaderboard) -> list[tuple[str, str]]:
-    (summary,) = summaries_of([board])
+    (summary,) = summaries_of(AnonymousUser(), [board])
     return [(bar.name, bar.style) for bar in summary.bars]
 
 
@@ -42,7 +43,7 @@ def test_summaries_of_several_leaderboards_take_one_query(scored: Scene) -> None
         scored.leaderboard(qrels, release="public")
     boards = list(leaderboards_for(scored.organizer))
     with CaptureQueriesContext(connection) as queries:
-        summaries = summaries_of(boards)
+        summaries = summaries_of(AnonymousUser(), boards)
 
     assert [summary.board for summary in summaries] == boards
     assert len(queries) == 1

@@ -273,8 +273,19 @@ def test_runs_after_closing_are_scored_apart_and_open_nothing(scene: Scene) -> N
         == "later"
     )
 
+    Track.objects.update(names_hidden_until=times.now() + timedelta(days=1))
+    scores = reverse("api:phase_scores", args=["arq", "later"])
+    under_pseudonyms = [
+        *(visitor.get(address).content.decode(), api(scene.member).get(scores).content.decode()),
+        visitor.get(reverse("scoring:phase_file", args=["arq", "later", "json"])).getvalue().decode(),
+    ]
+    assert [("Theirs" in text, "anon-r-" in text) for text in under_pseudonyms] == 3 * [(False, True)]
+    assert "Theirs" in api(scene.other).get(scores).content.decode()
+    assert api(scene.member).get(f"{scores}?team=Theirs").json()["results"] == []
+
     for each in scene.track.leaderboards.all():
         leaderboard_services.release(leaderboard=each, level="hidden", by=scene.organizer)
+    Track.objects.update(names_hidden_until=None)
     assert "Theirs" not in visitor.get(address).content.decode()
 
 
