@@ -128,11 +128,11 @@ def test_no_page_or_file_has_a_hidden_name(role: str) -> None:
 
     assert {"scoring:leaderboard", "scoring:evaluation_file", "scoring:topic", "home"} <= pages.keys()
     assert len(linked) > 10
-    found = {
+    leaks = {
         (secret, name) for name, text in (pages | linked).items() for secret in SECRETS if secret in text
     }
-    assert {name for secret, name in found if secret != TEAM} == set()
-    assert {name for _, name in found} <= OFFICIAL | {"/tracks/arq/documents/"}
+    assert {name for secret, name in leaks if secret != TEAM} == set()
+    assert {name for _, name in leaks} <= OFFICIAL | {"/tracks/arq/documents/"}
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -143,9 +143,9 @@ def test_no_operation_has_a_hidden_name(role: str) -> None:
     answers = dict(texts(scene, reader(scene, role)))
 
     assert {"leaderboard", "leaderboard_file", "evaluations", "evaluation", "judge_board"} <= answers.keys()
-    found = {(secret, name) for name, text in answers.items() for secret in SECRETS if secret in text}
-    assert {name for secret, name in found if secret != TEAM} == set()
-    assert {name for _, name in found} <= {"team_documents", "team_document"}
+    leaks = {(secret, name) for name, text in answers.items() for secret in SECRETS if secret in text}
+    assert {name for secret, name in leaks if secret != TEAM} == set()
+    assert {name for _, name in leaks} <= {"team_documents", "team_document"}
 
 
 OF_RESULTS = {
@@ -171,9 +171,9 @@ def test_names_appear_by_themselves(build: Callable[[], Visited], expected: set[
     scene = released(build())
     hide(scene.track, days=-1)
 
-    found = {name for name, text in texts(scene, None) if any(secret in text for secret in SECRETS)}
+    shown = {name for name, text in texts(scene, None) if any(secret in text for secret in SECRETS)}
 
-    assert found - OFFICIAL - {"team_documents", "team_document"} == expected
+    assert shown - OFFICIAL - {"team_documents", "team_document"} == expected
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import person_of, user_of
+from accounts.access import person_of
 from assay.formats.declaration import STATEMENTS, Declaration, RunFacts
 from assay.formats.reports import Complaint, Line, Report
 from assay.protocols.schema import RunQuestion
@@ -26,7 +26,6 @@ from pooling.errors import RunRefused
 from pooling.models import Run
 from pooling.runs import changes, selectors, services
 from pooling.runs.answers import ChosenAnswers, chosen_answers, unknown_answers
-from pooling.runs.names import Names, names_for
 from pooling.runs.views import file_of
 from tracks.models import Track
 from tracks.tracks import services as track_services
@@ -57,14 +56,6 @@ BY_ANSWER = OpenApiParameter(
 BY_NAME = [
     Filter(name).parameter for name in ("team", "tag")
 ]  # as the reader reads them: see `Names.filtered`
-
-
-def names_in(serializer: serializers.BaseSerializer[Any], track: Track) -> Names:
-    """The names of a track for the reader of an answer, found once for all of its rows."""
-    known: dict[int, Names] = serializer.context.setdefault("names", {})
-    if track.pk not in known:
-        known[track.pk] = names_for(user_of(serializer.context["request"]), track)
-    return known[track.pk]
 
 
 def checked_answers(questions: Sequence[RunQuestion], request: Request) -> ChosenAnswers:

@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
@@ -13,8 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import person_of, user_of
-from pooling.runs.api import BY_ANSWER, BY_NAME, checked_answers, names_in
-from pooling.runs.names import names_for
+from pooling.runs.api import BY_ANSWER, BY_NAME, checked_answers
+from pooling.runs.names import Names, names_for
 from scoring.evaluations import selectors as evaluation_selectors
 from scoring.leaderboards import classes, files, groups, schedules, selectors, services
 from scoring.leaderboards.interaction import board_and_rules, interaction_file
@@ -154,7 +154,10 @@ class EvaluationSerializer(serializers.Serializer[Evaluation]):
     )
 
     def to_representation(self, evaluation: Evaluation) -> dict[str, Any]:
-        evaluation.run = names_in(self, evaluation.leaderboard.track).run(evaluation.run)
+        known, track = cast("dict[str, Names]", self.context), evaluation.leaderboard.track
+        if "names" not in known:  # of the first of its rows, which are all of one track
+            known["names"] = names_for(user_of(self.context["request"]), track)
+        evaluation.run = known["names"].run(evaluation.run)
         return super().to_representation(evaluation)
 
     def get_topics(self, evaluation: Evaluation) -> dict[str, dict[str, float]]:

@@ -192,7 +192,7 @@ def _remarks(board: Leaderboard) -> Iterator[Check]:
         label = f"{counted(n_gone, 'run was,runs were')} withdrawn or disqualified after the scoring"
         yield Check("look", label, "New scores leave such runs out.", board.get_absolute_url(), "Score again")
     dates = ("", f"{reverse('tracks:deadlines', args=[track.slug])}#names", "Dates")
-    if track.names_are_hidden:
+    if track.names_hidden_until and track.names_are_hidden:
         yield Check("ok", f"Names are hidden until {in_words(track.names_hidden_until, 'UTC')}", *dates)
     else:
         yield Check("ok", "Everybody who sees it reads the names of teams and runs", *dates)

@@ -1,5 +1,6 @@
 """The phases of a track for programs: their rules, the qrels that score them, and their scores."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
@@ -11,7 +12,7 @@ from rest_framework.response import Response
 
 from accounts.access import AnyUser, oversees, person_of, user_of
 from assay.protocols.schema import Phase
-from pooling.runs.api import BY_NAME, names_in
+from pooling.runs.api import BY_NAME
 from pooling.runs.names import names_for
 from scoring.models import PhaseBoard, PhaseScore, Qrels
 from scoring.phases import selectors, services
@@ -68,9 +69,9 @@ PhaseSerializer = answer(
 )
 
 
-StoredScoreSerializer = answer(
+PhaseScoreSerializer = answer(
     PhaseScore,
-    "StoredScore",
+    "PhaseScore",
     "phase=board.phase run=run_id team=run.team.name tag=run.tag kind=run.kind submitted_at=run.submitted_at status "
     "n_topics n_missing values scored_at",
     "A run on the board of its phase.",
@@ -80,14 +81,6 @@ StoredScoreSerializer = answer(
         help_text="Topic, or `all` for the means, to measure to value; empty until it is scored.",
     ),
 )
-
-
-class PhaseScoreSerializer(StoredScoreSerializer):
-    """A run on the board of its phase."""
-
-    def to_representation(self, score: PhaseScore) -> dict[str, Any]:
-        score.run = names_in(self, score.run.track).run(score.run)
-        return super().to_representation(score)
 
 
 class PhaseQrelsSerializer(Strict):
@@ -118,6 +111,14 @@ class Phases(Endpoints):
     tag = "Phases"
     read_scopes = (Scope.READ, Scope.RUNS)  # as for the runs that are scored
     permission_classes = [Everyone]
+
+    def paginate_queryset(self, queryset: Any) -> Any:
+        """A page of scores, with the names of runs that the reader reads."""
+        page: Sequence[PhaseScore] = super().paginate_queryset(queryset)
+        names = names_for(user_of(self.request), page[0].run.track) if page else None
+        for score in page:
+            score.run = names.run(score.run) if names else score.run
+        return page
 
     @get("tracks/<slug:slug>/phases/", "phases", PhaseSerializer(many=True))
     def list_phases(self, request: Request, slug: str) -> object:

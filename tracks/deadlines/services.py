@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
-from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import transaction
 
@@ -77,7 +76,10 @@ def set_deadlines(
         values = asdict(window) | {"zone": zone}
         row, _ = Deadline.objects.update_or_create(track=current, kind=kind, defaults=values)
         rows.append(row)
-    details = {"times": {"from": before, "to": _deadlines_in_words(rows)}, "reminder days": reminder_days}
+    details: dict[str, Any] = {
+        "times": {"from": before, "to": _deadlines_in_words(rows)},
+        "reminder days": reminder_days,
+    }
     if "names_hidden_until" in changed:
         details["names hidden until"] = (
             times.in_words(names_hidden_until, zone) if names_hidden_until else "-"

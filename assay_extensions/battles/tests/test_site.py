@@ -236,8 +236,8 @@ def test_board_is_released_with_its_leaderboard_and_battles_are_for_organizers(l
     overview = member.get(board.get_absolute_url()).content.decode()
     Track.objects.update(names_hidden_until=timezone.now() + timedelta(days=1))
     hidden = [member.get(address).content.decode() for address in addresses[:2]]
-    for name in ("api:battles", "api:systems", "battles:systems"):
-        hidden.append(member.get(reverse(name, args=[board.pk])).content.decode())
+    names = ("api:battles", "api:systems", "battles:systems")
+    hidden += [member.get(reverse(name, args=[board.pk])).content.decode() for name in names]
     files = [
         client_of(lab.organizer).get(reverse("battles:file", args=[board.pk, form])).content.decode()
         for form in ("arena", "ragdoll")
