@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.db import transaction
