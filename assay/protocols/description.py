@@ -174,6 +174,8 @@ def rules_of_lines(runs: RunRules) -> Iterator[str]:
         yield f"A tag has at most {plural(runs.max_tag, 'character')}."
     if runs.tag_characters is not None:
         yield f"A tag consists of {runs.characters_of_tags}."
+    if runs.tag_pattern:
+        yield f"Teams name their runs {runs.tag_pattern}, such as {runs.example_tag()}."
     if runs.second_column:
         yield f"The second column of TREC's six columns is {runs.second_column}."
     if runs.columns is not None and runs.columns.header:

@@ -26,6 +26,7 @@ from assay.protocols.pair_rules import pair_complaints
 from assay.protocols.qrels import HIGHEST_GRADE, highest_of, kind_in
 from assay.protocols.run_answers import run_question_complaints
 from assay.protocols.schema import JudgingRules, Protocol, QrelsSet
+from assay.protocols.schema.naming import PLACE, PLACES
 from assay.protocols.strategies import POOL_STRATEGIES
 from assay.protocols.units import BY_LAYOUT, FORMULAS
 from assay.structure import line_complaints, shown
@@ -153,6 +154,27 @@ def _tag_complaints(runs: schema.RunRules) -> Iterator[str]:
         yield f"runs.max_tag: {runs.max_tag} is not accepted; use 1 to {MAX_TAG}"
     if any(character.isspace() for character in runs.tag_characters or ""):
         yield "runs.tag_characters: white space cannot be in a tag; leave it out"
+    yield from _scheme_complaints(runs)
+
+
+def _scheme_complaints(runs: schema.RunRules) -> Iterator[str]:
+    """Complaints about the naming scheme of tags."""
+    key, scheme, places = "runs.tag_pattern", runs.tag_pattern, PLACE.findall(runs.tag_pattern)
+    accepted = ", ".join(f"{{{place}}}" for place in PLACES)
+    if not scheme:
+        return
+    if unknown := [place for place in places if place not in PLACES]:
+        yield f"{key}: {{{unknown[0][:40]}}} is not a place; use {accepted}"
+    elif not places or set("{}") & set(PLACE.sub("", scheme)):
+        yield f"{key}: {shown(scheme)} has no places, or a brace outside of one; use {accepted}"
+    elif len(set(places)) < len(places):
+        yield f"{key}: {shown(scheme)} has a place twice; use each once"
+    elif len(scheme) > MAX_TAG or len(scheme.split()) != 1:
+        yield f"{key}: {shown(scheme)} is not one word of at most {MAX_TAG} characters"
+    elif "topics" in places and not all(runs.phase_of(kind.key).split for kind in runs.kinds):
+        yield f"{key}: {{topics}} needs a phase with a split for each kind; leave it out"
+    elif reason := runs.why_not_tag(runs.example_tag()):
+        yield f"{key}: the tag {runs.example_tag()} {reason}"
 
 
 def _order_complaints(key: str, order: tuple[str, ...]) -> Iterator[str]:

@@ -90,6 +90,7 @@ def check(
             name=file_name[-255:],
             kind=kind,
             team=team.name if team else "",
+            is_named=True,
         )
 
 
@@ -380,13 +381,20 @@ def check_tag(tag: str, refusal: Callable[[str], Refused]) -> None:
 
 
 def _tag(track: Track, team: Team, declared: Declaration, checked: CheckedRun) -> str:
-    """The tag of a run; without one, its team and kind, with a number if the team has several."""
+    """The tag of a run; without one, the next one of the naming scheme, or its team and kind with a number."""
     if tag := declared.tag or checked.report.tag:
         check_tag(tag, SubmissionRefused)
-        if reason := track.protocol.parsed.runs.why_not_tag(tag):
+        rules = track.protocol.parsed.runs
+        reason = rules.why_not_tag(tag) or rules.why_not_named(tag, team=team.name, kind=declared.kind)
+        if reason:
             raise SubmissionRefused(f"The tag “{tag}” {reason}.")
         return tag
-    taken = set(_kept(track).values_list("tag", flat=True))
+    taken, rules = set(_kept(track).values_list("tag", flat=True)), track.protocol.parsed.runs
+    if rules.tag_pattern and rules.kind(declared.kind).submitted_by == "teams":
+        numbered = (rules.example_tag(team.name, declared.kind, n) for n in range(1, len(taken) + 2))
+        tag = next((tag for tag in numbered if tag not in taken), rules.example_tag(team.name, declared.kind))
+        check_tag(tag, SubmissionRefused)
+        return tag
     name = "-".join(team.name.split())
     while len(name.encode()) > MAX_NAME - MAX_ENDING:
         name = name[:-1]

@@ -209,7 +209,13 @@ def _checked(arguments: argparse.Namespace, rules: _Rules) -> list[Report]:
     posts, reports, units = read_posts(arguments.posts), list[Report](), _documents(arguments)
     for path in arguments.runs:
         checked = check_run(
-            path, **rules._asdict(), units=units, formulas=formulas, posts=posts, name=path.name
+            path,
+            **rules._asdict(),
+            units=units,
+            formulas=formulas,
+            posts=posts,
+            name=path.name,
+            is_named=True,
         )
         reports.append(checked.report)
         if arguments.format == "text":

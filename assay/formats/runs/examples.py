@@ -176,28 +176,31 @@ def sample_run(
     low, high = protocol.runs.min_score, protocol.runs.max_score
     low = 0.0 if low is None else low
     high = low + 1.0 if high is None else high
+    tag = protocol.runs.example_tag() or TAG
     scores = [high - (high - low) * place / (len(units) + 1) for place in range(len(units))]
     if isinstance(form, LineForm):
         return ENDINGS[form.separator], form.head + b"".join(
-            form.line(topic.encode(), unit.docno.encode(), rank, score, TAG.encode(), unit.post.encode())
+            form.line(topic.encode(), unit.docno.encode(), rank, score, tag.encode(), unit.post.encode())
             for topic in topics
             for rank, (unit, score) in enumerate(zip(units, scores, strict=True), 1)
         )
     if isinstance(form, AnswerForm):
         return "jsonl", b"".join(
-            _answer(form, protocol, topic, units, narratives.get(topic, TEXT)) for topic in topics
+            _answer(form, protocol, tag, topic, units, narratives.get(topic, TEXT)) for topic in topics
         )
     is_bolt, rules = form.name == "bolt-xml", protocol.runs
-    root = _bolt(rules, topics, units, scores) if is_bolt else _ntcir(topics, units, scores)
+    root = _bolt(rules, topics, units, scores) if is_bolt else _ntcir(tag, topics, units, scores)
     return "xml", etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
 
 
-def _answer(form: AnswerForm, protocol: Protocol, topic: str, units: Sequence[Unit], narrative: str) -> bytes:
+def _answer(
+    form: AnswerForm, protocol: Protocol, tag: str, topic: str, units: Sequence[Unit], narrative: str
+) -> bytes:
     """A line of generated answers that cites some documents."""
     docnos = [unit.docno for unit in units]
     manner = next((kind for kind in protocol.runs.keys if kind == "manual"), "automatic")
     content: dict[str, Any] = {}
-    values: dict[str, Any] = {form.tag: TAG, form.topic: topic, form.team: "Sample", form.kind: manner}
+    values: dict[str, Any] = {form.tag: tag, form.topic: topic, form.team: "Sample", form.kind: manner}
     values |= dict.fromkeys(form.texts, TEXT) | {form.narrative: narrative}
     values |= dict.fromkeys(form.needed, False)
     for place, value in values.items():
@@ -211,9 +214,11 @@ def _answer(form: AnswerForm, protocol: Protocol, topic: str, units: Sequence[Un
     return json.dumps(content, ensure_ascii=False).encode() + b"\n"
 
 
-def _ntcir(topics: Sequence[str], units: Sequence[Unit], scores: Sequence[float]) -> "etree._Element":
+def _ntcir(
+    tag: str, topics: Sequence[str], units: Sequence[Unit], scores: Sequence[float]
+) -> "etree._Element":
     root = etree.Element("results")
-    run = etree.SubElement(root, "run", runtag=TAG)
+    run = etree.SubElement(root, "run", runtag=tag)
     for topic in topics:
         result = etree.SubElement(run, "result", {"for": topic})
         for rank, (unit, score) in enumerate(zip(units, scores, strict=True), 1):

@@ -125,6 +125,7 @@ def check_run(
     team: str = "",
     characters: Mapping[str, int] = MappingProxyType({}),
     narratives: Mapping[str, str] = MappingProxyType({}),
+    is_named: bool = False,
     tolerated: Collection[str] = (),
     warns: bool = True,
     depth: int | None = None,
@@ -142,6 +143,7 @@ def check_run(
         team: the team that submits; a file that names another one gets a warning. Empty: not known.
         characters: the number that a generated answer may have, by topic; others have that of the protocol.
         narratives: the text of each topic, which answers of some forms must repeat; empty: not known.
+        is_named: whether the tag must follow the naming scheme of the protocol, as in a submission.
         tolerated: the codes of errors that are only warnings; see `UNUSED_RANKS`.
         warns: False: look only for errors, in two thirds of the time; without errors, the report has no counts.
         depth: the number of documents of each topic in the columns; None: all. All of them are checked.
@@ -151,7 +153,7 @@ def check_run(
     """
     limits = limits or (ANY_SIZE if isinstance(source, Path) else Limits())
     expected = expected_of(protocol, topics, units, limits)._replace(
-        kind=kind, team=team, characters=characters, narratives=narratives
+        kind=kind, team=team, characters=characters, narratives=narratives, is_named=is_named
     )
     with opened(source, limits) if isinstance(source, Path) else nullcontext(source) as file:
         check = _Check(
@@ -292,7 +294,7 @@ class _Check:
             is_complete = False
         if self.reader is not None:
             self.rows = self.reader.rows()
-            check_tags(self.reader.tags, self.expected.rules, self.tally)
+            check_tags(self.reader.tags, self.expected, self.tally)
         if is_complete and self.formulas is not None and len(self.rows.score):
             self.rows = check_formulas(self.rows, self.formulas, self.tally)
         if not is_complete or not len(self.rows.score):

@@ -385,6 +385,7 @@ class Expected(NamedTuple):
     near: NearDuplicates | None = None
     kind: str = ""  # the kind that the submitter declared; empty: not known
     team: str = ""  # the team that submits; empty: not known
+    is_named: bool = False  # whether tags follow the naming scheme
     characters: Mapping[str, int] = MappingProxyType({})  # that an answer may have, by topic
     narratives: Mapping[str, str] = MappingProxyType({})  # the texts of topics
 
@@ -507,15 +508,19 @@ def _check_repeated(rows: RunRows, noun: str, tally: Tally) -> None:
         tally.error(*complaint, n=rest)
 
 
-def check_tags(tags: Mapping[bytes, tuple[int, int]], rules: RunRules, tally: Tally) -> None:
+def check_tags(tags: Mapping[bytes, tuple[int, int]], expected: Expected, tally: Tally) -> None:
     """Report tags that the protocol does not accept, and a run with several tags.
 
     `tags`: for each, the count of its lines and the number of the first.
     """
     for tag, (n, first) in list(tags.items())[:FIRST_LINES]:
-        if reason := rules.why_not_tag(tag.decode()):
+        name, rules = tag.decode(), expected.rules
+        reason = rules.why_not_tag(name)
+        if not reason and expected.is_named:
+            reason = rules.why_not_named(name, team=expected.team, kind=expected.kind)
+        if reason:
             message, _, accepted = reason.partition("; use ")
-            tally.error("tag", f"the tag “{tag.decode()}” {message}", f"Tags of {accepted}.", first, n=n)
+            tally.error("tag", f"the tag “{name}” {message}", f"Tags of {accepted}.", first, n=n)
     if len(tags) < 2:
         return
     named = ", ".join(f"“{tag.decode()}” ({plural(n, 'line')})" for tag, (n, _) in list(tags.items())[:5])

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, get_args
 
 from assay.protocols.schema.common import OF_ANSWERS, SEPARATORS, Separator, Titled, nothing
+from assay.protocols.schema.naming import Words, is_named, named
 from assay.structure import Key
 
 RunFormat = Literal[
@@ -428,6 +429,17 @@ class RunRules:
             is_rare=True,
         ),
     ] = None
+    tag_pattern: Annotated[
+        str,
+        Key(
+            "Naming scheme of tags",
+            "How teams name their runs, such as `{team}-{kind}-{number}`. A submitted run with another tag is refused; "
+            "runs of organizers have any tag. The places are `{team}` (its name, with hyphens for spaces), `{kind}` "
+            "(the key of the kind), `{topics}` (the split of topics of the phase of the kind), `{number}` (from 1) and "
+            "`{name}` (any characters). Upper and lower case are the same.",
+            is_rare=True,
+        ),
+    ] = ""
     second_column: Annotated[
         str,
         Key(
@@ -609,6 +621,28 @@ class RunRules:
             if plain and not (plain.isascii() and plain.isalnum()):
                 return f"has characters that are not accepted; use {self.characters_of_tags}"
         return ""
+
+    def _words(self, team: str, kind: str) -> Words:
+        """The words of the places of the naming scheme; an empty team or kind is not known."""
+        kinds = [kind] if kind else [each.key for each in self.kinds if each.submitted_by == "teams"]
+        splits = [split for each in kinds if (split := self.phase_of(each).split)]
+        return {"kind": kinds, "topics": splits} | ({"team": ["-".join(team.split())]} if team else {})
+
+    def example_tag(self, team: str = "", kind: str = "", number: int = 1) -> str:
+        """A tag that follows the naming scheme; empty without one."""
+        return named(self.tag_pattern, self._words(team, kind), number)
+
+    def why_not_named(self, tag: str, *, team: str = "", kind: str = "") -> str:
+        """Return the reason why a team cannot submit a run with a tag, as the end of a sentence; empty if it can.
+
+        An empty team or kind is not known, and any is accepted.
+        """
+        if not self.tag_pattern or self.kind(kind).submitted_by == "organizers":
+            return ""
+        if is_named(tag, self.tag_pattern, self._words(team, kind)):
+            return ""
+        example = self.example_tag(team, kind)
+        return f"does not follow the naming scheme; use the form {self.tag_pattern}, such as {example}"
 
     def why_not_used(self, uses: str) -> str:
         """Return the reason why a run cannot state a use, as the end of a sentence; empty if it can."""

@@ -104,6 +104,22 @@ def test_run_is_refused_by_the_key_and_accepted_without_it(
     assert message in capsys.readouterr().out
 
 
+def test_naming_scheme_is_checked_but_does_not_keep_runs_from_a_pool(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run").write_bytes(TREC)
+    (tmp_path / "m.csv").write_text("file,team,tag,kind\nrun,one,ours,primary\n")
+    scheme = 'tag_pattern = "{team}-{kind}-{number}"'
+    changed = with_change(tmp_path, "trec-adhoc", "max_ranks = 1000", f"max_ranks = 1000\n{scheme}")
+
+    assert main(["check", "--protocol", changed, str(tmp_path / "run")]) == 1
+    assert (
+        "the tag “ours” does not follow the naming scheme\n"
+        "      accepted: Tags of the form {team}-{kind}-{number}, such as Owls-primary-1."
+    ) in capsys.readouterr().out
+    assert main(["pool", "--seed", "1", "--runs", str(tmp_path / "m.csv"), "--protocol", changed]) == 0
+
+
 @pytest.mark.parametrize(
     ("key", "run", "message"),
     [

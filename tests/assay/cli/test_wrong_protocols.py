@@ -106,6 +106,21 @@ WRONG = {
         '"topic", "skip"',
         "line 11: runs.columns.order: docno is missing, the id of what a run retrieves",
     ),
+    **{
+        f"naming scheme {scheme}": (
+            "max_ranks = 1000",
+            f'max_ranks = 1000\n{more}tag_pattern = "{scheme}"',
+            f"line {9 + bool(more)}: runs.tag_pattern: {message}",
+        )
+        for scheme, more, message in [
+            ("{group}-1", "", "{group} is not a place; use {team}, {kind}, {topics}, {number}, {name}"),
+            ("{team", "", "'{team' has no places, or a brace outside of one; use {team}"),
+            ("{name}-{name}", "", "'{name}-{name}' has a place twice; use each once"),
+            ("{team} {name}", "", "'{team} {name}' is not one word of at most 100 characters"),
+            ("{team}-{topics}", "", "{topics} needs a phase with a split for each kind; leave it out"),
+            ("{team}-{number}", "max_tag = 5\n", "the tag Owls-1 has 6 characters; use at most 5"),
+        ]
+    },
     "missing in the third grade": (
         'definition = "Anything else."',
         "",

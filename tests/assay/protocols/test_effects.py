@@ -55,8 +55,10 @@ EFFECTS = {
         ("runs.max_tag", "runs.second_column"), f"{CLI}run_is_refused_by_the_key_and_accepted_without_it"
     ),
     **dict.fromkeys(
-        ("runs.tag_characters", "runs.missing_topics"), f"{CLI}tag_and_missing_topic_are_refused_by_the_key"
+        ("runs.tag_characters", "runs.missing_topics"),
+        f"{CLI}tag_and_missing_topic_are_refused_by_the_key",
     ),
+    "runs.tag_pattern": f"{CLI}naming_scheme_is_checked_but_does_not_keep_runs_from_a_pool",
     "runs.topic_documents": (
         "tests/assay/cli/test_odd_runs.py::"
         "test_document_that_is_the_topic_is_left_out_if_the_option_or_the_protocol_says_so"

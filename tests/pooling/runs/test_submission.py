@@ -513,3 +513,24 @@ def test_tag_that_the_protocol_does_not_accept_is_refused_also_if_it_is_typed(fo
     assert "The tag “a-b-c” has 5 characters; use at most 4." in refusals[0]
     assert "The tag “a_b” has characters that are not accepted; use letters, digits and -." in refusals[1]
     assert owls.send(b"1 Q0 d1 1 9 t\n", name="r", tag="a-b").status_code == 302
+
+
+def test_teams_name_their_runs_by_the_scheme_and_organizers_do_not(folder: Path) -> None:
+    owls = desk("trec-adhoc", ["1"])
+    text = shipped_text("trec-adhoc").replace("[runs]\n", '[runs]\ntag_pattern = "{team}_{number}"\n')
+    StoredProtocol.objects.filter(pk=owls.track.protocol_id).update(
+        text=text, digest=parse_protocol(text, name="x").digest
+    )
+    name = "-".join(owls.team.name.split())
+    page = owls.client.get(reverse("pooling:submit", args=[owls.track.slug])).content.decode()
+
+    assert "<li>Teams name their runs {team}_{number}, such as Owls_1.</li>" in page
+    for tag, typed in (("t", ""), (f"{name}_7", "mine_7"), (f"{name}_0", "")):
+        refused = owls.send(f"1 Q0 d1 1 9 {tag}\n".encode(), name="r", tag=typed).content.decode()
+        assert "does not follow the naming scheme" in refused
+        assert f"such as {name}_1." in refused
+    assert owls.send(f"1 Q0 d1 1 9 {name}_7\n".encode(), name="r").status_code == 302
+    for score in (2, 3):  # without a tag
+        ranx = f'{{"1":{{"d1":{score}}}}}'.encode()
+        assert owls.send(ranx, name="ranx.json").status_code == 302
+    assert {*Run.objects.values_list("tag", flat=True)} == {f"{name}_7", f"{name}_1", f"{name}_2"}

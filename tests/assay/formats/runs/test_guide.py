@@ -13,7 +13,7 @@ from assay.formats.runs.examples import EXAMPLES
 from assay.formats.runs.guide import guide, run_schema
 from assay.formats.runs.reader import check_run
 from assay.formats.runs.rules import AnswerForm, forms_of
-from assay.protocols.loader import load_protocol, shipped_slugs
+from assay.protocols.loader import load_protocol, parse_protocol, shipped_slugs, shipped_text
 from assay.protocols.schema import Protocol
 
 WITH_RUNS = [slug for slug in shipped_slugs() if load_protocol(slug).takes_runs]
@@ -75,6 +75,20 @@ def test_schema_accepts_what_the_check_accepts_and_refuses_what_is_wrong_in_form
     for fault, wrong in wrong_lines(line, form):
         assert not validator.is_valid(json.loads(wrong)), fault
         assert errors_of(wrong.encode(), protocol), fault
+
+
+def test_example_follows_the_naming_scheme() -> None:
+    scheme = '[runs]\ntag_pattern = "{team}-{kind}-{number}"\n'
+    protocol = parse_protocol(shipped_text("trec-adhoc").replace("[runs]\n", scheme), name="x")
+    example = guide(protocol).partition("## Example\n")[2].partition("```\n")[2].partition("\n```")[0]
+
+    def errors(team: str) -> list[str]:
+        source = io.BytesIO(example.encode())
+        checked = check_run(source, protocol=protocol, name="run", is_named=True, team=team)
+        return [error.accepted for error in checked.report.errors]
+
+    assert errors("") == errors("owls") == []
+    assert errors("Two Crows") == ["Tags of the form {team}-{kind}-{number}, such as Two-Crows-primary-1."]
 
 
 def test_schema_has_the_limits_of_the_protocol() -> None:
