@@ -10,7 +10,10 @@ doi:10.1145/258525.258587: gmnz; Aslam and Montague (2001), doi:10.1145/383952.3
 doi:10.1145/584792.584881: condorcet; Wu and Crestani (2002), doi:10.1145/584792.584908: mixed, wmnz; Cormack, Clarke
 and Buettcher (2009), doi:10.1145/1571941.1572114: rrf; Mourão, Martins and Magalhães (2015),
 doi:10.1016/j.compmedimag.2014.05.006: isr, log-isr, logn-isr; Bailey et al. (2017), doi:10.1145/3077136.3080839: rbc;
-Renda and Straccia (2003), doi:10.1145/952532.952698: the norms max, sum, rank and borda.
+Renda and Straccia (2003), doi:10.1145/952532.952698: the norms max, sum, rank and borda. Methods that are trained, by
+`assay.research.trained_fusion`: Aslam and Montague (2001), as above: bayesfuse; Lillis et al. (2006),
+doi:10.1145/1148170.1148197: probfuse; Shokouhi (2007), doi:10.1007/978-3-540-71496-5_19: segfuse; Lillis et al. (2008),
+doi:10.1007/978-3-540-78646-7_33: slidefuse; Lillis et al. (2010), doi:10.1145/1835449.1835508: mapfuse and posfuse.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,12 +29,14 @@ from assay.ranking import Ranked, best
 # fmt: off
 Method = Literal[
     "sum", "mnz", "rrf", "min", "max", "med", "anz", "gmnz", "mixed", "wmnz", "isr", "log-isr", "logn-isr", "rbc",
-    "borda", "condorcet",
+    "borda", "condorcet", "bayesfuse", "mapfuse", "posfuse", "probfuse", "segfuse", "slidefuse",
 ]
 # fmt: on
 Norm = Literal["min-max", "z-score", "max", "sum", "rank", "borda", "none"]
 RRF_K = 60
+MOST = 10_000  # segments of probfuse, ranks on a side of slidefuse
 SAME = 1e-13  # share of the added scores; a total below it is 0
+ABSENT = float(np.log(0.001 / 0.999))  # log odds of bayesfuse for a document that a run lacks
 Values = NDArray[np.float64]
 
 
@@ -44,12 +49,14 @@ class MethodFacts(NamedTuple):
         needs: what the constant is; empty if the method has none.
         has_scores: whether it uses scores, and not ranks alone.
         has_times: whether the number of runs multiplies the scores, which must not be negative then.
+        is_trained: whether it uses what the runs retrieved for topics with qrels.
     """
 
     title: str
     needs: str = ""
     has_scores: bool = True
     has_times: bool = False
+    is_trained: bool = False
 
 
 METHODS: dict[str, MethodFacts] = {
@@ -75,6 +82,32 @@ METHODS: dict[str, MethodFacts] = {
     "rbc": MethodFacts("rank-biased centroid", "the persistence, from 0 to 1", has_scores=False),
     "borda": MethodFacts("points by rank (Borda)", has_scores=False),
     "condorcet": MethodFacts("order that most runs prefer (Condorcet)", has_scores=False),
+    "bayesfuse": MethodFacts(
+        "sum of the log odds of relevance at the ranks (Bayes-fuse)", has_scores=False, is_trained=True
+    ),
+    "mapfuse": MethodFacts(
+        "sum of the mean average precisions of the runs, each divided by the rank (MAPFuse)",
+        has_scores=False,
+        is_trained=True,
+    ),
+    "posfuse": MethodFacts(
+        "sum of the shares of relevant documents at the ranks (PosFuse)", has_scores=False, is_trained=True
+    ),
+    "probfuse": MethodFacts(
+        "sum of the shares in segments of equal size, each divided by the number of the segment (ProbFuse)",
+        "the number of segments",
+        has_scores=False,
+        is_trained=True,
+    ),
+    "segfuse": MethodFacts(
+        "sum of the shares in segments that grow, times 1 and the score (SegFuse)", is_trained=True
+    ),
+    "slidefuse": MethodFacts(
+        "sum of the mean shares around the ranks (SlideFuse)",
+        "the ranks on each side",
+        has_scores=False,
+        is_trained=True,
+    ),
 }
 NORMS: dict[str, str] = {
     "min-max": "from 0 to 1 (min-max)",
@@ -89,13 +122,18 @@ assert (tuple(METHODS), tuple(NORMS)) == (get_args(Method), get_args(Norm))
 
 
 class Fusion(NamedTuple):
-    """The settings of a fusion. Weights are in the order of the runs; without them each run has the weight 1."""
+    """The settings of a fusion. Weights are in the order of the runs; without them each run has the weight 1.
+
+    `learned` has the values of each run, in their order, for a method that is trained: its mean average precision for
+    mapfuse, the share of each segment for probfuse, and a value for each rank for the others.
+    """
 
     method: Method = "sum"
     norm: Norm = "min-max"
     weights: Sequence[float] = ()
     k: int = RRF_K
     constant: float | None = None
+    learned: Sequence[Values] = ()
 
 
 class _List(NamedTuple):
@@ -104,6 +142,7 @@ class _List(NamedTuple):
     run: RunColumns
     rows: slice
     weight: float
+    learned: Values
 
 
 class _Scored(NamedTuple):
@@ -132,10 +171,11 @@ def fuse(runs: Sequence[RunColumns], fusion: Fusion, *, depth: int) -> Iterator[
     _check(runs, fusion)
     places = [{code: n for n, code in enumerate(run.topics.tolist())} for run in runs]
     weights = list(fusion.weights) or [1.0] * len(runs)
+    learned = list(fusion.learned) or [np.zeros(0)] * len(runs)
     for topic in sorted({code for place in places for code in place}):
         lists = [
-            _List(run, slice(*run.offsets[place[topic] : place[topic] + 2].tolist()), weight)
-            for run, place, weight in zip(runs, places, weights, strict=True)
+            _List(run, slice(*run.offsets[place[topic] : place[topic] + 2].tolist()), weight, values)
+            for run, place, weight, values in zip(runs, places, weights, learned, strict=True)
             if topic in place
         ]
         yield _fused(topic, lists, fusion, depth)
@@ -149,15 +189,9 @@ def _check(runs: Sequence[RunColumns], fusion: Fusion) -> None:
         raise InputError(
             f"got {plural(len(fusion.weights), 'weight')} for {len(runs)} runs; give one for each run"
         )
-    if facts.needs and fusion.constant is None:
-        raise InputError(f"{method} needs a constant: {facts.needs}")
-    if fusion.constant is not None and not facts.needs:
-        takers = ", ".join(name for name, other in METHODS.items() if other.needs)
-        raise InputError(f"{method} has no constant; {takers} have one")
-    if method == "rbc" and not 0 <= (fusion.constant or 0) < 1:
-        raise InputError(f"the persistence of rbc is from 0 to below 1, got {fusion.constant:g}")
-    if method == "logn-isr" and not (fusion.constant or 0) > 0:
-        raise InputError(f"the constant of logn-isr is above 0, got {fusion.constant:g}")
+    if facts.is_trained and len(fusion.learned) != len(runs):
+        raise InputError(f"{called(method)} is trained; give qrels of topics of the runs")
+    check_constant(fusion)
     if facts.has_times and fusion.norm == "z-score":
         raise InputError(
             f"{called(method)} cannot use z-scores: they are negative for half of the documents; use min-max"
@@ -168,6 +202,22 @@ def _check(runs: Sequence[RunColumns], fusion: Fusion) -> None:
         others = {code for other in runs if other is not run for code in other.topics.tolist()}
         if others.isdisjoint(run.topics.tolist()):
             raise InputError(f"run {number} has no topic in common with the others")
+
+
+def check_constant(fusion: Fusion) -> None:
+    """Raise InputError if the method needs a constant and has none, or cannot use the one that it has."""
+    facts, method, constant = METHODS[fusion.method], fusion.method, fusion.constant or 0.0
+    if facts.needs and fusion.constant is None:
+        raise InputError(f"{method} needs a constant: {facts.needs}")
+    if fusion.constant is not None and not facts.needs:
+        takers = ", ".join(name for name, other in METHODS.items() if other.needs)
+        raise InputError(f"{method} has no constant; {takers} have one")
+    if method == "rbc" and not 0 <= constant < 1:
+        raise InputError(f"the persistence of rbc is from 0 to below 1, got {constant:g}")
+    if method in {"probfuse", "slidefuse"} and not (1 <= constant <= MOST and constant % 1 == 0):
+        raise InputError(f"the constant of {method} is a whole number from 1 to {MOST:,}, got {constant:g}")
+    if method == "logn-isr" and not constant > 0:
+        raise InputError(f"the constant of logn-isr is above 0, got {constant:g}")
 
 
 def called(method: str) -> str:
@@ -181,20 +231,22 @@ def called(method: str) -> str:
 
 
 def _fused(topic: str, lists: Sequence[_List], fusion: Fusion, depth: int) -> Ranked:
-    docno = np.concatenate([run.docno[rows] for run, rows, _ in lists])
+    docno = np.concatenate([run.docno[rows] for run, rows, *_ in lists])
     documents, first, place = np.unique(docno, return_index=True, return_inverse=True)
-    sizes = [rows.stop - rows.start for _, rows, _ in lists]
+    sizes = [rows.stop - rows.start for _, rows, *_ in lists]
     ranks = np.concatenate([np.arange(1, size + 1) for size in sizes])
-    score = np.concatenate([_normalized(run.score[rows], fusion, len(documents)) for run, rows, _ in lists])
+    score = np.concatenate([_scores(each, fusion, len(documents)) for each in lists])
     weight = np.repeat([each.weight for each in lists], sizes)
     scored = _Scored(place, score, weight, np.bincount(place))
     if fusion.method == "condorcet":
         total = _majority(scored, ranks, sizes)
-    elif fusion.method == "borda" or (METHODS[fusion.method].has_scores and fusion.norm == "borda"):
+    elif fusion.method in {"borda", "bayesfuse"} or (
+        METHODS[fusion.method].has_scores and fusion.norm == "borda" and not METHODS[fusion.method].is_trained
+    ):
         total = _combined(_with_absent(scored, sizes, lists, fusion), fusion)
     else:
         total = _combined(scored, fusion)
-    posts = [run.post[rows] for run, rows, _ in lists if run.post is not None]
+    posts = [run.post[rows] for run, rows, *_ in lists if run.post is not None]
     post = np.concatenate(posts)[first] if len(posts) == len(lists) else None
     return best(topic, documents, total, k=depth, post=post)
 
@@ -240,6 +292,30 @@ def _totals(place: NDArray[np.intp], score: Values, times: Values | NDArray[np.i
     return np.array([float(f"{value:.12e}") for value in total.tolist()])
 
 
+def _scores(documents: _List, fusion: Fusion, n_documents: int) -> Values:
+    """The scores of the documents of a topic from one run, which a method combines."""
+    score, learned = documents.run.score[documents.rows], documents.learned
+    if not METHODS[fusion.method].is_trained:
+        return _normalized(score, fusion, n_documents)
+    n = len(score)
+    places = np.arange(n)
+    if fusion.method == "mapfuse":
+        return np.array(learned[0] / (places + 1))
+    if fusion.method == "probfuse":
+        segment = places // -(-n // len(learned))
+        return np.array(learned[segment] / (segment + 1))
+    value = np.full(n, ABSENT if fusion.method == "bayesfuse" else 0.0)
+    value[: len(learned)] = learned[:n]
+    if fusion.method == "segfuse":
+        return value * (_normalized(score, fusion, n_documents) + 1)
+    if fusion.method == "slidefuse":
+        width = int(fusion.constant or 0)
+        first, end = np.maximum(places - width, 0), np.minimum(places + width + 1, n)
+        total = np.concatenate([[0.0], np.cumsum(value)])
+        return np.array((total[end] - total[first]) / (end - first))
+    return value
+
+
 def _normalized(score: Values, fusion: Fusion, n_documents: int) -> Values:
     """The scores of one topic of a run, in the order of its ranks; of the ranks, for methods that use these alone.
 
@@ -276,13 +352,14 @@ def _normalized(score: Values, fusion: Fusion, n_documents: int) -> Values:
 
 
 def _with_absent(scored: _Scored, sizes: Sequence[int], lists: Sequence[_List], fusion: Fusion) -> _Scored:
-    """Give each document that a run lacks the mean of the points that the run has not given to others."""
+    """Give each document that a run lacks the mean of the points that the run has not given to others, or its odds."""
     n_documents = len(scored.n_runs)
     places, scores, weights = [scored.place], [scored.score], [scored.weight]
     for end, size, each in zip(np.cumsum(sizes).tolist(), sizes, lists, strict=True):
         absent = np.setdiff1d(np.arange(n_documents), scored.place[end - size : end])
         places.append(absent)
-        scores.append(np.full(len(absent), (n_documents - size + 1) / 2 / n_documents))
+        points = ABSENT if fusion.method == "bayesfuse" else (n_documents - size + 1) / 2 / n_documents
+        scores.append(np.full(len(absent), points))
         weights.append(np.full(len(absent), each.weight))
     place = np.concatenate(places)
     return _Scored(place, np.concatenate(scores), np.concatenate(weights), np.bincount(place))

@@ -28,8 +28,10 @@ from tracks.models import Track
 from web.forms import StyledForm, bytes_of
 from web.pages import ROWS_ON_PAGE, counted, numbers_in
 
-# Those with a constant are for the command.
-METHODS = {name: facts.title for name, facts in fusion.METHODS.items() if not facts.needs}
+# Those with a constant, and those that learn from qrels, are for the command.
+METHODS = {
+    name: facts.title for name, facts in fusion.METHODS.items() if not (facts.needs or facts.is_trained)
+}
 MAX_LINKS = 200_000_000  # bytes of a file
 
 

@@ -13,6 +13,7 @@ TASK1 = "arqmath-2020-task1"
 COLLECTION, TOPICS = str(samples.path("documents.jsonl")), str(samples.path("topics.xml"))
 LINKS = ["--links", str(samples.path("links.tsv")), "--questions", str(samples.path("questions.tsv"))]
 ABACUS, LEMMA = str(samples.path("runs/abacus.tsv")), str(samples.path("runs/lemma.tsv"))
+QRELS = str(samples.path("qrels.txt"))
 
 
 def baseline(name: str, *options: str, protocol: str = TASK1, collection: str = COLLECTION) -> int:
@@ -256,6 +257,11 @@ def test_fused_run_is_accepted_and_scored(tmp_path: Path, capsys: pytest.Capture
         ["--weights", "1,3"],
         ["--depth", "2"],
         ["--tag", "ours"],
+        ["--train", QRELS],
+        ["--train", QRELS, "--measure", "P@5"],
+        ["--train", QRELS, "--method", "segfuse"],
+        ["--train", QRELS, "--method", "segfuse", "--norm", "max"],
+        ["--train", QRELS, "--method", "slidefuse", "--constant", "2"],
     ],
 )
 def test_option_of_fusion_has_an_effect(capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
@@ -291,6 +297,11 @@ def test_constant_of_a_method_has_an_effect(
         (["--tag", "my run"], "without white space"),
         (["--topics", "{codes}"], "topic A.2 is not in the topics"),
         (["--protocol", "bolt-ir-p3"], "cite passages of posts"),
+        (["--method", "posfuse"], "PosFuse is trained; give qrels"),
+        (["--method", "isr", "--train", QRELS], "isr has nothing to learn from qrels"),
+        (["--train", QRELS, "--measure", "nDGC"], "there is no measure 'nDGC'"),
+        (["--train", QRELS, "--measure", "alpha_nDCG@5"], "the qrels have no subtopics"),
+        (["--protocol", "arqmath-2020-task2", "--train", QRELS], "grade distinct formulas"),
     ],
 )
 def test_fusion_that_is_not_possible_is_refused(
