@@ -31,6 +31,7 @@ from assay.formats.documents.batch import Batch, Malformed, Unusable
 from assay.formats.documents.dump import Reader
 from assay.formats.qrels.reader import QrelsError
 from assay.formats.qrels.tables import table_rows
+from assay.formats.reports import Tally
 from assay.formats.runs.reader import check_run
 from assay.formats.separated import SeparatedLines
 from assay.formats.topics.reader import read_topics
@@ -146,6 +147,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.qrels.tables.table_rows": None,
     "formats.rows.read_rows": {"name": "x.csv", "fields": ["a"]},
     "formats.tokens.is_word": {"most": 10},
+    "formats.runs.answers.json_object": {"number": 1, "tally": Tally()},
     "formats.runs.reader.named_in": {"protocol": PROTOCOL},
     "formats.runs.rows.score_of": None,
     "formats.runs.rows.rank_of": None,
@@ -192,6 +194,8 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "answers.rubric_files.read_rubrics": {"name": "x"},
     "answers.rubric_files.read_graded": {"name": "x"},
     "answers.support.read_support": {"name": "x"},
+    "protocols.schema.naming.is_named": {"scheme": "{team}-{kind}-{number}", "words": {"kind": ["a"]}},
+    "protocols.schema.naming.named": None,  # of a scheme, which has at most 100 characters
     "protocols.description.label_value": {"label": "languages"},
     "protocols.loader.parse_protocol": {"name": "x.toml"},
     "protocols.loader.read_checked": {"name": "x.toml"},

@@ -130,7 +130,7 @@ class AnswerReader:
         return True
 
     def _take(self, line: bytes, number: int) -> None:
-        content = _parsed(line, number, self._tally)
+        content = json_object(line, number, self._tally)
         if content is None:
             return
         of_line = _Line(content, number, self._tally)
@@ -227,7 +227,8 @@ class AnswerReader:
         return b"".join(numbered.cut for numbered in self.answers.values())
 
 
-def _parsed(line: bytes, number: int, tally: Tally) -> dict[str, Any] | None:
+def json_object(line: bytes, number: int, tally: Tally) -> dict[str, Any] | None:
+    """The object in a line of JSON; None, and an error in the tally, if there is none."""
     accepted = "A JSON object in UTF-8 on each line."
     try:
         content = strict_json(line.decode())

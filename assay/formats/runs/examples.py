@@ -111,6 +111,10 @@ def rules_of(protocol: Protocol) -> list[str]:
     noun, plural = NOUNS.get(unit_of(protocol), ("document", "documents"))
     amount = f"at most {rules.max_ranks} {plural} per topic, each of them once"
     sentences = [f"Give {amount if rules.max_ranks > 1 else f'one {noun} per topic'}.", _order(forms, noun)]
+    if any(isinstance(form, LineForm) and form.score is not None and form.post is None for form in forms):
+        sentences.append(
+            "JSON lines with the fields qid, docno, score and run are accepted too, also as Parquet."
+        )
     if rules.columns is not None and rules.columns.labels:
         words = [
             f"{word} ({'' if means else 'not '}relevant)" for word, means in rules.columns.labels.items()

@@ -37,7 +37,9 @@ from assay.formats.runs.answers import MAX_LINE, AnswerReader
 from assay.formats.runs.columns import RunColumns, score_order, tied_rows
 from assay.formats.runs.formulas import FormulaLookup, check_formulas
 from assay.formats.runs.rules import (
+    JSON_LINES,
     NO_ROWS,
+    PARQUET_RECORDS,
     TOPIC_DOCUMENT,
     AnswerForm,
     Expected,
@@ -65,6 +67,7 @@ from assay.protocols.schema import Protocol, RunFormat
 if TYPE_CHECKING:
     from assay.formats.runs.citations import PostLookup
     from assay.formats.runs.nested import NestedReader
+    from assay.formats.runs.records import RecordReader
     from assay.formats.runs.xml import XmlReader
 
 CHECKED_ONLY = {"number", "original"}  # not stored
@@ -74,6 +77,7 @@ UNUSED_RANKS = frozenset({"rank", "rank-range"})
 # The codes of other warnings that the users of commands see
 NOTED = frozenset({"encoding-windows", TOPIC_DOCUMENT})
 JSON_START = re.compile(rb"\s*\{\s*[\"}]")
+PARQUET = b"PAR1"  # begins a file
 XML_START = re.compile(rb"\s*<(?!SYSDESC>)[A-Za-z_?!]")
 
 
@@ -277,7 +281,7 @@ class _Check:
     formulas: FormulaLookup | None = None
     posts: "PostLookup | None" = None
     warns: bool = True
-    reader: "LineReader | XmlReader | AnswerReader | NestedReader | None" = None
+    reader: "LineReader | XmlReader | AnswerReader | NestedReader | RecordReader | None" = None
     rows: RunRows = NO_ROWS
     tally: Tally = field(default_factory=Tally)
     depth: int | None = None
@@ -285,10 +289,7 @@ class _Check:
     def columns(self) -> RunColumns | None:
         """The sorted columns; None if an error cannot be repaired. The tally has what is wrong."""
         try:
-            blocks = unpack(self.file, self.limits)
-            first = next(blocks, b"")
-            self.reader = self._reader_for(first)
-            is_complete = self.reader.read(chain([first], blocks))
+            is_complete = self._read()
         except Unreadable as error:
             self.tally.error(error.code, error.reason, error.accepted)
             is_complete = False
@@ -320,6 +321,25 @@ class _Check:
         report_missing(columns.topics.tolist(), self.expected, self.tally)
         return columns
 
+    def _read(self) -> bool:
+        """Read the rows; False if the file is not of its form."""
+        self.file.seek(0)
+        if self.file.read(len(PARQUET)) == PARQUET and (form := self._accepted(PARQUET_RECORDS)):
+            from assay.formats.runs.records import RecordReader  # noqa: PLC0415 -- few runs are Parquet
+
+            self.reader = reader = RecordReader(form, self.expected, self.limits, self.tally)
+            return reader.read_parquet(self.file)
+        blocks = unpack(self.file, self.limits)
+        first = next(blocks, b"")
+        self.reader = self._reader_for(first)
+        return self.reader.read(chain([first], blocks))
+
+    def _accepted(self, form: JsonForm) -> JsonForm | None:
+        """The form, with the order of ties of the lines with scores like which it is read; None without such lines."""
+        lines = (form for form in self.forms if isinstance(form, LineForm))
+        scored = next((line for line in lines if line.score is not None and line.post is None), None)
+        return None if scored is None else replace(form, ties=scored.ties)
+
     def _answers(self, reader: AnswerReader) -> RunColumns | None:
         """The columns of generated answers, whose rows keep the order of the file."""
         rows, expected, tally = self.rows, self.expected, self.tally
@@ -344,7 +364,9 @@ class _Check:
         )
         return columns
 
-    def _reader_for(self, first: bytes) -> "LineReader | XmlReader | AnswerReader | NestedReader":
+    def _reader_for(
+        self, first: bytes
+    ) -> "LineReader | XmlReader | AnswerReader | NestedReader | RecordReader":
         """The reader for a file, detected from its first bytes."""
         if answer_forms := [form for form in self.forms if isinstance(form, AnswerForm)]:
             self.limits = self.limits._replace(max_line=MAX_LINE)
@@ -360,12 +382,15 @@ class _Check:
             from assay.formats.runs.xml import XmlReader  # noqa: PLC0415
 
             return XmlReader(xml_forms, self.expected, self.limits, self.tally)
-        if is_json(first):
-            scored = [form for form in line_forms if form.score is not None and form.post is None]
-            if scored:
-                from assay.formats.runs.nested import NestedReader  # noqa: PLC0415 -- few runs are JSON
+        if is_json(first) and (form := self._accepted(JsonForm())):
+            # Few runs are JSON.
+            from assay.formats.runs.nested import NestedReader  # noqa: PLC0415
+            from assay.formats.runs.records import RecordReader, is_records  # noqa: PLC0415
 
-                return NestedReader(JsonForm(ties=scored[0].ties), self.expected, self.limits, self.tally)
+            if is_records(first):
+                lines = replace(JSON_LINES, ties=form.ties)
+                return RecordReader(lines, self.expected, self.limits, self.tally)
+            return NestedReader(form, self.expected, self.limits, self.tally)
         if not line_forms:
             if not first.strip():
                 raise Unreadable("empty", "The file is empty.", accepted)

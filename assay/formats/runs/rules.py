@@ -176,13 +176,18 @@ class AnswerForm(_Form):
 
 @dataclass(frozen=True, slots=True)
 class JsonForm(_Form):
-    """The form of ranx, detected from its first byte where lines with scores are accepted. `nested` reads it."""
+    """A form that is detected from its first bytes where lines with scores are accepted: that of ranx, by default.
+
+    `nested` reads that of ranx, and `records` the others.
+    """
 
     name: str = "ranx-json"
     title: str = "JSON: {topic: {document: score}}"
     has_ranks: ClassVar[bool] = False
 
 
+JSON_LINES = JsonForm("json-lines", "JSON lines: {qid, docno, score, run}")
+PARQUET_RECORDS = JsonForm("parquet", "Parquet: columns qid, docno, score, run")
 RunForm = LineForm | XmlForm | AnswerForm | JsonForm
 _OF_RUN = ("metadata.run_id", "metadata.topic_id", "metadata.team_id")
 _NARRATIVE = ("metadata.run_id", "metadata.narrative_id", "metadata.team_id")

@@ -1,10 +1,12 @@
 """Runs of all formats, submitted on the page."""
 
 import io
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 from django.core import mail
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -12,6 +14,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
+from pyarrow import parquet
 
 from accounts.models import User
 from assay.formats.runs import columns
@@ -144,8 +147,8 @@ def test_page_shows_each_format_with_an_example(slug: str, folder: Path) -> None
         assert escape(form.example) in page
     for rule in rules_of(load_protocol(slug)):
         assert rule in page
-    has_tags = not {"columns", "bolt-xml"} & set(owls.track.protocol.parsed.runs.formats)
-    names_run = has_tags or slug == "arqmath-2022-task3"
+    rules = owls.track.protocol.parsed.runs
+    names_run = "bolt-xml" not in rules.formats and (rules.columns is None or "tag" in rules.columns.order)
     assert ("Empty: the tag in the file." in page) == names_run  # BOLT and the columns of SemEval have no tag
 
 
@@ -499,6 +502,22 @@ def test_run_in_json_of_ranx_is_submitted_through_the_page(folder: Path) -> None
     assert owls.send(b'{"1":{"d1":3.5,"d2":2},"2":{"d4":2.0}}', name="ranx.json").status_code == 302
     run = Run.objects.get()
     assert (run.report["format"], run.n_lines, run.tag) == ("ranx-json", 3, f"{owls.team.name}-{run.kind}")
+
+
+def test_runs_of_records_are_submitted_through_the_page(folder: Path) -> None:
+    owls = desk("trec-adhoc", ["1", "2"])
+    records = [{"qid": "1", "docno": "d1", "score": 3.5}, {"qid": "2", "docno": "d4", "score": 2.0}]
+    lines = "\n".join(json.dumps(record | {"run": "lines"}) for record in records)
+    file = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_pylist([record | {"run": "table"} for record in records]), file)
+
+    assert owls.send(lines.replace("3.5", '"high"').encode(), name="run.jsonl").status_code == 200
+    for name, data in (("run.jsonl", lines.encode()), ("run.parquet", file.getvalue())):
+        assert owls.send(data, name=name).status_code == 302
+    assert [(run.tag, run.report["format"], run.n_lines) for run in Run.objects.order_by("pk")] == [
+        ("lines", "json-lines", 2),
+        ("table", "parquet", 2),
+    ]
 
 
 def test_tag_that_the_protocol_does_not_accept_is_refused_also_if_it_is_typed(folder: Path) -> None:
