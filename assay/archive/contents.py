@@ -4,11 +4,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from assay.archive.files import BadArchive, SealedZip, refusing
+from assay.archive.parts import part_file
 from assay.archive.records import (
     FORMULAS,
     INDEX,
@@ -289,6 +290,12 @@ class Contents:
             if len(cells) != n_columns:
                 raise BadArchive(f"{name}, line {number}: expected {n_columns} columns, found {len(cells)}.")
             yield cells
+
+    def part_rows(self, part: str, name: str, kind: type) -> Iterator[Any]:
+        """The records of a file of an extension, a line each; none without the file."""
+        if (path := part_file(part, name)) in self.reader.names:
+            for number, line in enumerate(self.reader.lines(path), 1):
+                yield parsed(kind, line, f"{path}, line {number}")
 
     def _by_topic(self, names: Iterator[str], column: int = 1) -> ByTopic:
         docnos: defaultdict[str, set[str]] = defaultdict(set)

@@ -33,9 +33,11 @@ class TrackPart(Point):
 
     Attributes:
         verify: reference of `verify(contents) -> Iterator[Finding]`, which is also called without these files.
-        gather: reference of `gather(archive, names) -> Iterator[tuple[str, Iterable[str]]]`: the name of each file in
-            the folder, with its text in parts. `names` are those of the assessors by account. Only sites import it.
+        gather: reference of `gather(archive, names) -> Iterator[tuple[str, Iterable[str | bytes]]]`: the name of each
+            file in the folder, with its content in parts. `names` are those of the assessors by account. Only sites
+            import it.
         load: reference of `load(loading)`, which stores the files, if there are any. Only sites import it.
+        stored: the folder of the storage for what is below `files/`; `loading.part_files` has the names there.
     """
 
     noun = "part of archives"
@@ -43,6 +45,12 @@ class TrackPart(Point):
     verify: Reference
     gather: str
     load: str
+    stored: str = ""
+
+
+def part_file(part: str, name: str) -> str:
+    """The name of a file of a `TrackPart` in an archive."""
+    return f"{EXTENSIONS}{part}/{name}"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ A unit is a row of the machine's qrels. Arrays of units have the shape (units,),
 (runs, topics) or (runs, units).
 """
 
+from assay.archive.parts import TrackPart
 from assay.cli.main import Command
 from assay.extensions import Extension
 
@@ -26,6 +27,13 @@ EXTENSION = Extension(
             "estimate",
             "estimate values of runs from a machine's judgments and people's",
             "assay_extensions.estimates.command",
+        ),
+        TrackPart(
+            name="estimates",
+            title="samples for people, and estimates",
+            verify="assay_extensions.estimates.archive:verify",
+            gather="assay_extensions.estimates.site.archive:gather",
+            load="assay_extensions.estimates.site.archive:load",
         ),
     ),
 )

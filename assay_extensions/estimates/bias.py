@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.formats.runs.columns import Ranked, RunColumns
+from assay.formats.runs.columns import Ranked, Ranking
 from assay.measures.matching import JudgedDocuments
 from assay.statistics.intervals import LEVEL, interval_of_ratio
 from assay.tables import Cell
@@ -115,7 +115,7 @@ def confusion(both: Both) -> list[tuple[Cell, ...]]:
     return [(machine, people, count, weight) for (machine, people), count, weight in rows]
 
 
-def reranked(run: RunColumns, judged: JudgedDocuments) -> Ranked:
+def reranked(run: Ranked, judged: JudgedDocuments) -> Ranking:
     """The run in the order of the machine's grades; documents of equal grade keep their order, unjudged ones are last.
 
     A machine that is used to rank gains by its own judgments; people's judgments show how much of it is real.
@@ -125,15 +125,8 @@ def reranked(run: RunColumns, judged: JudgedDocuments) -> Ranked:
     starts = np.array([start.get(code, 0) for code in judged.topics.tolist()], dtype=np.int64)
     grade = np.full(len(run), -1, dtype=np.int64)
     grade[starts[judged.topic[located.entry]] + located.rank - 1] = judged.grade[located.entry]
-    order = np.lexsort((np.arange(len(run)), -grade, run.topic_index))
-    rank = np.arange(len(run)) - run.offsets[run.topic_index] + 1
-    return RunColumns(
-        run.topics,
-        run.topic_index,
-        run.docno[order],
-        rank.astype(np.int32),
-        -rank.astype(np.float64),
-    )
+    topic_index = np.repeat(np.arange(len(run.topics)), np.diff(run.offsets))
+    return Ranking(run.topics, run.offsets, run.docno[np.lexsort((np.arange(len(run)), -grade, topic_index))])
 
 
 def _divided(sums: Floats) -> Floats:

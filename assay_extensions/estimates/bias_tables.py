@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.formats.qrels.columns import QrelsColumns, documents
-from assay.formats.runs.columns import RunColumns
+from assay.formats.runs.columns import Ranked
 from assay.tables import Cell, Table
 from assay_extensions.estimates import bias
-from assay_extensions.estimates.difference import corrected, t_interval
+from assay_extensions.estimates.difference import Estimate, corrected, t_interval
 from assay_extensions.estimates.reading import Drawn, Machine, run_names
 from assay_extensions.estimates.weights import Floats, gains
 
@@ -107,26 +107,42 @@ def repeat_table(machine: Machine, again: QrelsColumns) -> Table:
     )
 
 
-def reranked_table(machine: Machine, drawn: Drawn, before: RunColumns, name: str) -> Table:
-    """The gain of a run in the order of the machine's grades: by the machine, by people, and the difference."""
-    inputs = machine.inputs
-    after = bias.reranked(before, machine.judged)
+def reranked_table(machine: Machine, drawn: Drawn, runs: Mapping[str, Ranked]) -> Table:
+    """The gain of each run in the order of the machine's grades: by the machine, by people, and the difference.
+
+    Only the topics count of which people judged units.
+
+    Raises:
+        InputError: A measure is not a sum over ranks.
+    """
+    topics = np.unique(machine.judged.topic[drawn.units])
     rows: list[tuple[Cell, ...]] = []
-    for measure in inputs.measures:
-        units = machine.units(measure, [before, after])
-        values = corrected(units, drawn.units, drawn.probability[drawn.units], gains(measure, drawn.grade))
-        by_machine = units.by_machine[1] - units.by_machine[0]
-        by_people = values[1] - values[0]
-        for by, gained in (
-            ("machine", by_machine),
-            ("people", by_people),
-            ("machine minus people", by_machine - by_people),
-        ):
-            rows.append((str(measure), by, *t_interval(gained)))
+    for measure in machine.inputs.measures:
+        gain = gains(measure, drawn.grade)
+        for name, before in runs.items():
+            units = machine.units(measure, [before, bias.reranked(before, machine.judged)])
+            values = corrected(units, drawn.units, drawn.probability[drawn.units], gain)
+            machine_alone = units.by_machine
+            by_machine = (machine_alone[1] - machine_alone[0])[topics]
+            by_people = (values[1] - values[0])[topics]
+            only_machine = t_interval(by_machine - by_people)
+            rows.append(
+                (
+                    str(measure),
+                    name,
+                    float(by_machine.mean()),
+                    *_without_error(t_interval(by_people)),
+                    *_without_error(only_machine),
+                )
+            )
     return Table(
         "reranked",
-        f"gain of {name} in the order of the machine's grades, by the machine and by people, "
-        "with its standard error and 0.95 interval",
-        ("measure", "by", "gain", "error", "low", "high"),
+        "gain of a run in the order of the machine's grades, by the machine and by people, and what only the machine "
+        "sees of it; with 0.95 intervals over topics",
+        ("measure", "run", "machine", "people", "people_low", "people_high", "difference", "low", "high"),
         rows,
     )
+
+
+def _without_error(estimate: Estimate) -> tuple[float, float, float]:
+    return estimate.mean, estimate.low, estimate.high

@@ -254,7 +254,7 @@ def _bias(arguments: argparse.Namespace) -> int:
         tables.append(repeat_table(machine, read_people(arguments.repeat, protocol, machine)))
     if arguments.baseline:
         baseline = read_run(arguments.baseline, protocol)
-        tables.append(reranked_table(machine, drawn, baseline, Path(arguments.baseline).name))
+        tables.append(reranked_table(machine, drawn, {Path(arguments.baseline).name: baseline}))
     return print_tables(tables, arguments)
 
 

@@ -89,7 +89,7 @@ def next_units(
     t = t_quantile(level, units.n_topics - 1)
     # What is left is at least the error of the other units
     least = (added.sum(axis=1) - added[:, certain].sum(axis=1)) / units.n_topics**2
-    left = np.maximum(variance - removed, np.minimum(least, variance))
+    left = np.maximum(variance - removed, np.clip(least, 0.0, variance))  # `least` may be -1e-18
     return Next(order[is_open][:n], after, t * np.sqrt(variance), t * np.sqrt(left))
 
 

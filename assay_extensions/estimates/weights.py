@@ -38,6 +38,15 @@ def check_linear(measure: Measure) -> None:
         )
 
 
+def is_linear(measure: Measure) -> bool:
+    """Return whether `check_linear` accepts a measure."""
+    try:
+        check_linear(measure)
+    except InputError:
+        return False
+    return True
+
+
 def gains(measure: Measure, grade: Ints) -> Floats:
     """(units,) the gain of each grade; that of a negative one is that of 0.
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.archive.contents import Contents
-from assay.archive.parts import EXTENSIONS
-from assay.archive.records import JUDGMENTS, parsed
+from assay.archive.parts import part_file
+from assay.archive.records import JUDGMENTS
 from assay.archive.verify import Finding, few
 from assay.errors import plural
 from assay.formats.judgments.reader import open_judgments
@@ -17,7 +17,7 @@ from assay_extensions.machines.model.asking import has_parser, replayed
 from assay_extensions.machines.model.evidence import Evidence
 
 NAME = "machines"  # of the part
-JUDGES, REPLIES = "judges.jsonl", "replies.jsonl"
+JUDGES, REPLIES, PROBES, CARDS = "judges.jsonl", "replies.jsonl", "probes.jsonl", "cards.jsonl"
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,37 @@ class JudgeRow:
     assessor: str
     record: dict[str, Any]
     template_text: str = ""
+
+
+@dataclass(frozen=True)
+class ProbeCounts:
+    """The answers to units under one probe."""
+
+    probe: str
+    title: str
+    n: int
+    higher: int
+    lower: int
+    unanswered: int
+    is_weakness: bool
+
+
+@dataclass(frozen=True)
+class ProbesReport:
+    """The report of `assay probe`, without the units."""
+
+    protocol: str
+    n_units: int
+    probes: list[ProbeCounts]
+
+
+@dataclass(frozen=True)
+class ProbesRow:
+    """The probes of a machine."""
+
+    assessor: str
+    report: ProbesReport
+    created_at: str
 
 
 @dataclass(frozen=True)
@@ -42,39 +73,33 @@ class ReplyRow:
     evidence: Evidence
 
 
-def file_of(name: str) -> str:
-    return f"{EXTENSIONS}{NAME}/{name}"
-
-
 def judges_in(contents: Contents) -> Iterator[JudgeRow]:
-    return _rows(contents, JUDGES, JudgeRow)
+    return contents.part_rows(NAME, JUDGES, JudgeRow)
 
 
 def replies_in(contents: Contents) -> Iterator[ReplyRow]:
-    return _rows(contents, REPLIES, ReplyRow)
+    return contents.part_rows(NAME, REPLIES, ReplyRow)
 
 
-def _rows(contents: Contents, name: str, kind: type) -> Iterator[Any]:
-    if (path := file_of(name)) in contents.reader.names:
-        for number, line in enumerate(contents.reader.lines(path), 1):
-            yield parsed(kind, line, f"{path}, line {number}")
+def probes_in(contents: Contents) -> Iterator[ProbesRow]:
+    return contents.part_rows(NAME, PROBES, ProbesRow)
 
 
 def verify(contents: Contents) -> Iterator[Finding]:
     """Read each stored reply again, and compare the grades with those of the judgments."""
     machines = {assessor.name for assessor in contents.index.assessors if assessor.machine}
-    if file_of(REPLIES) not in contents.reader.names:
+    if part_file(NAME, REPLIES) not in contents.reader.names:
         if machines:
             yield Finding("replies of machines", "not read again: the archive has none")
         return
     problems = [
-        f"{file_of(JUDGES)}: no machine {row.assessor[:80]}"
+        f"{part_file(NAME, JUDGES)}: no machine {row.assessor[:80]}"
         for row in judges_in(contents)
         if row.assessor not in machines
     ]
     units, n_read, n_skips, n_others = _judgments_of(contents, machines), 0, 0, 0
     for line, row in enumerate(replies_in(contents), 1):
-        place = f"{file_of(REPLIES)}, line {line}: {row.topic[:80]} {row.docno[:80]}"
+        place = f"{part_file(NAME, REPLIES)}, line {line}: {row.topic[:80]} {row.docno[:80]}"
         judgments = units.get((row.assessor, row.pool, row.topic, row.docno), ())
         if row.assessor not in machines:
             problems.append(f"{place}: no machine {row.assessor[:80]}")

@@ -15,7 +15,7 @@ from django.db.models.fields.files import FieldFile
 from assay.archive.contents import formula_lines
 from assay.archive.description import bibtex, datacite, metadata, readme
 from assay.archive.files import CHECKSUMS, PIECE, Writer
-from assay.archive.parts import ANALYSES, ARCHIVE_PARTS, EXTENSIONS, TRACK_PARTS
+from assay.archive.parts import ANALYSES, ARCHIVE_PARTS, TRACK_PARTS, part_file
 from assay.archive.records import (
     CITATION,
     DATACITE,
@@ -113,9 +113,9 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
         writer = Writer(file, f"{track.slug}-archive")
         _write_rows(writer, archive, index, names)
         for document_record, document in zip(index.team_documents, public_documents(track), strict=True):
-            writer.add(document_record.file, _parts(document.file))
+            writer.add(document_record.file, pieces_of(document.file))
         for data_record, stored in zip(index.session_data, interaction.stored_data(track), strict=True):
-            writer.add(data_record.file, _parts(stored.data))
+            writer.add(data_record.file, pieces_of(stored.data))
         scored = Leaderboard.objects.filter(track=track, status=Leaderboard.Status.READY).order_by("id")
         numbers = {run.pk: number for number, run in enumerate(runs, 1)}
         for record, board in zip(index.leaderboards, scored.select_related("track", "qrels"), strict=True):
@@ -127,7 +127,7 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
     ids: list[np.ndarray[Any, Any]] = []
     for number, (record_of_run, run) in enumerate(zip(index.runs, runs, strict=True)):
         report(number, len(runs), f"storing {run.tag}")
-        writer.add(record_of_run.file, _parts(run.original))
+        writer.add(record_of_run.file, pieces_of(run.original))
         if formulas is not None:  # that the file names, also those of comments, which its columns do not have
             with run.original.open("rb") as original:
                 checked = check_run(
@@ -139,7 +139,7 @@ def write(archive: Archive, file: BinaryIO, report: Report) -> Index:
         every = np.unique(np.concatenate([np.empty(0, dtype="S1"), *ids]))
         writer.add(FORMULAS, _in_pieces(formula_lines(formulas(every))))
     elif loaded := LoadedArchive.objects.filter(track=track).exclude(formulas="").first():
-        writer.add(FORMULAS, _parts(loaded.formulas))
+        writer.add(FORMULAS, pieces_of(loaded.formulas))
     writer.add(INDEX, [index_text])
     described = dict(writer.sums)
     writer.add(METADATA, [metadata(index, described).encode()])
@@ -464,11 +464,13 @@ def _write_phase(writer: Writer, track: Track, record: PhaseRecord, numbers: Map
 def _write_parts(writer: Writer, archive: Archive, names: Mapping[int, str]) -> None:
     """Write the files of extensions that the archive is made with."""
     for part in archive.parts:
-        for name, texts in TRACK_PARTS.function(part, TRACK_PARTS[part].gather)(archive, names):
-            writer.add(f"{EXTENSIONS}{part}/{name}", _in_pieces(text.encode() for text in texts))
+        for name, contents in TRACK_PARTS.function(part, TRACK_PARTS[part].gather)(archive, names):
+            pieces = (piece.encode() if isinstance(piece, str) else piece for piece in contents)
+            writer.add(part_file(part, name), _in_pieces(pieces))
 
 
-def _parts(stored: FieldFile) -> Iterator[bytes]:
+def pieces_of(stored: FieldFile) -> Iterator[bytes]:
+    """The content of a stored file."""
     with stored.open("rb") as file:
         while part := file.read(PIECE):
             yield part

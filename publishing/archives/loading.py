@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from assay.archive.contents import Contents
-from assay.archive.parts import ARCHIVE_PARTS, TRACK_PARTS
+from assay.archive.parts import ARCHIVE_PARTS, TRACK_PARTS, part_file
 from assay.archive.records import (
     FORMULAS,
     JUDGMENTS,
@@ -82,7 +82,8 @@ class Named(dict[Key, Value]):
 class Loading:
     """The context of all loaders: the archive, the new track, and its rows by their names or numbers in the archive.
 
-    `assessors` has usernames. The loaders fill the mappings, in the order of `store_track`.
+    `assessors` has usernames. `part_files` has the stored files of extensions, by their names in the archive. The
+    loaders fill the other mappings, in the order of `store_track`.
     """
 
     contents: Contents
@@ -94,6 +95,7 @@ class Loading:
     runs: Named[int, Run] = field(default_factory=Named)
     pools: Named[int, Pool] = field(default_factory=Named)
     qrels: Named[int, Qrels] = field(default_factory=Named)
+    part_files: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def judgments(self) -> dict[int, int]:
@@ -121,10 +123,14 @@ class StoredFiles(NamedTuple):
     session_data: Mapping[str, str]
     documents: Mapping[str, tuple[str, int]]  # by the name in the archive: that in the storage, and the size
     formulas: str  # empty if the archive has none
+    parts: Mapping[str, str]  # of extensions: by the name in the archive
 
 
 def store_files(contents: Contents, store: storage.Store) -> StoredFiles:
-    """Store the files of runs, sessions, teams and formulas. The transaction that names them in rows claims them."""
+    """Store the files of runs, sessions, teams, formulas and extensions.
+
+    The transaction that names them in rows claims them.
+    """
     session_data = {}
     for record in contents.index.session_data:
         with contents.reader.opened(record.file) as file:
@@ -145,7 +151,13 @@ def store_files(contents: Contents, store: storage.Store) -> StoredFiles:
     if FORMULAS in contents.reader.names:
         with contents.reader.opened(FORMULAS) as file:
             formulas = store("archives", File(file))
-    return StoredFiles(runs, session_data, documents, formulas)
+    parts = {}
+    for part in TRACK_PARTS.values():
+        for name in sorted(contents.reader.names) if part.stored else ():
+            if name.startswith(part_file(part.name, "files/")):
+                with contents.reader.opened(name) as file:
+                    parts[name] = store(part.stored, File(file))
+    return StoredFiles(runs, session_data, documents, formulas, parts)
 
 
 def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) -> Track:
@@ -180,7 +192,7 @@ def store_track(contents: Contents, files: StoredFiles, *, slug: str, by: User) 
     )
     track.save()
     Organizer.objects.create(track=track, user=by)
-    load = Loading(contents, track, by, protocols)
+    load = Loading(contents, track, by, protocols, part_files=files.parts)
     _topics(load)
     _rows(load)
     _guidelines(load)

@@ -4,14 +4,17 @@ The fields of a record are declared once, in `assay.archive.records`. A field th
 its value; both directions pass only the others.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
 from typing import Any, TypeVar
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.dateparse import parse_datetime
 
 from publishing.errors import load_refused
+from web.models import UNSTORABLE
 
 Record = TypeVar("Record")
 Row = TypeVar("Row", bound=models.Model)
@@ -69,12 +72,40 @@ def row_of(model: type[Row], record: Any, **others: Any) -> Row:
     return model(**values)
 
 
+def checked(row: Row, name: str) -> Row:
+    """A row of a file of somebody else's archive, if the database takes it.
+
+    Raises:
+        Refused: A value is too large, or has characters that cannot be stored.
+    """
+    own = [field for field in row._meta.concrete_fields if not field.is_relation and not field.primary_key]
+    filled = {field.name for field in own if getattr(row, field.name) not in field.empty_values}
+    try:
+        row.clean_fields(exclude={field.name for field in row._meta.concrete_fields} - filled)
+    except ValidationError as error:
+        raise load_refused(f"{name}: {'; '.join(error.messages)}") from None
+    if any(UNSTORABLE.search(text) for text in _texts([getattr(row, field.name) for field in own])):
+        raise load_refused(f"{name}: a text has a character that cannot be stored.")
+    return row
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _texts([*value, *value.values()])
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
 def save(row: Row) -> Row:
     """Save a row with the times that it has, also where the model would set that of today."""
     times = {
         field.name: getattr(row, field.name)
         for field in row._meta.concrete_fields
-        if getattr(field, "auto_now_add", False) and getattr(row, field.name) is not None
+        if (getattr(field, "auto_now_add", False) or getattr(field, "auto_now", False))
+        and getattr(row, field.name) is not None
     }
     row.save()
     if times:

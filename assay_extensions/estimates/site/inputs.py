@@ -2,23 +2,21 @@
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from assay.errors import Refused
 from assay.formats.qrels.columns import QrelsColumns, documents
-from assay.formats.runs.columns import Ranked
 from assay.html.sanitize import plain
 from assay.pools.preview import usual_seconds
-from assay.protocols.measures import Measure, parse_measures
+from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Protocol
-from assay.research.comparison import Inputs
 from assay_extensions.estimates.designs import Sample as Drawing
 from assay_extensions.estimates.reading import WORD, Drawn, Machine
+from assay_extensions.estimates.results import RankedInputs
 from assay_extensions.estimates.site.models import Sample
-from assay_extensions.estimates.weights import LINEAR, Floats, check_linear
+from assay_extensions.estimates.weights import Floats, check_linear, is_linear
 from assessment.batches.progress import rates_of_track
 from assessment.models import Batch
 from corpus.models import Document
@@ -56,27 +54,6 @@ def usual_measures(protocol: Protocol) -> list[str]:
     return [f"DCG@{k}", f"P(rel={protocol.scoring.relevant_from})@{k}"]
 
 
-def is_linear(measure: Measure) -> bool:
-    return measure.family in LINEAR and not (
-        measure.family == "RBP" and not measure.level and measure.number("max_rel") is None
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class StoredInputs(Inputs):
-    """The inputs of runs that the site stores, as their track scores them.
-
-    `same_family` names the runs that declare a model of the machine's family.
-    """
-
-    rankings: Sequence[Ranked] = ()
-    same_family: Sequence[str] = ()
-
-    @property
-    def runs(self) -> list[Ranked]:
-        return list(self.rankings)
-
-
 def judged_columns(
     pool: Pool, machine: MachineOfTrack, frame: Collection[Unit] | None = None
 ) -> QrelsColumns:
@@ -112,7 +89,7 @@ def library_machine(
         rankings.append(ranking_of(run, track))
     names = [run.tag if tags.count(run.tag) == 1 else f"{run.team} {run.tag}" for run in runs]
     family = machine.family.casefold()
-    inputs = StoredInputs(
+    inputs = RankedInputs(
         protocol=protocol,
         qrels=columns,
         names=names,
@@ -259,6 +236,16 @@ def as_rows(machine: Machine, drawing: Drawing, before: Sample | None = None) ->
         fit = set(before.fit)
         rows += [row for row in before.units if row[0] in fit]
     return rows
+
+
+def both_grades(machine: Machine, drawn: Drawn) -> list[list[object]]:
+    """`Estimate.units` of what an estimate is computed from."""
+    people = dict(zip(drawn.units.tolist(), drawn.grade.tolist(), strict=True))
+    grades = machine.judged.grade.tolist()
+    return [
+        [topic.decode(), docno.decode(), grades[row], people.get(row)]
+        for row, (topic, docno) in enumerate(documents(machine.inputs.qrels))
+    ]
 
 
 def seconds_of(track: Track) -> tuple[float, bool]:

@@ -71,6 +71,11 @@ class Estimate(models.Model):
     sample = models.ForeignKey(Sample, models.PROTECT, null=True, related_name="estimates")
     measures = JsonField(default=list)
     result = JsonField(default=dict, help_text="Tables, and remarks about them; empty until it is computed.")
+    units = JsonField(
+        default=list,
+        db_default=[],
+        help_text="What it was computed from: topic, docno, the machine's grade, and people's grade or null.",
+    )
     job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="+")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -28,6 +28,7 @@ PARTS = {
     "next": "Where people should look next",
     "share": "Shares of units",
     "bias": "Bias of the machine",
+    "reranked": "Runs in the order of the machine",
 }
 FILES_ONLY = ("topics", "differences", "minus", "sentence")  # tables and columns
 
@@ -54,7 +55,7 @@ def estimates_of(track: Track) -> QuerySet[Estimate]:
     return (
         Estimate.objects.filter(track=track)
         .select_related("track", "machine", "pool", "sample", "job", "created_by")
-        .defer("sample__units", "pool__statistics")
+        .defer("units", "sample__units", "pool__statistics")
     )
 
 

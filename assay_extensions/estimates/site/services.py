@@ -2,8 +2,8 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from django.db import transaction
@@ -12,24 +12,21 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import InputError
 from assay.protocols.measures import parse_measures
-from assay.research.comparison import Randomness
-from assay.tables import Table, plain
-from assay_extensions.estimates import designs
-from assay_extensions.estimates.bias_tables import bias_tables
+from assay.tables import plain
+from assay_extensions.estimates import designs, results
 from assay_extensions.estimates.reading import Drawn, Machine
 from assay_extensions.estimates.site import inputs
 from assay_extensions.estimates.site.inputs import estimate_refused
 from assay_extensions.estimates.site.models import Estimate, Sample
 from assay_extensions.estimates.strata import USUAL, spread_of, strata_of, weights_together
-from assay_extensions.estimates.value_tables import next_tables, sampled_values, share_tables, whole_values
-from assay_extensions.estimates.weights import Ints
+from assay_extensions.estimates.value_tables import next_tables
 from assessment.batches import services as batches
 from jobs import services as jobs
 from pooling.models import Pool, PoolEntry
 from scoring.qrels.frozen import grades_of
 from tracks.models import Machine as MachineOfTrack
-from web.pages import counted
 
+Computed = tuple[results.Result, list[list[object]]]  # with `Estimate.units`
 DRAW, ESTIMATE = "estimates.draw", "estimates.estimate"
 
 batches.PARTS.add("estimates.Sample")  # a draft goes with the sample that drew its units
@@ -223,74 +220,33 @@ def compute(progress: jobs.Progress, *, estimate_id: int) -> dict[str, Any]:
     estimate = Estimate.objects.select_related(
         "track__protocol", "pool__protocol", "machine__assessor", "sample__batch", "sample__after"
     ).get(pk=estimate_id)
-    result = _from_sample(estimate, progress) if estimate.sample else _from_topics(estimate, progress)
+    result, units = _from_sample(estimate, progress) if estimate.sample else _from_topics(estimate, progress)
     with progress.storing():
-        Estimate.objects.filter(pk=estimate_id).update(result=result)
+        Estimate.objects.filter(pk=estimate_id).update(result=plain(result), units=units)
     return {"estimate": estimate_id}
 
 
-def _from_sample(estimate: Estimate, progress: jobs.Progress) -> dict[str, Any]:
+def _from_sample(estimate: Estimate, progress: jobs.Progress) -> Computed:
     sample = estimate.sample
     assert sample is not None  # of this kind
     machine, drawn, n_missing = _judged_sample(sample, estimate.measures, progress)
-    tables, remarks = Tables(), list[str]()
-    if n_missing:
-        units = counted(n_missing, "unit of the sample. It counts,units of the sample. They count")
-        remarks.append(f"People could not grade {units} with the machine's grade.")
-    if machine.runs and estimate.measures:
-        tables.add("values", sampled_values(machine, drawn, Randomness(seed=sample.seed)))
-        n = inputs.hour_of(estimate.track)
-        tables.add("next", next_tables(machine, drawn, machine.inputs.measures[0], n)[0])
-    else:
-        remarks.append(
-            "No run or no measure that is a sum over ranks, so only shares and bias are estimated."
-        )
-    if sample.design == Sample.Design.UNIFORM:
-        tables.add_if("share", remarks, lambda: share_tables(machine, drawn, machine.inputs.level))
-    else:
-        remarks.append("Shares of units need a uniform sample, or topics of which people judged all units.")
-    _add_bias(estimate, machine, drawn, tables)
-    return tables.result(remarks, drawn.units)
+    result = results.of_sample(
+        machine,
+        drawn,
+        seed=sample.seed,
+        is_uniform=sample.design == Sample.Design.UNIFORM,
+        n_next=inputs.hour_of(estimate.track),
+        n_missing=n_missing,
+        attributes=inputs.attributes_of(estimate.track, machine, drawn.units.tolist()),
+    )
+    return result, inputs.both_grades(machine, drawn)
 
 
-def _from_topics(estimate: Estimate, progress: jobs.Progress) -> dict[str, Any]:
+def _from_topics(estimate: Estimate, progress: jobs.Progress) -> Computed:
     columns = inputs.judged_columns(estimate.pool, estimate.machine)
     measures = estimate.measures if estimate.track.protocol.parsed.takes_runs else []
     machine = inputs.library_machine(estimate.track, columns, estimate.machine, measures, progress.update)
     people = inputs.whole_topics(machine, grades_of(estimate.pool))
-    tables, remarks = Tables(), list[str]()
-    if machine.runs:
-        tables.add_if("values", remarks, lambda: whole_values(machine, people, Randomness()))
     drawn = machine.drawn_by(people)
-    tables.add_if("share", remarks, lambda: share_tables(machine, drawn, machine.inputs.level))
-    _add_bias(estimate, machine, drawn, tables)
-    return tables.result(remarks, drawn.units)
-
-
-class Tables:
-    """Tables of an estimate as plain values, with the part of the page to which each belongs."""
-
-    def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
-
-    def add(self, part: str, tables: Sequence[Table]) -> None:
-        for table in tables:
-            rows = [tuple(row) for row in table.rows]  # a named tuple would become an object
-            self.rows.append({"part": part, **plain(replace(table, rows=rows))})
-
-    def add_if(self, part: str, remarks: list[str], tables: Any) -> None:
-        """Add what can be computed; otherwise, a remark says why not."""
-        try:
-            self.add(part, tables())
-        except InputError as error:
-            remarks.append(f"{str(error)[:1].upper()}{str(error)[1:]}.")
-
-    def result(self, remarks: list[str], judged: Ints) -> dict[str, Any]:
-        return {"tables": self.rows, "remarks": remarks, "n_people": len(judged)}
-
-
-def _add_bias(estimate: Estimate, machine: Machine, drawn: Drawn, tables: Tables) -> None:
     attributes = inputs.attributes_of(estimate.track, machine, drawn.units.tolist())
-    family = cast(inputs.StoredInputs, machine.inputs).same_family
-    is_compared = len(family) < len(machine.runs)
-    tables.add("bias", bias_tables(machine, drawn, attributes, family if is_compared else []))
+    return results.of_topics(machine, people, attributes=attributes), inputs.both_grades(machine, drawn)

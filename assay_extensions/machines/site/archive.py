@@ -1,21 +1,33 @@
 """Judges and evidence of machines in archives of tracks: as records of the archive, and as rows again."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
-
-from django.core.exceptions import ValidationError
 
 from accounts.models import User
 from assay.archive.records import as_line
-from assay.protocols.questions import UNSTORABLE
-from assay_extensions.machines.archive import JUDGES, REPLIES, JudgeRow, ReplyRow, judges_in, replies_in
+from assay.structure import structured
+from assay.tables import plain
+from assay_extensions.machines.archive import (
+    CARDS,
+    JUDGES,
+    PROBES,
+    REPLIES,
+    JudgeRow,
+    ProbesReport,
+    ProbesRow,
+    ReplyRow,
+    judges_in,
+    probes_in,
+    replies_in,
+)
 from assay_extensions.machines.model.evidence import Evidence
+from assay_extensions.machines.site.cards import JudgeCard, card_of
 from assay_extensions.machines.site.evidence import SENT
-from assay_extensions.machines.site.judges import checked
-from assay_extensions.machines.site.models import JudgeRecord, ReplyEvidence
+from assay_extensions.machines.site.judges import checked as check_record
+from assay_extensions.machines.site.models import JudgeRecord, ProbeReport, ReplyEvidence
 from assessment.models import Judgment
 from publishing.archives.loading import AT_ONCE, Loading
-from publishing.archives.records import Row, moment_of, record_of, row_of, save, text_of
-from publishing.errors import load_refused
+from publishing.archives.records import checked, moment_of, record_of, row_of, save, text_of
 from publishing.models import Archive
 from tracks.models import Machine, Track
 
@@ -30,6 +42,32 @@ def gather(archive: Archive, names: Mapping[int, str]) -> Iterator[tuple[str, It
         ),
     )
     yield REPLIES, _replies(archive.track, names)
+    machines = Machine.objects.filter(assessor__track=archive.track).order_by("name", "version")
+    reports = ProbeReport.objects.filter(machine__in=machines).select_related("machine__assessor")
+    yield (
+        PROBES,
+        (
+            as_line(
+                ProbesRow(
+                    assessor=names[row.machine.assessor.user_id],
+                    report=structured(ProbesReport, row.report),
+                    created_at=text_of(row.created_at),
+                )
+            )
+            for row in reports.order_by("machine__name", "machine__version")
+        ),
+    )
+    yield (
+        CARDS,
+        (_card(card_of(machine), names) for machine in machines.select_related("assessor__track__protocol")),
+    )
+
+
+def _card(card: JudgeCard, names: Mapping[int, str]) -> str:
+    """The part of a card that follows from judgments. The other facts of its card are in the other files."""
+    facts = {"tested_on": card.tested_on, "agreement": card.agreement, "by_grade": card.by_grade}
+    named = {"assessor": names[card.machine.assessor.user_id], **{name: plain(facts[name]) for name in facts}}
+    return json.dumps(named, ensure_ascii=False) + "\n"
 
 
 def _replies(track: Track, names: Mapping[int, str]) -> Iterator[str]:
@@ -64,9 +102,16 @@ def load(loading: Loading) -> None:
     users = dict(User.objects.filter(pk__in=machines).values_list("username", "pk"))
     by_name = {name: machines[users[user]] for name, user in loading.assessors.items() if user in users}
     for record in judges_in(loading.contents):
-        checked(record.record)
+        check_record(record.record)
         judge = row_of(JudgeRecord, record, machine=by_name[record.assessor], created_by=loading.by)
-        save(_storable(judge, JUDGES))
+        save(checked(judge, JUDGES))
+    for probes in probes_in(loading.contents):
+        report, machine = plain(probes.report), by_name[probes.assessor]
+        save(
+            checked(
+                row_of(ProbeReport, probes, machine=machine, report=report, created_by=loading.by), PROBES
+            )
+        )
     tasks = dict(
         Judgment.objects.filter(track=loading.track, assessor__in=machines).values_list("pk", "task")
     )
@@ -83,28 +128,5 @@ def load(loading: Loading) -> None:
                 task_id=tasks[judgment],
                 created_at=moment_of(reply.created_at),
             )
-            rows.append(_storable(row, REPLIES))
+            rows.append(checked(row, REPLIES))
     ReplyEvidence.objects.bulk_create(rows, batch_size=AT_ONCE)
-
-
-def _storable(row: Row, name: str) -> Row:
-    """Refuse a row of somebody else's archive that the database would."""
-    related = [field.name for field in row._meta.concrete_fields if field.is_relation]
-    try:
-        row.clean_fields(exclude=related)
-    except ValidationError as error:
-        raise load_refused(f"{name}: {'; '.join(error.messages)}") from None
-    values = [getattr(row, field.name) for field in row._meta.concrete_fields if field.name not in related]
-    if any(UNSTORABLE.search(text) for text in _texts(values)):
-        raise load_refused(f"{name}: a text has a character that cannot be stored.")
-    return row
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from _texts([*value, *value.values()])
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)

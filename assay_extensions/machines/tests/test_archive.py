@@ -19,8 +19,9 @@ from assay_extensions.machines.judge_files.prompts import UnreadableReply
 from assay_extensions.machines.model.asking import Judged, has_parser, merged, replayed
 from assay_extensions.machines.model.evidence import Evidence, evidence_of
 from assay_extensions.machines.site import services
+from assay_extensions.machines.site.cards import store_probes
 from assay_extensions.machines.site.judges import record_of_file, register
-from assay_extensions.machines.site.models import JudgeRecord, ReplyEvidence
+from assay_extensions.machines.site.models import JudgeRecord, ProbeReport, ReplyEvidence
 from assay_extensions.machines.tests.test_evidence_pages import FILE
 from assay_extensions.machines.tests.test_leases import EVIDENCE, Process, ids, judgment
 from jobs import services as jobs
@@ -53,6 +54,16 @@ def judged(db: None, settings: LazySettings, tmp_path: Path, monkeypatch: pytest
         ],
         [{"task": third, "evidence": EVIDENCE | {"parse_status": "unreadable", "reply": "hm"}}],
     )
+    probe = {
+        "probe": "words",
+        "title": "Words of the topic",
+        "n": 9,
+        "higher": 4,
+        "lower": 0,
+        "unanswered": 0,
+    }
+    report = {"protocol": "arqmath-2020-task1", "n_units": 9, "probes": [probe | {"is_weakness": True}]}
+    store_probes(machine=machine, report=report, by=scene.organizer)
     return scene
 
 
@@ -123,8 +134,17 @@ def test_loaded_track_has_the_judge_and_the_replies(judged: Scene, tmp_path: Pat
     assert old.record == new.record
     kept = ReplyEvidence.objects.filter(machine__assessor__track=loaded.track).order_by("pk")
     assert [row.judgment and row.judgment.choice for row in kept] == ["high", "low"]
-    again = written(archive_of(loaded.track, judged.organizer, parts=["machines"]), tmp_path)
+    (tmp_path / "again").mkdir()
+    again = written(archive_of(loaded.track, judged.organizer, parts=["machines"]), tmp_path / "again")
     assert finding(again).content.startswith("2 replies of judgments and 0 of skips")
+    old_probes, new_probes = (
+        ProbeReport.objects.get(machine__assessor__track=t) for t in (judged.track, loaded.track)
+    )
+    assert (new_probes.report, new_probes.created_at) == (old_probes.report, old_probes.created_at)
+    for name in ("probes.jsonl", "cards.jsonl"):
+        with Reader.of(path) as before, Reader.of(again) as after:
+            file = f"extensions/machines/{name}"
+            assert after.read(file).replace(b"@again", b"@arq") == before.read(file)
 
 
 def test_archive_with_impossible_values_is_refused(judged: Scene, tmp_path: Path) -> None:

@@ -157,11 +157,11 @@ ResultSerializer = answer(
     "id judge team tag source measure n_runs n_topics coefficients overlaps largest_drop fidelity runs tables notes",
     "A judge on a board.",
     judge="The id of the judge.",
-    source="qrels: runs are scored with its qrels; scores: its own scores.",
+    source="qrels: runs are scored with its qrels; scores: its own scores; nuggets: its lists of nuggets.",
     n_topics="Topics of the intervals; 0 without values by topic.",
     overlaps="Number of runs in the top k of both, by k.",
     runs=RunPlaceSerializer(many=True, help_text="Empty if you do not see the leaderboard of people."),
-    tables=AgreementTableSerializer(many=True, help_text="About its grades; empty for scores."),
+    tables=AgreementTableSerializer(many=True, help_text="About its grades or nuggets; empty for scores."),
     notes="What was left out, or set to 0.",
 )
 JudgeBoardDetailSerializer = answer(

@@ -1,28 +1,24 @@
 """Compare the judges of a track with a leaderboard of people: an organizer requests a board, a job computes it."""
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any, BinaryIO, NamedTuple, cast
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, BinaryIO, cast
 
 from django.db import transaction
 
 from accounts.audit import services as audit
 from accounts.models import User
-from assay.errors import InputError, Refused
-from assay.formats.qrels.columns import QrelsColumns, columns_from
-from assay.measures.matching import JudgedDocuments
-from assay.measures.scores import ScoreRow, score_hits
-from assay.protocols.measures import Measure
+from assay.formats.qrels.columns import QrelsColumns
+from assay.formats.runs.columns import Ranked
+from assay.measures.scores import ScoreRow
 from assay.protocols.schema import Average
-from assay.tables import Table, plain
-from assay_extensions.metaevaluation import qrels as agreement
-from assay_extensions.metaevaluation.comparison import Comparison, Missing, compare
-from assay_extensions.metaevaluation.judgments import SCORED, files_of, kind_of, read_judged
-from assay_extensions.metaevaluation.scores import Scores, read_scores, scores_of
+from assay.tables import plain
+from assay_extensions.metaevaluation import boards
+from assay_extensions.metaevaluation.judgments import files_of
 from assay_extensions.metaevaluation.site.models import JudgeBoard, JudgeResult, JudgeRun
 from assay_extensions.metaevaluation.site.services import check_topics, judges_refused, pseudonyms_of
+from assessment.nuggets.selectors import frozen_nuggets
 from jobs import services as jobs
 from scoring.evaluations.stored_runs import judged_documents, ranking_of
 from scoring.models import Leaderboard, Score
@@ -31,8 +27,6 @@ from scoring.selectors import stored_measure
 from scoring.stored_analyses import evaluated
 from tracks.models import Track
 from tracks.tracks import services as track_services
-
-Names = Mapping[str, str]  # of a run in the files of judges -> its tag
 
 
 @transaction.atomic
@@ -97,22 +91,6 @@ def _comparing_retried(*, judge_board_id: int) -> None:
     boards.update(status=JudgeBoard.Status.COMPARING)
 
 
-class _Judge(NamedTuple):
-    """The judgments of a judge that can be compared: its qrels, if it has them, and its scores by measure."""
-
-    run: JudgeRun
-    qrels: QrelsColumns | None
-    scores: list[Scores]
-
-
-class _Result(NamedTuple):
-    judge: JudgeRun
-    source: str
-    measure: str
-    comparison: Comparison | None
-    tables: list[Table]
-
-
 @jobs.handler(
     "judges.compare",
     failed=jobs.changing_status(
@@ -143,7 +121,7 @@ def compare_judges(progress: jobs.Progress, *, judge_board_id: int) -> dict[str,
             JudgeResult.objects.bulk_create(
                 JudgeResult(
                     board=board,
-                    judge_run=result.judge,
+                    judge_run_id=result.judge,
                     source=result.source,
                     measure=result.measure[:100],
                     comparison=result.comparison
@@ -155,45 +133,37 @@ def compare_judges(progress: jobs.Progress, *, judge_board_id: int) -> dict[str,
     return {"board": board.pk, "results": len(results)}
 
 
-def _results(board: JudgeBoard, progress: jobs.Progress, left_out: list[dict[str, Any]]) -> Iterator[_Result]:
+def _results(
+    board: JudgeBoard, progress: jobs.Progress, left_out: list[dict[str, Any]]
+) -> Iterator[boards.Result]:
     """Yield the results of each judge. What cannot be compared is added to `left_out` with the reason."""
-    leaderboard = board.leaderboard
+    leaderboard, track, left = board.leaderboard, board.track, boards.Left()
     people = qrels_columns(leaderboard.qrels)
     people = people.keep_topics(board.topics) if board.topics else people
-    names = names_of_runs(leaderboard)
-    judges = list(_read(board.track, people, left_out))
-    truth = _truth(board)
-    scored = _scored(board, judges, progress, left_out)
-    level = leaderboard.relevant_from
-    grades = [grade.value for grade in board.track.protocol.parsed.judging.grades]
-    for n, judge in enumerate(judges):
-        progress.update(n, len(judges), f"comparing {judge.run.tag}")
-        tables: list[Table] = []
-        if judge.qrels is not None:
-            with _leaving_out(judge.run, left_out):
-                tables = agreement.tables(people, judge.qrels, level=level, grades=grades)
-        if tables and not scored[judge.run.pk]:
-            yield _Result(judge.run, "qrels", board.measure, None, tables)
-        own = [(scores, "qrels") for scores in scored[judge.run.pk]]
-        for scores, source in [
-            *own,
-            *((_renamed(scores, names, truth), "scores") for scores in judge.scores),
-        ]:
-            with _leaving_out(judge.run, left_out):
-                compared = compare(
-                    truth,
-                    scores,
-                    missing=cast("Missing", board.missing),
-                    topics=board.topics or None,
-                    seed=board.seed,
-                )
-                yield _Result(
-                    judge.run, source, scores.measure, compared, tables if source == "qrels" else []
-                )
+    submitted = track.judge_runs.filter(status=JudgeRun.Status.SUBMITTED).select_related("team")
+    runs = {run.pk: run for run in submitted}
+    codes = list(track.topics.values_list("code", flat=True))
+    judges = [_read(run, people, codes) for run in runs.values()]
+    evaluations = evaluated(leaderboard)
 
+    def rankings() -> Iterator[tuple[str, Ranked]]:
+        for n, evaluation in enumerate(evaluations):
+            progress.update(n, len(evaluations), f"scoring {evaluation.run.tag}")
+            yield evaluation.run.tag, ranking_of(evaluation.run, track)
 
-def _left(judge: JudgeRun, reason: str) -> dict[str, Any]:
-    return {"judge": judge.pk, "team": judge.team.name, "tag": judge.tag, "reason": reason}
+    yield from boards.results(
+        judges,
+        _truth(board, people),
+        rankings,
+        partial(judged_documents, leaderboard.qrels),
+        boards.options_of(board.missing, board.topics, board.seed),
+        left,
+        progress.update,
+    )
+    left_out += [
+        {"judge": key, "team": runs[key].team.name, "tag": runs[key].tag, "reason": reason}
+        for key, reason in left.rows
+    ]
 
 
 def names_of_runs(leaderboard: Leaderboard) -> dict[str, str]:
@@ -203,86 +173,30 @@ def names_of_runs(leaderboard: Leaderboard) -> dict[str, str]:
     return pseudonyms | {str(run): run.tag for run in runs} | {run.tag: run.tag for run in runs}
 
 
-def _read(track: Track, people: QrelsColumns, left_out: list[dict[str, Any]]) -> Iterator[_Judge]:
-    """Read the files of the submitted judges."""
-    submitted = track.judge_runs.filter(status=JudgeRun.Status.SUBMITTED).select_related("team")
-    topics = set(people.topics.tolist())
-    codes = list(track.topics.values_list("code", flat=True))
-    for run in submitted:
-        qrels, scores = None, list[Scores]()
-        with run.file.open("rb") as file:
-            files = [*files_of(cast("BinaryIO", file), run.file_name)]
-        for name, data in files:
-            kind = run.kind or kind_of(name)
-            if kind == "qrels":
-                rows, _ = read_judged(data, name)
-                kept = (
-                    (row.topic.encode(), row.docno.encode(), row.grade) for row in rows if row.topic in topics
-                )
-                qrels = columns_from(kept)
-            elif kind == "scores":
-                scores = read_scores(data, name, topics=codes)
-        if qrels is None and not scores:
-            left_out.append(_left(run, f"has only {SCORED['nuggets']}, which are kept and not compared"))
-            continue
-        yield _Judge(run, qrels, scores)
+def _read(run: JudgeRun, people: QrelsColumns, codes: Sequence[str]) -> boards.Judge:
+    with run.file.open("rb") as file:
+        files = files_of(cast("BinaryIO", file), run.file_name)
+        return boards.read_judge(
+            run.pk, run.tag, run.file_name, files, kind=run.kind, people=people, codes=codes
+        )
 
 
-def _truth(board: JudgeBoard) -> Scores:
-    """The scores of people."""
-    tags = {evaluation.pk: evaluation.run.tag for evaluation in evaluated(board.leaderboard)}
-    rows = Score.objects.filter(evaluation__leaderboard=board.leaderboard, measure=board.measure)
+def _truth(board: JudgeBoard, people: QrelsColumns) -> boards.Truth:
+    """The leaderboard, with the nuggets against which its answers were judged."""
+    leaderboard = board.leaderboard
+    tags = {evaluation.pk: evaluation.run.tag for evaluation in evaluated(leaderboard)}
+    rows = Score.objects.filter(evaluation__leaderboard=leaderboard, measure=board.measure)
     values = rows.values_list("evaluation_id", "topic", "value")
-    scored = (ScoreRow(tags[pk], topic, board.measure, value) for pk, topic, value in values)
-    return next(iter(scores_of(scored, "the leaderboard")), Scores("the leaderboard", board.measure, {}, {}))
-
-
-def _scored(
-    board: JudgeBoard, judges: Sequence[_Judge], progress: jobs.Progress, left_out: list[dict[str, Any]]
-) -> dict[int, list[Scores]]:
-    """The scores of the runs of the leaderboard by the qrels of each judge: by its id, none without qrels."""
-    leaderboard, average = board.leaderboard, cast(Average, board.leaderboard.average)
-    measure: Measure = stored_measure(leaderboard, board.measure)
-    judged: dict[JudgeRun, JudgedDocuments] = {}
-    rows: dict[int, list[ScoreRow]] = {judge.run.pk: [] for judge in judges}
-    for judge in judges:
-        if judge.qrels is not None and len(judge.qrels.topics):
-            with _leaving_out(judge.run, left_out):
-                judged[judge.run] = judged_documents(leaderboard.qrels, judge.qrels)
-    evaluations = evaluated(leaderboard) if judged else []
-    for n, evaluation in enumerate(evaluations):
-        progress.update(n, len(evaluations), f"scoring {evaluation.run.tag}")
-        ranking = ranking_of(evaluation.run, board.track)
-        for run, documents in [*judged.items()]:
-            with _leaving_out(run, left_out, judged):
-                scores = score_hits(documents.hits(ranking), documents, [measure])
-                own = scores.rows(documents, [measure], average, per_topic=True, run=evaluation.run.tag)
-                rows[run.pk] += own
-    return {
-        judge.run.pk: scores_of(rows[judge.run.pk] if judge.run in judged else [], judge.run.file_name)
-        for judge in judges
-    }
-
-
-@contextmanager
-def _leaving_out(
-    judge: JudgeRun, left_out: list[dict[str, Any]], judged: dict[JudgeRun, JudgedDocuments] | None = None
-) -> Iterator[None]:
-    """Leave the qrels of a judge out if they cannot be used, with the reason."""
-    try:
-        yield
-    except (Refused, InputError) as error:
-        left_out.append(_left(judge, str(error)))
-        if judged is not None:
-            del judged[judge]
-
-
-def _renamed(scores: Scores, names: Names, truth: Scores) -> Scores:
-    """The scores of the runs of the truth, by their tags. Other runs of the track may be in them, too."""
-    known = {*truth.runs}
-    tags = {run: tag for run in scores.runs if (tag := names.get(run, run)) in known}
-    return replace(
-        scores,
-        means={tags[run]: value for run, value in scores.means.items() if run in tags},
-        by_topic={tags[run]: values for run, values in scores.by_topic.items() if run in tags},
+    pool = leaderboard.qrels.pool
+    return boards.Truth(
+        scores=boards.truth_of(
+            (ScoreRow(tags[pk], topic, board.measure, value) for pk, topic, value in values), board.measure
+        ),
+        qrels=people,
+        measure=stored_measure(leaderboard, board.measure),
+        average=cast(Average, leaderboard.average),
+        level=leaderboard.relevant_from,
+        grades=[grade.value for grade in board.track.protocol.parsed.judging.grades],
+        names=names_of_runs(leaderboard),
+        nuggets=frozen_nuggets(pool) if pool is not None and pool.nuggets else [],
     )

@@ -146,16 +146,21 @@ class JudgeBoard(models.Model):
 
 
 class JudgeResult(models.Model):
-    """A judge on a board: one measure of its scores, or the runs scored with its qrels."""
+    """A judge on a board: one measure of its scores, the runs scored with its qrels, or its nuggets."""
 
     board = models.ForeignKey(JudgeBoard, models.PROTECT, related_name="results")
     judge_run = models.ForeignKey(JudgeRun, models.PROTECT, related_name="results")
-    source = models.CharField(max_length=10, choices=[("qrels", "its qrels"), ("scores", "its scores")])
+    source = models.CharField(
+        max_length=10,
+        choices=[("qrels", "its qrels"), ("scores", "its scores"), ("nuggets", "its nuggets")],
+    )
     measure = models.CharField(max_length=100, help_text="The measure of the judge.")
     comparison: Any = JsonField(
         null=True, help_text="How runs are ordered, as in the library; null without runs."
     )
-    tables = JsonField(default=list, help_text="The tables of the agreement of grades; none of scores.")
+    tables = JsonField(
+        default=list, help_text="The tables of the agreement of grades, or of nuggets; none of scores."
+    )
 
     class Meta:
         ordering = ["id"]

@@ -15,7 +15,7 @@ from django.shortcuts import get_object_or_404
 from accounts.access import AnyUser, overseen_by, oversees
 from accounts.models import User
 from assay.formats.spreadsheet import as_csv
-from assay.tables import Table, as_tsv, one_word, text_of
+from assay.tables import Cell, Table, as_tsv, one_word, text_of
 from assay_extensions.metaevaluation.comparison import Coefficient, Fidelity
 from assay_extensions.metaevaluation.judgments import SCORED
 from assay_extensions.metaevaluation.site.models import JudgeBoard, JudgeCall, JudgeResult, JudgeRun
@@ -196,6 +196,12 @@ class ShownResult:
         rows = next((table.rows for table in self.tables if table.name == "agreement"), [])
         return {str(row[0]): row[2] for row in rows}  # type: ignore[misc]
 
+    @property
+    def nuggets(self) -> dict[str, Cell]:
+        """The numbers about its nuggets, by name; empty without lists of them."""
+        table = next((table for table in self.tables if table.name == "nuggets"), None)
+        return dict(zip(table.header, table.rows[0], strict=True)) if table else {}
+
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else value
@@ -233,7 +239,7 @@ def shown_result(result: JudgeResult, names: Names, *, has_scores: bool) -> Show
                 | {
                     "header": tuple(table["header"]),
                     "rows": [*map(tuple, table["rows"])],
-                    "title": table["name"].capitalize(),
+                    "title": table["name"].capitalize().replace("-", " "),
                 }
             )
             for table in result.tables
@@ -263,12 +269,16 @@ class BoardRow(NamedTuple):
 
 @dataclass(frozen=True)
 class BoardPage:
-    """A board with its judges, best tau-b first; `best` is the k of the columns about the best runs."""
+    """A board with its judges, best tau-b first; `best` is the k of the columns about the best runs.
+
+    `with_nuggets` are the results of lists of nuggets, those that have most of people's vital nuggets first.
+    """
 
     track: Track
     board: JudgeBoard
     results: list[ShownResult]
     rows: list[BoardRow]
+    with_nuggets: list[ShownResult]
     best: int | None
     has_scores: bool
     is_organizer: bool
@@ -298,7 +308,12 @@ def board_page(user: AnyUser, board: JudgeBoard) -> BoardPage:
                 *map(result.agreement.get, ("kappa", "ac1")),
             )
             for result in results
+            if result.source != "nuggets"
         ],
+        with_nuggets=sorted(
+            (result for result in results if result.source == "nuggets"),
+            key=lambda row: -float(row.nuggets["share_of_vital_found"] or 0),
+        ),
         best=best,
         has_scores=has_scores,
         is_organizer=oversees(user, board.track_id),
@@ -320,7 +335,13 @@ def board_file(page: BoardPage, kind: str) -> str:
     header += [f"{title}{end}" for title in coefficients for end in ("", " low", " high")]
     header += [f"in both top {k}" for k in tops] + ["largest drop", "run of the largest drop"]
     header += [f"pairs {name}" for name in Fidelity._fields] + agreement
-    rows = [_cells(page.board, row, coefficients, tops, agreement) for row in page.results]
+    nuggets = list(dict.fromkeys(name for result in page.results for name in result.nuggets))
+    header += [f"nuggets {name}" for name in nuggets]
+    rows = [
+        _cells(page.board, row, coefficients, tops, agreement)
+        + [one_word(text_of(row.nuggets.get(name))) for name in nuggets]
+        for row in page.results
+    ]
     return as_csv(header, rows) if kind == "csv" else as_tsv(header, rows)
 
 

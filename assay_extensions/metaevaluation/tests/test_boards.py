@@ -16,13 +16,15 @@ from assay.digests import sha256_of
 from assay.errors import Refused
 from assay.formats.qrels.reader import parse_qrels
 from assay.measures.scores import ALL
+from assay.nuggets.lists import Nugget
 from assay_extensions.metaevaluation.scores import Scores, read_scores
 from assay_extensions.metaevaluation.site import services
 from assay_extensions.metaevaluation.site.models import JudgeBoard, JudgeCall, JudgeRun
 from assay_extensions.metaevaluation.tests.test_judges import accept, address, client_of
 from assay_extensions.metaevaluation.tests.test_qrels import AGREEMENT
+from assessment.nuggets.selectors import fields_of
 from jobs import services as jobs
-from pooling.models import Run
+from pooling.models import NuggetVersion, Pool, Run
 from scoring.models import Evaluation, Leaderboard, Score
 from scoring.qrels import services as qrels_services
 from tests.helpers.factories import make_topic
@@ -231,26 +233,50 @@ def test_withdrawn_and_later_judges_are_named_before_the_release(scored: Scene, 
     assert "1 judge was withdrawn or replaced" in page
 
 
-def test_nuggets_are_kept_and_not_compared(scored: Scene, truth: Leaderboard) -> None:
-    lists = [
-        {"query": "S", "qid": code, "nuggets": [{"text": "rain", "importance": "vital"}]} for code in CODES
-    ]
-    submit(scored, "\n".join(map(json.dumps, lists)).encode(), "made.nuggets.jsonl")
+def banks(importance: str, *texts: str) -> bytes:
+    """A list of nuggets of each topic."""
+    nuggets = [{"text": text, "importance": importance} for text in texts]
+    return "".join(json.dumps({"qid": code, "nuggets": nuggets}) + "\n" for code in CODES).encode()
+
+
+def test_nuggets_of_judges_are_compared_with_those_of_people(scored: Scene) -> None:
+    scored.submit(scored.theirs, "middling", "9 10 é")
+    scored.judged(*["high", "low", "not-relevant"] * 3)
+    people = [Nugget("Owls nest in old barns", "vital"), Nugget("Owls hunt at night", "okay")]
+    for topic in scored.topics.values():
+        NuggetVersion.objects.create(
+            topic=topic,
+            version=1,
+            nuggets=[fields_of(nugget) for nugget in people],
+            frozen_by=scored.organizer,
+        )
+    versions = dict.fromkeys(scored.topics, 1)
+    Pool.objects.filter(pk=scored.pool.pk).update(nuggets=versions)
+    truth = scored.leaderboard(qrels_services.freeze_judgments(pool=scored.pool, by=scored.organizer))
+    submit(scored, banks("vital", "in old barns owls nest", "rain"), "made.nuggets.jsonl", tag="half")
+    submit(scored, banks("okay", "rain"), "made.nuggets.jsonl", tag="none")
 
     board = compare(scored, truth)
 
-    assert "has only lists of nuggets, which are kept and not compared" in page_of(board, scored.organizer)
+    page = page_of(board, scored.organizer)
+    assert page.index(">half</a>") < page.index(">none</a>")
+    half, none = (row for row in file_of(board, scored.organizer))
+    shares = [
+        f"nuggets {name}"
+        for name in (
+            "share_of_vital_found",
+            "share_found",
+            "share_of_judge_found",
+            "share_of_same_importance",
+        )
+    ]
+    assert [half[name] for name in shares] == ["1.0000", "0.5000", "0.5000", "1.0000"]
+    assert [none[name] for name in shares] == ["0.0000", "0.0000", "0.0000", ""]
+    assert [half["nuggets people"], half["nuggets judge"], half["runs"]] == ["6", "6", "0"]
+    shown = client_of(scored.organizer).get(board.results.get(judge_run__tag="half").get_absolute_url())
+    assert "Nuggets by topic" in shown.content.decode()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"measure": "P@5"}, "Select a valid choice."),
-        ({"topics": "A.7"}, "not among the topics of ARQ"),
-        ({"missing": "guess"}, "Select a valid choice."),
-        ({"leaderboard": 0}, "Select a valid choice."),
-    ],
-)
 def test_wrong_choice_for_a_board_is_refused(
     scored: Scene, truth: Leaderboard, change: dict[str, object], message: str
 ) -> None:
