@@ -5,10 +5,13 @@ of two. Non-answers are left out.
 """
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import NamedTuple
 
 from assay.statistics import agreement_report as report
+from assay.tables import Undefinable
 from assessment.judgments.selectors import current_judgments
 from assessment.models import Batch
 from tracks.models import Machine, Track
@@ -47,6 +50,38 @@ def machine_grades(track: Track) -> dict[int, Grades]:
 def machines_of(track: Track) -> list[Machine]:
     """The machines of a track, by name and version."""
     return list(Machine.objects.filter(assessor__track=track).select_related("assessor__user", "owner"))
+
+
+class BiasRow(NamedTuple):
+    """The mean of a machine's grade minus people's, or its change with an attribute of units, with a 95 % interval."""
+
+    of: str
+    kind: str  # leniency, slope, or preference
+    n_units: int
+    value: Undefinable
+    low: Undefinable
+    high: Undefinable
+
+    @property
+    def is_found(self) -> bool:
+        """Return whether the interval leaves out 0."""
+        return (self.low is not None and self.low > 0) or (self.high is not None and self.high < 0)
+
+
+class MachineBias(NamedTuple):
+    """The bias of a machine on units that people judged too, as it was when it was computed."""
+
+    computed_at: datetime
+    n_people: int
+    rows: list[BiasRow]
+
+
+BIASES: list[Callable[[Machine], MachineBias | None]] = []  # of extensions that compute it
+
+
+def bias_of(machine: Machine) -> MachineBias | None:
+    """The newest bias that an extension computed; None if there is none."""
+    return next((bias for newest in BIASES if (bias := newest(machine)) is not None), None)
 
 
 class Comparison(NamedTuple):

@@ -13,7 +13,7 @@ from assay_extensions.estimates.designs import Sample as Drawing
 from assay_extensions.estimates.reading import sample_lines
 from assay_extensions.estimates.site import inputs
 from assay_extensions.estimates.site.models import Estimate, Sample
-from assessment.agreement.machines import machines_of
+from assessment.agreement.machines import BiasRow, MachineBias, machines_of
 from assessment.batches.progress import BatchProgress, progress_of_each
 from assessment.models import Batch
 from jobs.models import Job
@@ -30,6 +30,11 @@ PARTS = {
     "bias": "Bias of the machine",
     "reranked": "Runs in the order of the machine",
 }
+BIAS_TABLES = {
+    "leniency": ("leniency", 1),
+    "slopes": ("slope", 1),
+    "preference": ("preference", 0),
+}  # with columns of names
 FILES_ONLY = ("topics", "differences", "minus", "sentence")  # tables and columns
 
 
@@ -171,6 +176,25 @@ def tables_of(estimate: Estimate | None, part: str = "") -> list[Table]:
         for row in (estimate.tables if estimate else [])
         if part in {"", row["part"]}
     ]  # fmt: skip
+
+
+def newest_bias(machine: Machine) -> MachineBias | None:
+    """The bias in the newest estimate of a machine. One query.
+
+    Runs are left out: judge cards are also for people who do not see their names.
+    """
+    estimates = Estimate.objects.filter(machine=machine).exclude(result={}).defer("units")
+    estimate = estimates.order_by("-pk").first()
+    if estimate is None:
+        return None
+    rows = []
+    for table in tables_of(estimate, "bias"):
+        kind, n = BIAS_TABLES.get(table.name, ("", 0))
+        for row in table.rows if kind else ():
+            of, (n_units, *numbers) = str(row[0]) if n else "runs of its family", row[n:]
+            if not of.startswith("run "):
+                rows.append(BiasRow(of, kind, *(n_units, *numbers)))  # type: ignore[arg-type]
+    return MachineBias(estimate.created_at, estimate.result["n_people"], rows)
 
 
 def _narrowing(tables: Sequence[Table]) -> Narrowing | None:

@@ -2,6 +2,8 @@ from django.urls import path
 
 from assay_extensions.estimates.site import views
 from assay_extensions.estimates.site.inputs import problem_of
+from assay_extensions.estimates.site.selectors import newest_bias
+from assessment.agreement.machines import BIASES
 from tracks.tabs import Page, Section, register
 from web.slots import fill
 
@@ -34,3 +36,4 @@ register(
 )
 
 fill("machine", "estimates/_machine.html")
+BIASES.append(newest_bias)

@@ -30,6 +30,7 @@ from assay_extensions.machines.site.cards import (
 from assay_extensions.machines.site.examples import GradedExample, examples_for
 from assay_extensions.machines.site.leases import MOST, MOST_SECONDS, Item, Result
 from assay_extensions.machines.site.models import JudgeRecord, Lease
+from assessment.agreement.machines import BiasRow, MachineBias
 from assessment.batches.selectors import batches_of, pools_to_plan
 from assessment.judging.api import SubmissionSerializer, TaskSerializer, submit_task
 from assessment.judging.units import ShownTask, shown_task
@@ -275,12 +276,25 @@ class ProbesSerializer(Strict):
 answer(TestedOn, "JudgeTestedOn", "n_units n_topics n_shared")
 answer(AgreementWithPeople, "JudgeAgreement", "equal kappa linear quadratic two_way leniency")
 answer(GradeByPeople, "JudgeGrades", "grade n_units n_equal n_higher n_lower mean")
+answer(
+    BiasRow,
+    "JudgeBiasRow",
+    "of kind n_units value low high is_found",
+    of="All units, a grade, or an attribute of units.",
+    kind=serializers.ChoiceField(
+        ["leniency", "slope", "preference"],
+        help_text="leniency: the mean of its grade minus people's; slope: its change if the attribute grows by 1; "
+        "preference: leniency on runs of its family minus that on others.",
+    ),
+    is_found="Whether the interval leaves out 0.",
+)
+answer(MachineBias, "JudgeBias", "computed_at n_people rows", n_people="Units that people judged.")
 answer(Replies, "JudgeReplies", "n n_unreadable n_refused tokens_in tokens_out")
 answer(Cost, "JudgeCost", "amount currency")
 CARD = (
     "machine=machine.id name=machine.name version=machine.version description=machine.description "
-    "owner=machine.owner.username track=machine.assessor.track.slug judge tested_on agreement by_grade replies costs "
-    "probes probed_at"
+    "owner=machine.owner.username track=machine.assessor.track.slug judge tested_on agreement by_grade bias replies "
+    "costs probes probed_at"
 )
 CardSerializer = answer(
     JudgeCard,
@@ -292,6 +306,7 @@ CardSerializer = answer(
     ),
     agreement="With people, on the units that both graded; null if there are none.",
     by_grade="By people's grade: what the machine gave.",
+    bias="In the newest estimate from it and people; null without one.",
     probes=ProbesSerializer(allow_null=True, help_text="Null if nobody sent a report."),
     owner="Who answers for it.",
 )

@@ -65,7 +65,7 @@ def gather(archive: Archive, names: Mapping[int, str]) -> Iterator[tuple[str, It
 
 def _card(card: JudgeCard, names: Mapping[int, str]) -> str:
     """The part of a card that follows from judgments. The other facts of its card are in the other files."""
-    facts = {"tested_on": card.tested_on, "agreement": card.agreement, "by_grade": card.by_grade}
+    facts = {name: getattr(card, name) for name in ("tested_on", "agreement", "by_grade")}
     named = {"assessor": names[card.machine.assessor.user_id], **{name: plain(facts[name]) for name in facts}}
     return json.dumps(named, ensure_ascii=False) + "\n"
 

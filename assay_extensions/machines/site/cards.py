@@ -16,6 +16,7 @@ from assay.tables import Undefinable
 from assay_extensions.machines.site.evidence import Weight, weight_of
 from assay_extensions.machines.site.models import JudgeRecord, ProbeReport, ReplyEvidence
 from assay_extensions.machines.site.selectors import ShownMachine, machines, shown_machines
+from assessment.agreement.machines import MachineBias, bias_of
 from assessment.judgments.selectors import current_judgments
 from assessment.models import Batch
 from scoring.models import Leaderboard
@@ -84,6 +85,7 @@ class JudgeCard:
     tested_on: TestedOn
     agreement: AgreementWithPeople | None
     by_grade: list[GradeByPeople]
+    bias: MachineBias | None
     replies: Replies
     costs: list[Cost]
     probes: dict[str, Any] | None
@@ -120,6 +122,7 @@ def card_of(machine: Machine) -> JudgeCard:
         tested_on=TestedOn(**units, n_shared=pair.kappa.n if pair else 0),
         agreement=_agreement(pair) if pair else None,
         by_grade=_by_grade(pair) if pair else [],
+        bias=bias_of(machine),
         replies=_replies(machine, weight),
         costs=[Cost(f"{cost:f}", currency) for cost, currency in weight.costs],
         probes=report.report if report else None,

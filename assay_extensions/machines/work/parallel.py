@@ -23,14 +23,14 @@ def in_parallel(
     """Yield each item with its result, as they are done. Items are taken as they are needed.
 
     Args:
-        stop: ends the waits of the work; called when no more results are read.
+        stop: ends the waits of the work; called if not all results are read.
         tick: called after each result, and regularly without one.
 
     Raises:
         BudgetSpent: After the results of the work that had begun.
     """
     done = SimpleQueue[Future[tuple[Item, Result]]]()
-    n_waiting, has_more, spent = 0, True, None
+    n_waiting, has_more, spent, is_read = 0, True, None, False
     with ThreadPoolExecutor(connections) as pool:
         try:
             while True:
@@ -43,6 +43,7 @@ def in_parallel(
                     pool.submit(lambda item: (item, work(item)), item).add_done_callback(done.put)
                     n_waiting += 1
                 if not n_waiting:
+                    is_read = True
                     break
                 try:
                     future = done.get(timeout=TICK)
@@ -56,7 +57,8 @@ def in_parallel(
                     spent = error
                 tick()
         finally:
-            stop()
+            if not is_read:
+                stop()
             pool.shutdown(wait=True, cancel_futures=True)
     if spent is not None:
         raise spent
