@@ -93,6 +93,23 @@ def next_units(
     return Next(order[is_open][:n], after, t * np.sqrt(variance), t * np.sqrt(left))
 
 
+def expected_half_widths(
+    units: Units, errors: Floats, probability: Floats, *, level: float = LEVEL
+) -> tuple[Floats, Floats]:
+    """(runs,) half of the interval that a sample is expected to give, and of that of people who judge everything.
+
+    The values of topics are taken to differ as they do by the machine.
+
+    Args:
+        errors: (units,) as from `expected_errors`.
+        probability: (units,) to be in the sample.
+    """
+    by_topics = units.by_machine.var(axis=1, ddof=1) / units.n_topics
+    by_chance = (np.square(units.weight) * (1 / probability - 1) * errors).sum(axis=1) / units.n_topics**2
+    t = t_quantile(level, units.n_topics - 1)
+    return t * np.sqrt(by_topics + by_chance), t * np.sqrt(by_topics)
+
+
 def hour_sentence(n: int, now: float, expected: float) -> str:
     """The effect of one more hour on an interval, in words.
 

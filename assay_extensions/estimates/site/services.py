@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db import transaction
@@ -11,22 +11,27 @@ from django.db import transaction
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import InputError
+from assay.formats.qrels.columns import documents
 from assay.protocols.measures import parse_measures
 from assay.tables import plain
 from assay_extensions.estimates import designs, results
+from assay_extensions.estimates.next_units import expected_errors, expected_half_widths
 from assay_extensions.estimates.reading import Drawn, Machine
 from assay_extensions.estimates.site import inputs
 from assay_extensions.estimates.site.inputs import estimate_refused
 from assay_extensions.estimates.site.models import Estimate, Sample
 from assay_extensions.estimates.strata import USUAL, spread_of, strata_of, weights_together
 from assay_extensions.estimates.value_tables import next_tables
+from assay_extensions.estimates.weights import gains
 from assessment.batches import services as batches
 from jobs import services as jobs
 from pooling.models import Pool, PoolEntry
 from scoring.qrels.frozen import grades_of
+from scoring.qrels.selectors import runs_to_score
 from tracks.models import Machine as MachineOfTrack
 
 Computed = tuple[results.Result, list[list[object]]]  # with `Estimate.units`
+MOST_RUNS, LEAST_KNOWN = 60, 30  # of a preview: runs, and units that people judged
 DRAW, ESTIMATE = "estimates.draw", "estimates.estimate"
 
 batches.PARTS.add("estimates.Sample")  # a draft goes with the sample that drew its units
@@ -73,6 +78,19 @@ def request_sample(
         )
     if plan.after is not None and (plan.after.machine_id, plan.after.pool_id) != (machine.pk, pool.pk):
         raise estimate_refused(f"The sample “{plan.after}” is of another machine or pool.")
+    sample = _planned(machine, pool, plan, measures)
+    sample.name, sample.created_by = name, by
+    sample.seed = secrets.randbelow(10**9) if seed is None else seed
+    sample.save()
+    title = f"Draw the sample {name} of {machine}"
+    jobs.request_for(sample, "sample_id", kind=DRAW, title=title, by=by, subject=sample)
+    details = {"machine": str(machine), "pool": pool.name, "seed": sample.seed} | sample.arguments
+    audit.record(action="estimate-sample.requested", subject=sample, track=pool.track, details=details, by=by)
+    return sample
+
+
+def _planned(machine: MachineOfTrack, pool: Pool, plan: Plan, measures: list[str]) -> Sample:
+    """The sample of a plan, not saved yet."""
     arguments: dict[str, Any] = {"measures": measures}
     if plan.design in {Sample.Design.WEIGHT, Sample.Design.UNIFORM}:
         arguments["share"] = plan.share
@@ -80,22 +98,81 @@ def request_sample(
         arguments["n_units"] = plan.n_units
     if plan.design == Sample.Design.STRATA:
         arguments["strata"] = list(plan.strata or USUAL)
-    sample = Sample.objects.create(
+    is_next = plan.design == Sample.Design.NEXT
+    return Sample(
         track=pool.track,
         machine=machine,
         pool=pool,
-        name=name,
         design=plan.design,
         arguments=arguments | ({"has_fit": True} if plan.has_fit and not is_next else {}),
-        seed=secrets.randbelow(10**9) if seed is None else seed,
+        seed=1,
         after=plan.after if is_next else None,
-        created_by=by,
     )
-    title = f"Draw the sample {name} of {machine}"
-    jobs.request_for(sample, "sample_id", kind=DRAW, title=title, by=by, subject=sample)
-    details = {"machine": str(machine), "pool": pool.name, "seed": sample.seed} | arguments
-    audit.record(action="estimate-sample.requested", subject=sample, track=pool.track, details=details, by=by)
-    return sample
+
+
+class Expected(NamedTuple):
+    """Halves of the 95 % intervals of the runs: the narrowest and the widest that are expected.
+
+    Of a first sample, `whole` has those of people who judge everything, and `n_known` is the number of units that
+    people judged already, which say how wrong the machine is. Of units that are added to a sample, `now` has those
+    of the sample.
+    """
+
+    measure: str
+    least: float
+    most: float
+    whole: tuple[float, float] | None = None
+    now: tuple[float, float] | None = None
+    n_known: int = 0
+
+
+def expected_of(machine: MachineOfTrack, pool: Pool, plan: Plan) -> Expected | None:
+    """The intervals that a sample is expected to give. It reads the runs, so it takes a second for ten of them.
+
+    None if there are no runs, too many of them, or too few units that people judged.
+
+    Raises:
+        Refused: The plan cannot be drawn.
+    """
+    measures = parsed(plan.measures, of_sample=True) or inputs.usual_measures(pool.track.protocol.parsed)
+    if not measures or not 0 < runs_to_score(pool.track).count() <= MOST_RUNS:
+        return None
+    sample = _planned(machine, pool, plan, measures)
+    if sample.after is not None:
+        drawn_machine, drawn, _ = _judged_sample(sample.after, measures, _silent)
+        measure = drawn_machine.inputs.measures[0]
+        _, chosen = next_tables(drawn_machine, drawn, measure, plan.n_units)
+        now = (float(chosen.half_width.min()), float(chosen.half_width.max()))
+        return Expected(str(measure), float(chosen.expected.min()), float(chosen.expected.max()), now=now)
+    drawing, drawn_machine, _ = _drawn(sample, _silent)
+    if not drawn_machine.inputs.measures:  # of a uniform sample
+        drawn_machine = inputs.library_machine(
+            pool.track, inputs.judged_columns(pool, machine), machine, measures, _silent
+        )
+    people = grades_of(pool)
+    known = {
+        drawn_machine.row_of[unit]: grade
+        for unit, grade in zip(documents(people), people.grade.tolist(), strict=True)
+        if grade >= 0 and unit in drawn_machine.row_of
+    }
+    if len(known) < LEAST_KNOWN or len(drawn_machine.judged.topics) < 2:
+        return None
+    rows, measure = np.array(sorted(known)), drawn_machine.inputs.measures[0]
+    units, gain = (
+        drawn_machine.units(measure),
+        gains(measure, np.array([known[row] for row in rows.tolist()])),
+    )
+    judged = drawn_machine.judged.grade
+    errors = expected_errors(units, judged, rows, np.ones(len(judged)), gain)
+    sampled, whole = expected_half_widths(units, errors, drawing.probability)
+    return Expected(
+        str(measure), float(sampled.min()), float(sampled.max()), (float(whole.min()), float(whole.max())),
+        n_known=len(known),
+    )  # fmt: skip
+
+
+def _silent(_done: int, _total: int, _step: str) -> None:
+    """Nobody waits for a job."""
 
 
 def parsed(names: Sequence[str], *, of_sample: bool) -> list[str]:
@@ -122,7 +199,8 @@ def draw(progress: jobs.Progress, *, sample_id: int) -> dict[str, Any]:
     sample = Sample.objects.select_related(
         "track", "pool__protocol", "machine__assessor", "after__batch"
     ).get(pk=sample_id)
-    drawing, machine, fit = _drawn_next(sample, progress) if sample.after else _drawn(sample, progress)
+    report = progress.update
+    drawing, machine, fit = _drawn_next(sample, report) if sample.after else _drawn(sample, report)
     judged = set() if sample.after is None else {tuple(row[:2]) for row in sample.after.units if row[3]}
     rows = inputs.as_rows(machine, drawing, sample.after)
     wanted = {(row[0], row[1]) for row in rows if row[3]} - judged
@@ -141,12 +219,12 @@ def draw(progress: jobs.Progress, *, sample_id: int) -> dict[str, Any]:
 Drawing = tuple[designs.Sample, Machine, list[str]]
 
 
-def _drawn(sample: Sample, progress: jobs.Progress) -> Drawing:
+def _drawn(sample: Sample, report: inputs.Report) -> Drawing:
     columns = inputs.judged_columns(sample.pool, sample.machine)
     needs_runs = sample.design != Sample.Design.UNIFORM
     measures = sample.arguments["measures"] or inputs.usual_measures(sample.track.protocol.parsed)
     machine = inputs.library_machine(
-        sample.track, columns, sample.machine, measures if needs_runs else [], progress.update
+        sample.track, columns, sample.machine, measures if needs_runs else [], report
     )
     topic, n_topics = machine.judged.topic, machine.n_topics
     if sample.design == Sample.Design.STRATA:
@@ -168,10 +246,10 @@ def _drawn(sample: Sample, progress: jobs.Progress) -> Drawing:
     return drawing, machine, fit
 
 
-def _drawn_next(sample: Sample, progress: jobs.Progress) -> Drawing:
+def _drawn_next(sample: Sample, report: inputs.Report) -> Drawing:
     before = sample.after
     assert before is not None  # of this design
-    machine, drawn, _ = _judged_sample(before, sample.arguments["measures"], progress)
+    machine, drawn, _ = _judged_sample(before, sample.arguments["measures"], report)
     measure = parse_measures(sample.arguments["measures"])[0]
     _, chosen = next_tables(machine, drawn, measure, sample.arguments["n_units"])
     drawing = designs.Sample(np.union1d(drawn.units, chosen.order), chosen.probability)
@@ -179,11 +257,11 @@ def _drawn_next(sample: Sample, progress: jobs.Progress) -> Drawing:
 
 
 def _judged_sample(
-    sample: Sample, measures: Sequence[str], progress: jobs.Progress
+    sample: Sample, measures: Sequence[str], report: inputs.Report
 ) -> tuple[Machine, Drawn, int]:
     """The machine's grades, people's of a sample, and the number of units that people could not grade."""
     columns = inputs.judged_columns(sample.pool, sample.machine, inputs.frame_of(sample))
-    machine = inputs.library_machine(sample.track, columns, sample.machine, measures, progress.update)
+    machine = inputs.library_machine(sample.track, columns, sample.machine, measures, report)
     drawn, n_missing = inputs.drawn_of(sample, machine, grades_of(sample.pool))
     return machine, drawn, n_missing
 
@@ -229,7 +307,7 @@ def compute(progress: jobs.Progress, *, estimate_id: int) -> dict[str, Any]:
 def _from_sample(estimate: Estimate, progress: jobs.Progress) -> Computed:
     sample = estimate.sample
     assert sample is not None  # of this kind
-    machine, drawn, n_missing = _judged_sample(sample, estimate.measures, progress)
+    machine, drawn, n_missing = _judged_sample(sample, estimate.measures, progress.update)
     result = results.of_sample(
         machine,
         drawn,

@@ -126,7 +126,7 @@ def new_sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "strata": list(USUAL),
     }
     form = SampleForm(request.POST or None, machine=machine, initial=initial)
-    cost = None
+    cost = expected = None
     with refusals_in(form):
         if form.is_valid():
             plan, pool = form.plan, form.cleaned_data["pool"]
@@ -136,10 +136,10 @@ def new_sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
                     seed=form.cleaned_data["seed"],
                 )  # fmt: skip
                 return _requested(request, sample)
-            cost = _cost(pool, machine, plan)
+            cost, expected = _cost(pool, machine, plan), services.expected_of(machine, pool, plan)
         elif not form.is_bound and (newest := selectors.judged_pools(machine).first()):
             cost = selectors.cost_of(newest, machine, share=USUAL_PERCENT / 100)
-    return _sample_page(request, track, machine, form, cost, "Draw a sample")
+    return _sample_page(request, track, machine, form, cost, expected, "Draw a sample")
 
 
 def _cost(pool: Pool, machine: Machine, plan: Plan) -> selectors.Cost:
@@ -161,24 +161,25 @@ def next_sample(request: AuthenticatedRequest, slug: str, sample_id: int) -> Htt
         "measure": request.GET.get("measure", next(iter(sample.arguments["measures"]), "")),
     }
     form = NextForm(request.POST or None, initial=initial)
-    cost = None
+    cost = expected = None
     with refusals_in(form):
         if form.is_valid():
             given = form.cleaned_data
+            plan = Plan(
+                design=Sample.Design.NEXT,
+                n_units=given["n_units"],
+                measures=[given["measure"]],
+                after=sample,
+            )
             if "preview" not in request.POST:
-                plan = Plan(
-                    design=Sample.Design.NEXT,
-                    n_units=given["n_units"],
-                    measures=[given["measure"]],
-                    after=sample,
-                )
                 added = services.request_sample(
                     machine=machine, pool=sample.pool, name=given["name"], plan=plan, by=request.user
                 )
                 return _requested(request, added)
             services.parsed([given["measure"]], of_sample=True)
             cost = selectors.cost_of(sample.pool, machine, n_units=given["n_units"])
-    return _sample_page(request, track, machine, form, cost, f"Add units to {sample}")
+            expected = services.expected_of(machine, sample.pool, plan)
+    return _sample_page(request, track, machine, form, cost, expected, f"Add units to {sample}")
 
 
 def _requested(request: AuthenticatedRequest, sample: Sample) -> HttpResponse:
@@ -194,9 +195,11 @@ def _sample_page(
     machine: Machine,
     form: StyledForm,
     cost: selectors.Cost | None,
+    expected: services.Expected | None,
     heading: str,
 ) -> HttpResponse:
     context = {"track": track, "machine": machine, "form": form, "cost": cost, "heading": heading}
+    context |= {"expected": expected}
     return render(request, "estimates/sample.html", context, status=422 if form.errors else 200)
 
 

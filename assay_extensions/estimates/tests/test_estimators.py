@@ -8,7 +8,7 @@ from assay.measures.scores import score_run
 from assay.protocols.measures import parse_measures
 from assay_extensions.estimates import designs
 from assay_extensions.estimates.difference import corrected, t_interval
-from assay_extensions.estimates.next_units import next_units
+from assay_extensions.estimates.next_units import expected_errors, expected_half_widths, next_units
 from assay_extensions.estimates.shares import adjusted_share, calibration_sizes
 from assay_extensions.estimates.tests.conftest import RUNS, Rag25
 from assay_extensions.estimates.weights import check_linear
@@ -188,6 +188,22 @@ def test_the_expected_interval_is_that_of_judging_the_units(rag25: Rag25) -> Non
     assert np.mean(actual) == pytest.approx(np.mean(expected), abs=0.06)
     error = np.std(means, axis=0) / np.sqrt(len(means))
     assert (np.abs(np.mean(means, axis=0) - truth) < 4 * error).all()
+
+
+def test_sample_gives_the_interval_that_was_expected(rag25: Rag25) -> None:
+    units, gain = rag25.units("DCG@20")
+    judged = rag25.machine.judged
+    everything = np.arange(len(gain))
+    errors = expected_errors(units, judged.grade, everything, np.ones(len(gain)), gain)
+    half = []
+    for seed in range(60):
+        sample = designs.by_weight(units.weight, units.topic, units.n_topics, share=0.05, seed=seed)
+        values = corrected(units, sample.units, sample.probability[sample.units], gain[sample.units])
+        half.append([(estimate.high - estimate.low) / 2 for estimate in map(t_interval, values)])
+    expected, whole = expected_half_widths(units, errors, sample.probability)
+
+    assert (expected > whole).all()
+    assert expected.mean() == pytest.approx(np.mean(half), rel=0.15)
 
 
 def test_all_units_are_next_if_there_are_few(rag25: Rag25) -> None:

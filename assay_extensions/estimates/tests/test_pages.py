@@ -172,6 +172,8 @@ def test_an_audit_batch_is_drawn_judged_and_extended(site: Site, rag: RagTrack) 
 
     assert "<b>30 units</b> of 5,163 in 11 topics" in preview
     assert "<b>0.5 hours</b>" in preview
+    assert "P(rel=2)@20 of the runs is expected to have 95 % intervals of ±" in preview
+    assert "; now they have ±" in preview
     assert more.batch is not None
     assert more.batch.selected.count() == 30
     new = set(more.batch.selected.values_list("entry__topic__code", "entry__docno"))
@@ -211,6 +213,17 @@ def test_whole_topics_give_any_measure_shares_and_bias(site: Site, rag: RagTrack
     assert [row["of"] for row in site.table("leniency")][-1] == "run r6"
     [preference] = site.table("preference")
     assert float(preference["low"]) > 0  # r4 follows the grades of the machine
+    reranked = {(row["measure"], row["run"]): float(row["difference"]) for row in site.table("reranked")}
+    assert {measure for measure, _ in reranked} == {"P(rel=2)@20"}
+    assert reranked["P(rel=2)@20", "r1"] > reranked["P(rel=2)@20", "r4"]  # r1 follows people
+    given = {"pool": rag.pool.pk, "name": "Audit", "design": "weight", "measures": "DCG@20", "preview": 1}
+    new = reverse("estimates:new_sample", args=[rag.track.slug])
+    few, many = (site.client.post(new, given | {"percent": n}).context["expected"] for n in (2, 20))
+    assert few.whole == many.whole
+    assert few.most > many.most > many.whole[1]
+    shown = site.client.post(new, given | {"percent": 5}).content.decode()
+    assert "DCG@20 of the runs is expected to have 95 % intervals of ±" in shown
+    assert f"So say {few.n_known:,} units" in shown
 
 
 def test_alt_test_on_the_page_of_a_machine(site: Site, rag: RagTrack) -> None:
