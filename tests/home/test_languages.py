@@ -523,7 +523,14 @@ def test_letter_to_an_assessor_that_is_not_tested_above_does_not_exist() -> None
     others = {kind for kind in letters._writers if kind not in {each[0] for each in LETTERS}}
 
     assert others == {
-        *("runs.accepted", "runs.rejected", "runs.owed", "leaderboards.released", "jobs.backup_alarm"),
+        *(
+            "runs.accepted",
+            "runs.rejected",
+            "runs.owed",
+            "leaderboards.released",
+            "judge-boards.released",
+            "jobs.backup_alarm",
+        ),
         *(
             "participation.request_decided",
             "participation.requests",

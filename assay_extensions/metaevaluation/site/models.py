@@ -14,6 +14,7 @@ from jobs.models import Job
 from participation.models import Team
 from scoring.models import Leaderboard
 from tracks.models import Track
+from web import times
 from web.links import address_of
 from web.models import JsonField
 from web.names import NameField
@@ -42,6 +43,10 @@ class JudgeCall(models.Model):
 
     def is_open(self, at: datetime) -> bool:
         return at < self.closes_at
+
+    @property
+    def is_open_now(self) -> bool:
+        return self.is_open(times.now())
 
 
 class JudgeRun(models.Model):
@@ -124,6 +129,9 @@ class JudgeBoard(models.Model):
     release = models.CharField(max_length=20, choices=Leaderboard.Release, default=Leaderboard.Release.HIDDEN)
     released_at = models.DateTimeField(null=True)
     released_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    mailed_at = models.DateTimeField(
+        null=True, help_text="When the teams with judges on it got e-mails about its first release."
+    )
     job = models.OneToOneField(Job, models.PROTECT, null=True, related_name="judge_board")
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -7,16 +7,20 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.audit import services as audit
+from accounts.mail import letters
 from accounts.models import User
 from assay.errors import Refused
 from assay_extensions.metaevaluation.site.models import JudgeBoard, JudgeCall, JudgeRun
+from participation.models import Team
+from participation.teams.selectors import members_to_mail
 from scoring.models import Leaderboard
 from tracks.tracks import services as track_services
 from web import times
-from web.confirmation import Check, Confirmation
+from web.confirmation import Check, Confirmation, by_mail
 from web.pages import counted
 
 Release = Leaderboard.Release
+RELEASED = "judge-boards.released"  # kind of letters; they contain no numbers
 WIDER = [Release.HIDDEN, Release.PARTICIPANTS, Release.PUBLIC]
 
 board_refused = partial(Refused, code="board-refused", title="The board of judges was not changed")
@@ -81,7 +85,10 @@ def question(board: JudgeBoard, level: str) -> Confirmation:
         or [Check("ok", "Every submitted judge is on it", "The track accepts no more judges.")],
         fixed=["What the judges are worth is known: later judges could be fitted to it"],
         changeable=["Who sees it: the teams, everybody, or nobody", "Later boards"],
-        notified="Nobody. Tell the teams yourself.",
+        notified=by_mail(
+            "Members of the teams with judges on it, if they chose e-mails about runs; once for a board.",
+            "Tell the teams yourself.",
+        ),
         is_danger=bool(remarks),
     )
 
@@ -119,7 +126,20 @@ def release(*, board: JudgeBoard, level: str, by: User, reason: str = "") -> Jud
     for name, value in values.items():
         setattr(board, name, value)
     board.save(update_fields=[*values])
+    if not is_hidden:
+        _notify_teams(board)
     action = "judge-board.hidden" if is_hidden else "judge-board.released"
     details = {"visible to": board.get_release_display(), "reason": reason.strip()}
     audit.record(action=action, subject=board, track=track, details=details, by=by)
     return board
+
+
+def _notify_teams(board: JudgeBoard) -> None:
+    """Mail the members of the teams with judges on a board who chose that: once, at its first release."""
+    if board.mailed_at is not None:
+        return
+    board.mailed_at = timezone.now()
+    board.save(update_fields=["mailed_at"])
+    teams = Team.objects.filter(judge_runs__results__board=board).distinct()
+    for user_id in sorted({user_id for team in teams for user_id in members_to_mail(team)}):
+        letters.post(kind=RELEASED, data={"user": user_id, "board": board.pk}, site="")

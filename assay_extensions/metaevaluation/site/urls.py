@@ -34,3 +34,4 @@ register(
 
 fill("team-runs-menu", "metaevaluation/_link.html")
 fill("leaderboards-foot", "metaevaluation/_foot.html")
+fill("track-results", "metaevaluation/_of_track.html")

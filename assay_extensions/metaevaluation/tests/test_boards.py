@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 from django.apps import apps
+from django.conf import LazySettings
+from django.core import mail
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.mail import letters
 from accounts.models import Event, User
 from assay.digests import sha256_of
 from assay.errors import Refused
@@ -23,6 +26,7 @@ from assay_extensions.metaevaluation.site.models import JudgeBoard, JudgeCall, J
 from assay_extensions.metaevaluation.tests.test_judges import accept, address, client_of
 from assay_extensions.metaevaluation.tests.test_qrels import AGREEMENT
 from assessment.nuggets.selectors import fields_of
+from config.celery import app
 from jobs import services as jobs
 from pooling.models import NuggetVersion, Pool, Run
 from scoring.models import Evaluation, Leaderboard, Score
@@ -157,6 +161,11 @@ def test_only_the_chosen_topics_count(scored: Scene, truth: Leaderboard) -> None
     assert "Topics: A.1." in page_of(held_out, scored.organizer)
 
 
+def home_of(scene: Scene) -> str:
+    """The checklist of the track."""
+    return client_of(scene.organizer).get(scene.track.get_absolute_url()).content.decode()
+
+
 def test_participants_see_no_number_before_the_release(scored: Scene, truth: Leaderboard) -> None:
     judge = submit(scored, qrels(3, 0, 2))
     board = compare(scored, truth)
@@ -175,9 +184,18 @@ def test_participants_see_no_number_before_the_release(scored: Scene, truth: Lea
     assert "kendall" not in own.lower()
 
 
-def test_release_needs_a_reason_before_the_deadline(scored: Scene, truth: Leaderboard) -> None:
+def test_release_needs_a_reason_before_the_deadline(
+    scored: Scene, truth: Leaderboard, settings: LazySettings
+) -> None:
+    settings.SENDS_MAIL, settings.EMAIL_BACKEND = True, "django.core.mail.backends.locmem.EmailBackend"
+    mia = {"email": "mia@example.org", "is_mailed_about_runs": True}
+    User.objects.filter(pk=scored.member.pk).update(**mia)
     submit(scored, qrels(3, 0, 2))
     board = compare(scored, truth)
+    assert "1 judge, accepted until" in home_of(scored)
+    assert "board not released" in home_of(scored)
+    shown = client_of(scored.other).get(scored.track.get_absolute_url()).content.decode()
+    assert f'href="{address(scored, "judges")}"' in shown
     client, path = client_of(scored.organizer), address_of(board, "release")
     question = client.get(path, {"level": "participants"}).content.decode()
     assert "a judge could be made from these numbers" in question
@@ -193,6 +211,13 @@ def test_release_needs_a_reason_before_the_deadline(scored: Scene, truth: Leader
     assert event.details["reason"] == "A test."
     client.post(path, {"level": "hidden"})
     assert page_of(board, scored.other) == "404"
+    client.post(path, {"level": "public", "reason": "Again."})
+    app.loader.import_default_modules()
+    letters.send_due()
+    [message] = mail.outbox  # once, at the first release
+    assert (message.to, message.subject) == (["mia@example.org"], "Assay: judges of ARQ")
+    assert board.get_absolute_url() not in message.body
+    assert "; board released" in home_of(scored)
 
 
 def test_public_board_shows_no_scores_of_runs_of_a_hidden_leaderboard(
@@ -277,6 +302,15 @@ def test_nuggets_of_judges_are_compared_with_those_of_people(scored: Scene) -> N
     assert "Nuggets by topic" in shown.content.decode()
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"measure": "P@5"}, "Select a valid choice."),
+        ({"topics": "A.7"}, "not among the topics of ARQ"),
+        ({"missing": "guess"}, "Select a valid choice."),
+        ({"leaderboard": 0}, "Select a valid choice."),
+    ],
+)
 def test_wrong_choice_for_a_board_is_refused(
     scored: Scene, truth: Leaderboard, change: dict[str, object], message: str
 ) -> None:
