@@ -113,9 +113,9 @@ def _planned(machine: MachineOfTrack, pool: Pool, plan: Plan, measures: list[str
 class Expected(NamedTuple):
     """Halves of the 95 % intervals of the runs: the narrowest and the widest that are expected.
 
-    Of a first sample, `whole` has those of people who judge everything, and `n_known` is the number of units that
-    people judged already, which say how wrong the machine is. Of units that are added to a sample, `now` has those
-    of the sample.
+    `whole` has those of people who judge everything, and `n_known` is the number of units that people judged already,
+    which say how wrong the machine is; both are of a first sample only. `now` has the intervals of the sample to which
+    units are added.
     """
 
     measure: str

@@ -15,7 +15,7 @@ from web.pages import counted
 
 @listed
 def calls_of(track: Any) -> QuerySet[JudgeCall]:
-    """What the track accepts, with the numbers of its judges and boards."""
+    """The call for judges of a track, with the numbers of its judges and boards."""
     judges = JudgeRun.objects.filter(status=JudgeRun.Status.SUBMITTED)
     boards = JudgeBoard.objects.filter(status=JudgeBoard.Status.READY)
     released = boards.exclude(release=Leaderboard.Release.HIDDEN)

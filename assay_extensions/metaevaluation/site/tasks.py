@@ -16,7 +16,7 @@ from assay_extensions.metaevaluation.site.selectors import boards_for
 def released(data: Mapping[str, Any], site: str) -> Iterator[Mail]:
     """A board of judges was released; nothing if the release was withdrawn before the e-mail was sent."""
     user = user_by_id(data["user"])
-    board = JudgeBoard.objects.select_related("track").get(pk=data["board"])
-    if board := boards_for(user, board.track).filter(pk=board.pk).first():
+    stored = JudgeBoard.objects.select_related("track").get(pk=data["board"])
+    if board := boards_for(user, stored.track).filter(pk=stored.pk).first():
         context = {"user": user.username, "board": board}
         yield Mail(user.email, f"judges of {board.track}", "metaevaluation/mail_released.txt", context)
