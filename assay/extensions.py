@@ -289,7 +289,7 @@ class Registry(Mapping[str, P], Generic[P]):
         return self._all
 
 
-def _call(function: Callable[..., Any], failure: str, *arguments: Any) -> Any:
+def _call(function: Callable[..., Any], failure: str, *arguments: object) -> Any:
     """Call a function of others, also in other processes."""
     try:
         return function(*arguments)

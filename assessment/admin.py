@@ -38,7 +38,7 @@ def planning(name: str, description: str) -> Any:
     """An action that opens a form of the batch's plan on the site, which shows what will change."""
 
     @admin.action(description=description)
-    def open_form(_: Any, request: HttpRequest, batches: QuerySet[Batch]) -> HttpResponse | None:
+    def open_form(_: object, request: HttpRequest, batches: QuerySet[Batch]) -> HttpResponse | None:
         chosen = list(batches[:2])
         if len(chosen) == 1:
             address = reverse("assessment:plan", args=[chosen[0].pk])

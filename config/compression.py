@@ -61,7 +61,7 @@ class StaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: ignore[
     Names have 8 digits of the hash of a file, not 12: a page names a dozen files.
     """
 
-    def file_hash(self, name: str, content: Any = None) -> str | None:
+    def file_hash(self, name: str, content: object = None) -> str | None:
         digits: str | None = super().file_hash(name, content)
         return digits and digits[:8]
 

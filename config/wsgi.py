@@ -44,7 +44,7 @@ class Unsent:
 def headers_of_head(application: Application) -> Application:
     """Wrap a WSGI application: answer HEAD without a body, of which the web server would warn in the log each time."""
 
-    def checked(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def checked(environ: dict[str, Any], start_response: object) -> Iterable[bytes]:
         body = application(environ, start_response)
         return Unsent(body) if environ["REQUEST_METHOD"] == "HEAD" else body
 

@@ -184,7 +184,7 @@ def _kinds(rules: RunRules) -> list[str]:
     ]
 
 
-def _boards(user: Any, condition: Q) -> QuerySet[Leaderboard]:
+def _boards(user: object, condition: Q) -> QuerySet[Leaderboard]:
     """The latest leaderboard of some tracks that was released to the reader."""
     boards = seen_by(user).exclude(release=Leaderboard.Release.HIDDEN)
     boards = boards.filter(condition, status=Leaderboard.Status.READY)

@@ -1,7 +1,6 @@
 """Celery tasks that run jobs and clean the storage."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from celery import shared_task
 from django.conf import settings
@@ -44,7 +43,7 @@ def watch_backups() -> None:
 
 
 @letters.writer(schedule.ALARM)
-def backup_alarm(_data: Mapping[str, Any], _site: str) -> Iterator[Mail]:
+def backup_alarm(_data: Mapping[str, object], _site: str) -> Iterator[Mail]:
     """Report a failed or old backup to the administrators, unless a good one has been made meanwhile."""
     problem = schedule.problem()
     context = {"problem": problem, "folder": settings.BACKUP_DIR, "host": settings.ALLOWED_HOSTS[0]}

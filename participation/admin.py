@@ -78,7 +78,7 @@ class TeamAdmin(Undeletable, admin.ModelAdmin[Team]):
     def get_readonly_fields(self, request: HttpRequest, obj: Team | None = None) -> list[str]:
         return [] if obj is None else ["track"]
 
-    def save_model(self, request: HttpRequest, obj: Team, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Team, form: object, change: bool) -> None:
         """Save through the services; the admin continues with the row of a new team."""
         if change:
             services.describe(team=obj, name=obj.name, organization=obj.organization, documents={})

@@ -42,7 +42,7 @@ if os.environ.get("LOG_FORMAT") == "json":  # of its own lines; those of Assay a
 preload_app = True  # imported once: the processes share the memory, and one that is replaced answers at once
 
 
-def when_ready(_arbiter: Any) -> None:
+def when_ready(_arbiter: object) -> None:
     """Import the pages, too, before the first process is forked.
 
     Then the garbage collector leaves out what is loaded, and looks at the rest less often: that took 8 % of the time of

@@ -38,7 +38,7 @@ class UserName(forms.TextInput):
         super().__init__()
         self.name = name
 
-    def format_value(self, value: Any) -> str:
+    def format_value(self, value: object) -> str:
         return self.name
 
 
@@ -126,7 +126,7 @@ class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
         services.edit(track=obj, changed=form.changed_data)
 
     def save_formset(
-        self, request: HttpRequest, form: Any, formset: BaseModelFormSet[Any, Any], change: bool
+        self, request: HttpRequest, form: object, formset: BaseModelFormSet[Any, Any], change: bool
     ) -> None:
         """Save assessors through the services; after a refusal the form is shown again, and nothing is saved."""
         formset.save(commit=False)
@@ -144,7 +144,7 @@ class TrackAdmin(Undeletable, admin.ModelAdmin[Track]):
         return self._ask(request, queryset, "close_tracks", services.close)
 
     def _ask(
-        self, request: HttpRequest, tracks: QuerySet[Track], action: str, service: Any
+        self, request: HttpRequest, tracks: QuerySet[Track], action: str, service: object
     ) -> HttpResponse | None:
         if "confirmed" in request.POST:
             self._apply(request, tracks, service)

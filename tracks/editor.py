@@ -1,7 +1,7 @@
 """The editor of a text in Markdown with its preview: of guidelines, agreements, announcements and pages of the site."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django import forms
 from django.contrib import messages
@@ -27,7 +27,7 @@ class MarkdownField(forms.CharField):
             label="Markdown", max_length=MOST_CHARACTERS, required=False, strip=False, widget=widget
         )
 
-    def clean(self, value: Any) -> str:
+    def clean(self, value: object) -> str:
         return str(super().clean(value)).replace("\r\n", "\n").replace("\r", "\n")
 
 

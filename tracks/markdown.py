@@ -71,7 +71,7 @@ class TextChanged(Refused):
         self.revision = revision
 
 
-def _container(_: Any, tokens: Sequence[Token], index: int, __: Any, ___: Any) -> str:
+def _container(_: object, tokens: Sequence[Token], index: int, __: object, ___: object) -> str:
     token = tokens[index]
     if token.nesting == -1:
         return "</section>\n"
@@ -81,7 +81,7 @@ def _container(_: Any, tokens: Sequence[Token], index: int, __: Any, ___: Any) -
 
 
 def _math(display: str) -> Any:
-    def render(_: Any, tokens: Sequence[Token], index: int, __: Any, ___: Any) -> str:
+    def render(_: object, tokens: Sequence[Token], index: int, __: object, ___: object) -> str:
         latex = escape(tokens[index].content.strip(), quote=False)
         formula = f'<span class="math-container" data-display="{display}">{latex}</span>'
         return formula if display == "inline" else f"<p>{formula}</p>\n"

@@ -105,7 +105,7 @@ class Checked:
             ) from error
 
     def response_action(
-        self, request: HttpRequest, queryset: QuerySet[Any], *where: Any
+        self, request: HttpRequest, queryset: QuerySet[Any], *where: object
     ) -> HttpResponse | None:
         if all(is_id(pk) for pk in request.POST.getlist(ACTION_CHECKBOX_NAME)):
             response: HttpResponse | None = super().response_action(request, queryset, *where)  # type: ignore[misc]
@@ -145,7 +145,7 @@ class OnTheSite:
         }
         return TemplateResponse(request, "admin/places.html", context)
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -166,7 +166,7 @@ class Undeletable(Checked):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).defer(*self.wide_columns)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
 
 
@@ -177,10 +177,10 @@ class ReadOnly(Undeletable):
         rows: QuerySet[Any] = super().get_queryset(request)
         return rows.defer(*(self.exclude or ()))  # type: ignore[attr-defined]
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
 
 

@@ -32,7 +32,7 @@ class JSONSerializer:
     Whole numbers stay as they are, because Redis counts with them. A value that is not JSON counts as missing.
     """
 
-    def dumps(self, value: Any) -> bytes | int:
+    def dumps(self, value: object) -> bytes | int:
         return value if type(value) is int else json.dumps(value).encode()
 
     def loads(self, data: bytes) -> Any:
@@ -62,7 +62,7 @@ class ForgivingRedisCache(RedisCache):
             logger.warning("the cache does not answer: %s", error)
             return otherwise
 
-    def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
+    def get(self, key: object, default: object = None, version: int | None = None) -> Any:
         ask = super().get
         return self._asked(lambda: ask(key, default, version), default)
 

@@ -107,7 +107,11 @@ class LongSelect(forms.Select):
     """
 
     def render(
-        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: BaseRenderer | None = None
+        self,
+        name: str,
+        value: object,
+        attrs: dict[str, Any] | None = None,
+        renderer: BaseRenderer | None = None,
     ) -> SafeString:
         chosen = self.format_value(value)
         options = _options(tuple(str(word) for word, _ in self.choices))
@@ -175,7 +179,7 @@ class FilesInput(forms.ClearableFileInput):
 class FilesField(forms.FileField):
     """Any number of files, as a list."""
 
-    def clean(self, data: Any, initial: Any = None) -> Any:
+    def clean(self, data: object, initial: object = None) -> Any:
         files = data if isinstance(data, (list, tuple)) else [data] if data else []
         cleaned = [super(FilesField, self).clean(file, initial) for file in files]
         return cleaned if cleaned or not self.required else super().clean(None, initial)

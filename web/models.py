@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
-def storable(value: Any) -> Any:
+def storable(value: object) -> Any:
     """A value of JSON with U+FFFD for each character that the database cannot store.
 
     >>> storable({"a\\0": ["b", "\\ud83d", 1]}) == {"a\\ufffd": ["b", "\\ufffd", 1]}
@@ -33,7 +33,7 @@ class JsonField(models.JSONField):
         name, _, arguments, options = super().deconstruct()
         return name, "django.db.models.JSONField", arguments, options
 
-    def get_prep_value(self, value: Any) -> Any:
+    def get_prep_value(self, value: object) -> Any:
         return storable(super().get_prep_value(value))
 
 

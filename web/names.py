@@ -62,7 +62,7 @@ def mixes_alphabets(name: str) -> bool:
     return len(alphabets - EAST_ASIAN) + bool(alphabets & EAST_ASIAN) > 1
 
 
-def check_line(text: Any) -> None:
+def check_line(text: object) -> None:
     """Validate a text of one line, for forms, the API and models.
 
     Raises:

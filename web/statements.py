@@ -153,7 +153,7 @@ def stored(model: type[M], values: Iterable[tuple[str, object]]) -> M:
     return instance
 
 
-def _maker(info: dict[str, Any], expressions: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
+def _maker(info: dict[str, Any], expressions: Sequence[object]) -> Callable[[Sequence[Any]], Any]:
     """Return a function that makes an object of a row, with the related objects that were selected."""
     model = info["model"]
     columns = [(expressions[place].target.attname, place) for place in info["select_fields"]]
@@ -163,7 +163,7 @@ def _maker(info: dict[str, Any], expressions: Sequence[Any]) -> Callable[[Sequen
         for each in info.get("related_klass_infos", ())
     ]
 
-    def make(row: Sequence[Any]) -> Any:
+    def make(row: Sequence[object]) -> Any:
         if row[key] is None:
             return None
         instance = stored(model, [(name, row[place]) for name, place in columns])

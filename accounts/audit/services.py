@@ -8,7 +8,7 @@ nothing. Decision: ADR 65.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import connection
@@ -59,7 +59,7 @@ def record(
     action: str,
     subject: object = "",
     track: Track | None = None,
-    details: Mapping[str, Any] | None = None,
+    details: Mapping[str, object] | None = None,
     by: AbstractBaseUser | None = None,
 ) -> Event:
     """Record what was done, in the transaction that does it: both are stored, or neither.

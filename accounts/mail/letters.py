@@ -57,7 +57,7 @@ def writer(kind: str) -> Callable[[Writer], Writer]:
     return register
 
 
-def post(*, kind: str, data: Mapping[str, Any], site: str) -> Letter | None:
+def post(*, kind: str, data: Mapping[str, object], site: str) -> Letter | None:
     """Send a letter after the transaction; None where no mail server is set.
 
     Args:
@@ -67,7 +67,7 @@ def post(*, kind: str, data: Mapping[str, Any], site: str) -> Letter | None:
     return next(iter(post_each(kind=kind, data=[data], site=site)), None)
 
 
-def post_each(*, kind: str, data: Sequence[Mapping[str, Any]], site: str) -> list[Letter]:
+def post_each(*, kind: str, data: Sequence[Mapping[str, object]], site: str) -> list[Letter]:
     """Send letters of a kind after the transaction, each with its own data; none where no mail server is set."""
     if not settings.SENDS_MAIL or not data:
         return []
@@ -76,7 +76,7 @@ def post_each(*, kind: str, data: Sequence[Mapping[str, Any]], site: str) -> lis
     return rows
 
 
-def post_gathered(*, kind: str, data: Mapping[str, Any], site: str, wait: timedelta) -> None:
+def post_gathered(*, kind: str, data: Mapping[str, object], site: str, wait: timedelta) -> None:
     """Send a letter after a wait, unless the same one waits already: its writer will find what came meanwhile."""
     if not settings.SENDS_MAIL:
         return

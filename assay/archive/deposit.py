@@ -121,7 +121,7 @@ class Service:
         return self._draft(self._server.get(self._server.own(draft)))
 
     def fill(
-        self, draft: Draft, path: Path, metadata: Mapping[str, Any], progress: Callable[[int], None]
+        self, draft: Draft, path: Path, metadata: Mapping[str, object], progress: Callable[[int], None]
     ) -> None:
         """Describe a draft, and make an archive its only file."""
         self._server.put(str(draft.number), json={"metadata": metadata})

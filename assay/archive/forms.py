@@ -210,7 +210,7 @@ def _missing(analysis: AnalysisRecord, result: _Result) -> str:
     return ""
 
 
-def _structured(kind: type, values: Mapping[str, Any], where: str) -> Any:
+def _structured(kind: type, values: Mapping[str, object], where: str) -> Any:
     try:
         return structured(kind, values, is_open=True)
     except WrongStructure as error:

@@ -520,7 +520,7 @@ def score_line(run: int, topic: str, measure: str, value: float) -> str:
     return f"{run}\t{topic}\t{measure}\t{value!r}\n"
 
 
-def differences(stored: Any, again: Any, where: str = "") -> Iterator[str]:
+def differences(stored: object, again: object, where: str = "") -> Iterator[str]:
     """Yield where two plain values differ, in words; numbers may differ by `TOLERANCE`, as they do between processors.
 
     >>> list(differences({"tau": [1.0, 0.5]}, {"tau": [1.0, 0.25]}))

@@ -21,7 +21,6 @@ All errors are reported with their lines before anything is used.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from assay.digests import RunningSha256
 from assay.errors import BadFile
@@ -144,7 +143,7 @@ class CandidateLines:
             self._complaints.append(f"line {number}: candidate {candidate.id} is already in line {earlier}")
         return candidate
 
-    def _candidate(self, row: Mapping[str, Any]) -> Candidate:
+    def _candidate(self, row: Mapping[str, object]) -> Candidate:
         docno = docno_of(row.get("id"), "id")
         title, body = text_of(row.get("title"), "title"), text_of(row.get("body"), "body")
         if not title.strip() and not body.strip():
@@ -174,7 +173,7 @@ class CandidateLines:
         )
 
 
-def _count(row: Mapping[str, Any], name: str) -> int | None:
+def _count(row: Mapping[str, object], name: str) -> int | None:
     text = number_of(row.get(name), name)
     number = None if text is None else int(text)
     if number is not None and number < 0 and name not in {"score", "reputation"}:
@@ -182,7 +181,7 @@ def _count(row: Mapping[str, Any], name: str) -> int | None:
     return number
 
 
-def _docnos(row: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def _docnos(row: Mapping[str, object], name: str) -> tuple[str, ...]:
     items = row.get(name)
     if not isinstance(items, list | None):
         raise Unusable(f"{name} is not a list")

@@ -156,7 +156,7 @@ def as_record(sample: Sample, *, sha256: str, labels_sha256: str = "") -> bytes:
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
-def _joined(rows: Iterable[Mapping[str, Any]]) -> str:
+def _joined(rows: Iterable[Mapping[str, object]]) -> str:
     return ",\n ".join(json.dumps(row, ensure_ascii=False) for row in rows)
 
 

@@ -154,7 +154,7 @@ class Operation:
             raise InputError(f"{self.name}: {key} is given {len(texts)} times, and takes one value")
         return _read(key, schema, texts[0])
 
-    def request(self, values: Mapping[str, Any]) -> Request:
+    def request(self, values: Mapping[str, object]) -> Request:
         """The request with the values of fields, each a path or a list of them if the field is a file.
 
         Raises:
@@ -201,7 +201,7 @@ class Schemas:
             }
         return schema
 
-    def problems(self, schema: Schema, value: Any, where: str) -> Iterator[str]:
+    def problems(self, schema: Schema, value: object, where: str) -> Iterator[str]:
         """Yield what is wrong with a value, as sentences that begin with its place."""
         schema = self.resolved(schema)
         if choices := schema.get("oneOf"):
@@ -219,7 +219,7 @@ class Schemas:
             yield from _out_of_limits(schema, value, where)
             yield from self._parts(schema, value, where)
 
-    def _parts(self, schema: Schema, value: Any, where: str) -> Iterator[str]:
+    def _parts(self, schema: Schema, value: object, where: str) -> Iterator[str]:
         if isinstance(value, list):
             for n, item in enumerate(value, 1):
                 yield from self.problems(schema.get("items", {}), item, f"{where}, item {n}")
@@ -300,7 +300,7 @@ def _types(schema: Schema) -> list[str]:
     return [types] if isinstance(types, str) else list(types)
 
 
-def _out_of_limits(schema: Schema, value: Any, where: str) -> Iterator[str]:
+def _out_of_limits(schema: Schema, value: object, where: str) -> Iterator[str]:
     for types, least, most, unit in LIMITS:
         if isinstance(value, types) and not isinstance(value, bool):
             size: Any = len(value) if unit else value  # type: ignore[arg-type]
@@ -328,10 +328,10 @@ def _read(key: str, schema: Schema, text: str) -> Any:
         raise InputError(f"{key}: {text!r} is not {wanted}{form}") from None
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:60]}…"

@@ -84,7 +84,7 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self._client.close()
 
-    def get(self, path: str, parameters: Mapping[str, Any] | None = None) -> Any:
+    def get(self, path: str, parameters: Mapping[str, object] | None = None) -> Any:
         """The content at an address below the path of the API."""
         return _content(self._request("GET", path, {"params": parameters}))
 
@@ -111,7 +111,7 @@ class Server:
             # The next page of the same list, whatever its host is called.
             parameters = dict(self._httpx.URL(page["next"]).params)
 
-    def post(self, path: str, content: Any = None, *, is_repeatable: bool = False) -> Any:
+    def post(self, path: str, content: object = None, *, is_repeatable: bool = False) -> Any:
         """The answer to a content; None if there is none. Sent again, it changes nothing twice.
 
         The site keeps its answer for that, unless the request `is_repeatable` by itself."""

@@ -128,7 +128,7 @@ def file_facts(source: object) -> dict[str, Any]:
     return {name: getattr(source, name) for name in FILE_FACTS}
 
 
-def with_present_names(data: Mapping[str, Any]) -> dict[str, Any]:
+def with_present_names(data: Mapping[str, object]) -> dict[str, Any]:
     """The fields of a stored report, also of an earlier version of Assay, under the names of today."""
     return {EARLIER_NAMES.get(key, key): value for key, value in data.items()}
 

@@ -30,7 +30,7 @@ def long_cells(most: int) -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def without_formulas(value: Any) -> Any:
+def without_formulas(value: object) -> Any:
     """The value of a cell, with an apostrophe before text that a spreadsheet would run as a formula."""
     if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
         return f"'{value}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,7 +204,7 @@ def score_hits(hits: Hits, judged: JudgedDocuments, measures: Sequence[Measure])
 
 
 def _of_topics(
-    result: Any, judged: JudgedDocuments, family: MeasureFamily, reference: str, of_each: str
+    result: object, judged: JudgedDocuments, family: MeasureFamily, reference: str, of_each: str
 ) -> NDArray[np.float64]:
     """Return the result of a kernel, which must have a number, or a row of numbers, for each topic.
 

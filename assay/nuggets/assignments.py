@@ -10,7 +10,7 @@ that list is Assay's own. An assignment is the key of a grade of the protocol, s
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from assay.answers import LISTED, Answer, CitationUnit, NuggetUnit, Sentence, digest_of, unit_of
 from assay.errors import InputError
@@ -66,7 +66,7 @@ def _units(record: Record, judging: JudgingRules) -> Iterator[tuple[str, NuggetU
         yield place, CitationUnit(sentence.digest, docno), _grade(record, place, item, judging)
 
 
-def _grade(record: Record, place: str, item: Mapping[str, Any], judging: JudgingRules) -> int:
+def _grade(record: Record, place: str, item: Mapping[str, object], judging: JudgingRules) -> int:
     word = item.get("assignment")
     choice = judging.choice(word) if isinstance(word, str) else None
     if isinstance(choice, Grade):

@@ -41,13 +41,13 @@ class Record(NamedTuple):
     def wrong(self, key: str, accepted: str) -> InputError:
         return InputError(f"{self.name}: line {self.line}: {key}: expected {accepted}")
 
-    def topic(self, value: Any, key: str) -> str:
+    def topic(self, value: object, key: str) -> str:
         value = str(value) if is_whole(value) else value
         if not isinstance(value, str) or not is_word(value, MAX_TOPIC):
             raise self.wrong(key, "the code of a topic")
         return value
 
-    def text(self, value: Any, key: str, *, is_required: bool = True) -> str:
+    def text(self, value: object, key: str, *, is_required: bool = True) -> str:
         if value is None and not is_required:
             return ""
         try:
@@ -62,7 +62,7 @@ class Record(NamedTuple):
             raise self.wrong(key, "a text")
         return str(value)
 
-    def items(self, value: Any, key: str) -> list[tuple[str, dict[str, Any]]]:
+    def items(self, value: object, key: str) -> list[tuple[str, dict[str, Any]]]:
         """The objects of a list, or of a table by their names, each with its place; none for null."""
         if isinstance(value, dict):
             pairs = [(f"{key}.{name[:40]}", item) for name, item in value.items()]
@@ -79,7 +79,7 @@ class Record(NamedTuple):
                 raise self.wrong(place, "an object")
         return pairs
 
-    def docnos(self, value: Any, key: str) -> tuple[str, ...]:
+    def docnos(self, value: object, key: str) -> tuple[str, ...]:
         """The ids of documents: words, or objects with `doc_id`."""
         given = [] if value is None else value
         if not isinstance(given, list):
@@ -110,11 +110,11 @@ OF_BANK_NUGGET = {
 }
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _others(content: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+def _others(content: Mapping[str, object], known: Collection[str]) -> dict[str, Any]:
     """The keys of an object that are not read, and an importance that is a number."""
     number = {"importance": content["importance"]} if _is_number(content.get("importance")) else {}
     return {key: value for key, value in content.items() if key not in known} | number
@@ -194,7 +194,7 @@ def _nuggetizer_list(record: Record) -> NuggetList:
     return NuggetList(record.topic(content["qid"], "qid"), title, tuple(nuggets), version, more)
 
 
-def _bank_list(record: Record, topic: Any) -> NuggetList:
+def _bank_list(record: Record, topic: object) -> NuggetList:
     content = record.content
     nuggets = [
         _bank_nugget(record, place, item, key)
@@ -205,7 +205,7 @@ def _bank_list(record: Record, topic: Any) -> NuggetList:
     return NuggetList(record.topic(topic, "topic"), title, tuple(nuggets), more=_others(content, OF_BANK))
 
 
-def _bank_nugget(record: Record, place: str, item: Mapping[str, Any], key: str) -> Nugget:
+def _bank_nugget(record: Record, place: str, item: Mapping[str, object], key: str) -> Nugget:
     answers = [
         GoldAnswer(
             record.text(answer.get("answer"), f"{of_answer}.answer"),
@@ -229,7 +229,7 @@ def _bank_nugget(record: Record, place: str, item: Mapping[str, Any], key: str) 
     )
 
 
-def _creator(record: Record, value: Any, key: str) -> str:
+def _creator(record: Record, value: object, key: str) -> str:
     for _, item in record.items(value, key)[:1]:
         name = item.get("assessor_id") if item.get("is_human") else item.get("llm_model")
         return record.text(name, key, is_required=False) or ("" if item.get("is_human") else AUTOMATIC)

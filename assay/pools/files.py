@@ -207,8 +207,8 @@ def record(
     protocol: Protocol,
     seed: int,
     sha256: str,
-    sources: Sequence[Mapping[str, Any]],
-    others: Mapping[str, Any] | None = None,
+    sources: Sequence[Mapping[str, object]],
+    others: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:
     """Everything that is needed to build the same bytes again, as plain values for JSON.
 

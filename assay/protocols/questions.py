@@ -278,7 +278,7 @@ def tidy(rules: JudgingRules, answers: Answers) -> dict[str, Any]:
     }
 
 
-def _tidied(question: Question, answer: Any) -> Any:
+def _tidied(question: Question, answer: object) -> Any:
     if question.kind == "any-of" and isinstance(answer, (list, tuple)):
         order = [choice.key for choice in question.choices]
         known = {key: n for n, key in enumerate(order)}
@@ -297,7 +297,7 @@ def _tidied(question: Question, answer: Any) -> Any:
     return answer.strip() if isinstance(answer, str) else answer
 
 
-def problem_with(question: Question, answer: Any) -> str:
+def problem_with(question: Question, answer: object) -> str:
     """The problem with an answer; nothing if it is accepted."""
     if question.kind in LISTS:
         return _problem_of_list(question, answer)
@@ -392,7 +392,7 @@ def _sizes(question: Question) -> tuple[int, int]:
     return question.at_least or (most if is_whole else 1), most
 
 
-def _problem_of_list(question: Question, answer: Any) -> str:
+def _problem_of_list(question: Question, answer: object) -> str:
     if not isinstance(answer, list):
         return _unknown(question, answer)
     keys = answer
@@ -432,7 +432,7 @@ def _problem_of_mark(question: Question, part: Mapping[str, Any], end: int) -> s
     return f"{place} overlaps another part with the choice {choice}; mark both as one." if start < end else ""
 
 
-def _unknown(question: Question, answer: Any) -> str:
+def _unknown(question: Question, answer: object) -> str:
     return say(
         "{answer} is not an answer to “{question}” Use {choices}.",
         answer=_shown(answer),
@@ -441,7 +441,7 @@ def _unknown(question: Question, answer: Any) -> str:
     )
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = value if isinstance(value, str) else repr(value)
     return f"“{text[:60]}{'…' * (len(text) > 60)}”"
 
@@ -511,7 +511,7 @@ def from_text(question: Question, text: str) -> Any:
     return marks
 
 
-def as_text(question: Question, answer: Any) -> str:
+def as_text(question: Question, answer: object) -> str:
     """An answer as the field of a form has it."""
     if not isinstance(answer, list):
         return str(answer)
@@ -524,7 +524,7 @@ def as_text(question: Question, answer: Any) -> str:
 NONE_OF_THEM = "none of them"
 
 
-def in_words(question: Question, answer: Any, subtopics: Mapping[str, str] = NO_LABELS) -> str:
+def in_words(question: Question, answer: object, subtopics: Mapping[str, str] = NO_LABELS) -> str:
     """An answer with the labels of the protocol, and those of the topic's subtopics by their numbers."""
     labels = {number: f"{number} {words}" for number, words in subtopics.items()}
     labels = labels if question.choices_from else question.labels

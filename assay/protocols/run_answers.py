@@ -61,7 +61,7 @@ def answers_of_run(
     return {key: answer for key, answer in answers.items() if answer not in ("", [])}
 
 
-def _answer(asked: schema.RunQuestion, given: Any, header: Mapping[str, Stated] | None) -> Any:
+def _answer(asked: schema.RunQuestion, given: object, header: Mapping[str, Stated] | None) -> Any:
     """The answer to a question, checked; empty if there is none."""
     question, answer = as_question(asked), _tidy(given)
     is_given = answer not in ("", [])
@@ -94,7 +94,7 @@ def _answer_from_field(asked: schema.RunQuestion, value: str) -> Any:
     return [keys.get(word.strip().casefold(), word.strip()) for word in value.split(",")]
 
 
-def _comparable(answer: Any) -> Any:
+def _comparable(answer: object) -> Any:
     return sorted(answer) if isinstance(answer, list) else " ".join(str(answer).split()).casefold()
 
 
@@ -106,7 +106,7 @@ def header_of_run(
     team: str,
     is_manual: bool,
     models: str,
-    answers: Mapping[str, Any],
+    answers: Mapping[str, object],
 ) -> dict[str, str]:
     """The fields of a header of ir_metadata: those of the file itself, and what its team stated about the run."""
     stated = {"tag": tag, "actor.team": team, "method.automatic": "false" if is_manual else "true"}
@@ -119,7 +119,7 @@ def header_of_run(
     return {**own, **stated}
 
 
-def _tidy(answer: Any) -> Any:
+def _tidy(answer: object) -> Any:
     if answer is None:
         return ""
     return str(answer) if is_number(answer) else answer.strip() if isinstance(answer, str) else answer

@@ -54,7 +54,7 @@ PathLike = str | Path
 class NamedColumns(Protocolled):
     """A table whose columns have names, as those of pandas, polars and Arrow."""
 
-    def __getitem__(self, name: Any, /) -> Any: ...
+    def __getitem__(self, name: object, /) -> Any: ...
 
 
 # A path, `{topic: {docno: number}}`, a table, named tuples, or a run or qrels of ranx

@@ -263,7 +263,7 @@ def build(
     nuggets: ByTopic | None = None,
     votes: Sequence[Vote] = (),
     runs_per_team: int | None = None,
-    others: Mapping[str, Any] | None = None,
+    others: Mapping[str, object] | None = None,
 ) -> "Pool":
     """The pool of runs that are read, with its record.
 

@@ -82,13 +82,13 @@ def of_class(kind: type, wanted: type[T]) -> dict[str, T]:
     return {name: about for name, about in pairs if isinstance(about, wanted)}
 
 
-def table_in(hint: Any) -> Any:
+def table_in(hint: object) -> Any:
     """The dataclass in an annotation, if there is one."""
     kinds = (kind for kind in (hint, *get_args(hint)) if isinstance(kind, type) and is_dataclass(kind))
     return next(kinds, None)
 
 
-def may_be_left_out(field: "Field[Any]", hint: Any) -> bool:
+def may_be_left_out(field: "Field[Any]", hint: object) -> bool:
     """Return True if a key has a default, may be None, or is a table with only such keys."""
     if field.default is not MISSING or field.default_factory is not MISSING or NoneType in get_args(hint):
         return True

@@ -130,7 +130,7 @@ class _Reader:
             raise WrongStructure(*problems)
         return kind(**values)
 
-    def value(self, hint: Any, value: object, key: str) -> Any:
+    def value(self, hint: object, value: object, key: str) -> Any:
         """A value of the annotated type."""
         origin, arguments = get_origin(hint), get_args(hint)
         if origin in (Union, UnionType):  # the first type, a list if the types include one, or None
@@ -160,7 +160,7 @@ class _Reader:
         hint = f"did you mean {meant}? Use" if meant else "use"
         raise WrongStructure(f"{key}: {shown(value)} is not allowed; {hint} {', '.join(accepted)}")
 
-    def _items(self, hint: Any, value: object, key: str) -> list[Any]:
+    def _items(self, hint: object, value: object, key: str) -> list[Any]:
         """The items of a list; raises for all that are wrong."""
         if table_in(hint) is not None and isinstance(value, dict):
             raise WrongStructure(f"{key}: expected a list of tables; write [[{key}]] with double brackets")

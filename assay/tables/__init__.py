@@ -70,7 +70,7 @@ def tsv_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[
         yield "\n".join(lines) + "\n"
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A value for JSON: dataclasses and named tuples as objects, arrays and tuples as lists, nan as null.
 
     >>> plain((1, float("nan")))

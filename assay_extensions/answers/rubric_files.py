@@ -105,7 +105,7 @@ def _criterion(record: Record, place: str, item: Mapping[str, Any], *, is_graded
     )
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     """A word of a file without regard to case and spaces, as RAGDoll reads it."""
     return "_".join(str(value).lower().replace("_", " ").split())
 

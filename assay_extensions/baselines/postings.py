@@ -157,7 +157,7 @@ class Builder:
 
 @contextmanager
 def index_folder(
-    folder: Path | None, settings: Mapping[str, Any], build: Callable[[Path], object]
+    folder: Path | None, settings: Mapping[str, object], build: Callable[[Path], object]
 ) -> Iterator[Path]:
     """The folder of an index, built if it is empty; without one, a folder that is deleted at the end.
 

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from assay.errors import InputError
 from assay.formats.spreadsheet import as_csv
@@ -156,7 +156,7 @@ def _json_rows(lines: Iterable[str]) -> Iterator[Row]:
             yield number, _battle(_of_json(row))
 
 
-def _of_json(row: Mapping[str, Any]) -> dict[str, str]:
+def _of_json(row: Mapping[str, object]) -> dict[str, str]:
     verdict = str(row.get("judge_verdict") or "").strip()
     return {
         "topic": str(row.get("qid") or ""),

@@ -62,7 +62,7 @@ def _object(row: dict[str, Any], team: str, run: str) -> dict[str, Any]:
     return named
 
 
-def _named(key: str, value: Any, team: str, run: str) -> Any:
+def _named(key: str, value: object, team: str, run: str) -> Any:
     if not isinstance(value, str):
         return value
     return team if key in TEAM_KEYS else run if key in RUN_KEYS else value

@@ -52,7 +52,7 @@ class Unblinder:
     def _cell(self, text: str) -> str:
         return self._terms.replaced(text, self._names)
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: object) -> Any:
         if isinstance(value, str):
             return self._cell(value)
         if isinstance(value, list):

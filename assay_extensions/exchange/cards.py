@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from assay.errors import plural
 from assay_extensions.exchange.content import TestCollection
@@ -78,7 +77,7 @@ def _config(name: str, files: Iterable[tuple[str, str]]) -> list[str]:
     return lines
 
 
-def catalog(collection: TestCollection, files: Mapping[str, Mapping[str, Any]], *, has_parts: bool) -> str:
+def catalog(collection: TestCollection, files: Mapping[str, Mapping[str, object]], *, has_parts: bool) -> str:
     """The JSON that the registration file reads: texts, and of each file its path, size and digests."""
     return (
         json.dumps(

@@ -196,7 +196,7 @@ def json_rows(source: Source, name: str) -> Rows:
                 yield f"{name}, line {number}", row
 
 
-def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+def json_lines(rows: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
     """JSON lines, a few thousand at a time."""
     piece = BytesIO()
     for n, row in enumerate(rows, 1):
@@ -207,7 +207,7 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     yield piece.getvalue()
 
 
-def word_of(row: Mapping[str, Any], key: str, place: str) -> str:
+def word_of(row: Mapping[str, object], key: str, place: str) -> str:
     """An id: a text without white space, or a whole number."""
     value = row.get(key)
     word = str(value) if is_whole(value) else value
@@ -217,7 +217,7 @@ def word_of(row: Mapping[str, Any], key: str, place: str) -> str:
     return word
 
 
-def text_of(row: Mapping[str, Any], key: str, place: str) -> str:
+def text_of(row: Mapping[str, object], key: str, place: str) -> str:
     """A text; empty if there is none."""
     value = row.get(key)
     if value is not None and not isinstance(value, str):

@@ -28,7 +28,7 @@ def check_installed() -> None:
     _arrow()
 
 
-def pieces(rows: Iterable[Sequence[Any]], columns: Mapping[str, str]) -> Iterator[bytes]:
+def pieces(rows: Iterable[Sequence[object]], columns: Mapping[str, str]) -> Iterator[bytes]:
     """The bytes of a parquet file with some columns, each `TEXT` or `NUMBER`. It is written to the disk first."""
     arrow = _arrow()
     schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in columns.items()])

@@ -228,7 +228,7 @@ class _Written:
         self.counts: dict[str, int] = {}
         self.files: dict[str, dict[str, Any]] = {}
 
-    def counted(self, name: str, rows: Iterable[Any], progress: Progress = _same) -> Iterator[Any]:
+    def counted(self, name: str, rows: Iterable[object], progress: Progress = _same) -> Iterator[Any]:
         self.counts[name] = 0
         for row in rows:
             self.counts[name] += 1

@@ -100,14 +100,14 @@ def _object(value: object, key: str) -> dict[str, Any]:
     return value
 
 
-def _list(parent: Mapping[str, Any], name: str, key: str) -> list[Any]:
+def _list(parent: Mapping[str, object], name: str, key: str) -> list[Any]:
     value = parent.get(name)
     if value is not None and not isinstance(value, list):
         raise _Wrong(key, f"expected a list, got {shown(value)}")
     return value or []
 
 
-def _task(task: Mapping[str, Any], place: str, config: Config, file: TaskFile) -> Task:
+def _task(task: Mapping[str, object], place: str, config: Config, file: TaskFile) -> Task:
     data = {}
     if "data" not in task and "annotation_id" in task:
         raise _Wrong("data", "missing, because this is the export JSON-MIN; export the project as JSON")
@@ -145,7 +145,7 @@ def _words(text: str) -> str:
 
 
 def _annotation(
-    value: Mapping[str, Any], key: str, config: Config, file: TaskFile, data: Mapping[str, str]
+    value: Mapping[str, object], key: str, config: Config, file: TaskFile, data: Mapping[str, str]
 ) -> Annotation:
     is_skipped = value.get("was_cancelled") is True
     answers, side = ({}, "") if is_skipped else _results(value, key, config, file, data)
@@ -174,7 +174,7 @@ def _annotation(
 
 
 def _results(
-    annotation: Mapping[str, Any], key: str, config: Config, file: TaskFile, data: Mapping[str, str]
+    annotation: Mapping[str, object], key: str, config: Config, file: TaskFile, data: Mapping[str, str]
 ) -> tuple[dict[str, Any], str]:
     """The answers by question, and the side of a comparison."""
     answers: dict[str, Any] = {}
@@ -205,7 +205,7 @@ def _results(
 
 
 def _known_results(
-    annotation: Mapping[str, Any], key: str, config: Config, file: TaskFile
+    annotation: Mapping[str, object], key: str, config: Config, file: TaskFile
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """The results of controls that have a counterpart: its place, the control, and the value."""
     for n, value in enumerate(_list(annotation, "result", f"{key}.result")):
@@ -222,7 +222,7 @@ def _known_results(
 
 
 def _marks(
-    control: Control, value: Mapping[str, Any], key: str, data: Mapping[str, str]
+    control: Control, value: Mapping[str, object], key: str, data: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """The parts of a region, one for each of its labels. Label Studio counts Unicode code points, as Assay does."""
     field_of_text = control.question["field"]
@@ -254,7 +254,7 @@ def _joined(marks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return joined
 
 
-def _side(name: str, value: Mapping[str, Any], place: str, config: Config) -> str:
+def _side(name: str, value: Mapping[str, object], place: str, config: Config) -> str:
     """The side that a comparison prefers; or tie or bad, which another control may say."""
     assert config.pairwise is not None
     if name == config.pairwise.name:
@@ -278,7 +278,7 @@ def _texts(value: object, key: str, *, most: int | None = None) -> list[str]:
     return [_words(text) for text in texts]
 
 
-def _answer(control: Control, value: Mapping[str, Any], key: str) -> str | list[str]:
+def _answer(control: Control, value: Mapping[str, object], key: str) -> str | list[str]:
     given = value.get(TYPES[control.tag][1])
     if control.tag == "Choices":
         is_list = control.question["kind"] == "any-of"

@@ -193,7 +193,7 @@ def _task(number: int, data: Mapping[str, str]) -> dict[str, Any]:
 
 def _annotation(
     assessor: str,
-    results: Sequence[Mapping[str, Any]],
+    results: Sequence[Mapping[str, object]],
     is_skipped: bool,
     time: str | None,
     seconds: int | None,
@@ -230,7 +230,7 @@ def _results(
         yield _result(f"{name}-{n}", key, of_text, "labels", marked)
 
 
-def _result(name: str, control: str, shown: str, kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
+def _result(name: str, control: str, shown: str, kind: str, value: Mapping[str, object]) -> dict[str, Any]:
     return {"id": name, "from_name": control, "to_name": shown, "type": kind, "value": dict(value)}
 
 

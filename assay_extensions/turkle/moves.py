@@ -246,7 +246,7 @@ def _judgments(
     batch: str,
     results: Table,
     places: Mapping[tuple[str, Values], Sequence[MovedRow]],
-    questions: Mapping[str, Mapping[str, Any]],
+    questions: Mapping[str, Mapping[str, object]],
     judges: int,
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """The judgments of a batch, each with its place. Tasks with equal rows are distinguished by their ids."""
@@ -288,7 +288,7 @@ def _judgments(
     _refuse(results.name, without_worker)
 
 
-def answer_of(text: str, question: Mapping[str, Any] | None) -> str | list[str]:
+def answer_of(text: str, question: Mapping[str, object] | None) -> str | list[str]:
     """An answer of results. Turkle writes several values of a name as Python would, and Mechanical Turk with bars.
 
     >>> answer_of("['a', 'b']", None), answer_of("a|b", {"kind": "any-of"}), answer_of("x", None)

@@ -41,7 +41,7 @@ class GivenField(forms.CharField):
     def __init__(self) -> None:
         super().__init__(required=False, max_length=MAX_GIVEN_JSON, widget=forms.HiddenInput)
 
-    def clean(self, value: Any) -> dict[str, list[str]]:
+    def clean(self, value: object) -> dict[str, list[str]]:
         text = super().clean(value)
         try:
             given = json.loads(text) if text else {}
@@ -145,7 +145,7 @@ class MembersForm(AnswersForm):
 
     def __init__(
         self,
-        *args: Any,
+        *args: object,
         members: Sequence[PoolMember],
         questions: Mapping[str, Sequence[Question]],
         **kwargs: Any,
@@ -219,7 +219,7 @@ class KeyField(forms.CharField):
         }
         super().__init__(label=label, required=False, max_length=20, widget=forms.TextInput(attrs=attributes))
 
-    def clean(self, value: Any) -> str:
+    def clean(self, value: object) -> str:
         key: str = super().clean(value).lower()
         if len(key) > 1 or not key.isprintable():
             raise forms.ValidationError(

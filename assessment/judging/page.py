@@ -150,7 +150,7 @@ def task_page(
     task: Task,
     user: User,
     *,
-    entered: Mapping[str, Any],
+    entered: Mapping[str, object],
     following: PoolEntry | None = None,
     is_new: bool = False,
     unit: Layout | None = None,

@@ -96,7 +96,7 @@ def field_of(question: str, suffix: str = "") -> str:
     return f"{PREFIX}{question}{suffix}"
 
 
-def fields_of(rules: JudgingRules, answers: Mapping[str, Any], suffix: str = "") -> dict[str, str]:
+def fields_of(rules: JudgingRules, answers: Mapping[str, object], suffix: str = "") -> dict[str, str]:
     """Stored answers as values of the form's fields."""
     if rules.form is not None and rules.form.frame:
         return {GIVEN: json.dumps(of_protocol.as_given(rules, answers))}
@@ -153,7 +153,7 @@ def shown_questions(
 
 
 def check_answers(
-    rules: JudgingRules, questions: Collection[Question], *, choice: str, answers: Mapping[str, Any]
+    rules: JudgingRules, questions: Collection[Question], *, choice: str, answers: Mapping[str, object]
 ) -> dict[str, Any]:
     """The answers to the questions that are asked about a document after a choice, without empty ones.
 

@@ -74,7 +74,7 @@ def submit(
     request_id: UUID,
     seconds: int | None = None,
     shown: int | None = None,
-    answers: Mapping[str, Any] | None = None,
+    answers: Mapping[str, object] | None = None,
 ) -> Judgment:
     """Store the assessor's choice. The same submission, sent twice, is stored once and gets the same answer.
 

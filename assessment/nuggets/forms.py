@@ -33,7 +33,7 @@ class SourcesField(forms.CharField):
             help_text=help_text,
         )
 
-    def clean(self, value: Any) -> Any:
+    def clean(self, value: object) -> Any:
         docnos = str(super().clean(value)).replace(",", " ").split()
         return list(dict.fromkeys(docnos))
 

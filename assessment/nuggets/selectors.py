@@ -175,7 +175,7 @@ def data_of(current: lists.NuggetList) -> list[dict[str, Any]]:
     return [fields_of(nugget) | {"shown": nugget.shown} for nugget in current.nuggets]
 
 
-def digest_of(nuggets: Sequence[Mapping[str, Any]]) -> str:
+def digest_of(nuggets: Sequence[Mapping[str, object]]) -> str:
     """The SHA-256 of the nuggets of a frozen list."""
     return sha256_of(json.dumps(nuggets, sort_keys=True, ensure_ascii=False).encode())
 

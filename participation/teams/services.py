@@ -191,7 +191,9 @@ def _membership(team: Team, user: User) -> Membership:
     return membership
 
 
-def notify_members(*, team: Team, kind: str, data: Mapping[str, Any], wait: timedelta | None = None) -> None:
+def notify_members(
+    *, team: Team, kind: str, data: Mapping[str, object], wait: timedelta | None = None
+) -> None:
     """Send a letter to each member who chose e-mails about runs, at once or gathered after a wait.
 
     Such a letter has no link and no score: a service does not know the address of the site.

@@ -128,7 +128,7 @@ class PreviewForm(StyledForm):
         empty_label="no other pool",
     )
 
-    def __init__(self, data: Mapping[str, Any], *, track: Track, seconds: float) -> None:
+    def __init__(self, data: Mapping[str, object], *, track: Track, seconds: float) -> None:
         super().__init__({"rate": seconds} | {name: data[name] for name in data})
         cast(forms.ModelChoiceField[Pool], self.fields["tops_up"]).queryset = selectors.to_top_up(track)
         if not selectors.n_pools(track)[1]:

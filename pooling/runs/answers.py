@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.http import QueryDict
@@ -64,14 +64,14 @@ class ChosenAnswers:
             for asked in self.questions
         ]
 
-    def accept(self, answers: Mapping[str, Any]) -> bool:
+    def accept(self, answers: Mapping[str, object]) -> bool:
         """Return whether a run has each chosen answer; of several choices, one is enough."""
         return all(
             choice in given if isinstance(given := answers.get(key), list) else choice == given
             for key, choice in self.choices.items()
         )
 
-    def words(self, answers: Mapping[str, Any]) -> list[tuple[str, str]]:
+    def words(self, answers: Mapping[str, object]) -> list[tuple[str, str]]:
         """The label and the answer in words of each column; empty where there is none."""
         return [
             (asked.label, in_words(as_question(asked), answers[asked.key]) if asked.key in answers else "")

@@ -132,14 +132,14 @@ def _field(statement: Statement, rules: RunRules, *, is_organizer: bool) -> form
     )
 
 
-def answer_fields(rules: RunRules, answers: Mapping[str, Any] | None = None) -> dict[str, forms.Field]:
+def answer_fields(rules: RunRules, answers: Mapping[str, object] | None = None) -> dict[str, forms.Field]:
     """A field for each question of a protocol about runs, with the answers of a run."""
     return {
         ANSWER + asked.key: _answer_field(asked, (answers or {}).get(asked.key)) for asked in rules.questions
     }
 
 
-def _answer_field(asked: RunQuestion, answer: Any) -> forms.Field:
+def _answer_field(asked: RunQuestion, answer: object) -> forms.Field:
     about = f"Empty: {asked.header} of the file's header." if asked.header else ""
     options: dict[str, Any] = {
         "label": asked.label,
@@ -157,7 +157,7 @@ def _answer_field(asked: RunQuestion, answer: Any) -> forms.Field:
     return forms.CharField(max_length=MAX_CHARACTERS, initial=answer, **options)
 
 
-def answers_in(data: Mapping[str, Any]) -> str:
+def answers_in(data: Mapping[str, object]) -> str:
     """The answers of a form, as a declaration has them; empty if the protocol asks nothing."""
     given = {name.removeprefix(ANSWER): data[name] for name in data if name.startswith(ANSWER)}
     return json.dumps(given) if given else ""

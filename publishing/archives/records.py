@@ -51,7 +51,7 @@ def record_of(kind: type[Record], row: models.Model, **others: Any) -> Record:
     return kind(**values)
 
 
-def row_of(model: type[Row], record: Any, **others: Any) -> Row:
+def row_of(model: type[Row], record: object, **others: Any) -> Row:
     """A row with the values of a record, not saved yet. Texts are cut to the length of their fields.
 
     `others` are the values that are not those of the record. `save` stores the row with its times.

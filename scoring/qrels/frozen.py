@@ -75,7 +75,7 @@ class FrozenPool:
         return int((self.columns.grade >= 0).sum())
 
 
-def digest_of(files: Sequence[str], report: Mapping[str, Any]) -> str:
+def digest_of(files: Sequence[str], report: Mapping[str, object]) -> str:
     """Changes with the grades, whose files have these SHA-256s, and with what is left out of them."""
     return sha256_of(json.dumps([files, report], sort_keys=True).encode())
 

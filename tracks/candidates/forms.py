@@ -80,7 +80,7 @@ class ConditionsField(forms.CharField):
         super().__init__(max_length=MAX_TEXT, required=False, **kwargs)
         self.labels = labels
 
-    def clean(self, value: Any) -> Any:
+    def clean(self, value: object) -> Any:
         return _read(lambda: parse_conditions(super(ConditionsField, self).clean(value), self.labels))
 
 

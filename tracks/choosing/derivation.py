@@ -104,7 +104,7 @@ def code_of(topic: Topic, prefix: str) -> str:
 
 
 def picked_formulas(
-    data: Mapping[str, Any], source: Track, labels: Mapping[str, Sequence[str]]
+    data: Mapping[str, object], source: Track, labels: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
     """The formulas and labels that a posted form picks, as the arguments of `derive`."""
     codes = list(source.topics.values_list("code", flat=True))

@@ -61,7 +61,7 @@ def changed(text: str, change: Change, base: str = "") -> str:
     return result
 
 
-def _has_data(text: str, expected: Any) -> bool:
+def _has_data(text: str, expected: object) -> bool:
     try:
         return bool(tomllib.loads(text) == expected)
     except tomllib.TOMLDecodeError:
@@ -129,7 +129,7 @@ def _set(lines: list[Line], change: Change) -> list[Line]:
     return [*lines[:n], _edited(lines[n], path, edit), *lines[n + 1 :]]
 
 
-def _set_entries(lines: list[Line], table: str, value: Mapping[str, Any]) -> list[Line]:
+def _set_entries(lines: list[Line], table: str, value: Mapping[str, object]) -> list[Line]:
     """Set the entries of a table of words, which has lines of its own."""
     if not value:
         return [line for line in lines if not line.is_below(table)]
@@ -307,7 +307,7 @@ def _as_before(lines: list[Line], base: list[Line], path: str) -> list[Line]:
     return [*lines[:n], line, *lines[n + 1 :]]
 
 
-def _written(value: Any, earlier: Any = None) -> Item:
+def _written(value: object, earlier: object = None) -> Item:
     """A value in TOML, in the form of an earlier one: several lines stay several lines."""
     if isinstance(value, str) and "\n" in value:
         return _text_of_lines([value])

@@ -205,7 +205,7 @@ class Form:
         value = spec_of(place).default if value is None else value
         return any(item in accepted for item in (value if isinstance(value, (list, tuple)) else [value]))
 
-    def _with_old_value(self, made: Field, value: Any, named: Mapping[str, str]) -> Field:
+    def _with_old_value(self, made: Field, value: object, named: Mapping[str, str]) -> Field:
         """A field with the value at the beginning; that of a table of a list is in the table with the same key."""
         if self.base is None or made.path == "slug" or not (path := self._path_in_base(made.path)):
             return made  # a new protocol never has the slug of another one
@@ -245,7 +245,7 @@ def control_of(spec: Spec) -> Control:
     return "select" if is_word else controls.get(spec.hint, "text")
 
 
-def _with_value(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -> Field:
+def _with_value(made: Field, spec: Spec, value: object, named: Mapping[str, str]) -> Field:
     """A field with its value. `named`: the words that it may have, and what they mean."""
     if made.control == "select":
         return replace(made, options=_options(made, spec, value, named))
@@ -268,7 +268,7 @@ def _with_value(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -
     return replace(made, text="" if value is None else str(value))
 
 
-def _options(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -> list[Option]:
+def _options(made: Field, spec: Spec, value: object, named: Mapping[str, str]) -> list[Option]:
     words = {str(choice): named.get(choice, str(choice)) for choice in get_args(spec.hint)} or named
     if not (made.is_required or spec.default):
         words = {"": "Not set", **words}
@@ -278,7 +278,7 @@ def _options(made: Field, spec: Spec, value: Any, named: Mapping[str, str]) -> l
     return [Option(*option, option[0] == now) for option in words.items()]
 
 
-def value_in_words(value: Any, named: Mapping[str, str] = MappingProxyType({})) -> str:
+def value_in_words(value: object, named: Mapping[str, str] = MappingProxyType({})) -> str:
     """A value in one line. `named`: what words mean."""
     if value is None:
         return "not set"

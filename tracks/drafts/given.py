@@ -13,7 +13,7 @@ from tracks.drafts.schema import Spec, is_key, parent_of, spec_of, value_at
 WHOLE, DECIMAL = re.compile(r"[+-]?\d{1,15}"), re.compile(r"[+-]?\d{1,15}\.\d{1,15}")
 
 
-def changes_in(given: QueryDict, data: Mapping[str, Any]) -> Iterator[Change]:
+def changes_in(given: QueryDict, data: Mapping[str, object]) -> Iterator[Change]:
     """The changes that a form asks for, in its order."""
     names = (name.removesuffix(":key").removesuffix(":value") for name in given)
     for path in dict.fromkeys(names):
@@ -41,7 +41,7 @@ def operations_in(operation: str, path: str) -> list[Change]:
     return [Change(path, "move", {"up": -1, "down": 1}[operation])] if operation in ("up", "down") else []
 
 
-def _spec(path: str, data: Mapping[str, Any]) -> Spec | None:
+def _spec(path: str, data: Mapping[str, object]) -> Spec | None:
     """The schema of a key that a form may have: one of a table that is there."""
     if not is_key(path):
         return None
@@ -50,12 +50,12 @@ def _spec(path: str, data: Mapping[str, Any]) -> Spec | None:
     return spec if is_there and control_of(spec) not in ("table", "tables") else None
 
 
-def _is_same(value: Any, now: Any) -> bool:
+def _is_same(value: object, now: object) -> bool:
     """Return whether a text is that of a value of the wrong type, which the form showed."""
     return isinstance(value, str) and now is not None and value == str(now)
 
 
-def _value(given: QueryDict, path: str, spec: Spec, data: Mapping[str, Any]) -> Any:
+def _value(given: QueryDict, path: str, spec: Spec, data: Mapping[str, object]) -> Any:
     """The value of a key in a form; None if it is left out there."""
     control, text = control_of(spec), given.get(path, "").replace("\r\n", "\n")
     if control == "checkbox":
@@ -89,7 +89,7 @@ def _number(text: str, kind: type) -> int | float | str | None:
     return text or None
 
 
-def _entry(text: str, kind: Any) -> Any:
+def _entry(text: str, kind: object) -> Any:
     """A value of a table of words."""
     if kind is bool:
         return {"yes": True, "no": False}.get(text.lower(), text)
@@ -98,7 +98,7 @@ def _entry(text: str, kind: Any) -> Any:
     return text if kind is str else [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _in_order(chosen: list[str], now: Any) -> list[str]:
+def _in_order(chosen: list[str], now: object) -> list[str]:
     """The chosen words in the order of the file; new ones come last."""
     earlier = now if isinstance(now, list) else []
     return [key for key in earlier if key in chosen] + [key for key in chosen if key not in earlier]

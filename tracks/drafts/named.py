@@ -12,7 +12,7 @@ ANSWERS = [{"key": answer.key, "label": answer.label} for answer in YES_AND_NO]
 PREFERRED = [{"key": preference.key, "label": preference.label} for preference in PREFERENCES]
 
 
-def named_by(path: str, data: Mapping[str, Any]) -> dict[str, str]:
+def named_by(path: str, data: Mapping[str, object]) -> dict[str, str]:
     """The words that a key may have, each with what the form calls it."""
     place = spec_of(path).key.names
     if place == CONDITION:
@@ -26,12 +26,12 @@ def named_by(path: str, data: Mapping[str, Any]) -> dict[str, str]:
     return {str(key): str(key) for key in value} if isinstance(value, (list, dict)) else {}
 
 
-def name_of(table: Mapping[str, Any]) -> str:
+def name_of(table: Mapping[str, object]) -> str:
     """The name of a table of a list in the form; empty if it has none yet."""
     return next((str(table[key]) for key in ("label", "title", "key") if table.get(key)), "")
 
 
-def _graded(path: str, data: Mapping[str, Any]) -> list[Any]:
+def _graded(path: str, data: Mapping[str, object]) -> list[Any]:
     """The choices that a set of qrels grades: those of its question, or the grades."""
     asked = value_at(data, f"{parent_of(path)}.question")
     if not asked:
@@ -41,7 +41,7 @@ def _graded(path: str, data: Mapping[str, Any]) -> list[Any]:
     return ANSWERS if question.get("kind") == "yes-no" else tables_at(question, "choice")
 
 
-def _conditions(path: str, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _conditions(path: str, data: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """The conditions that a key may have: grades, choices of questions before its own, and values of labels."""
     unit = BY_LAYOUT.get(str(value_at(data, "judging.layout")))
     for grade in PREFERRED if unit and unit.has_votes else tables_at(data, "judging.grade"):

@@ -134,7 +134,7 @@ def _paths(kind: type, prefix: str) -> Iterator[str]:
             yield from _paths(table, path)
 
 
-def value_at(data: Any, path: str) -> Any:
+def value_at(data: object, path: str) -> Any:
     """The value of a key in the data of a TOML file; None if it is left out."""
     for key, n in steps_of(path):
         data = data.get(key) if isinstance(data, dict) else None
@@ -143,7 +143,7 @@ def value_at(data: Any, path: str) -> Any:
     return data
 
 
-def tables_at(data: Any, path: str) -> list[dict[str, Any]]:
+def tables_at(data: object, path: str) -> list[dict[str, Any]]:
     """The tables of a list in the data of a TOML file; in place of other values, empty tables."""
     value = value_at(data, path)
     return [entry if isinstance(entry, dict) else {} for entry in value] if isinstance(value, list) else []

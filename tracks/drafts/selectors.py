@@ -264,7 +264,7 @@ def _by_field(errors: Sequence[Mistake]) -> Mapping[str, Sequence[str]]:
     return by_field
 
 
-def _error(problem: Problem, known: Container[str], data: Mapping[str, Any]) -> Mistake:
+def _error(problem: Problem, known: Container[str], data: Mapping[str, object]) -> Mistake:
     """An error in the words of the form: `Judging, Medium, Grade: two grades have the same value, 3`."""
     section, field, inner = section_of(problem.key), problem.key, []
     while field and field not in known:
@@ -283,7 +283,7 @@ def _error(problem: Problem, known: Container[str], data: Mapping[str, Any]) -> 
     return Mistake(problem, section, field, message, words if problem.is_missing else f"{words}: {message}")
 
 
-def _name(path: str, data: Mapping[str, Any]) -> str:
+def _name(path: str, data: Mapping[str, object]) -> str:
     """The name of a table of a list, of a line of one, or of an entry."""
     (key, n), value = steps_of(path)[-1], value_at(data, path)
     if n is None:
@@ -375,7 +375,7 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[Difference]:
         yield Difference(path, _briefly(old), _briefly(new))
 
 
-def _is_tables(value: Any) -> bool:
+def _is_tables(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
 
 

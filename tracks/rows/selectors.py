@@ -58,7 +58,7 @@ def values(row: Row, topic: Topic) -> dict[str, str]:
 def parts_of(
     form: FormRules,
     given: Mapping[str, str],
-    questions: Mapping[str, Any] | None = None,
+    questions: Mapping[str, object] | None = None,
     marked: Collection[str] = (),
 ) -> list[ShownPart]:
     """The page of a row. A question that is not among `questions` has no place. Texts of `marked` can be marked."""

@@ -114,7 +114,7 @@ def _type_at(kind: Any, path: str) -> Any:
     return kind | None if is_optional else kind
 
 
-def _field(hint: Any, **options: Any) -> Any:
+def _field(hint: object, **options: Any) -> Any:
     """Return the field of a serializer for a type; raise KeyError for an unknown type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint == Undefinable:

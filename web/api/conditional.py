@@ -68,7 +68,7 @@ def unless_known(
     return response
 
 
-def require_match(request: Request, data: Any) -> None:
+def require_match(request: Request, data: object) -> None:
     """Refuse to change something of which the program has not seen the current state, `data`.
 
     Without `If-Match` the change is allowed. Call it where the row is locked.

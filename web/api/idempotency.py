@@ -149,7 +149,7 @@ def digest_of(request: Request) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, cls=DjangoJSONEncoder).encode()).hexdigest()
 
 
-def _plain(data: Any) -> Any:
+def _plain(data: object) -> Any:
     if isinstance(data, QueryDict):
         return {name: [_plain(value) for value in data.getlist(name)] for name in data}
     if isinstance(data, dict):

@@ -26,7 +26,7 @@ class Pages(CursorPagination):
         "Where the page begins. Take it from `next` or `previous` of another page; do not make one yourself."
     )
 
-    def get_paginated_response_schema(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+    def get_paginated_response_schema(self, schema: Mapping[str, object]) -> dict[str, Any]:
         """A page in OpenAPI 3.1; REST framework writes 3.0, in which null has another notation."""
         address = {"type": ["string", "null"], "format": "uri", "description": "Of another page, or null."}
         total = {"type": "integer", "description": "The number of rows in all pages."}
@@ -65,13 +65,13 @@ class Pages(CursorPagination):
         except (NotFound, ValueError, TypeError, OverflowError, DataError) as error:
             raise ValidationError({"cursor": "This is not a cursor of this list."}) from error
 
-    def get_paginated_response(self, data: Any) -> Response:
+    def get_paginated_response(self, data: object) -> Response:
         """Answer with a page; `total` counts the rows of all pages."""
         return Response(page_of(data, self.total, self.get_next_link(), self.get_previous_link()))
 
 
 def page_of(
-    rows: Any, total: int, next_page: str | None = None, previous: str | None = None
+    rows: object, total: int, next_page: str | None = None, previous: str | None = None
 ) -> dict[str, Any]:
     """The content of an answer with a page of a list, or with a whole list."""
     return {"total": total, "next": next_page, "previous": previous, "results": rows}

@@ -30,7 +30,7 @@ class JSONParser(BaseJSONParser):
         self,
         stream: IO[Any],
         media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
+        parser_context: Mapping[str, object] | None = None,
     ) -> Any:
         try:
             data = super().parse(stream, media_type, parser_context)
@@ -47,7 +47,7 @@ class JSONParser(BaseJSONParser):
         return data
 
 
-def _is_too_deep(data: Any) -> bool:
+def _is_too_deep(data: object) -> bool:
     """Look level by level, without recursion: what follows may then recurse."""
     level = [data]
     for _ in range(MAX_DEPTH):
@@ -60,7 +60,7 @@ def _is_too_deep(data: Any) -> bool:
     return bool(level)
 
 
-def _is_storable(value: Any) -> bool:
+def _is_storable(value: object) -> bool:
     if isinstance(value, str):
         return not UNSTORABLE.search(value)
     if isinstance(value, dict):

@@ -28,7 +28,7 @@ def scopes_of(view: "APIView", method: str) -> Collection[Scope]:
     return scopes
 
 
-def stay_in_track(request: Request, view: Any, track_id: int) -> None:
+def stay_in_track(request: Request, view: object, track_id: int) -> None:
     """Keep a token of one track in it: roles of its user in other tracks do not count either.
 
     An operation whose address names no track says with `in_track` how it stays in one.

@@ -63,7 +63,7 @@ def problem(
     detail: str,
     code: str,
     title: str = "",
-    errors: Iterable[Mapping[str, Any]] = (),
+    errors: Iterable[Mapping[str, object]] = (),
 ) -> dict[str, Any]:
     """The members of a problem. `code` names the error for programs, `detail` explains it to people.
 
@@ -119,7 +119,7 @@ def problem_response(status_code: int, *, detail: str, code: str, title: str = "
     return JsonResponse(members, status=status_code, content_type=CONTENT_TYPE)
 
 
-def handle(exception: Exception, context: Mapping[str, Any]) -> Response | None:
+def handle(exception: Exception, context: Mapping[str, object]) -> Response | None:
     """The response to an exception of an endpoint; None for a fault of ours, which becomes a 500."""
     members, headers = _members(exception)
     if members is None:
@@ -189,7 +189,7 @@ def problem_of_refusal(refusal: Refused) -> dict[str, Any]:
     )
 
 
-def _field_errors(detail: Any, field: str = "") -> Iterable[dict[str, str]]:
+def _field_errors(detail: object, field: str = "") -> Iterable[dict[str, str]]:
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
             is_general = name == "non_field_errors"

@@ -84,7 +84,7 @@ class Schema(AutoSchema):
 
     view: Endpoints  # type: ignore[override]  # every endpoint is one
 
-    def _is_list_view(self, serializer: Any = None) -> bool:
+    def _is_list_view(self, serializer: object = None) -> bool:
         """Return whether the answer is an array, in pages or not."""
         return self._is_paged() or is_list_serializer(serializer)
 
@@ -94,7 +94,7 @@ class Schema(AutoSchema):
     def _get_pagination_parameters(self) -> list[Any]:
         return super()._get_pagination_parameters() if self._is_paged() else []  # type: ignore[no-untyped-call]
 
-    def _map_basic_serializer(self, serializer: Any, direction: Any) -> dict[str, Any]:
+    def _map_basic_serializer(self, serializer: object, direction: object) -> dict[str, Any]:
         """Describe an object. Every property of an answer is there, unless its serializer names it as `optional`."""
         schema: dict[str, Any] = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]
         if direction == "response" and "properties" in schema:
@@ -132,7 +132,7 @@ class Schema(AutoSchema):
             parameters.append(_header("If-None-Match", "The ETag of what you have: 304 if nothing changed."))
         return parameters
 
-    def _get_request_body(self, direction: Any = "request") -> dict[str, Any] | None:
+    def _get_request_body(self, direction: object = "request") -> dict[str, Any] | None:
         """Declared contents. JSON has no files: with the schema of a form, generated clients would send files in it."""
         body: dict[str, Any] | None = super()._get_request_body(direction)  # type: ignore[no-untyped-call]
         content = body["content"] if body else {}
@@ -181,7 +181,7 @@ def in_order(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str,
     )
 
 
-def without_blank_defaults(result: Any, **more: Any) -> Any:
+def without_blank_defaults(result: object, **more: Any) -> Any:
     """Leave out the default "" of fields that may be left out, but not be blank: programs would send it."""
     for part in result.values() if isinstance(result, dict) else result if isinstance(result, list) else ():
         if isinstance(part, dict) and "type" in part and part.get("default") == "":
@@ -203,5 +203,5 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
     target_class = "accounts.backends.TokenAuthentication"
     name = "token"
 
-    def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
+    def get_security_definition(self, auto_schema: object) -> dict[str, Any]:
         return {"type": "http", "scheme": "bearer", "description": "A token from your account page."}

@@ -54,7 +54,7 @@ class Strict(serializers.Serializer[Any]):
                 child.validators.append(MinValueValidator(-MAX_WHOLE))
         return fields
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         """Read the content.
 
         Raises:
@@ -147,7 +147,7 @@ class Address(serializers.Field[Any, Any, str, Any]):
         super().__init__(source="*", read_only=True, **options)
         self.name, self.fields = name, fields or ("pk",)
 
-    def to_representation(self, value: Any) -> str:
+    def to_representation(self, value: object) -> str:
         return reverse(self.name, args=[attrgetter(field)(value) for field in self.fields])
 
 

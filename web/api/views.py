@@ -275,7 +275,7 @@ class Endpoints(Repeatable, GenericViewSet[Any]):
         return (*(row.name for row in stated), *pages)
 
     def finalize_response(
-        self, request: HttpRequest | Request, response: Any, *args: Any, **kwargs: Any
+        self, request: HttpRequest | Request, response: object, *args: Any, **kwargs: Any
     ) -> Any:
         """Keep the answer out of all caches, unless it says that they may keep it, and give what was read its ETag."""
         response = super().finalize_response(request, response, *args, **kwargs)  # type: ignore[arg-type]
@@ -313,7 +313,7 @@ class Endpoints(Repeatable, GenericViewSet[Any]):
             self.ordering = order_of(asked, self.ordering)  # type: ignore[misc]
         return super().paginate_queryset(queryset)
 
-    def listed(self, rows: Any, serializer: type[Any]) -> Response:
+    def listed(self, rows: object, serializer: type[Any]) -> Response:
         """The page of rows that the request asks for."""
         page = self.paginate_queryset(rows)
         return self.get_paginated_response(
@@ -337,9 +337,9 @@ class TsvRenderer(BaseRenderer):
 
     def render(
         self,
-        data: Any,
+        data: object,
         accepted_media_type: str | None = None,
-        renderer_context: Mapping[str, Any] | None = None,
+        renderer_context: Mapping[str, object] | None = None,
     ) -> bytes:
         content: bytes = data if isinstance(data, bytes) else JSONRenderer().render(data)
         return content
@@ -358,11 +358,11 @@ def get_file(
     return get(address, name, gives, renderers=[JSONRenderer, FileRenderer], **options)
 
 
-def created(data: Any, location: str) -> Response:
+def created(data: object, location: str) -> Response:
     """201 with the address of what was created."""
     return Response(data, status=201, headers={"Location": location})
 
 
-def accepted(data: Any, job_id: int | None) -> Response:
+def accepted(data: object, job_id: int | None) -> Response:
     """202 with the address of the job that does the work."""
     return Response(data, status=202, headers={"Location": reverse("api:job", args=[job_id])})

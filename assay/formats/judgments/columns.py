@@ -46,11 +46,11 @@ class _Codes(dict[Any, int]):
     def __init__(self, number_of: Callable[[Any], int]) -> None:
         self._number_of = number_of
 
-    def __missing__(self, cell: Any) -> int:
+    def __missing__(self, cell: object) -> int:
         number = self[cell] = self._number_of(cell)
         return number
 
-    def numbers(self, column: Sequence[Any]) -> Ints:
+    def numbers(self, column: Sequence[object]) -> Ints:
         return np.fromiter(map(self.__getitem__, column), dtype=np.int64, count=len(column))
 
 

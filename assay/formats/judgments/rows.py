@@ -100,7 +100,7 @@ def as_csv(rows: Iterable[WrittenRow]) -> Iterator[str]:
     yield from csv_lines(COLUMNS, ([cell_of(row[name]) for name in COLUMNS] for row in rows))
 
 
-def cell_of(value: Any) -> str:
+def cell_of(value: object) -> str:
     """A value of JSON as the text of a cell."""
     if isinstance(value, (dict, list)):
         return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else ""

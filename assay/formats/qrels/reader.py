@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +113,7 @@ class QrelsForm(NamedTuple):
         return cls(width, 0, docno, grade, title=title, kind=kind, parts=parts)
 
     @classmethod
-    def for_version(cls, protocol: Protocol, report: Mapping[str, Any], *, is_frozen: bool) -> Self:
+    def for_version(cls, protocol: Protocol, report: Mapping[str, object], *, is_frozen: bool) -> Self:
         """The columns of a version of qrels: frozen ones have grades, unless they have subtopics or preferences."""
         key = str(report.get("set", ""))
         is_main = is_frozen and not key

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator
 from io import StringIO
-from typing import Any
 
 from assay.formats import names
 from assay.formats.sheets import is_before_header, names_in, read_sheet
@@ -76,7 +75,7 @@ def json_rows(text: str) -> Iterator[tuple[int, Row]]:
                     yield number, "the line is not JSON"
 
 
-def _row_of(judgment: Any) -> Row:
+def _row_of(judgment: object) -> Row:
     pairs = (
         judgment if isinstance(judgment, list) and all(isinstance(pair, tuple) for pair in judgment) else []
     )
@@ -87,5 +86,5 @@ def _row_of(judgment: Any) -> Row:
     return topic, docno, grade
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)

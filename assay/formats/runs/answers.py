@@ -313,7 +313,7 @@ class _Citations(NamedTuple):
     known: frozenset[str] | None
     place: str
 
-    def documents(self, given: Any) -> list[str]:
+    def documents(self, given: object) -> list[str]:
         """The documents, the most important first, each once."""
         if isinstance(given, dict) and self.form.has_scores:
             for docno, confidence in given.items():
@@ -338,7 +338,7 @@ class _Citations(NamedTuple):
             self.line.tally.warning("many-citations", message, accepted, self.line.number, note=note)
         return list(dict.fromkeys(docnos))
 
-    def _docno(self, citation: Any, n: int) -> str:
+    def _docno(self, citation: object, n: int) -> str:
         """The document; empty if the citation, or the reference that it names, is wrong."""
         place, references = f"{self.place}[{n}]", self.references
         if is_whole(citation) and self.form.has_indexes:

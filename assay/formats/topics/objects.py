@@ -128,7 +128,7 @@ def _inner(whole: dict[str, Any], text: str) -> Iterator[tuple[int, dict[str, An
         yield text.count("\n", 0, place) + 1, row
 
 
-def with_usual_names(row: Mapping[str, Any], *, is_table: bool = False) -> dict[str, Any]:
+def with_usual_names(row: Mapping[str, object], *, is_table: bool = False) -> dict[str, Any]:
     """A row with the names of the reader, and what it has under other names. In a table, all names are usual ones."""
     own = {key: value for key, value in row.items() if key in OWN} if "code" in row and not is_table else {}
     rest = {
@@ -167,19 +167,19 @@ def _versions(value: object) -> list[dict[str, Any]]:
     ]
 
 
-def _texts(version: Mapping[str, Any]) -> dict[str, Any]:
+def _texts(version: Mapping[str, object]) -> dict[str, Any]:
     keys = tuple(version)
     return {
         field: _plain(version[keys[place]], field) for field, place in names.places(keys, "topics").items()
     }
 
 
-def _rank(version: Mapping[str, Any]) -> int:
+def _rank(version: Mapping[str, object]) -> int:
     words = [str(version.get(key)) for key in ("source", "lang", "language")]
     return min(_ORIGINAL.index(word) if word in _ORIGINAL else len(_ORIGINAL) for word in words)
 
 
-def _plain(value: Any, field: str) -> Any:
+def _plain(value: object, field: str) -> Any:
     """A value under a usual name as the reader takes it: numbers, lists and objects as text."""
     if field == "tags" and isinstance(value, str):
         return [tag.strip() for tag in value.split(",")]
@@ -250,7 +250,7 @@ def _after_space(text: str, place: int) -> int:
 
 
 def topics_of_conversation(
-    conversation: Mapping[str, Any], turns: list[dict[str, Any]], line: int
+    conversation: Mapping[str, object], turns: list[dict[str, Any]], line: int
 ) -> Iterator[dict[str, Any]]:
     """A topic for each turn of a conversation that has an utterance.
 
@@ -275,14 +275,14 @@ def topics_of_conversation(
         before.append(utterance if len(utterance) <= LONGEST_TITLE else f"{utterance[:LONGEST_TITLE]}…")
 
 
-def _number(row: Mapping[str, Any], line: int, owner: str) -> str:
+def _number(row: Mapping[str, object], line: int, owner: str) -> str:
     number = _first(row, NUMBERS)
     if isinstance(number, bool) or not isinstance(number, str | int) or not str(number).strip():
         raise _wrong(line, f"{owner} has no number; expected {' or '.join(NUMBERS)}")
     return str(number).strip()
 
 
-def _first(row: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
+def _first(row: Mapping[str, object], keys: tuple[str, ...]) -> Any:
     return next((row[key] for key in keys if row.get(key) is not None), None)
 
 

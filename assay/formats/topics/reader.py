@@ -235,7 +235,7 @@ def _unpacked(data: bytes, name: str) -> bytes:
     return data
 
 
-def _topic(line: int, row: Mapping[str, Any]) -> TopicRow:
+def _topic(line: int, row: Mapping[str, object]) -> TopicRow:
     code = code_of(row.get("code"))
     if row.get("body") is not None:
         body = clean_body(text_of(row["body"], "body"))

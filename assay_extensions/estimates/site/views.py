@@ -77,7 +77,7 @@ def _answer(
     return render(request, "estimates/estimates.html", context, status=422 if form and form.errors else 200)
 
 
-def _estimate_form(machine: Machine, track: Track, data: Any = None) -> EstimateForm:
+def _estimate_form(machine: Machine, track: Track, data: object = None) -> EstimateForm:
     samples = list(selectors.samples_of(track).filter(machine=machine))
     return EstimateForm(data, samples=samples, pools=list(selectors.judged_pools(machine)))
 

@@ -124,7 +124,7 @@ def add_options(group: argparse._ActionsContainer, options: Mapping[str, Mapping
         group.add_argument(f"--{name}", **option)
 
 
-def given_of(arguments: argparse.Namespace, options: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def given_of(arguments: argparse.Namespace, options: Mapping[str, Mapping[str, object]]) -> list[str]:
     """The options that have another value than by default."""
     values = (
         (name, getattr(arguments, name.replace("-", "_")), option.get("default"))
@@ -134,7 +134,7 @@ def given_of(arguments: argparse.Namespace, options: Mapping[str, Mapping[str, A
 
 
 def check_judge(
-    arguments: argparse.Namespace, judge: Judge | None, options: Mapping[str, Mapping[str, Any]]
+    arguments: argparse.Namespace, judge: Judge | None, options: Mapping[str, Mapping[str, object]]
 ) -> None:
     """Refuse options that have no effect with this judge.
 

@@ -85,7 +85,7 @@ class Session:
         return self.counted(asked)
 
     def counted(self, judge: UnitJudge) -> UnitJudge:
-        def asked(question: Mapping[str, Any]) -> Judged:
+        def asked(question: Mapping[str, object]) -> Judged:
             judged = judge(question)
             evidence = judged.evidence
             self.statuses[evidence.parse_status if evidence else "failed"] += 1
@@ -205,7 +205,7 @@ def judge_site(arguments: argparse.Namespace, judge: Judge) -> Totals:
 
 
 def dry_run(
-    arguments: argparse.Namespace, judge: Judge, questions: Iterator[Mapping[str, Any]], n_units: int
+    arguments: argparse.Namespace, judge: Judge, questions: Iterator[Mapping[str, object]], n_units: int
 ) -> None:
     """Render the prompts, and print their number, tokens and cost, without a call. The first prompt is printed."""
     template = judge.prompt()

@@ -14,7 +14,6 @@ import random
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from threading import Lock
-from typing import Any
 
 from assay.cli.main import add, add_seed, positive
 from assay.client.server import Server, require_httpx
@@ -166,7 +165,7 @@ def _probe(
 def _of_program(program: Program) -> UnitJudge:
     lock = Lock()
 
-    def judged(question: Mapping[str, Any]) -> Judged:
+    def judged(question: Mapping[str, object]) -> Judged:
         with lock:
             answer = ask(program, question, rules_of(question))
         return (

@@ -101,7 +101,7 @@ class Judge:
         return record | dict(zip(OF_TEMPLATE, facts, strict=True))
 
 
-def judge_of(record: Mapping[str, Any]) -> Judge:
+def judge_of(record: Mapping[str, object]) -> Judge:
     """The judge of a record.
 
     Raises WrongStructure: it is not one.

@@ -275,7 +275,7 @@ def answer_token(
 
 
 def probabilities_in(
-    reply: str, tokens: Sequence[Mapping[str, Any]], parser: str, grades: Sequence[OfferedGrade]
+    reply: str, tokens: Sequence[Mapping[str, object]], parser: str, grades: Sequence[OfferedGrade]
 ) -> dict[str, float] | None:
     """The probability of each answer, from the alternatives of the token where the answer begins.
 

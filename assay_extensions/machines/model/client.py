@@ -157,7 +157,7 @@ class ModelClient:
                 self._stopped.wait(max(wait, min(asked, MOST_WAIT)))
         raise ModelFailed(f"{problem}, {TRIES} times")
 
-    def _post(self, content: Mapping[str, Any]) -> tuple["httpx.Response | None", str, float]:
+    def _post(self, content: Mapping[str, object]) -> tuple["httpx.Response | None", str, float]:
         """The answer; or what went wrong, and for how many seconds the service asks to wait.
 
         Raises ModelFailed: another try would not help.

@@ -386,7 +386,7 @@ class RenewalSerializer(Strict):
 class EvidenceField(serializers.JSONField):
     """Evidence, as the library writes it."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         try:
             return evidence_of(data)
         except WrongStructure as error:

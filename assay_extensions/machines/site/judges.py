@@ -33,7 +33,7 @@ judge_refused = partial(Refused, code="judge-refused", title="The judge was not 
 
 @transaction.atomic
 def register(
-    *, machine: Machine, record: Mapping[str, Any], template_text: str = "", by: User
+    *, machine: Machine, record: Mapping[str, object], template_text: str = "", by: User
 ) -> JudgeRecord:
     """Store the record of a machine's judge. The same record again changes nothing.
 
@@ -80,7 +80,7 @@ def record_of_file(text: str, name: str, template: str = "") -> dict[str, Any]:
     return record | {"template": judge.template}
 
 
-def checked(record: Mapping[str, Any]) -> Judge:
+def checked(record: Mapping[str, object]) -> Judge:
     """The judge of a record.
 
     Raises Refused: keys are missing or unknown, or values are wrong.
@@ -97,7 +97,7 @@ def checked(record: Mapping[str, Any]) -> Judge:
     return judge
 
 
-def _what_differs(stored: JudgeRecord | None, record: Mapping[str, Any]) -> str:
+def _what_differs(stored: JudgeRecord | None, record: Mapping[str, object]) -> str:
     if stored is None:
         return "The machine has judged without a registered judge. Add another machine for this judge."
     names = sorted(name for name in {*stored.record, *record} if stored.record.get(name) != record.get(name))

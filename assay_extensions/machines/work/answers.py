@@ -94,7 +94,7 @@ def _seconds(value: object) -> int | None:
     return round(value)
 
 
-def _answers(row: Mapping[str, Any], choice: Grade | NonAnswer, rules: JudgingRules) -> dict[str, Any]:
+def _answers(row: Mapping[str, object], choice: Grade | NonAnswer, rules: JudgingRules) -> dict[str, Any]:
     """The answers to questions; those that the program leaves out are for people to see."""
     given = row.get("answers") or {}
     if not isinstance(given, dict):

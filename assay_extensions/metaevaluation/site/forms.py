@@ -29,7 +29,7 @@ class TopicsField(forms.CharField):
 
     widget = forms.Textarea(attrs={"rows": 3})
 
-    def clean(self, value: Any) -> Any:
+    def clean(self, value: object) -> Any:
         text = super().clean(value)
         return list(dict.fromkeys(word for line in lines_of(text) for word in line.split()))
 

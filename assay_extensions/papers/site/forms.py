@@ -60,7 +60,7 @@ class TablesForm(PaperForm):
 
     def __init__(
         self,
-        data: Mapping[str, Any],
+        data: Mapping[str, object],
         *,
         others: Sequence[Track],
         measures: Sequence[str],
@@ -97,7 +97,7 @@ class ComparisonForm(PaperForm):
 
     def __init__(
         self,
-        data: Mapping[str, Any] | None,
+        data: Mapping[str, object] | None,
         *,
         tracks: Sequence[Track],
         labels: Sequence[str],

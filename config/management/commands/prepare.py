@@ -33,7 +33,7 @@ class Command(BaseCommand):
             help="do not collect static files, because they are collected elsewhere",
         )
 
-    def handle(self, *args: Any, demo: bool, no_static: bool, **options: Any) -> None:
+    def handle(self, *args: object, demo: bool, no_static: bool, **options: Any) -> None:
         with alone():
             call_command("migrate", interactive=False, verbosity=0)
             call_command("load_protocols", stdout=StringIO())

@@ -21,7 +21,7 @@ class Command(BaseCommand):
             "--password", help="password of the users that are created now, instead of the default"
         )
 
-    def handle(self, *args: Any, password: str | None, **options: Any) -> None:
+    def handle(self, *args: object, password: str | None, **options: Any) -> None:
         try:
             is_new = campaign.make(password=password or people.password_for_new(), say=self.say)
         except Refused as refusal:

@@ -22,7 +22,7 @@ class Command(BaseCommand):
             "file", help="the archive to write, such as assay-2026-11-22.zip, or s3://BUCKET/NAME"
         )
 
-    def handle(self, *args: Any, file: str, **options: Any) -> None:
+    def handle(self, *args: object, file: str, **options: Any) -> None:
         try:
             with ProgressBar() as progress:
                 manifest = services.back_up(place=file, progress=progress)

@@ -41,7 +41,13 @@ class Command(BaseCommand):
         )
 
     def handle(
-        self, *args: Any, file: str | None, replace: bool, drill: bool, identity: Path | None, **options: Any
+        self,
+        *args: object,
+        file: str | None,
+        replace: bool,
+        drill: bool,
+        identity: Path | None,
+        **options: Any,
     ) -> None:
         if file is None and not drill:
             raise CommandError("Name the file of a backup.")

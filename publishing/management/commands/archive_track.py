@@ -38,7 +38,7 @@ class Command(BaseCommand):
         parser.add_argument("--doi", default="", help="the DOI that is reserved for the archive")
         add_by(parser)
 
-    def handle(self, *args: Any, track: str, file: Path, by: str, **options: Any) -> None:
+    def handle(self, *args: object, track: str, file: Path, by: str, **options: Any) -> None:
         if file.exists():
             raise CommandError(f"{file} exists already. Choose another name, or move it away.")
         with refusals():

@@ -32,7 +32,7 @@ class Command(BaseCommand):
         )
         add_by(parser)
 
-    def handle(self, *args: Any, file: str, slug: str, protocol: str, by: str, **options: Any) -> None:
+    def handle(self, *args: object, file: str, slug: str, protocol: str, by: str, **options: Any) -> None:
         stored = protocols().filter(slug=protocol).first()
         if protocol and stored is None:
             raise CommandError(f"There is no protocol {protocol}.")
