@@ -83,7 +83,6 @@ class LeaderboardPage:
     measures: list[tuple[str, str]]
     charted: str
     is_organizer: bool
-    tab: str = "leaderboards"
 
 
 def shared_page(user: AnyUser, board: Leaderboard, measure: str = "") -> LeaderboardPage:

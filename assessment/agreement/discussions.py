@@ -112,7 +112,6 @@ class DiscussionPage:
     n_agreed: int
     n_differing: int
     is_organizer: bool
-    tab: str = "judging"
 
 
 def discussion_page(batch: Batch, reader: User, *, number: str | None) -> DiscussionPage:

@@ -118,7 +118,6 @@ class AgreementPage:
     topics: list[report.TopicAgreement]
     machines: list[Comparison]
     preferences: list[TopicPreferences]
-    tab: str = "judging"
 
     @property
     def round_keys(self) -> list[str]:
@@ -221,7 +220,6 @@ class DisagreementsPage:
     rows: Page[Disagreement]
     units: list[tuple[Disagreement, ShownEntry]]
     documents: dict[str, ShownDocument]
-    tab: str = "judging"
 
 
 def disagreements_page(

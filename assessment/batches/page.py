@@ -95,7 +95,6 @@ class BatchPage:
     n_late: int
     n_uncounted: int
     imports: QuerySet[JudgmentImport]
-    tab: str = "judging"
 
 
 def batch_page(batch: Batch) -> BatchPage:

@@ -138,7 +138,6 @@ class DifferencesPage:
     topics: list[str]
     topic: str
     overlap_percent: int
-    tab: str = "judging"
 
 
 def differences_page(track: Track, *, is_near: bool, code: str, number: str) -> DifferencesPage:

@@ -201,7 +201,6 @@ class BoardPage:
     unsettled: list[Remark]
     n_unsettled: int
     documents: dict[str, ShownDocument]
-    tab: str = "judging"
 
 
 def board_page(track: Track, key: str | None, *, by: str = "", is_paused: bool = False) -> BoardPage:

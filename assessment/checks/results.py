@@ -121,7 +121,6 @@ class ResultsPage:
     labels: list[str]
     plot: plots.Plot | None
     has_questions: bool
-    tab: str = "judging"
 
 
 def results_page(track: Track, name: str) -> ResultsPage:

@@ -93,7 +93,6 @@ class GoldPage:
     rows: Page[GoldUnit]
     units: list[KnownUnit]
     agreed: list[DiscussionNote]
-    tab: str = "judging"
 
 
 def gold_page(track: Track, number: str | None) -> GoldPage:
@@ -154,7 +153,6 @@ class ChecksPage:
     batch: Batch
     rows: Sequence[PlannedChecks]
     n_gold_units: int
-    tab: str = "judging"
 
 
 def checks_page(batch: Batch) -> ChecksPage:

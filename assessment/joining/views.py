@@ -166,9 +166,7 @@ def revoke_link(request: AuthenticatedRequest, batch_id: int) -> HttpResponse:
         is_danger=True,
     )
     if not page.is_given(request):
-        return confirmation_page(
-            request, page, layout="tracks/base.html", track=batch.pool.track, tab="judging"
-        )
+        return confirmation_page(request, page, layout="tracks/base.html", track=batch.pool.track)
     link = selectors.link_in_force(batch)
     if link is not None:
         services.revoke(link=link)

@@ -92,7 +92,6 @@ class ExamplesPage:
     topics: list[str]
     topic: str
     choices: list[tuple[str, str]]
-    tab: str = "guidelines"
 
 
 def examples_page(track: Track, topic: str, number: str | None) -> ExamplesPage:

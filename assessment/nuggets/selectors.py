@@ -197,7 +197,6 @@ class NuggetsPage:
     topics: list[ListedTopic]
     sources: NuggetSources | None
     n_frozen: int
-    tab: str = "nuggets"
 
 
 def nuggets_page(track: Track) -> NuggetsPage:
@@ -262,7 +261,6 @@ class NuggetListPage:
     is_changed: bool
     is_organizer: bool
     neighbors: list[str]
-    tab: str = "nuggets"
 
 
 def nugget_list_page(user: User, topic: Topic, number: str = "") -> NuggetListPage:

@@ -94,7 +94,6 @@ class AnnouncementsPage:
     announcements: list[Listed]
     is_sending: bool
     sends_mail: bool
-    tab: str = "track"
 
 
 def announcements_page(user: AnyUser, track: Track) -> AnnouncementsPage:

@@ -149,7 +149,6 @@ class InteractionPage:
     assessors: list[User]  # for organizers
     why_no_nominations: str
     zone: str  # of the track's deadlines
-    tab: str = "interaction"
 
 
 def may_see(user: AnyUser, track: Track) -> bool:
@@ -259,7 +258,6 @@ class SessionPage:
     is_practicing: bool
     may_practice: bool
     window: str
-    tab: str = "interaction"
 
 
 def session_page(nomination: Nomination, user: User) -> SessionPage:

@@ -99,7 +99,6 @@ class PeoplePage:
     sent_key: str  # the key that marks them; empty if nobody has to send them
     may_change: bool
     sends_mail: bool
-    tab: str = "people"
 
 
 def people_page(
@@ -204,7 +203,6 @@ class TeamPage:
     is_manager: bool
     requests: list[JoinRequest]
     n_runs: int
-    tab: str = "runs"
 
 
 def team_page(team: Team, user: User, site: str) -> TeamPage:

@@ -313,7 +313,7 @@ def leave_team(request: AuthenticatedRequest, team_id: int) -> HttpResponse:
     team = get_object_or_404(team_selectors.teams_for(request.user), pk=team_id, members=request.user)
     page = questions.member_page(team, request.user, is_own=True)
     if not page.is_given(request):
-        return confirmation_page(request, page, layout="tracks/base.html", track=team.track, tab="runs")
+        return confirmation_page(request, page, layout="tracks/base.html", track=team.track)
     team_services.end_membership(team=team, user=request.user, by=request.user)
     messages.success(request, f"You left {team}. Its runs stay with the team.")
     return redirect(team.track)
@@ -342,7 +342,7 @@ def remove_member(request: AuthenticatedRequest, team_id: int, user_id: int) -> 
     member = get_object_or_404(team.members, pk=user_id)
     page = questions.member_page(team, member)
     if not page.is_given(request):
-        return confirmation_page(request, page, layout="tracks/base.html", track=team.track, tab="runs")
+        return confirmation_page(request, page, layout="tracks/base.html", track=team.track)
     team_services.end_membership(team=team, user=member, by=request.user)
     messages.success(request, f"{member} is removed. Their runs stay with the team.")
     return redirect(team if member != request.user else team.track)

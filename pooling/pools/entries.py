@@ -75,7 +75,6 @@ class TopicPage:
     entries: list[ShownEntry]
     before: str
     after: str
-    tab: str = "pools"
 
 
 def topic_page(pool: Pool, topic: Topic, number: str | None) -> TopicPage:
@@ -256,7 +255,6 @@ class EntryPage:
     n_shown: int
     rows: Page[Any]
     others: list[HiddenMember]
-    tab: str = "pools"
 
 
 def entry_page(entry: PoolEntry, pool: Pool, number: str | None) -> EntryPage:

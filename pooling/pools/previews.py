@@ -152,7 +152,6 @@ class PreviewPage:
     tables: PreviewTables | None = None
     refusal: str = ""
     needs_ids: bool = False
-    tab: str = "pools"
 
 
 def preview_page(track: Track, *, query: str, arguments: Mapping[str, Any] | None) -> PreviewPage:

@@ -166,7 +166,6 @@ class OverlapPage:
     chosen: RunOverlap | None
     matrix: list[OverlapRow]
     n_left_out: int
-    tab: str = "pools"
 
 
 def overlap_page(pool: Pool, run: str) -> OverlapPage:
@@ -219,7 +218,6 @@ class PoolPage:
     disqualified: Sequence[Run] = ()
     withdrawn: Sequence[Run] = ()
     is_recounted: bool = True
-    tab: str = "pools"
 
 
 def pool_page(pool: Pool) -> PoolPage:
@@ -280,7 +278,6 @@ class DepthsPage:
     start: int
     end: int
     n_topics: int
-    tab: str = "pools"
 
 
 def depths_page(pool: Pool, first: str) -> DepthsPage:

@@ -69,7 +69,6 @@ class RunDifferencePage:
     topic: str
     moves: list[MovedDocument]
     n_moves_to: int
-    tab: str = "runs"
 
 
 def difference_page(user: User, first: Run, second_id: int, topic: str = "") -> RunDifferencePage:

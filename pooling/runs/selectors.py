@@ -304,7 +304,6 @@ class SubmitPage:
     phases: Sequence[Phase]
     today: Sequence[tuple[Team, list[Today]]]  # of the teams of the user; organizers have no daily limit
     answers: Sequence[Answer] = ()
-    tab: str = "runs"
 
 
 def submit_page(user: AnyUser, track: Track) -> SubmitPage:
@@ -337,7 +336,6 @@ class ProgramsPage:
     text: str
     html: SafeString
     schema: Mapping[str, Any] | None
-    tab: str = "runs"
 
 
 def programs_page(user: AnyUser, track: Track, site: str) -> ProgramsPage:
@@ -457,7 +455,6 @@ class RunPage:
     may_disqualify: bool
     may_submit_another: bool
     has_lines: bool  # so that its file can have a header
-    tab: str = "runs"
 
 
 def run_page(user: User, run: Run) -> RunPage:
@@ -620,7 +617,6 @@ class TeamRunsPage:
     may_submit: bool
     missing: str  # what the team owes
     next_closing: Acceptance | None  # the kind of runs that closes next, of those that are accepted
-    tab: str = "runs"
 
 
 def team_of(user: AnyUser, track: Track) -> Team | None:

@@ -20,7 +20,6 @@ class ArchivesPage:
     track: Track
     archives: list[Archive]
     is_building: bool
-    tab: str = "archives"
 
 
 def archives_page(track: Track) -> ArchivesPage:

@@ -82,9 +82,7 @@ def delete(request: AuthenticatedRequest, archive_id: int) -> HttpResponse:
         is_danger=True,
     )
     if not page.is_given(request):
-        return confirmation_page(
-            request, page, layout="tracks/base.html", track=archive.track, tab="archives"
-        )
+        return confirmation_page(request, page, layout="tracks/base.html", track=archive.track)
     services.delete(archive=archive)
     messages.success(request, f"{archive} was deleted.")
     return redirect("publishing:archives", archive.track.slug)

@@ -59,7 +59,6 @@ class DocumentsPage:
     teams: list[TeamDocuments]
     n_documents: int
     n_missing: int  # teams
-    tab: str = "runs"
 
 
 def documents_page(user: AnyUser, track: Track) -> DocumentsPage:

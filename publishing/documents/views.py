@@ -134,7 +134,7 @@ def remove_document(request: AuthenticatedRequest, document_id: int) -> HttpResp
         is_danger=True,
     )
     if not page.is_given(request):
-        return confirmation_page(request, page, layout="tracks/base.html", track=team.track, tab="runs")
+        return confirmation_page(request, page, layout="tracks/base.html", track=team.track)
     services.remove(document=document)
     messages.success(request, "The document is removed.")
     return redirect(team)

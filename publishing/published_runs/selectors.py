@@ -86,7 +86,6 @@ class PublicationPage:
     outdated: list[str]
     is_organizer: bool
     may_publish: bool
-    tab: str = "runs"
 
 
 def publication_page(user: AnyUser, track: Track) -> PublicationPage:

@@ -109,7 +109,6 @@ class PhasePage:
     versions: list[Qrels]
     is_organizer: bool
     is_scoring: bool  # some of the rows: the page refreshes by itself
-    tab: str = "leaderboards"
 
 
 def phase_page(user: AnyUser, track: Track, phase: Phase) -> PhasePage:

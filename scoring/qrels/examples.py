@@ -47,7 +47,6 @@ class MaterialPage:
     rendered: RenderedText | None
     grades: list[GradeExamples]
     is_organizer: bool
-    tab: str = "guidelines"
 
 
 def material_page(user: User, track: Track, qrels_id: str, code: str) -> MaterialPage:

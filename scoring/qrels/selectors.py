@@ -196,7 +196,6 @@ class QrelsPage:
     others: list[Track]
     corrects: Qrels | None  # that the user may see
     corrected_by: Qrels | None
-    tab: str = "qrels_list"
 
     @property
     def grade_values(self) -> list[int]:
@@ -304,7 +303,6 @@ class FreezePage:
     can_score: bool
     lacks_dual: bool  # the protocol states second judgments, but nobody has made any
     chance_remark: str
-    tab: str = "qrels_list"
 
     @property
     def buttons(self) -> list[tuple[str, str]]:

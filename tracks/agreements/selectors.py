@@ -47,7 +47,6 @@ class AgreementPage:
     is_in_force: bool
     acceptance: AgreementAcceptance | None
     next: str
-    tab: str = "agreement"
 
 
 def agreement_page(

@@ -66,7 +66,6 @@ class CandidatesPage:
     plottable: tuple[str, ...]
     facts: list[tuple[str, int]]
     samples: list[CandidateSample]
-    tab: str = "topics"
 
 
 class Shown(NamedTuple):
@@ -84,7 +83,6 @@ class CandidatePage:
     track: Track
     shown: Shown
     samples: list[CandidateSample]
-    tab: str = "topics"
 
 
 def column_of(name: str) -> str:

@@ -53,7 +53,6 @@ class DerivePage:
     rows: list[SourceTopic]
     n_without: int
     prefix: str
-    tab: str = "topics"
 
 
 def sources_for(user: AnyUser, track: Track) -> QuerySet[Track]:

@@ -95,7 +95,6 @@ class SamplePage:
     n_new: int
     done: list[tuple[User, int]]
     may_decide: bool
-    tab: str = "topics"
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,6 @@ class SettlePage:
     labels: list[Label]
     entered: Entered
     settlement: CandidateDecision | None
-    tab: str = "topics"
 
 
 def seat_of(user: User, sample: CandidateSample) -> int | None:

@@ -72,7 +72,6 @@ class DownloadsPage:
     is_organizer: bool
     jobs: list[Job]
     is_working: bool
-    tab: str = "downloads"
 
 
 def downloads_page(user: AnyUser, track: Track) -> DownloadsPage:

@@ -124,7 +124,7 @@ def remove(request: AuthenticatedRequest, slug: str, key: str) -> HttpResponse:
         is_danger=True,
     )
     if not page.is_given(request):
-        return confirmation_page(request, page, layout="tracks/base.html", track=track, tab="downloads")
+        return confirmation_page(request, page, layout="tracks/base.html", track=track)
     services.remove(download=row)
     messages.success(request, f"{row} is removed.")
     return redirect("tracks:downloads", track.slug)

@@ -74,7 +74,6 @@ class GuidelinesPage:
     judging: JudgingRules
     is_in_force: bool
     last_read: int | None
-    tab: str = "guidelines"
 
 
 def guidelines_page(track: Track, user: User, version: GuidelinesVersion | None) -> GuidelinesPage:
@@ -114,7 +113,6 @@ class VersionsPage:
     track: Track
     versions: list[ListedVersion]
     n_assessors: int
-    tab: str = "guidelines"
 
 
 def versions_page(track: Track) -> VersionsPage:
@@ -140,7 +138,6 @@ class ChangesPage:
     old: GuidelinesVersion
     new: GuidelinesVersion
     hunks: list[Hunk]
-    tab: str = "guidelines"
 
 
 def draft_of(track: Track) -> GuidelinesDraft:

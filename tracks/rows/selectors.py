@@ -38,7 +38,6 @@ class RowsPage:
     table: list[tuple[Row, list[str]]]
     shown: Row | None
     parts: list[ShownPart]
-    tab: str = "topics"
 
 
 def rows_of(track: Track) -> QuerySet[Row]:

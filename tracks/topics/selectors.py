@@ -95,7 +95,6 @@ class TopicPage:
     next: str
     is_organizer: bool
     corrections: list[TopicCorrection]  # for those who oversee the track
-    tab: str = "topics"
 
 
 def topics_for(user: AnyUser, track: Track) -> QuerySet[Topic]:

@@ -46,7 +46,6 @@ class BaselinesPage:
     kind_name: str
     is_marked: bool
     why_not: str
-    tab: str = "runs"
 
 
 def methods_for(protocol: Protocol) -> dict[str, str]:

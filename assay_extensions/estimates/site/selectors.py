@@ -133,7 +133,6 @@ class EstimatesPage:
     parts: list[Part]
     measure: str  # whose intervals the next units narrow
     narrowing: Narrowing | None
-    tab: str = "results"
 
 
 def estimates_page(track: Track, machine_id: int) -> EstimatesPage:

@@ -58,7 +58,6 @@ class MachinePage:
     n_held: int
     jobs: list[Job]
     calls: bool  # whether the site can call the judge
-    tab: str = "judging"
 
 
 def machine_page(machine: Machine) -> MachinePage:

@@ -179,7 +179,6 @@ def card(request: AuthenticatedRequest, machine_id: int) -> HttpResponse:
         "machine": machine,
         "card": cards.card_of(machine),
         "layout": "assessment/base.html",
-        "tab": "judging",
         "json_address": reverse("api:machine_card", args=[machine.pk]),
     }
     return render(request, "machines/card.html", context)

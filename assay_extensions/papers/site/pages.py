@@ -37,7 +37,6 @@ class TablesPage:
     boards: list[Leaderboard]
     query: str
     kinds: list[tuple[str, str]] = field(default_factory=lambda: KINDS)
-    tab: str = "leaderboards"
 
 
 def tables_page(user: User, track: Track, asked: QueryDict) -> TablesPage:
