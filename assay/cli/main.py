@@ -380,6 +380,13 @@ def add(parser: argparse._ActionsContainer, *names: str, words: str = "", **chan
         parser.add_argument(name, **{**option, "help": text, **changes})
 
 
+def add_actions(
+    parser: argparse.ArgumentParser, metavar: str = "ACTION"
+) -> "argparse._SubParsersAction[Parser]":
+    """Return the actions of a command. One of them must be given; `arguments.action` has its name."""
+    return parser.add_subparsers(required=True, metavar=metavar, dest="action", parser_class=Parser)
+
+
 def add_seed(parser: argparse.ArgumentParser, *, is_required: bool = False) -> None:
     if is_required:
         add(parser, "--seed", required=True, default=None, words="")

@@ -12,7 +12,7 @@ universal, one that fewer than 0.1 satisfy is hard, and the others separate syst
 import argparse
 from collections import defaultdict
 
-from assay.cli.main import Parser, add
+from assay.cli.main import add, add_actions
 from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.formats.compression import read_file
 from assay.tables import Cell, Table, natural
@@ -23,7 +23,7 @@ EXAMPLE = "assay rubrics score rag/graded.jsonl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
+    actions = add_actions(parser)
     scores = actions.add_parser("score", help="print the scores of graded answers", example=EXAMPLE)
     _add_file(scores, "graded answers")
     add_table_options(scores)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.cli.formulas import note
-from assay.cli.main import Parser, add, add_seed, input_path, positive
+from assay.cli.main import add, add_actions, add_seed, input_path, positive
 from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.errors import InputError, plural
 from assay.formats.compression import read_file
@@ -36,7 +36,7 @@ RUN = ("run_id", "runtag", "run")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
+    actions = add_actions(parser)
     board = actions.add_parser("board", help="print a board of systems", example=EXAMPLE)
     _add_battles(board)
     board.add_argument(

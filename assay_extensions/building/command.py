@@ -9,7 +9,7 @@ from typing import Any, get_args
 from tqdm import tqdm
 
 from assay.cli.formulas import note
-from assay.cli.main import Parser, add, share
+from assay.cli.main import add, add_actions, share
 from assay.errors import plural
 from assay.formats.compression import read_file
 from assay.formats.conversion import convert_index, indexes_of
@@ -30,7 +30,7 @@ PRIVATE_REPORT = "private/leaks.tsv"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
+    actions = add_actions(parser)
     builder = actions.add_parser("build", help="build a collection from a dump or documents", example=EXAMPLE)
     _add_build(builder)
     checker = actions.add_parser(

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.cli.inputs import add_random_options, bar, randomness
-from assay.cli.main import NO_PROTOCOL, Parser, add, add_seed, check_stdin, positive, share
+from assay.cli.main import NO_PROTOCOL, add, add_actions, add_seed, check_stdin, positive, share
 from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.errors import InputError
 from assay.formats.qrels.columns import QrelsColumns
@@ -47,7 +47,7 @@ ACTIONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
+    actions = add_actions(parser)
     made = {name: actions.add_parser(name, help=words) for name, words in ACTIONS.items()}
     for name, action in made.items():
         action.description = f"{ACTIONS[name][0].upper()}{ACTIONS[name][1:]}."

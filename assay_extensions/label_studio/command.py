@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from assay.cli.main import Parser, add
+from assay.cli.main import add, add_actions
 from assay.errors import InputError, plural
 from assay.formats.compression import read_file
 from assay.formats.documents.jsonl import with_usual_names
@@ -31,7 +31,7 @@ QUESTION = "Which one is better?"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
+    actions = add_actions(parser)
     incoming = actions.add_parser("import", help="make a lab of a project", example=EXAMPLE)
     incoming.add_argument(
         "config", metavar="CONFIG", help="the labeling configuration of the project, in XML"

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from assay.cli.main import Parser, add, positive
+from assay.cli.main import add, add_actions, positive
 from assay.cli.tables import add_table_options, print_tables
 from assay.errors import InputError
 from assay.formats.compression import opened, read_file
@@ -42,7 +42,7 @@ EXAMPLE = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
+    actions = add_actions(parser)
     scores = actions.add_parser("scores", help="compare scores of runs with the truth", example=EXAMPLE)
     scores.add_argument("--truth", metavar="FILE", help="table of scores that is true")
     scores.add_argument(

@@ -11,7 +11,7 @@ from tqdm import tqdm
 from assay.archive.contents import Reader
 from assay.archive.deposit import API, Draft, Service, metadata_of
 from assay.archive.verify import verify
-from assay.cli.main import Parser, add, positive, progress_bar
+from assay.cli.main import add, add_actions, positive, progress_bar
 from assay.client.server import Server, require_httpx
 from assay.errors import InputError
 
@@ -43,7 +43,7 @@ service does not accept the token, 4 it cannot be reached.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
+    actions = add_actions(parser)
     _add_file(actions.add_parser("verify", help="check an archive", description=VERIFY))
     reserve = actions.add_parser("reserve", help="reserve a DOI for an archive", description=RESERVE)
     deposit = actions.add_parser("deposit", help="deposit an archive", description=DEPOSIT)

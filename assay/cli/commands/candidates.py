@@ -25,7 +25,7 @@ from assay.candidates.samples import (
     read_record,
 )
 from assay.candidates.topics import FIRST, codes_from, topics_of
-from assay.cli.main import Parser, add, add_seed, whole_number
+from assay.cli.main import add, add_actions, add_seed, whole_number
 from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.digests import sha256_of
 from assay.errors import InputError, plural
@@ -41,7 +41,7 @@ DECISION, ACCEPTED = "decision", "accepted"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
+    actions = add_actions(parser)
     show = actions.add_parser("show", help="print how candidates are distributed", example=SHOW_EXAMPLE)
     _add_candidates(show)
     _add_where(show)

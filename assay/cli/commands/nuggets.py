@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from assay.answers import Answer
 from assay.cli.formulas import note
-from assay.cli.main import Parser, add, input_path
+from assay.cli.main import add, add_actions, input_path
 from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.errors import InputError, plural
 from assay.formats.compression import read_file
@@ -35,7 +35,7 @@ EXAMPLE = "assay nuggets check rag/nuggets.jsonl --protocol trec-rag-2024"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
+    actions = add_actions(parser)
     check = actions.add_parser(
         "check", help="print lists of nuggets, and what is wrong with them", example=EXAMPLE
     )

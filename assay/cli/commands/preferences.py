@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.cli.formulas import note
-from assay.cli.main import Parser, add, add_seed, positive
+from assay.cli.main import add, add_actions, add_seed, positive
 from assay.cli.tables import add_table_options, print_tables, write_output
 from assay.errors import InputError, plural
 from assay.formats.compression import read_file
@@ -29,7 +29,7 @@ FORMS = {"trec_eval": as_trec_eval, "pgc": as_graph}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
+    actions = add_actions(parser)
     pairs = actions.add_parser("pairs", help="print pairs to judge next", example=EXAMPLE)
     _add_tournament(pairs)
     pairs.add_argument(

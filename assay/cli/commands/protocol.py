@@ -8,7 +8,7 @@ Exit status: 0 success, 2 a protocol does not exist or has errors.
 import argparse
 import json
 
-from assay.cli.main import Parser, print_error
+from assay.cli.main import add_actions, print_error
 from assay.errors import InputError
 from assay.formats.runs.guide import guide, run_schema
 from assay.protocols.description import facts
@@ -20,7 +20,7 @@ EXAMPLE = "assay protocol show arqmath-2020-task1"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
+    actions = add_actions(parser)
     actions.add_parser(
         "list", help="print the slug and the title of each shipped protocol", example="assay protocol list"
     )

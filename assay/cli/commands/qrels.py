@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
-from assay.cli.main import Parser, add, add_seed, input_path, share
+from assay.cli.main import add, add_actions, add_seed, input_path, share
 from assay.errors import InputError, plural
 from assay.formats.compression import names_of_files
 from assay.formats.qrels.columns import QrelsColumns
@@ -41,7 +41,7 @@ ANONYMIZE_EXAMPLE = "assay qrels anonymize judgments.csv --output anonymous.csv"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
+    actions = add_actions(parser)
     convert = actions.add_parser("convert", help="write qrels in another format", example=EXAMPLE)
     _add_qrels_options(convert)
     add(convert, "--topics", "--formulas")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 from assay.cli.formulas import note
-from assay.cli.main import Parser, add, add_seed, positive
+from assay.cli.main import add, add_actions, add_seed, positive
 from assay.errors import InputError
 from assay.pools.files import read_docnos
 from assay.protocols.loader import load_protocol
@@ -41,7 +41,7 @@ TANGENT_EXAMPLE = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(required=True, metavar="BASELINE", dest="action", parser_class=Parser)
+    actions = add_actions(parser, "BASELINE")
     for name, words in (("tf-idf", "TF-IDF, as Terrier computes it"), ("bm25", "BM25")):
         example = EXAMPLE.replace("bm25", name)
         _add_text_options(actions.add_parser(name, help=f"text retrieval by {words}", example=example), name)

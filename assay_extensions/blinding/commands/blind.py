@@ -14,7 +14,7 @@ import argparse
 from io import StringIO
 from pathlib import Path
 
-from assay.cli.main import Parser, add, positive
+from assay.cli.main import add, add_actions, positive
 from assay.errors import InputError, plural
 from assay.formats.compression import read_file
 from assay.formats.manifest import ManifestRun, read_manifest
@@ -39,7 +39,7 @@ EXAMPLE = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(required=True, metavar="ACTION", dest="action", parser_class=Parser)
+    actions = add_actions(parser)
     write = actions.add_parser("write", help="write a package of runs under pseudonyms", example=EXAMPLE)
     add(write, "--protocol")
     add(write, "--runs")
