@@ -22,7 +22,7 @@ class Key(NamedTuple):
         when: keys and those of their values with which it can have an effect; without any, always.
         is_long: whether its texts have several lines.
         is_rare: whether few files have it.
-        wrong_names: what people call it who have not read the reference; their error names the key.
+        wrong_names: names that people use for it by mistake; the error message suggests the key.
     """
 
     label: str

@@ -106,7 +106,7 @@ def _criterion(record: Record, place: str, item: Mapping[str, Any], *, is_graded
 
 
 def _word(value: object) -> str:
-    """A word of a file without regard to case and spaces, as RAGDoll reads it."""
+    """A word of a file, ignoring case and spaces as RAGDoll does."""
     return "_".join(str(value).lower().replace("_", " ").split())
 
 

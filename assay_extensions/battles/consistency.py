@@ -28,7 +28,7 @@ class Consistency(NamedTuple):
 
 
 def consistency(battles: Sequence[Battle], repeats: Sequence[Battle] = ()) -> Consistency:
-    """Count what `Consistency` has. `repeats` are hidden repeats, which decide nothing but show sides and agreement."""
+    """Count what `Consistency` has. `repeats` are hidden repeats, which count for sides and agreement only."""
     every = [*battles, *repeats]
     decided = [battle for battle in battles if battle.winner in {A, B}]
     sides = [battle.winner for battle in every if battle.winner in {A, B}]
@@ -55,7 +55,7 @@ def consistency(battles: Sequence[Battle], repeats: Sequence[Battle] = ()) -> Co
 
 
 class Agreement(NamedTuple):
-    """Battles that two judges both decided: the same topic and systems, on whatever sides."""
+    """Battles that two judges both decided: the same topic and systems, on either side."""
 
     battles: int
     alike: int  # with the same preference
@@ -63,7 +63,7 @@ class Agreement(NamedTuple):
 
 
 def agreement_of(first: Sequence[Battle], second: Sequence[Battle]) -> Agreement:
-    """Compare two judges, such as people and a program. A battle with several judgments counts for each two."""
+    """Compare two judges, such as people and a program. Several judgments of a battle count once for each pair."""
     words: defaultdict[tuple[str, tuple[str, str]], list[int]] = defaultdict(list)
     for battle in second:
         words[battle.topic, battle.pair].append(_outcome(battle))

@@ -81,7 +81,7 @@ def draw_pairs(
 
 
 def doubts(board: Board) -> dict[Pair, float]:
-    """The doubt of each pair whose difference has a standard error: this error, less the difference."""
+    """The uncertainty of each pair whose difference has a standard error: the error minus the difference."""
     doubt = {}
     for group in board.groups:
         for n, m in combinations(range(len(group.members)), 2):

@@ -1,7 +1,7 @@
 """The pool strategy `battles`: pairs of the answers to a topic, drawn so that each system has about as many.
 
-Equal answers are one, and never fight each other. A pool that tops up another one has only new battles, and begins with
-those whose outcome is least certain after the judgments so far.
+Equal answers count as one answer and never meet. A pool that tops up another one contains only new battles, and begins
+with those whose outcome is least certain given the judgments so far.
 """
 
 from collections import defaultdict
@@ -21,7 +21,7 @@ from assay_extensions.battles.ratings import rate
 from assay_extensions.battles.records import BOTH_BAD, A, B, Battle
 from assay_extensions.battles.records import TIE as LEVEL
 
-Systems = Mapping[str, Sequence[str]]  # those of each answer of a topic
+Systems = Mapping[str, Sequence[str]]  # that gave each answer to a topic
 ByTopic = Mapping[str, Systems]
 
 
@@ -36,7 +36,7 @@ def answers_of(columns: RunColumns) -> dict[str, str]:
 
 
 def battles_of(votes: Sequence[Vote], systems_of: ByTopic) -> list[Battle]:
-    """The battles that votes on answers are: one for each two systems that wrote the two answers."""
+    """The battles that follow from votes on answers: one for each pair of systems that wrote the two answers."""
     battles = []
     for vote in votes:
         of_topic = systems_of.get(vote.topic, {})
@@ -81,7 +81,7 @@ def build(runs: Sequence[RunColumns], depths: Sequence[int], material: Material)
                 tops[int(system)].append((topic, pair_docno(*docnos).encode(), 1))
     if not any(tops):
         raise PoolError(
-            "there is no new battle: no topic has different answers of two runs that have not met"
+            "no new battles: on every topic, any two runs with different answers have already met"
         )
     units = union([Top.of(sorted(top)) for top in tops], codes)
     reach = np.minimum(reach_of_rows(runs, depths, units.topics), 1).astype(np.int32)

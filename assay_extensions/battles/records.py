@@ -127,14 +127,14 @@ def _table_rows(lines: Iterable[str], delimiter: str) -> Iterator[Row]:
     header = _words(next(rows, []))
     if missing := [column for column in NEEDED if header.count(column) != 1]:
         message = (
-            f"the column {missing[0]} is not named once; the first line names the columns {', '.join(NEEDED)}, and "
-            "perhaps battle, topic and assessor"
+            f"the column {missing[0]} must be named once; the first line names the columns {', '.join(NEEDED)} and, "
+            "optionally, battle, topic and assessor"
         )
         yield max(reader.line_num, 1), message
         return
     for row in rows:
         if len(row) != len(header):
-            yield reader.line_num, "it has another number of columns than the first line"
+            yield reader.line_num, "its number of columns differs from the first line"
         else:
             cells = (cell.strip() for cell in row)
             yield reader.line_num, _battle(dict(zip(header, cells, strict=True)))

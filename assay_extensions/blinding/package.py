@@ -30,7 +30,7 @@ class NamedRun:
 
 
 class GiveAway(NamedTuple):
-    """A term in a blinded run, and what somebody decided after a look: `keep`, `replace`, or nothing yet."""
+    """A term in a blinded run, and the decision about it: `keep`, `replace`, or none yet."""
 
     run: str
     term: str
@@ -59,7 +59,7 @@ def blind_runs(
     title: str,
     words: Iterable[str] = (),
 ) -> Blinded:
-    """Blind runs. Names of the teams and runs, and further words, are looked for in what is left of each run.
+    """Blind runs. The rest of each run is searched for names of teams and runs, and for further words.
 
     Args:
         decisions: `keep` or `replace` by pseudonym of the run and term.

@@ -1,4 +1,4 @@
-"""Pseudonyms of teams and runs. Who has the map knows both names; nobody else can compute one from the other.
+"""Pseudonyms of teams and runs. Only with the map can a name be found from its pseudonym, or the reverse.
 
 The order of the numbers is that of a keyed digest of the names, so numbers tell nothing about names or times. Teams
 and runs that come later get further numbers, and earlier pseudonyms never change.

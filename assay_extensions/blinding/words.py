@@ -1,4 +1,4 @@
-"""Words that give a team away: found in texts, whatever their case, and replaced."""
+"""Find words that give a team away in texts, ignoring case, and replace them."""
 
 import re
 from collections import Counter, defaultdict
@@ -12,7 +12,7 @@ LEAST = 2  # characters of a term
 
 
 class Found(NamedTuple):
-    """A term in the text of a run, as often as it occurs, with the first place."""
+    """A term in the text of a run: its number of occurrences, and the first of them."""
 
     term: str
     n: int
@@ -20,7 +20,7 @@ class Found(NamedTuple):
 
 
 class Terms:
-    """Terms that are looked for as whole words, in time in proportion to the text, however many there are."""
+    """Search for terms as whole words. The time depends on the length of the text, not on the number of terms."""
 
     def __init__(self, terms: Iterable[str]) -> None:
         self._by_word: defaultdict[str, list[str]] = defaultdict(list)
@@ -58,7 +58,7 @@ class Terms:
         return [Found(term, n, examples[term]) for term, n in sorted(counts.items())]
 
     def replaced(self, text: str, by: Mapping[str, str] | str = HIDDEN) -> str:
-        """The text with something in place of each term: of the mapping, or the same for all."""
+        """The text with each term replaced: by its entry in the mapping, or all by the same text."""
         parts, last = list[str](), 0
         for start, end, term in self.places(text):
             parts += [text[last:start], by if isinstance(by, str) else by[term]]

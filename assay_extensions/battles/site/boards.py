@@ -123,7 +123,7 @@ def _shown(table: Table) -> ShownTable:
 
 
 def _text(name: str, cell: Cell) -> str:
-    """A cell in as many digits as its column needs."""
+    """A cell with as many digits as its column needs."""
     if not isinstance(cell, float):
         return text_of(cell)
     digits = ".2f" if name in {"share", "left"} else "g" if name.endswith("wins") else ".0f"
@@ -156,7 +156,7 @@ def board_page(user: AnyUser, board: Leaderboard) -> BoardPage:
 
 
 def _matrix(board: Board) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """The systems from the best on, and for each its wins and losses against each other one, with half of the ties."""
+    """The systems, best first, each with its wins and losses against the others; a tie counts as half of each."""
     order = [
         group.members[n]
         for group in board.groups

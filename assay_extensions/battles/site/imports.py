@@ -17,7 +17,7 @@ from pooling.models import Pool, PoolEntry, Run
 from scoring.evaluations.stored_runs import columns_of
 
 NO_TOPIC = (
-    "the battle names no topic, and on the site a battle is about a topic: add the column topic. The command "
+    "the battle has no topic, and the site needs one: add the column topic. The command "
     "“assay battles board” rates systems by battles without topics"
 )
 

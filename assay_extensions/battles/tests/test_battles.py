@@ -113,7 +113,7 @@ def test_written_battles_are_read_back(write: Any, has_assessors: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "battles, line 1: the column model_a is not named once"),
+        ("", "battles, line 1: the column model_a must be named once"),
         ("model_a\tmodel_b\twinner\n", "battles: it has no battles"),
         (
             "model_a,model_b,winner\na,b,A\n",
@@ -122,7 +122,7 @@ def test_written_battles_are_read_back(write: Any, has_assessors: bool) -> None:
         ("model_a,model_b,winner\na,a,tie\n", "battles, line 2: a is on both sides"),
         (
             "model_a,model_b,winner\na,b\n",
-            "battles, line 2: it has another number of columns than the first line",
+            "battles, line 2: its number of columns differs from the first line",
         ),
         ('{"qid": "1"}\n[1]\n', "battles, line 1: model_a is empty"),
         ('{"judge_verdict": "A"\n', "battles, line 1: it is not a JSON object"),

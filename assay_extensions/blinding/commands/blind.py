@@ -1,9 +1,9 @@
 """Write runs under pseudonyms, for people or programs that judge them, and check such a package.
 
 `write` reads a manifest of runs. The map has the names behind the pseudonyms: keep it, and give it to nobody who
-judges. Names of teams and runs, and the words of --words, such as names of people and affiliations, are looked for in
-what is left of each run. Nothing is written before somebody has looked at each: the file of --decisions lists them with
-their first place, and its last column says keep or replace.
+judges. The rest of each run is searched for names of teams and runs, and for the words of --words, such as names of
+people and affiliations. Nothing is written until somebody has decided about each: the file of --decisions lists them
+with their first place, and its last column says keep or replace.
 
 `verify` checks a package: its digests, its pseudonyms, and that no name is left but those that were kept.
 
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=Path,
         metavar="FILE",
-        help="CSV of the names in texts, which is written; its column decision says keep or replace",
+        help="CSV of the names found in texts, which the command writes; fill in its column decision: keep or replace",
     )
     write.add_argument(
         "--first",
@@ -97,7 +97,7 @@ def read_map(path: Path) -> BlindMap:
 def _write(arguments: argparse.Namespace, words: list[str]) -> int:
     output: Path = arguments.output
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise InputError(f"{output}: it exists; name a new or empty folder")
+        raise InputError(f"{output}: already exists; name a new or empty folder")
     for path in (arguments.map, arguments.decisions):
         if output.resolve() in path.resolve().parents:
             raise InputError(f"{path}: it has names, so it cannot be in the package")

@@ -58,7 +58,7 @@ class BlindingUpdateSerializer(Strict):
         allow_null=True,
         min_value=1,
         max_value=10_000,
-        help_text="Only so many runs of each team, in its order.",
+        help_text="At most this many runs of each team, in its order.",
     )
     decisions = DecisionSerializer(many=True, default=list)
 

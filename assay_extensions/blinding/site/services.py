@@ -54,7 +54,7 @@ def request(
         track=track, defaults={"map": asdict(new_map()), "created_by": by}
     )
     if row.job is not None and not row.job.is_finished:
-        raise blinding_refused("A job blinds the runs already. Wait until it has ended.")
+        raise blinding_refused("A job is already blinding the runs. Wait until it ends.")
     pseudonyms = {*row.blind.runs.values()}
     for (run, term), decision in (decisions or {}).items():
         if run not in pseudonyms or decision not in {KEPT, REPLACED}:
@@ -71,7 +71,7 @@ def request(
 
 @jobs.handler(KIND)
 def make(progress: jobs.Progress, *, blinding_id: int) -> dict[str, Any]:
-    """Blind the runs that are submitted now. The package is replaced, or gone if a decision is missing."""
+    """Blind the runs that are submitted now. The package is replaced, or removed if a decision is missing."""
     row = Blinding.objects.select_related("track").get(pk=blinding_id)
     decisions = {
         (run, term): decision for run, terms in row.decisions.items() for term, decision in terms.items()

@@ -224,9 +224,7 @@ class Estimates(Endpoints):
         "alt_test",
         {200: AltTestSerializer, 204: None},
         parameters=[
-            parameter(
-                "epsilon", "The advantage of a person that is given up; 0.1 without it.", kind="number"
-            ),
+            parameter("epsilon", "The advantage of a person that is given up (default: 0.1).", kind="number"),
             parameter("score", "The agreement with a person.", values=SCORES),
         ],
     )

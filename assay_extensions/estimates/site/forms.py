@@ -23,7 +23,7 @@ STRATA_WORDS = {
 
 
 class SampleForm(StyledForm):
-    """The sample of a machine's units that people shall judge."""
+    """The sample of a machine's units for people to judge."""
 
     pool = forms.ModelChoiceField(queryset=Pool.objects.none(), empty_label=None)
     name = forms.CharField(max_length=100, help_text="Of the batch that people judge.")

@@ -39,7 +39,7 @@ def problem_of(protocol: Protocol) -> str:
     if not protocol.judging.has_grades or protocol.qrels.preferences:
         return "Estimates need grades, and this protocol has none, or has preferences instead."
     if protocol.scoring.duplicates_are_false_alarms:
-        return "Estimates do not know near-duplicates, which this protocol scores."
+        return "Estimates do not support near-duplicates, which this protocol scores."
     return ""
 
 

@@ -40,7 +40,7 @@ def _amount(text: str) -> Decimal:
     except InvalidOperation:
         amount = Decimal(0)
     if not (amount.is_finite() and amount > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not an amount above 0, such as 2.50")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive amount, such as 2.50")
     return amount
 
 
@@ -74,14 +74,14 @@ MODEL_OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "type": positive,
         "default": 32,
         "metavar": "N",
-        "help": "requests at the same time (default: 32)",
+        "help": "concurrent requests (default: 32)",
     },
-    "max-calls": {"type": positive, "metavar": "N", "help": "stop after so many requests"},
+    "max-calls": {"type": positive, "metavar": "N", "help": "stop after this many requests"},
     "max-tokens": {"type": positive, "metavar": "N", "help": "stop before more tokens, in and out"},
     "max-cost": {
         "type": _amount,
         "metavar": "AMOUNT",
-        "help": "stop before a higher cost by the prices of the judge file",
+        "help": "stop before the cost, by the prices of the judge file, exceeds this amount",
     },
     "dry-run": {
         "action": "store_true",
@@ -125,7 +125,7 @@ def add_options(group: argparse._ActionsContainer, options: Mapping[str, Mapping
 
 
 def given_of(arguments: argparse.Namespace, options: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """The options that have another value than by default."""
+    """The options whose value is not the default."""
     values = (
         (name, getattr(arguments, name.replace("-", "_")), option.get("default"))
         for name, option in options.items()

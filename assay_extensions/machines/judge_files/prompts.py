@@ -258,7 +258,7 @@ def choice_in(replies: Sequence[str], parser: str, grades: Sequence[OfferedGrade
 def answer_token(
     reply: str, tokens: Sequence[Mapping[str, Any]], parser: str, grades: Sequence[OfferedGrade]
 ) -> list[dict[str, Any]]:
-    """The token where the answer begins, with its alternatives, after one token with the text before it.
+    """The token at which the answer begins, with its alternatives, preceded by one token with the text before it.
 
     `tokens` is `logprobs.content` of the API. Empty if the tokens are not those of the reply.
     """

@@ -1,4 +1,4 @@
-"""Probes of a judge: units with a change that must not make a document better, and what becomes of their grades."""
+"""Probes of a judge: units with a change that must not make a document better, and how their grades change."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple

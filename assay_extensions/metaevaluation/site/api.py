@@ -37,7 +37,7 @@ JudgeCallSerializer = answer(
 
 
 class NewJudgeCallSerializer(Strict):
-    """The time until which judges are accepted, and how many. A time that is over closes the submission."""
+    """The deadline for judges, and how many are accepted. A time in the past closes the submission."""
 
     closes_at = serializers.CharField(
         max_length=40, help_text="As `2026-05-01T23:59` in the zone, or with an offset."
@@ -213,7 +213,7 @@ class Calls(Endpoints):
 
     @get(*CALL)
     def get_judge_call(self, request: Request, slug: str) -> object:
-        """Read until when a track accepts judges. 404 if it never did."""
+        """Read the deadline for the judges of a track. 404 if there never was one."""
         call = selectors.call_of(track_of(request, slug))
         if call is None:
             raise Http404

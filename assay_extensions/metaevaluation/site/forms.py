@@ -35,7 +35,7 @@ class TopicsField(forms.CharField):
 
 
 class CallForm(StyledForm):
-    """The time until which judges are accepted, and how many."""
+    """The deadline for judges, and how many are accepted."""
 
     closes = LocalTimeField(label="Accept judges until")
     zone = ZoneField(label="Time zone", initial=times.AOE)

@@ -27,7 +27,7 @@ board_refused = partial(Refused, code="board-refused", title="The board of judge
 
 
 def is_wider(level: str, other: str) -> bool:
-    """Return whether more people see what is released at a level than at another."""
+    """Return whether a level releases to more people than another."""
     return WIDER.index(Release(level)) > WIDER.index(Release(other))
 
 
@@ -68,7 +68,7 @@ def question(board: JudgeBoard, level: str) -> Confirmation:
             Check(
                 "look",
                 f"The leaderboard of people is visible to {board.leaderboard.get_release_display()}",
-                "Who does not see it, sees no scores of runs on the board of judges.",
+                "People who cannot see it do not see the scores of runs on the board of judges.",
                 board.leaderboard.get_absolute_url(),
                 "Leaderboard",
             )

@@ -187,7 +187,7 @@ class ShownResult:
 
     @property
     def best(self) -> int | None:
-        """The largest k of the best runs that are compared by themselves."""
+        """The largest k for which the k best runs are compared separately."""
         return max((row.k for row in self.coefficients if row.k is not None), default=None)
 
     @property

@@ -45,7 +45,7 @@ def accept(
     topics: Sequence[str] = (),
     by: User,
 ) -> JudgeCall:
-    """Accept judgments of programs until a time, instead of what was set before. A time that is over closes.
+    """Accept judgments of programs until a time, instead of what was set before. A time in the past closes it.
 
     Raises:
         Refused: A topic is not one of the track.

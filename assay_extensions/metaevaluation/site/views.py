@@ -67,7 +67,7 @@ def accept(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         track=track,
         crumbs=_crumbs(track),
         note="Teams submit the judgments of programs as they submit runs: qrels, lists of nuggets, or scores of runs. "
-        "You compare them with people, and release the numbers. A time that is over closes the submission.",
+        "You compare them with people, and release the numbers. A time in the past closes the submission.",
     )
 
 
@@ -105,7 +105,7 @@ def submit(request: AuthenticatedRequest, slug: str) -> HttpResponseBase:
         layout="tracks/base.html",
         track=track,
         crumbs=_crumbs(track),
-        note="The file is checked as “assay meta check” does it. If it has problems, nothing is stored.",
+        note="The file is checked as by “assay meta check”. If it has problems, nothing is stored.",
     )
 
 
@@ -141,7 +141,7 @@ def withdraw(request: AuthenticatedRequest, slug: str, judge_run_id: int) -> Htt
         act=f"Withdraw {judge_run.tag}",
         button="Withdraw judge",
         back=judge_run.get_absolute_url(),
-        text="Its file is kept, and boards that have it do not change. Its name is free again.",
+        text="Its file is kept, and boards that contain it do not change. Its name can be used again.",
         is_danger=True,
     )
     if not page.is_given(request):
