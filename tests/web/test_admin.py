@@ -91,4 +91,6 @@ def test_selection_of_anything_but_rows_is_refused(client: Client, organizer: Us
 
     page = client.post(address(User, "changelist"), selection, follow=True)
 
-    assert page.status_code == 200
+    assert [str(message) for message in page.context["messages"]] == [
+        "The selection contains rows that are not in this list. Nothing was changed."
+    ]

@@ -112,7 +112,10 @@ def test_annotation_of_other_mathml_is_read() -> None:
 
 
 def test_deep_formulas_have_a_tree() -> None:
-    assert of("<apply><minus/>" * 500 + "<ci>x</ci>" + "</apply>" * 500) is not None
+    string = of("<apply><minus/>" * 500 + "<ci>x</ci>" + "</apply>" * 500) or ""
+
+    assert string.count("minus") == 500
+    assert string.endswith("[V!x" + "]" * 501)
 
 
 def test_published_trees_have_no_label_that_the_rules_do_not_make(data: Path) -> None:

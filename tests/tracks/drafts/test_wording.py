@@ -151,3 +151,4 @@ def test_value_of_any_type_is_a_mistake_and_no_failure(client: Client) -> None:
         ProtocolDraft.objects.update(text=text, good=text)
         for section in ("questions", section_of(key).name):
             assert client.get(address, {"section": section}).status_code == 200, text
+        assert edit_page(ProtocolDraft.objects.get(), "", "").errors, text
