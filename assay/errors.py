@@ -62,17 +62,24 @@ class Refused(AssayError):
     """A request breaks a rule. A middleware turns it into a page or problem+json; a command into CommandError.
 
     `code` is for programs: without it, the name of the class. `title` is the heading of the page. `errors` are those of
-    a file or list, for programs: each with its line or field, code and message.
+    a file or list, for programs: each with its line or field, code and message. With a `field`, the refusal is about
+    that one, and a form shows it there.
     """
 
     title = "That is not possible"
 
     def __init__(
-        self, message: str, *, code: str = "", title: str = "", errors: Sequence[Mapping[str, object]] = ()
+        self,
+        message: str,
+        *,
+        code: str = "",
+        title: str = "",
+        errors: Sequence[Mapping[str, object]] = (),
+        field: str = "",
     ) -> None:
         super().__init__(message)
         self.message, self.code, self.title = message, code or kebab(type(self).__name__), title or self.title
-        self.errors = errors
+        self.errors, self.field = errors, field
 
 
 class NotMeasurable(InputError, Refused):

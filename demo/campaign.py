@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -63,8 +63,8 @@ TASK = (
     "Given a question of a mathematics forum, find the answers of earlier threads that help to solve it.\n\n"
     "Teams may use the text, the formulas, or both. Assessors judge the pooled answers with four grades."
 )
-CREATED_AT, RUNS_AT, JUDGED_AT, RELEASED_AT = (
-    datetime(2025, month, day, 12, tzinfo=UTC) for month, day in ((2, 3), (5, 28), (7, 11), (8, 1))
+CREATED_AT, RUNS_AT, RELEASED_AT = (
+    datetime(2025, month, day, 12, tzinfo=UTC) for month, day in ((2, 3), (5, 28), (8, 1))
 )  # of the track that is over
 LICENSE = "Written for Assay, under its license"
 WAIT_SECONDS = 120
@@ -247,7 +247,7 @@ def _milestones(year: Year, track: Track) -> None:
         for title, start, end in content.MILESTONES
     ]
     if year.is_over:
-        dates = [NewMilestone(title, date(2025, *day), None) for title, day in content.MILESTONES_OF_LAST]
+        dates = [NewMilestone(*each) for each in content.MILESTONES_OF_LAST]
     deadline_services.set_milestones(track=track, milestones=dates)
 
 
@@ -358,5 +358,4 @@ def _put_back(track: Track, board: Leaderboard) -> None:
     """Show dates of its year for the track that is over. The audit log keeps the real ones."""
     Track.objects.filter(pk=track.pk).update(created_at=CREATED_AT, is_closed_by_deadline=True)
     Run.objects.filter(track=track).update(submitted_at=RUNS_AT)
-    Batch.objects.filter(pool__track=track).update(closed_at=JUDGED_AT)
     Leaderboard.objects.filter(pk=board.pk).update(released_at=RELEASED_AT)

@@ -11,7 +11,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,14 @@ up.
 
 Change what you like: the next installation has the same campaign again.
 """
-# title, and its first and last day counted from the day on which the demo is made
-MILESTONES_OF_LAST = (  # by month and day
-    ("Topics and data", (3, 3)),
-    ("Runs for the pool", (6, 2)),
-    ("Workshop", (9, 12)),
+# title, first and last day of the track that is over
+MILESTONES_OF_LAST = (
+    ("Topics and data", date(2025, 3, 3), None),
+    ("Runs for the pool", date(2025, 6, 2), None),
+    ("Judging", date(2025, 6, 9), date(2025, 7, 11)),
+    ("Workshop", date(2025, 9, 12), None),
 )
+# title, and its first and last day counted from the day on which the demo is made
 MILESTONES = (
     ("Topics and data", -60, None),
     ("Runs for the pool", -6, None),

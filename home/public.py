@@ -223,6 +223,8 @@ def _happened(listed: ListedTrack, result: Summary | None) -> dict[str, datetime
             moments[gettext("Runs closed")] = closed.at if closed else None
         if not track.is_judging:  # type: ignore[attr-defined]
             main = Batch.objects.filter(pool__track=track, kind=Batch.Kind.MAIN, status=Batch.Status.CLOSED)
+            if result is not None:  # a later batch is not in the results
+                main = main.filter(closed_at__lte=result.board.released_at)
             moments[gettext("Judged")] = main.aggregate(at=Max("closed_at"))["at"]
     if result is not None:
         moments[gettext("Results released")] = result.board.released_at

@@ -105,7 +105,7 @@ class Archive(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.track.slug}-{self.pk}.zip"
+        return f"{self.track.slug}-{self.created_at:%Y-%m-%d-%H%M}.zip"
 
     @property
     def part_titles(self) -> list[str]:

@@ -27,11 +27,12 @@ NO_LABEL = "---------"  # of Django, for the empty choice
 
 @contextmanager
 def refusals_in(form: forms.BaseForm, field: str | None = None) -> Iterator[None]:
-    """Make the refusal of a service an error of a form, or of one of its fields."""
+    """Make the refusal of a service an error of a form, or of one of its fields, such as the one that it names."""
     try:
         yield
     except Refused as refusal:
-        form.add_error(field, refusal.message)
+        named = refusal.field if refusal.field in form.fields else None
+        form.add_error(field or named, refusal.message)
 
 
 def errors_in(form: forms.BaseForm) -> list[str]:

@@ -115,7 +115,11 @@ def check_name(*, pool: Pool, name: str, batch: Batch | None = None) -> None:
     """Refuse the name of another batch of the pool."""
     others = Batch.objects.filter(pool=pool, name=name)
     if (others if batch is None else others.exclude(pk=batch.pk)).exists():
-        raise Refused(f"The pool already has a batch “{name}”; choose another name.", code="batch-name-taken")
+        raise Refused(
+            f"The pool already has a batch “{name}”; choose another name.",
+            code="batch-name-taken",
+            field="name",
+        )
 
 
 def _check_judges(batch: Batch) -> None:
@@ -144,7 +148,9 @@ def _check_judges(batch: Batch) -> None:
         refusal = f"{protocol.slug} asks for one assessor of each group ({groups}). Leave the field empty."
     else:
         return
-    raise Refused(refusal, code="judges-refused")
+    raise Refused(
+        refusal, code="judges-refused", field="judges" if judges is not None and not batch.is_shared else ""
+    )
 
 
 def _check_places(batch: Batch) -> None:
@@ -158,6 +164,7 @@ def _check_places(batch: Batch) -> None:
             f"{few} too few: topic {assignment.topic} is assigned to {assignment.seat}. "
             "Withdraw it from some of them first.",
             code="judges-refused",
+            field="judges",
         )
     submitted = batch.tasks.filter(status=Task.Status.SUBMITTED)
     most = submitted.aggregate(most=Max("seat"))["most"] or 0
@@ -165,6 +172,7 @@ def _check_places(batch: Batch) -> None:
         raise Refused(
             f"{few} too few: units of this batch have up to {most} judges already.",
             code="judges-refused",
+            field="judges",
         )
 
 

@@ -53,6 +53,12 @@ def empty_state(content: str, name: str = "inbox") -> SafeString:
 
 
 @register.simple_block_tag
+def warning(content: str) -> SafeString:
+    """A sentence about something to look at: `{% warning %}3 topics have no known item.{% endwarning %}`."""
+    return render_to_string("components/warning.html", {"content": content})
+
+
+@register.simple_block_tag
 def menu(content: str, label: str, symbol: str = "") -> SafeString:
     """Links and forms under a button, for what is rarely needed, and for all files of a page.
 

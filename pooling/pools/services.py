@@ -71,7 +71,10 @@ def request(
     except PoolError as error:
         raise pool_refused(f"{error}.") from error
     if max_runs_per_team is not None and max_runs_per_team < 1:
-        raise pool_refused(f"The limit of runs per team must be at least 1, got {max_runs_per_team}.")
+        raise pool_refused(
+            f"The limit of runs per team must be at least 1, got {max_runs_per_team}.",
+            field="max_runs_per_team",
+        )
     depths = selectors.pooled_depths(track, by_kind)
     left_out = selectors.left_out(protocol.runs, depths, max_runs_per_team)
     if protocol.pool.strategy == "rows":
@@ -110,21 +113,25 @@ def request(
 
 def _check_request(track: Track, *, name: str, seed: int, tops_up: Pool | None) -> None:
     if Pool.objects.filter(track=track, name=name).exists():
-        raise pool_refused(f"{track} already has a pool named {name}; choose another name.")
+        raise pool_refused(f"{track} already has a pool named {name}; choose another name.", field="name")
     if not 0 <= seed <= MAX_SEED:
-        raise pool_refused(f"The seed must be a whole number from 0 to {MAX_SEED}, got {seed}.")
+        raise pool_refused(f"The seed must be a whole number from 0 to {MAX_SEED}, got {seed}.", field="seed")
     if tops_up is None:
         return
     if tops_up.track_id != track.pk or tops_up.protocol_id != track.protocol_id:
         raise pool_refused(
-            f"The pool {tops_up} cannot be topped up: it was not built for {track} with its current protocol."
+            f"The pool {tops_up} cannot be topped up: it was not built for {track} with its current protocol.",
+            field="tops_up",
         )
     if tops_up.protocol.parsed.pool.pairs is not None and seed != tops_up.seed:
         raise pool_refused(
-            f"All rounds of pairs have one seed. Use that of the pool {tops_up}, {tops_up.seed}."
+            f"All rounds of pairs have one seed. Use that of the pool {tops_up}, {tops_up.seed}.",
+            field="seed",
         )
     if tops_up.status != Pool.Status.READY:
-        raise pool_refused(f"The pool {tops_up} is not ready. You can top it up once it is built.")
+        raise pool_refused(
+            f"The pool {tops_up} is not ready. You can top it up once it is built.", field="tops_up"
+        )
 
 
 def with_order(protocol: Protocol, order: str) -> Protocol:

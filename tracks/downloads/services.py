@@ -103,7 +103,8 @@ def attach_link(
     sha256 = sha256.strip().lower()
     if sha256 and (len(sha256) != 64 or set(sha256) - set("0123456789abcdef")):
         raise download_refused(
-            "The SHA-256 is not accepted: it has 64 digits from 0 to f, as sha256sum prints it."
+            "The SHA-256 is not accepted: it has 64 digits from 0 to f, as sha256sum prints it.",
+            field="sha256",
         )
     row = Download(track=track, kind=kind, url=url, name=safe_name(name), sha256=sha256, created_by=by)
     row.description = description
@@ -206,4 +207,6 @@ def check(track: Track, kind: str, name: str) -> None:
     if Download.objects.filter(track=track, name=name).exists() or any(
         item.name == name for item in items_for(organizer, track) if item.row is None
     ):
-        raise download_refused(f"{track} already has a file {name}. Remove it first, or use another name.")
+        raise download_refused(
+            f"{track} already has a file {name}. Remove it first, or use another name.", field="name"
+        )

@@ -50,7 +50,7 @@ NOT_PUBLIC = [
 ]
 
 
-address_refused = partial(Refused, code="address-refused", title="This address is not accepted")
+address_refused = partial(Refused, code="address-refused", title="This address is not accepted", field="url")
 
 
 def check_address(url: str) -> None:

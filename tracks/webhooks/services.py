@@ -25,9 +25,11 @@ def _check(track: Track, url: str, events: Collection[str], *, own: int | None =
     if unknown := sorted(set(events) - set(EVENTS)):
         raise webhook_refused(f"There is no event {unknown[0]}. Accepted: {', '.join(EVENTS)}.")
     if not events:
-        raise webhook_refused("Choose an event: a webhook without events would never be called.")
+        raise webhook_refused(
+            "Choose an event: a webhook without events would never be called.", field="events"
+        )
     if track.webhooks.filter(url=url).exclude(pk=own or 0).exists():
-        raise webhook_refused(f"{track} already has a webhook with this address.")
+        raise webhook_refused(f"{track} already has a webhook with this address.", field="url")
 
 
 @transaction.atomic

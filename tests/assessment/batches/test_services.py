@@ -44,7 +44,7 @@ def test_batch_needs_a_ready_pool(scene: Scene) -> None:
 def test_two_batches_of_a_pool_cannot_share_a_name(scene: Scene) -> None:
     with pytest.raises(Refused, match="already has a batch") as refusal:
         batch_services.create(pool=scene.pool, name=scene.batch.name, by=None)
-    assert refusal.value.code == "batch-name-taken"
+    assert (refusal.value.code, refusal.value.field) == ("batch-name-taken", "name")
     with pytest.raises(IntegrityError), transaction.atomic():
         Batch.objects.create(pool=scene.pool, name=scene.batch.name)
 

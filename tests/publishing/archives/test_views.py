@@ -43,15 +43,15 @@ def test_an_upload_becomes_a_track_and_is_archived_again(organizer: Client, arch
     ready = organizer.get("/tracks/again/archives/", headers={"HX-Request": "true"})
     page = organizer.get("/tracks/again/archives/").content.decode()
     assert (ready["HX-Refresh"], ready.content) == ("true", b"")
-    assert f"again-{archive.pk}.zip is ready." in page
+    assert f"{archive} is ready." in page
     assert "hx-trigger" not in page
-    assert f'<a href="/archives/{archive.pk}/file/">again-{archive.pk}.zip</a>' in page
+    assert f'<a href="/archives/{archive.pk}/file/">{archive}</a>' in page
     assert "CC BY 4.0" in page  # offered for the next one
     file = organizer.get(f"/archives/{archive.pk}/file/")
     assert b"".join(file.streaming_content).startswith(b"PK")  # type: ignore[attr-defined]
     archive.refresh_from_db()
     offered = organizer.post(f"/archives/{archive.pk}/offer/")
-    [row] = Track.objects.get(slug="again").downloads.filter(name=f"again-{archive.pk}.zip")
+    [row] = Track.objects.get(slug="again").downloads.filter(name=f"{archive}")
     assert (offered["Location"], row.sha256, row.released_at) == (
         f"/tracks/again/downloads/{row.pk}/edit/",
         archive.sha256,

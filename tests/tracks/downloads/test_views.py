@@ -360,6 +360,8 @@ def test_attachment_that_cannot_be_is_refused(track: Track, fields: dict[str, st
 
     assert message in answer.content.decode()
     assert not Download.objects.exists()
+    if "already" in message or "digits" in message:
+        assert [*answer.context["form"].errors] == ["name" if "already" in message else "sha256"]
 
 
 def test_instructions_are_shown_when_they_are_released(track: Track) -> None:

@@ -300,6 +300,7 @@ def test_organizer_adds_tests_changes_and_removes_a_webhook_on_the_page(
     assert receiver.got[0][1] == receiver.got[1][1]  # sent again
     assert "The answer had the status 500." in failed
     assert "already has a webhook" in again.content.decode()
+    assert [[*each.context["form"].errors] for each in (wrong, again)] == [["url"], ["url"]]
     assert ('<td data-label="Event">Test' in shown, "accepted" in shown, "204" in shown) == (True, True, True)
     assert (webhook.url, webhook.events) == (receiver.url + "2", ["track.opened"])
     client.post(f"{address}remove/")
