@@ -216,7 +216,7 @@ def test_desk_batch_board_and_plan_show_the_same_measured_time(scene: Scene) -> 
     # Ada: 10 units of 600 s; Bob, who has not judged: 90 units at the speed of the track
     assert f"Work left 17 h {MEASURED}" in shown["batch"]
     assert f"Work left 17 h {MEASURED}" in shown["plan"]
-    assert f"About 17 h of work left, {MEASURED}" in shown["board"]
+    assert f"About 17 h of work left, 8.3 h each, {MEASURED}" in shown["board"]
     assert "ada 1 20 30 1.7 h" in shown["batch"]
     assert "bob 1 0 90 15 h" in shown["batch"]
     assert "ada 20 30 1.7 h" in shown["board"]
