@@ -150,6 +150,7 @@ class RunChange(models.Model):
     class Kind(models.TextChoices):
         DESCRIBED = "described", "description changed"
         ANSWERED = "answered", "answers changed"
+        MODELS = "models", "models changed"
         DISQUALIFIED = "disqualified", "disqualified"
         REINSTATED = "reinstated", "disqualification reversed"
         WITHDRAWN = "withdrawn", "withdrawn at the request of its team"

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import Field, fields
+from io import BytesIO
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -142,6 +143,10 @@ class RunSubmissionSerializer(Strict):
     seconds = serializers.FileField(
         required=False, help_text="A file with one line for each topic: the topic and its seconds."
     )
+    metadata = serializers.FileField(
+        required=False,
+        help_text="A file of ir_metadata. Its models and answers count where the fields are empty; the rest is kept.",
+    )
     replaces = serializers.CharField(required=False, default="", help_text=REPLACES)
 
     def get_fields(self) -> dict[str, Any]:
@@ -232,9 +237,22 @@ def _detail(request: Request, run: Run) -> Any:
 
 
 class RunChangeSerializer(Strict):
-    """The fields of a run that a team may change."""
+    """The fields of a run that a team may change. What is missing stays."""
 
-    description = serializers.CharField(allow_blank=True, max_length=10_000)
+    description = serializers.CharField(required=False, allow_blank=True, max_length=10_000)
+    models_used = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=STATEMENTS["models_used"].limit,
+        help_text=STATEMENTS["models_used"].help,
+    )
+    metadata = serializers.CharField(
+        required=False,
+        max_length=100_000,
+        trim_whitespace=False,
+        help_text="The text of a file of ir_metadata. Its models replace those of the run, unless `models_used` has "
+        "others.",
+    )
     answers = serializers.DictField(
         required=False,
         help_text="The answers to the questions of the protocol about runs; if missing, they stay.",
@@ -295,7 +313,7 @@ class Runs(Endpoints):
         serializer = self.get_serializer(data={**request.query_params.dict(), **fields_and_files})
         serializer.is_valid(raise_exception=True)
         data = serializer.validated_data
-        file, seconds = data.pop("file"), data.pop("seconds", None)
+        file, seconds, metadata = data.pop("file"), data.pop("seconds", None), data.pop("metadata", None)
         team, replaces = _team(list(teams), data.pop("team", None)), data.pop("replaces")
         return {
             "track": track,
@@ -306,6 +324,7 @@ class Runs(Endpoints):
             "declared": Declaration(**data),
             "replaces": replaces,
             "seconds": bytes_of(seconds) if seconds else None,
+            "metadata": bytes_of(metadata) if metadata else None,
             "arrived_at": arrived_at(request._request),
         }
 
@@ -403,15 +422,17 @@ class Runs(Endpoints):
     @patch("runs/<int:run_id>/", "run", RunDetailSerializer, takes=RunChangeSerializer)
     @transaction.atomic
     def update_run(self, request: Request, run_id: int) -> object:
-        """Change the description of a run.
+        """Change the description, the models and the answers of a run.
 
-        Its team until the deadline, and organizers. The earlier description is kept in `changes`.
+        Its team until the deadline, and organizers. What was stated before is kept in `changes`.
         """
         track_services.lock(self.run(request, run_id).track_id)
         data = self.validated(request)
         run = self.run(request, run_id)
         require_match(request, _detail(request, run))
         answers = json.dumps(data.pop("answers")) if "answers" in data else None
+        if "metadata" in data:
+            data["metadata"] = BytesIO(data["metadata"].encode())
         changes.describe(run=run, by=person_of(request), answers=answers, **data)
         return Response(_detail(request, self.run(request, run_id)))
 

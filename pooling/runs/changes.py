@@ -1,16 +1,23 @@
 """Changes of submitted runs: the description, the order of a team's runs, and disqualification."""
 
+import json
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
 from django.db import transaction
 from django.utils import timezone
 
 from accounts.audit import services as audit
 from accounts.models import User
+from assay.formats.models import PATH as MODELS
+from assay.formats.models import WrongModels, stated_models
 from assay.protocols.questions import WrongAnswer
 from assay.protocols.run_answers import Stated, answers_of_run
 from jobs import services as jobs
 from participation.teams.selectors import may_submit_for
 from pooling.errors import change_refused
 from pooling.models import Run, RunChange
+from pooling.runs.services import metadata_in
 from tracks import deadline_acceptance
 from tracks.models import Track
 from tracks.tracks import services as track_services
@@ -40,34 +47,71 @@ def _check_team(run: Run, by: User, track: Track, states: list[deadline_acceptan
 
 
 @transaction.atomic
-def describe(*, run: Run, description: str, by: User, answers: str | None = None) -> Run:
-    """Change the description and the answers of a run; the earlier ones are kept. Teams can do so until the deadline.
+def describe(
+    *,
+    run: Run,
+    by: User,
+    description: str | None = None,
+    answers: str | None = None,
+    models_used: str | None = None,
+    metadata: BinaryIO | None = None,
+) -> Run:
+    """Change what is stated about a run; what it was is kept. Its team can do so until the deadline.
 
-    `answers` are as in a submission; None: they stay.
+    `answers` and `models_used` are as in a submission; None: they stay. So is `metadata`, a file of ir_metadata: its
+    models replace those of the run, unless others are stated now.
+
+    Raises:
+        Refused: The user may not change it now, or what is stated is not accepted.
     """
     track, run = _lock(run)
     _check_team(run, by, track, [deadline_acceptance.acceptance_of(track, run.kind)])
     if run.status == Run.Status.WITHDRAWN:
         raise change_refused(f"{run.tag} is withdrawn. Its description can no longer be changed.")
-    if description.strip() != run.description.strip():
+    fields = metadata_in(metadata) if metadata is not None else {}
+    event: dict[str, Any] = {"subject": run, "track": track, "details": {"team": run.team.name}, "by": by}
+    if fields:
+        run.report["metadata"] = run.report.get("metadata", {}) | dict(fields)
+        run.save(update_fields=["report"])
+        audit.record(action="run.metadata-added", **event)
+    if description is not None and description.strip() != run.description.strip():
         RunChange.objects.create(run=run, kind=RunChange.Kind.DESCRIBED, text=run.description, by=by)
+        audit.record(action="run.described", **event)
         run.description = description.strip()
-        run.save(update_fields=["description"])
-        audit.record(action="run.described", subject=run, track=track, details={"team": run.team.name}, by=by)
-    if answers is None:
-        return run
+    models = _models(run, models_used, fields)
+    if models != run.models_used:
+        RunChange.objects.create(run=run, kind=RunChange.Kind.MODELS, text=run.models_used, by=by)
+        audit.record(action="run.models-changed", **event)
+        run.models_used = models
+    if answers is not None or fields:
+        new = _answers(run, track, answers)
+        if new != run.answers:
+            earlier = "\n".join(f"{label}: {answer}" for label, answer in run.answers_in_words)
+            RunChange.objects.create(run=run, kind=RunChange.Kind.ANSWERED, text=earlier, by=by)
+            audit.record(action="run.answered", **event)
+            run.answers = new
+    run.save(update_fields=["description", "models_used", "answers"])
+    return run
+
+
+def _models(run: Run, stated: str | None, fields: Mapping[str, str]) -> str:
+    """The models of a run after a change."""
     try:
-        header = {path: Stated(value) for path, value in run.report.get("metadata", {}).items()}
-        new = answers_of_run(track.protocol.parsed.runs, answers, header)
+        if stated is not None and (new := stated_models(stated)) != run.models_used:
+            return new
+        return stated_models("", fields.get(MODELS, "")) or run.models_used
+    except WrongModels as error:
+        raise change_refused(str(error)) from None
+
+
+def _answers(run: Run, track: Track, text: str | None) -> dict[str, Any]:
+    """The answers of a run after a change; None: those that it has."""
+    header = {path: Stated(value) for path, value in run.report.get("metadata", {}).items()}
+    given = json.dumps(run.answers) if text is None else text
+    try:
+        return answers_of_run(track.protocol.parsed.runs, given, header)
     except WrongAnswer as error:
         raise change_refused(str(error)) from None
-    if new != run.answers:
-        earlier = "\n".join(f"{label}: {answer}" for label, answer in run.answers_in_words)
-        RunChange.objects.create(run=run, kind=RunChange.Kind.ANSWERED, text=earlier, by=by)
-        run.answers = new
-        run.save(update_fields=["answers"])
-        audit.record(action="run.answered", subject=run, track=track, details={"team": run.team.name}, by=by)
-    return run
 
 
 @transaction.atomic

@@ -28,6 +28,18 @@ ANSWER = "answer-"  # begins the name of a field for a question about runs
 LONG = 1000  # characters; a longer text gets an area of several lines
 
 
+class MetadataField(forms.FileField):
+    """A file of ir_metadata."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            required=False,
+            label="ir_metadata",
+            help_text="A YAML file that says how the run was made. Its models and answers count where the fields are "
+            "empty; the rest is kept with the run.",
+        )
+
+
 class RunForm(StyledForm):
     """A run to submit. Several are rows of one submission; who has one team names it in the first row only.
 
@@ -41,6 +53,8 @@ class RunForm(StyledForm):
         label="Seconds",
         help_text="A file with one line for each topic: the topic and its seconds.",
     )
+
+    metadata = MetadataField()
 
     replaces = forms.ChoiceField(
         required=False, help_text="An earlier run of the team, which is withdrawn when this one is stored."
@@ -97,7 +111,7 @@ class RunForm(StyledForm):
         """The arguments of the services that check and submit, without team and user."""
         data, file = self.cleaned_data, self.cleaned_data["file"]
         stated = {name: data.get(statement.column or name, "") for name, statement in STATEMENTS.items()}
-        seconds = data.get("seconds")
+        seconds, metadata = data.get("seconds"), data.get("metadata")
         return {
             "file": bytes_of(file),
             "file_name": file.name or "run",
@@ -105,6 +119,7 @@ class RunForm(StyledForm):
                 **stated | {"is_manual": stated["is_manual"] == "manual", "answers": answers_in(data)}
             ),
             "seconds": bytes_of(seconds) if seconds else None,
+            "metadata": bytes_of(metadata) if metadata else None,
             "replaces": data.get("replaces", ""),
         }
 
@@ -181,7 +196,7 @@ def run_forms(request: HttpRequest, track: Track, user: User) -> list[RunForm]:
 
 
 class DescriptionForm(StyledForm):
-    """The description of a submitted run, and the answers to questions about it."""
+    """The description and the models of a submitted run, and the answers to questions about it."""
 
     description = forms.CharField(
         max_length=STATEMENTS["description"].limit,
@@ -190,16 +205,30 @@ class DescriptionForm(StyledForm):
         help_text="How the run was made. Earlier descriptions stay in the history of the run.",
     )
 
+    models = forms.CharField(
+        max_length=STATEMENTS["models_used"].limit,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    metadata = MetadataField()
+
     def __init__(self, *args: Any, run: Run, **kwargs: Any) -> None:
-        kwargs["initial"] = {"description": run.description}
+        kwargs["initial"] = {"description": run.description, "models": run.models_used}
         super().__init__(*args, **kwargs)
-        self.fields |= answer_fields(run.track.protocol.parsed.runs, run.answers)
+        rules = run.track.protocol.parsed.runs
+        self.fields["models"].help_text = STATEMENTS["models_used"].hint(rules).partition(" Empty:")[0]
+        self.fields |= answer_fields(rules, run.answers)
 
     @property
     def change(self) -> dict[str, Any]:
         """The arguments of the service that changes the run."""
-        answers = answers_in(self.cleaned_data)
-        return {"description": self.cleaned_data["description"], "answers": answers or None}
+        data, metadata = self.cleaned_data, self.cleaned_data["metadata"]
+        return {
+            "description": data["description"],
+            "models_used": data["models"],
+            "metadata": bytes_of(metadata) if metadata else None,
+            "answers": answers_in(data) or None,
+        }
 
 
 class ReasonForm(StyledForm):

@@ -25,6 +25,7 @@ from assay.formats.models import WrongModels, stated_models
 from assay.formats.reports import file_facts
 from assay.formats.runs import columns
 from assay.formats.runs.answers import characters_of
+from assay.formats.runs.metadata import fields_of_file
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.rows import MAX_NAME
 from assay.formats.runs.timing import check_seconds, with_seconds
@@ -118,12 +119,17 @@ def check_submission(
     file_name: str,
     declared: Declaration,
     seconds: BinaryIO | None = None,
+    metadata: BinaryIO | None = None,
     arrived_at: datetime | None = None,
     replaces: str = "",
 ) -> CheckedRun:
     """Check everything that `submit` checks, with the same refusals, and store nothing."""
     at = arrived_at or times.now()
-    return _check(track, team, by, file, file_name, declared, seconds, at=at, replaces=replaces).checked
+    files = file, seconds, metadata
+    return _check(track, team, by, files, file_name, declared, at=at, replaces=replaces).checked
+
+
+Files = tuple[BinaryIO, BinaryIO | None, BinaryIO | None]  # the run, its seconds, its ir_metadata
 
 
 class _Checked(NamedTuple):
@@ -136,10 +142,9 @@ def _check(
     track: Track,
     team: Team,
     by: User,
-    file: BinaryIO,
+    files: Files,
     file_name: str,
     declared: Declaration,
-    seconds: BinaryIO | None,
     *,
     at: datetime,
     replaces: str,
@@ -148,11 +153,11 @@ def _check(
     _check_allowed(track=track, team=team, by=by, declared=declared, at=at)
     refused = None
     try:
-        checked = _check_files(track, team, file, file_name, declared, seconds)
+        checked = _check_files(track, team, files, file_name, declared)
     except RunRefused as refusal:
         refused, checked = refusal, refusal.checked
     packed = columns.save(checked.columns) if checked.columns is not None else b""
-    n_bytes = file.seek(0, os.SEEK_END) + len(packed)
+    n_bytes = files[0].seek(0, os.SEEK_END) + len(packed)
     others = list(_refusals(track, team, by, declared, checked, n_bytes=n_bytes, at=at, replaces=replaces))
     if refused is None and len(others) == 1:
         raise others[0]
@@ -191,10 +196,9 @@ def _refusals(
             yield refusal
 
 
-def _check_files(
-    track: Track, team: Team, file: BinaryIO, file_name: str, declared: Declaration, seconds: BinaryIO | None
-) -> CheckedRun:
-    """Check a run with its file of seconds, and whether it has every topic on which its team had a session."""
+def _check_files(track: Track, team: Team, files: Files, file_name: str, declared: Declaration) -> CheckedRun:
+    """Check a run with its other files, and whether it has every topic on which its team had a session."""
+    file, seconds, metadata = files
     protocol, needed, times_taken = track.protocol.parsed, set[str](), None
     if protocol.interaction is not None and declared.kind == protocol.interaction.run_kind:
         needed = interacted_topics(team)
@@ -219,7 +223,26 @@ def _check_files(
         times_taken = check_seconds(seconds, protocol=protocol, topics=topics, name="file of seconds")
         if times_taken.errors:
             raise RunRefused(CheckedRun(times_taken, None, None))
-    return replace(checked, report=with_seconds(checked.report, times_taken, protocol=protocol))
+    report = with_seconds(checked.report, times_taken, protocol=protocol)
+    if metadata is None:
+        return replace(checked, report=report)
+    fields = metadata_in(metadata)
+    lines = {path: line for path, line in checked.header_lines.items() if path not in fields}
+    return replace(
+        checked, report=replace(report, metadata={**report.metadata, **fields}), header_lines=lines
+    )
+
+
+def metadata_in(file: BinaryIO) -> Mapping[str, str]:
+    """The fields of a file of ir_metadata, which are kept as those of the header of a run.
+
+    Raises:
+        SubmissionRefused: It cannot be read.
+    """
+    try:
+        return fields_of_file(file, "file of ir_metadata")
+    except InputError as error:
+        raise SubmissionRefused(f"{error}.") from None
 
 
 def submit(
@@ -231,6 +254,7 @@ def submit(
     file_name: str,
     declared: Declaration,
     seconds: BinaryIO | None = None,
+    metadata: BinaryIO | None = None,
     arrived_at: datetime | None = None,
     replaces: str = "",
     on_stored: Callable[[Run], None] = lambda run: None,
@@ -245,7 +269,8 @@ def submit(
     that stores the run.
 
     For deadlines and for the time of the submission, it counts when the file arrived, by default now: not when it was
-    checked and stored. `seconds` is the file of seconds for each topic, if the protocol limits them.
+    checked and stored. `seconds` is the file of seconds for each topic, if the protocol limits them. The fields of
+    `metadata`, a file of ir_metadata, count as those of the header of the run, and replace these.
 
     Raises:
         RunRefused: The file has errors.
@@ -256,7 +281,14 @@ def submit(
     arrived_at = arrived_at or times.now()
     try:
         checked, packed, n_bytes = _check(
-            track, team, by, file, file_name, declared, seconds, at=arrived_at, replaces=replaces
+            track,
+            team,
+            by,
+            (file, seconds, metadata),
+            file_name,
+            declared,
+            at=arrived_at,
+            replaces=replaces,
         )
     except RunRefused as refusal:
         data = {

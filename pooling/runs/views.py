@@ -40,7 +40,7 @@ from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
 from web.confirmation import confirmation_page
 from web.downloads import download, stored_file
-from web.forms import CompareForm
+from web.forms import CompareForm, refusals_in
 from web.pages import context_of, counted, numbers_in, read_and_post, site_of
 from web.times import arrived_at
 
@@ -301,14 +301,15 @@ def _repair(request: AuthenticatedRequest, track: Track, forms: list[RunForm], r
 @read_and_post
 @chairs_only_read
 def describe(request: AuthenticatedRequest, run_id: int) -> HttpResponse:
-    """Change the description of a run. Its team until the deadline, and organizers."""
+    """Change the description, the models and the answers of a run. Its team until the deadline, and organizers."""
     run = _run(request, run_id)
-    form = DescriptionForm(request.POST or None, run=run)
-    if not (request.method == "POST" and form.is_valid()):
-        return _ask(request, run, form, "describe", "Description of", "Save description")
-    changes.describe(run=run, by=request.user, **form.change)
-    messages.success(request, f"The description of {run.tag} is saved.")
-    return redirect(run)
+    form = DescriptionForm(request.POST or None, request.FILES or None, run=run)
+    with refusals_in(form):
+        if request.method == "POST" and form.is_valid():
+            changes.describe(run=run, by=request.user, **form.change)
+            messages.success(request, f"The description of {run.tag} is saved.")
+            return redirect(run)
+    return _ask(request, run, form, "describe", "Description of", "Save description")
 
 
 @require_POST
@@ -348,7 +349,7 @@ def _ask(
 ) -> HttpResponse:
     context = {"track": run.track, "run": run, "form": form}
     context |= {"action": action, "title": title, "button": button}
-    return render(request, "pooling/runs/change.html", context)
+    return render(request, "pooling/runs/change.html", context, status=422 if form.errors else 200)
 
 
 @user_page

@@ -21,12 +21,16 @@ Source: Breuer, Keller & Schaer (2022), doi:10.1145/3477495.3531738; ir-metadata
 """
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
+
+from assay.errors import InputError
 
 START, END = b"ir_metadata.start", b"ir_metadata.end"
 MAX_VALUE = 10_000  # characters, as of an answer
+MAX_BYTES = 1 << 20  # of a file of its own
 Warn = Callable[[int, str], object]  # the number of a line, and what is wrong with it
 
 
@@ -46,6 +50,26 @@ def fields_of(lines: list[bytes], first: int, warn: Warn) -> tuple[Mapping[str, 
         values.setdefault(path, []).append(value)
         numbers.setdefault(path, number)
     return {path: ", ".join(of_path)[:MAX_VALUE] for path, of_path in values.items()}, numbers
+
+
+def fields_of_file(file: BinaryIO, name: str) -> Mapping[str, str]:
+    """The fields of a file of its own, which has the YAML of a header with or without its comment signs.
+
+    Raises:
+        InputError: It is too long, or a line is not “key: value”.
+    """
+    content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise InputError(f"{name}: larger than {MAX_BYTES >> 20} MB, and no file of ir_metadata")
+    lines = content.removeprefix(BOM_UTF8).splitlines()
+    of_header = any(START in line for line in lines)
+    marks = (START, END) if of_header else (b"---", b"...")
+    lines = [b"#" if any(mark in line for mark in marks) else line for line in lines]
+
+    def refuse(number: int, message: str) -> None:
+        raise InputError(f"{name}: line {number}: {message}")
+
+    return fields_of([line if of_header else b"#" + line for line in lines], 1, refuse)[0]
 
 
 def _pairs(lines: list[bytes], first: int, warn: Warn) -> Iterator[tuple[int, str, str]]:

@@ -90,7 +90,7 @@ def test_description_can_change_until_the_close_and_its_history_stays(scene: Sce
     assert run.description == "BM25 and a reranker"
     assert "BM25 and a reranker" in page
     assert "How run-1 was made." in page  # in the history
-    assert late.status_code == 409
+    assert late.status_code == 422
     assert "can no longer be changed: the track is closed" in late.content.decode()
 
 

@@ -1,18 +1,23 @@
 """The models that a run used: stated in the form, the API or the header of the file, and shown and written again."""
 
+from html import unescape
 from io import BytesIO
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from accounts.models import Event
 from assay.formats.models import UsedModel, WrongModels, families_in, models_in, stated_models
 from assay.formats.runs.metadata import header
 from pooling.models import Run
-from tests.helpers.api import api
+from tests.helpers.api import api, call
 from tests.helpers.runs import run_bytes
 from tests.pooling.conftest import Scene
+from tracks.models import Track
 
 STATED = "gpt-4o-mini; gpt; 1200000 tokens; 3.20 USD; 0.4 kWh\nbm25"
 
@@ -96,3 +101,101 @@ def test_api_takes_the_models_of_the_header_of_a_file(scene: Scene) -> None:
         reverse("api:run_file", args=[Run.objects.get().pk]), {"header": "ir_metadata"}
     )
     assert b"# " in sent.getvalue()
+
+
+def submitted(scene: Scene, folder: Path) -> Run:
+    path = folder / "one.tsv"
+    path.write_bytes(run_bytes(tag="one"))
+    return scene.submit(path)
+
+
+METADATA = b"---\nmethod:\n  models: [gpt-4o-mini; gpt, bm25]\n  retrieval:\n    - name: bm25\nplatform: x\n"
+
+
+def test_file_of_ir_metadata_comes_with_a_run(scene: Scene, member: Client) -> None:
+    address = reverse("pooling:submit", args=[scene.track.slug])
+
+    def submit(tag: str, content: bytes, models: str = "") -> str:
+        files = {
+            "file": SimpleUploadedFile(f"{tag}.tsv", run_bytes(tag=tag)),
+            "metadata": SimpleUploadedFile("made.yml", content),
+        }
+        stated = {"team": scene.ours.pk, "kind": "primary", "made": "automatic", "uses": "text"}
+        return member.post(address, files | stated | {"models": models}, follow=True).content.decode()
+
+    assert "file of ir_metadata: line 2: the line of ir_metadata is not “key: value”" in unescape(
+        submit("wrong", b"a: b\nnothing\n")
+    )
+    assert "Models, line 1: expected a name" in submit("wrong", b"method:\n  models: ; gpt\n")
+    submit("one", METADATA)
+    sent = api(scene.member).post(
+        reverse("api:runs", args=[scene.track.slug]),
+        {
+            "file": BytesIO(run_bytes(tag="two")),
+            "kind": "primary",
+            "models_used": "own",
+            "metadata": BytesIO(header({"method.models": "other", "actor.team": "x"})),
+        },
+    )
+
+    one, two = Run.objects.order_by("pk")
+    assert (one.models_used, two.models_used) == ("gpt-4o-mini; gpt\nbm25", "own")
+    assert sent.json()["models_used"] == "own"
+    assert one.report["metadata"]["method.retrieval.name"] == "bm25"
+    assert two.report["metadata"]["actor.team"] == "x"
+    alone = member.get(reverse("pooling:run_file", args=[one.pk]), {"header": "alone"})
+    assert b'platform: "x"' in alone.getvalue()
+
+
+def test_team_changes_models_until_the_deadline_and_organizers_later(
+    scene: Scene, member: Client, tmp_path: Path
+) -> None:
+    run = submitted(scene, tmp_path)
+    address = reverse("pooling:describe", args=[run.pk])
+    organizer = Client()
+    organizer.force_login(scene.organizer)
+
+    refused = member.post(address, {"models": "a, b"})
+    page = member.post(address, {"models": STATED}, follow=True).content.decode()
+    member.post(address, {"models": STATED, "metadata": SimpleUploadedFile("made.yml", METADATA)})
+    by_file = Run.objects.get().models_used
+    Track.objects.update(status="closed")
+    late = member.post(address, {"models": "late"})
+    organizer.post(address, {"models": "from a letter; llama"})
+
+    assert "without commas" in refused.content.decode()
+    assert "gpt-4o-mini; gpt; 1200000 tokens; 3.20 USD; 0.4 kWh<br>bm25" in page
+    assert by_file == "gpt-4o-mini; gpt\nbm25"
+    assert "can no longer be changed" in late.content.decode()
+    assert Run.objects.get().families == {"llama"}
+    history = [change.text for change in run.changes.filter(kind="models")]
+    assert history == ["", STATED, "gpt-4o-mini; gpt\nbm25"]
+    events = (
+        Event.objects.filter(action__startswith="run.m").order_by("pk").values_list("action", "by__username")
+    )
+    changed = "run.models-changed"
+    assert list(events) == [
+        (changed, "ada"),
+        ("run.metadata-added", "ada"),
+        (changed, "ada"),
+        (changed, scene.organizer.username),
+    ]
+
+
+def test_api_changes_the_models(scene: Scene, tmp_path: Path) -> None:
+    run = submitted(scene, tmp_path)
+    Run.objects.update(description="Kept.")
+
+    def patch(**data: str) -> Any:
+        return call(api(scene.member), "patch", "run", run.pk, data=data)
+
+    wrong = patch(models_used="; x")
+    stated = patch(models_used=STATED).json()
+    by_file = patch(metadata=METADATA.decode()).json()
+    cleared = patch(models_used="").json()
+
+    assert (wrong.status_code, "expected a name" in wrong.json()["detail"]) == (409, True)
+    assert (stated["models_used"], stated["description"]) == (STATED, "Kept.")
+    assert by_file["models_used"] == "gpt-4o-mini; gpt\nbm25"
+    assert cleared["models_used"] == ""
+    assert [change["kind"] for change in cleared["changes"]] == ["models"] * 3
