@@ -124,6 +124,10 @@ class Run(models.Model):
         """The families of the models that it used."""
         return families_in(self.models_used)
 
+    def is_of_family(self, family: str) -> bool:
+        """Return whether it used a model of a family; an empty one has no models."""
+        return bool(family) and family.casefold() in self.families
+
     @property
     def stated_use(self) -> str:
         """The word of the protocol for what it uses; empty if the protocol does not ask for it."""

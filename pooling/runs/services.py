@@ -185,7 +185,7 @@ def _refusals(
         yield refusal
     checks = (
         lambda: _answers(track, declared.answers, checked),
-        lambda: _models(declared, checked),
+        lambda: models_of(declared.models_used, checked),
         lambda: _accepted_tag(track, team, declared, checked, n_bytes=n_bytes, earlier=earlier),
         lambda: _check_today(track, team, by, declared, at),
     )
@@ -321,7 +321,7 @@ def submit(
                 "tag": tag,
                 "uses": declared.uses or usual,
                 "answers": answers,
-                "models_used": _models(declared, checked),
+                "models_used": models_of(declared.models_used, checked),
             },
             track=track,
             team=team,
@@ -396,10 +396,14 @@ def _answers(track: Track, text: str, checked: CheckedRun | None = None) -> dict
         raise SubmissionRefused(str(error)) from None
 
 
-def _models(declared: Declaration, checked: CheckedRun) -> str:
-    """The models of a run, or those of the header of its file."""
+def models_of(stated: str, checked: CheckedRun) -> str:
+    """The models of a run as stated, or else those of the header of its file.
+
+    Raises:
+        SubmissionRefused: A line is not a model.
+    """
     try:
-        return stated_models(declared.models_used, checked.report.metadata.get(MODELS, ""))
+        return stated_models(stated, checked.report.metadata.get(MODELS, ""))
     except WrongModels as error:
         raise SubmissionRefused(str(error)) from None
 

@@ -28,6 +28,9 @@ from scoring.evaluations.stored_runs import columns_of
 from scoring.models import Evaluation, Leaderboard, Score
 from scoring.selectors import LeaderboardPage, leaderboards_for, shared_page, titled
 
+OF_FAMILY = (
+    "judge's family"  # column: whether a run declares a model of the family of the machine that judged
+)
 EXTREMES = 5  # topics listed on which a run is farthest from the median
 RUNS_AT_ONCE = 20  # whose values by topic are in memory
 
@@ -37,7 +40,7 @@ ByTopic = dict[str, dict[int, float]]  # topic -> evaluation -> value
 def evaluations_for(user: AnyUser) -> QuerySet[Evaluation]:
     """Evaluations whose values by topic the user may see."""
     evaluations = Evaluation.objects.select_related(
-        "leaderboard__track__protocol", "leaderboard__qrels", "run__team"
+        "leaderboard__track__protocol", "leaderboard__qrels__machine", "run__team"
     )
     evaluations = evaluations.defer("run__report", "leaderboard__qrels__report")
     may_see = Q(leaderboard__release=Leaderboard.Release.PUBLIC)
@@ -102,7 +105,12 @@ def score_file(
     They are the lines of `assay evaluate`. Only the values of a few runs are in memory at a time.
     """
     rows = _score_rows(board, named(names_for(user, board.track), with_names(evaluations)))
-    return csv_lines(HEADER, rows) if kind == "csv" else tsv_lines(HEADER, rows)
+    if kind != "csv":  # which commands read: it has four columns
+        return tsv_lines(HEADER, (cells for _, cells in rows))
+    if not board.judge_family:
+        return csv_lines(HEADER, (cells for _, cells in rows))
+    marked = ((*cells, "yes" if run.is_of_family(board.judge_family) else "no") for run, cells in rows)
+    return csv_lines((*HEADER, OF_FAMILY), marked)
 
 
 def with_names(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
@@ -111,7 +119,9 @@ def with_names(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
     return evaluations.select_related(None).select_related("run__team").defer(*wide)
 
 
-def _score_rows(board: Leaderboard, evaluations: Iterable[Evaluation]) -> Iterator[tuple[str, ...]]:
+def _score_rows(
+    board: Leaderboard, evaluations: Iterable[Evaluation]
+) -> Iterator[tuple[Run, tuple[str, ...]]]:
     """The rows of each run: topics by code, then the means."""
     ordered = sorted(evaluations, key=lambda evaluation: (one_word(evaluation.run.tag), evaluation.pk))
     for start in range(0, len(ordered), RUNS_AT_ONCE):
@@ -124,7 +134,8 @@ def _score_rows(board: Leaderboard, evaluations: Iterable[Evaluation]) -> Iterat
             of_run = values[evaluation.pk]
             for topic in sorted(of_run, key=lambda code: (code == ALL, code)):
                 for measure in board.measures:
-                    yield one_word(evaluation.run.tag), topic, measure, shown(of_run[topic][measure])
+                    value = shown(of_run[topic][measure])
+                    yield evaluation.run, (one_word(evaluation.run.tag), topic, measure, value)
 
 
 class TopicRow(NamedTuple):

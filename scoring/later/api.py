@@ -6,7 +6,9 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 
 from accounts.access import person_of
+from assay.formats.declaration import STATEMENTS
 from scoring.later import selectors, services
+from scoring.leaderboards.api import OF_FAMILY
 from scoring.models import LaterRun, Leaderboard
 from scoring.selectors import leaderboards_for
 from web.api.answers import answer
@@ -19,8 +21,10 @@ from web.models import Scope
 LaterRunSerializer = answer(
     LaterRun,
     "LaterRun",
-    "id track=team.track.slug team=team.name tag sha256 n_topics n_missing values scored_at",
+    "id track=team.track.slug team=team.name tag models_used is_of_judge_family sha256 n_topics n_missing values "
+    "scored_at",
     "A run of a team of another track, scored against the qrels of a leaderboard.",
+    is_of_judge_family=OF_FAMILY,
     track="The track of the team.",
     values=serializers.DictField(
         child=serializers.DictField(child=serializers.FloatField()),
@@ -39,6 +43,12 @@ class NewLaterRunSerializer(Strict):
     team = serializers.CharField(help_text="The name of the team.")
     tag = serializers.CharField(
         default="", allow_blank=True, max_length=100, help_text="By default the file's."
+    )
+    models_used = serializers.CharField(
+        default="",
+        allow_blank=True,
+        max_length=STATEMENTS["models_used"].limit,
+        help_text=STATEMENTS["models_used"].help,
     )
 
 
@@ -79,6 +89,7 @@ class LaterRuns(Endpoints):
             file=bytes_of(data["file"]),
             file_name=data["file"].name or "run",
             tag=data["tag"],
+            models_used=data["models_used"],
         )
 
 

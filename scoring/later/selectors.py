@@ -25,7 +25,8 @@ class LaterPage(LeaderboardPage):
 
 def later_runs_for(user: AnyUser, board: Leaderboard) -> QuerySet[LaterRun]:
     """The later runs of a leaderboard that a user sees: organizers all, others those of their teams."""
-    runs = board.later_runs.select_related("team__track")
+    runs = board.later_runs.select_related("team__track", "leaderboard__qrels__machine")
+    runs = runs.defer("leaderboard__qrels__report", "leaderboard__statistics")
     if oversees(user, board.track_id):
         return runs
     return runs.filter(team__members=user) if isinstance(user, User) else runs.none()

@@ -10,7 +10,7 @@ from assay.protocols.schema import Average
 from participation.models import Team
 from participation.teams.selectors import may_submit_for
 from pooling.errors import RunRefused
-from pooling.runs.services import check, check_tag
+from pooling.runs.services import check, check_tag, models_of
 from scoring.errors import later_run_refused
 from scoring.evaluations.stored_runs import as_scored, check_can_be_scored, judged_documents, scored_alone
 from scoring.models import LaterRun, Leaderboard
@@ -21,11 +21,19 @@ MOST = 50  # runs of a team on a leaderboard
 
 
 def score(
-    *, leaderboard: Leaderboard, team: Team, by: User, file: BinaryIO, file_name: str, tag: str = ""
+    *,
+    leaderboard: Leaderboard,
+    team: Team,
+    by: User,
+    file: BinaryIO,
+    file_name: str,
+    tag: str = "",
+    models_used: str = "",
 ) -> LaterRun:
     """Check a run by the rules of the leaderboard's track, and score it against its qrels.
 
-    A run with the tag of an earlier one of the team replaces it. The tag is by default that of the file.
+    A run with the tag of an earlier one of the team replaces it. The tag and the models are by default those of
+    the file.
 
     Raises:
         Refused: The leaderboard is not ready, its track is not closed, the team is one of its teams or has too
@@ -47,7 +55,8 @@ def score(
         stored_measures(leaderboard),
         cast(Average, leaderboard.average),
     )
-    stored = {**scored, "sha256": checked.report.sha256, "scored_by": by}
+    models = models_of(models_used, checked)
+    stored = {**scored, "models_used": models, "sha256": checked.report.sha256, "scored_by": by}
     with transaction.atomic():
         Team.objects.select_for_update(of=("self",)).get(pk=team.pk)
         others = leaderboard.later_runs.filter(team=team).exclude(tag=tag)

@@ -30,6 +30,13 @@ class LaterRunForm(StyledForm):
     team = TeamChoice(queryset=Team.objects.none(), empty_label=None)
     file = forms.FileField(help_text="A run on the topics of this track, plain or compressed.")
     tag = forms.CharField(required=False, max_length=100, help_text=STATEMENTS["tag"].help)
+    models_used = forms.CharField(
+        required=False,
+        max_length=STATEMENTS["models_used"].limit,
+        label="Models",
+        help_text=STATEMENTS["models_used"].help + " Empty: those in the file.",
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
 
 
 def _board(request: HttpRequest, board_id: int) -> Leaderboard:
@@ -55,6 +62,7 @@ def later_runs(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
                 file=bytes_of(file),
                 file_name=file.name or "run",
                 tag=data["tag"],
+                models_used=data["models_used"],
             )
             messages.success(request, f"{run.tag} is scored.")
             return redirect("scoring:later_runs", board.pk)

@@ -32,6 +32,7 @@ from web.api.views import Endpoints, TsvRenderer, accepted, delete, get, get_fil
 from web.downloads import download, for_visitors
 
 MAX_SEED = 2**63 - 1
+OF_FAMILY = "Whether it declares a model of the family of the machine whose grades score it."
 
 
 class LeaderboardSerializer(serializers.ModelSerializer[Leaderboard]):
@@ -77,7 +78,7 @@ RowSerializer = answer(
     "scores=cells",
     "A run on a leaderboard.",
     sha256="Of the file that was scored.",
-    is_of_judge_family="Whether it declares a model of the family of the machine whose grades score it.",
+    is_of_judge_family=OF_FAMILY,
     answers="The answers to the public questions of the protocol about runs, by key.",
     scores="In the order of the measures.",
 )
@@ -147,6 +148,7 @@ class EvaluationSerializer(serializers.Serializer[Evaluation]):
     run = serializers.IntegerField(source="run_id")
     team = serializers.CharField(source="run.team.name")
     tag = serializers.CharField(source="run.tag")
+    is_of_judge_family = serializers.BooleanField(help_text=OF_FAMILY)
     n_topics = serializers.IntegerField(help_text="Topics in the means.")
     n_missing = serializers.IntegerField(help_text="Topics of the qrels that are missing from the run.")
     topics = serializers.SerializerMethodField(

@@ -17,7 +17,7 @@ from assay.measures.scores import RunScores, TopicClass, classes_of
 from assay.protocols.measures import FAMILIES
 from assay.protocols.schema import Average
 from assay.tables import one_word, shown
-from scoring.evaluations.selectors import topic_values
+from scoring.evaluations.selectors import OF_FAMILY, topic_values
 from scoring.leaderboards.marks import Shade, shade
 from scoring.leaderboards.rows import BoardRow
 from scoring.leaderboards.selectors import board_rows
@@ -82,8 +82,10 @@ def classes_file(user: AnyUser, board: Leaderboard) -> str:
             for row in runs:
                 mean = shown(_mean(values.scores[row.evaluation.pk], topics, board))
                 names = one_word(row.run.team.name), one_word(row.run.tag), topics.label, topics.value
-                lines.append([*names, str(topics.n_topics), measure, mean])
-    return as_csv(HEADER, sorted(lines, key=lambda line: (line[0], line[1])))
+                marks = ["yes" if row.is_of_judge_family else "no"] if board.judge_family else []
+                lines.append([*names, str(topics.n_topics), measure, mean, *marks])
+    header = [*HEADER, OF_FAMILY] if board.judge_family else HEADER
+    return as_csv(header, sorted(lines, key=lambda line: (line[0], line[1])))
 
 
 def _labels(user: AnyUser, board: Leaderboard, topics: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -21,6 +21,7 @@ from assay.tables import as_tsv, one_word
 from assay.tables.answers import answer_cells, answer_columns, explained
 from assay.tables.paper import CHECK, Column, Group, PaperTable, Value, as_latex
 from pooling.runs.names import Names, names_for
+from scoring.evaluations.selectors import OF_FAMILY
 from scoring.leaderboards.rows import BoardRow, number_of
 from scoring.leaderboards.selectors import mean_seconds, named_rows
 from scoring.models import Leaderboard
@@ -29,10 +30,6 @@ from scoring.selectors import provenance, seen_by
 from tracks.models import Track
 from web.pages import counted
 from web.statements import Prepared
-
-OF_FAMILY = (
-    "judge's family"  # column: whether the run declares a model of the family of the machine that judged
-)
 
 
 def leaderboard_file(board: Leaderboard, kind: str, user: AnyUser | None = None) -> str:

@@ -310,8 +310,10 @@ def runs_of_judge_family(user: AnyUser, board: Leaderboard) -> list[Run]:
     if not board.judge_family:
         return []
     runs = Run.objects.filter(evaluations__leaderboard=board).exclude(models_used="").select_related("team")
-    names, family = names_for(user, board.track), board.judge_family.casefold()
-    marked = [names.run(run) for run in runs.defer("report").order_by() if family in run.families]
+    names = names_for(user, board.track)
+    marked = [
+        names.run(run) for run in runs.defer("report").order_by() if run.is_of_family(board.judge_family)
+    ]
     return sorted(marked, key=lambda run: run.tag)
 
 
@@ -333,7 +335,7 @@ def named_rows(user: AnyUser, board: Leaderboard, names: Names) -> list[BoardRow
     if isinstance(user, User):
         own = set(Team.objects.filter(members=user, track=board.track).values_list("pk", flat=True))
     sees_all = oversees(user, board.track_id) or board.release == Leaderboard.Release.PUBLIC
-    rules, rows, family = board.track.protocol.parsed.runs, [], board.judge_family.casefold()
+    rules, rows, family = board.track.protocol.parsed.runs, [], board.judge_family
     for evaluation in evaluations:
         run, kind = evaluation.run, rules.kind(evaluation.run.kind)
         run.track, tag = board.track, tags[evaluation.pk]
@@ -349,7 +351,7 @@ def named_rows(user: AnyUser, board: Leaderboard, names: Names) -> list[BoardRow
             is_baseline=kind.baseline,
             is_automatic_baseline=kind.baseline and not run.is_manual and tag not in kind.oracles,
             as_kind=rules.pooled_as(run.kind, tag, run.pooled_as),
-            is_of_judge_family=bool(family) and family in run.families,
+            is_of_judge_family=run.is_of_family(family),
         )
         rows.append(row)
     return rows

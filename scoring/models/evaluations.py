@@ -51,6 +51,11 @@ class Evaluation(models.Model):
         return address_of("scoring:evaluation", self.pk)
 
     @property
+    def is_of_judge_family(self) -> bool:
+        """Return whether the run declares a model of the family of the machine that judged."""
+        return self.run.is_of_family(self.leaderboard.judge_family)
+
+    @property
     def mismatch(self) -> str:
         """Return why all values are 0, if nothing of the run is in the qrels; else empty."""
         is_over_all = self.leaderboard.average == "judged"

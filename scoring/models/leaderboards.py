@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import User
+from assay.formats.models import families_in
 from assay.statistics.intervals import METHODS, coverage
 from assay.statistics.leaderboard import stored_method
 from jobs.models import Job
@@ -85,7 +86,7 @@ class Leaderboard(models.Model):
     @property
     def judge_family(self) -> str:
         """The family of the machine whose grades score the runs; empty for people."""
-        return self.qrels.machine.family if self.qrels.machine else ""
+        return self.qrels.judge_family
 
     @property
     def has_shares(self) -> bool:
@@ -181,6 +182,12 @@ class LaterRun(models.Model):
     n_topics = models.PositiveIntegerField(help_text="Topics in the means.")
     n_missing = models.PositiveIntegerField(help_text="Topics of the qrels that are missing from the run.")
     values = JsonField(help_text="Topic, or `all` for the means, to measure to value.")
+    models_used = models.TextField(
+        "models",
+        blank=True,
+        db_default="",
+        help_text="The models that it used, one per line, as of other runs.",
+    )
     scored_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     scored_at = models.DateTimeField(auto_now=True)
 
@@ -192,3 +199,9 @@ class LaterRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.team}-{self.tag}"
+
+    @property
+    def is_of_judge_family(self) -> bool:
+        """Return whether it used a model of the family of the machine that judged."""
+        family = self.leaderboard.judge_family
+        return bool(family) and family.casefold() in families_in(self.models_used)

@@ -77,3 +77,8 @@ class PhaseScore(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} on {self.board_id}"
+
+    @property
+    def is_of_judge_family(self) -> bool:
+        """Return whether the run declares a model of the family of the machine that judged."""
+        return self.run.is_of_family(self.board.qrels.judge_family)

@@ -73,6 +73,11 @@ class Qrels(models.Model):
         return address_of("scoring:qrels", self.pk)
 
     @property
+    def judge_family(self) -> str:
+        """The family of the machine that judged; empty for people."""
+        return self.machine.family if self.machine else ""
+
+    @property
     def set_key(self) -> str:
         """The key of its set in the protocol; empty for the qrels of the grades."""
         return str(self.report.get("set", ""))

@@ -14,6 +14,7 @@ from accounts.access import AnyUser, oversees, person_of, user_of
 from assay.protocols.schema import Phase
 from pooling.runs.api import BY_NAME
 from pooling.runs.names import names_for
+from scoring.leaderboards.api import OF_FAMILY
 from scoring.models import PhaseBoard, PhaseScore, Qrels
 from scoring.phases import selectors, services
 from tracks.models import Topic, Track
@@ -73,9 +74,10 @@ PhaseScoreSerializer = answer(
     PhaseScore,
     "PhaseScore",
     "phase=board.phase run=run_id team=run.team.name tag=run.tag kind=run.kind submitted_at=run.submitted_at status "
-    "n_topics n_missing values scored_at",
+    "is_of_judge_family n_topics n_missing values scored_at",
     "A run on the board of its phase.",
     status=serializers.CharField(help_text="scoring, ready or failed."),
+    is_of_judge_family=OF_FAMILY,
     values=serializers.DictField(
         child=serializers.DictField(child=serializers.FloatField()),
         help_text="Topic, or `all` for the means, to measure to value; empty until it is scored.",

@@ -33,7 +33,7 @@ def phases_of(track: Track) -> dict[str, Phase]:
 
 def boards_of(track: Track) -> dict[str, PhaseBoard]:
     """The boards of a track that score runs now, by phase. One query."""
-    boards = PhaseBoard.objects.filter(track=track).select_related("track__protocol", "qrels")
+    boards = PhaseBoard.objects.filter(track=track).select_related("track__protocol", "qrels__machine")
     return {board.phase: board for board in boards.defer("qrels__report")}
 
 
@@ -44,9 +44,9 @@ def scores_for(user: AnyUser, track: Track, phase: Phase) -> QuerySet[PhaseScore
     who see them see a leaderboard against the same qrels.
     """
     scores = PhaseScore.objects.filter(board__track=track, board__phase=phase.key)
-    scores = scores.select_related("board", "run__track", "run__team", "run__submitted_by").defer(
-        "run__report"
-    )
+    scores = scores.select_related(
+        "board__qrels__machine", "run__track", "run__team", "run__submitted_by"
+    ).defer("run__report", "board__qrels__report")
     scores = scores.order_by("run__team__name", "run__tag", "run__pk")
     if oversees(user, track.pk):
         return scores
@@ -75,6 +75,10 @@ class PhaseRow:
     run: Run
     means: list[tuple[str, str]]
     is_own: bool
+
+    @property
+    def is_of_judge_family(self) -> bool:
+        return self.score.is_of_judge_family
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,7 @@ def board_rows(user: AnyUser, track: Track, phase: Phase, board: PhaseBoard | No
 
 
 def _row(board: PhaseBoard, score: PhaseScore, own: set[int], names: Names) -> PhaseRow:
-    score.run = names.run(score.run)
+    score.run, score.board = names.run(score.run), board
     score.run.track = board.track
     values = score.values.get(ALL, {})
     means = [(name, shown(values[name]) if name in values else "") for name in board.measures]
@@ -194,14 +198,17 @@ def board_table(user: AnyUser, board: PhaseBoard) -> PaperTable:
     phase, measures = board.rules, board.measures
     rows = board_rows(user, board.track, phase, board)
     closing = ", submitted after the closing of the track" if phase.after_closing else ""
+    family = board.qrels.judge_family
+    of_family = f"F: of the family of the machine that judged, {family}. " if family else ""
     caption = (
         f"{board.track.name}, {phase.name}: runs of the phase{closing}; they are in no pool and on no leaderboard "
-        "of the track. M: manual run. The best values are bold."
+        f"of the track. M: manual run. {of_family}The best values are bold."
     )
     best = {name: max((dict(row.means)[name] for row in rows), default="") for name in measures}
     columns = (
         *(Column(label) for label in ("Team", "Run", "Phase", "Kind", "Submitted")),
         Column("M", is_mark=True),
+        *([Column("F", is_mark=True)] if family else []),
         Column("Missing", is_number=True),
         *(Column(name, is_number=True, is_measure=True) for name in measures),
     )
@@ -212,9 +219,10 @@ def board_table(user: AnyUser, board: PhaseBoard) -> PaperTable:
 def _line(row: PhaseRow, phase: Phase, best: dict[str, str]) -> tuple[Value, ...]:
     run, values = row.run, row.score.values[ALL]
     submitted = f"{run.submitted_at:%Y-%m-%d %H:%M} UTC"
-    names = words(
-        run.team.name, run.tag, phase.name, run.kind_name, submitted, CHECK if run.is_manual else ""
-    )
+    marks = [CHECK if run.is_manual else ""]
+    if row.score.board.qrels.judge_family:
+        marks.append(CHECK if row.is_of_judge_family else "")
+    names = words(run.team.name, run.tag, phase.name, run.kind_name, submitted, *marks)
     means = (Value(text, bool(text) and text == best[name], values[name]) for name, text in row.means)
     return (*names, number(row.score.n_missing), *means)
 
@@ -222,7 +230,10 @@ def _line(row: PhaseRow, phase: Phase, best: dict[str, str]) -> tuple[Value, ...
 def scores_of_runs(user: AnyUser, runs: QuerySet[Run]) -> list[tuple[PhaseBoard, list[PhaseRow]]]:
     """The scores of some runs of a track on the boards of its phases that a user sees, by phase."""
     track_ids = runs.order_by().values("track")
-    boards = PhaseBoard.objects.filter(track__in=track_ids).select_related("track__protocol")
+    boards = PhaseBoard.objects.filter(track__in=track_ids).select_related(
+        "track__protocol", "qrels__machine"
+    )
+    boards = boards.defer("qrels__report")
     shown_boards = []
     for board in boards:
         scores = scores_for(user, board.track, board.rules).filter(run__in=runs.order_by())

@@ -5,15 +5,21 @@ import json
 from io import StringIO
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from assay.formats.runs.metadata import header
+from participation.teams import services as team_services
 from pooling.models import Run
+from scoring.leaderboards import services as leaderboard_services
 from scoring.leaderboards.releases import hindrances
 from scoring.models import Leaderboard, Qrels
+from tests.helpers.api import api
+from tests.helpers.factories import make_track
 from tests.helpers.judging import make_machine
 from tests.scoring.conftest import Scene
-from tracks.models import Machine, Track
+from tracks.models import Machine, Topic, Track
 
 FAMILY = "Llama"
 
@@ -95,3 +101,42 @@ def test_release_of_a_machine_needs_a_human_sample_or_a_reason(
     assert "people judged only 2 of its units, fewer than 30" in " ".join(hindrances(board))
     monkeypatch.setattr("scoring.leaderboards.releases.SAMPLE", 2)
     assert "machine" not in " ".join(hindrances(board))
+
+
+def test_values_by_topic_class_and_operation_are_marked(board: Leaderboard, organizer: Client) -> None:
+    Topic.objects.filter(code="A.1").update(labels={"type": "proof"})
+
+    for name, arguments in (("topics_file", ["csv"]), ("classes_file", [])):
+        file = organizer.get(reverse(f"scoring:{name}", args=[board.pk, *arguments]))
+        rows = list(csv.DictReader(StringIO(file.getvalue().decode())))
+        assert {(row["run"], row["judge's family"]) for row in rows} == {("good", "yes"), ("poor", "no")}
+    tsv = organizer.get(reverse("scoring:topics_file", args=[board.pk, "tsv"])).getvalue().decode()
+    assert tsv.splitlines()[0].split("\t") == ["run", "topic", "measure", "value"], "as commands read it"
+    listed = organizer.get(reverse("api:evaluations", args=[board.pk])).json()["results"]
+    assert {row["tag"]: row["is_of_judge_family"] for row in listed} == {"good": True, "poor": False}
+
+
+def test_later_runs_are_marked_by_the_models_that_they_state(
+    board: Leaderboard, organizer: Client, scored: Scene
+) -> None:
+    leaderboard_services.release(leaderboard=board, level="public", by=scored.organizer, reason="A test.")
+    team = team_services.create(track=make_track("arq-2"), name="Owls", members=[scored.stranger])
+    client = Client()
+    client.force_login(scored.stranger)
+    address = reverse("scoring:later_runs", args=[board.pk])
+
+    def send(tag: str, models: str, content: bytes = b"") -> str:
+        lines = b"".join(b"%s\t10\t1\t1\t%s\n" % (code, tag.encode()) for code in (b"A.1", b"A.10", b"A.2"))
+        file = SimpleUploadedFile(f"{tag}.tsv", content + lines)
+        data = {"team": team.pk, "file": file, "models_used": models}
+        return client.post(address, data, follow=True).content.decode()
+
+    refused = send("wrong", "a, b")
+    send("other", "bm25")
+    page = send("same", "", header({"method.models": "reranker; llama"}))
+    listed = api(scored.stranger).get(reverse("api:later_runs", args=[board.pk])).json()["results"]
+
+    assert "without commas" in refused
+    assert page.count("judge's family</span>") == 1
+    stated = {row["tag"]: (row["models_used"], row["is_of_judge_family"]) for row in listed}
+    assert stated == {"other": ("bm25", False), "same": ("reranker; llama", True)}

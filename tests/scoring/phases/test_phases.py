@@ -24,14 +24,15 @@ from pooling.pools.selectors import pooled_depths
 from pooling.runs import services as run_services
 from publishing.archives import services as archives
 from scoring.leaderboards import services as leaderboard_services
-from scoring.models import PhaseScore
+from scoring.models import PhaseScore, Qrels
 from scoring.phases import services
 from scoring.qrels.selectors import runs_to_score
 from tests.helpers.api import api, call
 from tests.helpers.factories import make_deadline
+from tests.helpers.judging import make_machine
 from tests.publishing.archives.test_services import findings_of, load, rewritten
 from tests.scoring.conftest import Scene, build_scene
-from tracks.models import Download, StoredProtocol, Track
+from tracks.models import Download, Machine, StoredProtocol, Track
 from tracks.tracks import services as track_services
 from web import times
 
@@ -282,6 +283,16 @@ def test_runs_after_closing_are_scored_apart_and_open_nothing(scene: Scene) -> N
     assert [("Theirs" in text, "anon-r-" in text) for text in under_pseudonyms] == 3 * [(False, True)]
     assert "Theirs" in api(scene.other).get(scores).content.decode()
     assert api(scene.member).get(f"{scores}?team=Theirs").json()["results"] == []
+
+    machine = make_machine(scene.track, scene.organizer)
+    Machine.objects.update(family="Llama")
+    Qrels.objects.update(machine=machine, machine_name=str(machine))
+    Run.objects.filter(tag="late").update(models_used="reranker; llama")
+    marked = visitor.get(reverse("scoring:phase_file", args=["arq", "later", "tex"])).getvalue().decode()
+    assert visitor.get(address).content.decode().count("judge's family</span>") == 1
+    assert "F: of the family of the machine that judged, Llama." in marked
+    rows = api(scene.other).get(scores).json()["results"]
+    assert {row["tag"]: row["is_of_judge_family"] for row in rows} == {"early": False, "late": True}
 
     for each in scene.track.leaderboards.all():
         leaderboard_services.release(leaderboard=each, level="hidden", by=scene.organizer)
