@@ -254,7 +254,7 @@ PRIMED = [
 SHARES = [
     name
     for name in [*EVERY, *PRIMED]
-    if not name.startswith(("Num", "Grade", "DCG", "CG", "yaap", "utility"))
+    if not name.startswith(("Num", "Grade", "DCG", "CG", "yaap", "utility", "U", "sDCG"))
 ]
 DOCNOS = st.sampled_from([*"abcdefgh", "é", "10", "9", "a-name-longer-than-a-word"])
 RUNS = st.dictionaries(
