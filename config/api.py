@@ -102,6 +102,7 @@ NOUNS = [
     "assay_extensions.analyses.site",
     "assay_extensions.metaevaluation.site",
     "assay_extensions.battles.site",
+    "assay_extensions.answers.site",
     "scoring.later",
     "scoring.phases",
     "assay_extensions.papers.site",

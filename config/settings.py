@@ -42,6 +42,7 @@ except ExtensionError:  # the system checks name it
 # Those with a site part
 SITES = (
     "analyses",
+    "answers",
     "baselines",
     "battles",
     "blinding",

@@ -158,6 +158,7 @@ EXPLAINED = {
     "explanation/numbers.html": "scoring:topics scoring:topic",
     "explanation/numbers.html#whether-the-qrels-can-be-reused": "analyses:reports",
     "howto/judge-battles.html": "battles:board battles:systems",
+    "howto/judge-rubrics.html": "rubrics:impact rubrics:criteria",
     "howto/paper-tables.html": "papers:tables",
     "howto/paper-tables.html#compare-test-collections": "papers:comparison",
     "reference/measures.html": "scoring:evaluation",

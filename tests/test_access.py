@@ -321,6 +321,10 @@ battles:board_table                     4444444444
 battles:file                            L333334443
 battles:systems                         4444444444
 battles:systems_file                    4444444444
+rubrics:impact                          L444444444
+rubrics:criteria                        L333334443
+rubrics:criteria_table                  L333334443
+rubrics:graded                          L333334443
 pooling:pool                            L333330043
 pooling:pool_contributions              L333330043
 pooling:pool_depths                     L333330043
@@ -648,6 +652,7 @@ def build_visited() -> Visited:
         "announcement_id": [make_announcement(scene.track, scene.organizer).pk],
         "invitation_id": [1],
         "request_id": [1],
+        "nugget_id": [1],
         "name": ["about"],
         "user_id token": [scene.ada.pk, "unknown"],
         "docno": [searched.slug, document.docno],

@@ -26,6 +26,7 @@ from jobs import services as jobs
 from jobs.models import Job
 from participation.invitations.services import Place, Terms, invite
 from participation.models import JoinRequest
+from pooling.models import Nugget
 from scoring.models import Analysis
 from tests.helpers.api import api, call, make_token
 from tests.helpers.candidates import make_candidate
@@ -219,6 +220,8 @@ GET leaderboard_file                     44444401044 0333
 GET battles                              44444441444 4333
 GET battles_file                         13333341443 4333
 GET systems                              44444441444 4333
+GET rubrics                              13333341443 4333
+GET graded_answers                       13333341443 4333
 GET evaluations                          44444401044 0333
 GET later_runs                           14444401044 0033
 POST later_runs                          14444401344 3033
@@ -341,9 +344,11 @@ DELETE known_grade                       13333301343 3330
 GET nuggets                              14444441444 4333
 POST nuggets                             14444441344 3344
 POST merge_nuggets                       14444441344 3344
-PATCH nugget                             14444441444 3344
-DELETE nugget                            14444441444 3344
-POST restore_nugget                      14444441444 3344
+PATCH nugget                             14444441344 3344
+DELETE nugget                            14444441344 3344
+POST restore_nugget                      14444441344 3344
+GET impact                               14444441444 4333
+PUT draft_grade                          14444441344 3344
 GET nugget_versions                      13333341443 4333
 POST nugget_versions                     13333341343 3334
 POST import_nuggets                      13333341343 3334
@@ -551,7 +556,10 @@ def build_called() -> Visited:
         "session_id": 1,
         "webhook_id": webhook.pk,
         "delivery_key": webhook.deliveries.create(event="webhook.tested").key,
-        "nugget_id": 1,
+        "nugget_id": Nugget.objects.create(
+            topic=scene.track.topics.get(code="A.1"), key="a", text="A", created_by=scene.organizer
+        ).pk,
+        "answer": "0f",
         "to": "nuggetizer",
         "table": "topics",
         "name": "units",

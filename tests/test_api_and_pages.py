@@ -146,6 +146,7 @@ assessment:gold: POST import_known_grades
 assessment:add_agreed: POST add_agreed_grades
 assessment:remove_gold: DELETE known_grade
 assessment:nuggets: POST import_nuggets, PUT nugget_segments
+rubrics:impact: PUT draft_grade
 assessment:nugget_list: POST nuggets, PATCH nugget, DELETE nugget, POST merge_nuggets, POST nugget_versions
 scoring:import_qrels: POST import_qrels
 scoring:offer_qrels: POST offer_qrels
@@ -240,6 +241,8 @@ publishing:published_runs: GET published_runs_file
 battles:board_table: GET battles
 battles:file: GET battles_file
 battles:systems_file: GET systems
+rubrics:criteria_table: GET rubrics
+rubrics:graded: GET graded_answers
 papers:table_file: GET paper_tables
 papers:comparison_file: GET compare_collections
 publishing:archive_file: GET archive_file

@@ -382,11 +382,12 @@ def as_line(record: Any) -> str:
 
 
 def line_of_nuggets(record: NuggetListRecord) -> str:
-    """The line of a list of nuggets, in which only nuggets with keys of other programs have `more`."""
+    """The line of a list of nuggets, in which only criteria have a weight, and only others' keys are in `more`."""
     fields = asdict(record)
     for nugget in fields["nuggets"]:
-        if not nugget["more"]:
-            del nugget["more"]
+        for key in ("more", "weight", "kind", "made_from"):
+            if nugget[key] in ({}, None, ""):
+                del nugget[key]
     return json.dumps(fields, ensure_ascii=False) + "\n"
 
 

@@ -3,10 +3,15 @@
 A unit that is assigned the highest grade (`max_rel`) counts 1, a lower grade its share of it, and grade 0 nothing. With
 the usual grades: support 1, partial support 1/2, none 0. The strict measures count the highest grade only.
 
-A topic has V vital nuggets and A in all. Without nuggets, and for a topic without an answer, a value is 0. A nugget or
+A topic has V vital nuggets and A in all; criteria that an answer must avoid are none of them. The score of a rubric is
+the sum of weight times value over its criteria, divided by the sum of the positive weights; it can be negative. A
+nugget without a weight has weight 1. RAGDoll's mean is over the answers whose rubric has a positive weight.
+
+Without nuggets, and for a topic without an answer, a value is 0. A nugget or
 citation of an answer without a grade stops the scoring: a failed assignment is not a zero.
 
 Source:
+    RAGDoll 1f06719, rubric/metrics.py, for rubrics;
     Pradeep et al. (2024), arXiv:2411.09607, and castorini/nuggetizer, core/metrics.py, for V, A and their strict forms;
     vectara/open-rag-eval, autonugget_metric.py, for W (but without its nugget for topics that have no okay ones);
     Thakur et al. (2025), arXiv:2504.15205, for weighted precision and recall of citations. Only the first citation of
@@ -14,7 +19,7 @@ Source:
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -41,15 +46,15 @@ def _check_assigned(lacking: list[tuple[str, str]]) -> None:
 
 
 class Nuggets(NamedTuple):
-    """The nuggets of qrels by topic, each with whether it is vital, and the grades of the nuggets in each answer."""
+    """The nuggets of qrels by topic, each with its importance and weight, and the grades of those in each answer."""
 
-    vital: list[dict[str, bool]]
+    listed: list[dict[str, bytes]]
     grades: dict[tuple[int, str], dict[str, int]]
 
 
 @remembered
 def nuggets_of(judged: JudgedDocuments) -> Nuggets:
-    vital: list[dict[str, bool]] = [{} for _ in range(judged.n_topics)]
+    listed: list[dict[str, bytes]] = [{} for _ in range(judged.n_topics)]
     grades: defaultdict[tuple[int, str], dict[str, int]] = defaultdict(dict)
     rows = zip(
         judged.topic.tolist(),
@@ -61,15 +66,14 @@ def nuggets_of(judged: JudgedDocuments) -> Nuggets:
     for topic, docno, grade, importance in rows:
         unit = unit_of(docno.decode())
         if isinstance(unit, NuggetUnit):
-            is_vital = vital[topic].setdefault(unit.nugget, importance == b"vital")
-            if is_vital != (importance == b"vital"):
-                name = f"{unit.nugget} of topic {judged.topics[topic]}"
-                raise InputError(
-                    f"the nugget {name} is both vital and okay in the qrels; use one list of nuggets"
-                )
+            first = listed[topic].setdefault(unit.nugget, importance)
+            if first != importance:
+                name, words = f"{unit.nugget} of topic {judged.topics[topic]}", (first, importance)
+                both = " and ".join(word.decode() for word in sorted(words, reverse=True))
+                raise InputError(f"the nugget {name} is both {both} in the qrels; use one list of nuggets")
             if unit.answer != LISTED and grade >= 0:
                 grades[topic, unit.answer][unit.nugget] = grade
-    return Nuggets(vital, grades)
+    return Nuggets(listed, grades)
 
 
 def _answers(lines: Lines) -> Iterator[tuple[int, str]]:
@@ -90,28 +94,57 @@ def _lacking_nuggets(lines: Lines, judged: JudgedDocuments) -> list[tuple[str, s
     return [
         (str(judged.topics[topic]), str(NuggetUnit(answer, nugget)))
         for topic, answer in _answers(lines)
-        for nugget in nuggets.vital[topic]
+        for nugget in nuggets.listed[topic]
         if nugget not in nuggets.grades.get((topic, answer), {})
     ]
 
 
 def nugget_score(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
-    """The share of the nuggets of a topic that its answer contains: the vital ones, all, or weighted."""
+    """The share of the nuggets of a topic that its answer contains: the vital ones, all, or weighted; or its score."""
     assert hits.lines is not None  # these measures have no prime
     _check_assigned(_lacking_nuggets(hits.lines, judged))
-    nuggets, values = nuggets_of(judged), np.zeros(judged.n_topics)
-    weight_of = WEIGHTS[measure.family.removesuffix("_strict")]
+    return _weighted(hits.lines, judged, measure)[:, 0]
+
+
+def rubric_counts(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
+    """(topics, 2) the score of each answer by its rubric, and 1 if the topic has an answer and a positive weight."""
+    assert hits.lines is not None
+    _check_assigned(_lacking_nuggets(hits.lines, judged))
+    return _weighted(hits.lines, judged, measure)
+
+
+def rubric_of_answers(counts: Values) -> Values:
+    """(rows,) the mean score of the answers with one, by `rubric_counts`."""
+    return share(counts[:, 0], counts[:, 1])
+
+
+def _weighted(lines: Lines, judged: JudgedDocuments, measure: Measure) -> Values:
+    nuggets, values = nuggets_of(judged), np.zeros((judged.n_topics, 2))
+    weight_of = WEIGHTS[measure.family.partition("_")[0]]
     is_strict, most = measure.family.endswith("_strict"), measure.number("max_rel") or 1.0
-    for topic, answer in _answers(hits.lines):
-        total = sum(map(weight_of.__getitem__, nuggets.vital[topic].values()))
-        for nugget, is_vital in nuggets.vital[topic].items() if total else ():
+    for topic, answer in _answers(lines):
+        weights = {nugget: weight_of(*_parts(word)) for nugget, word in nuggets.listed[topic].items()}
+        total = sum(weight for weight in weights.values() if weight > 0)
+        values[topic, 1] = total > 0
+        for nugget, weight in weights.items() if total else ():
             gain = min(nuggets.grades[topic, answer][nugget] / most, 1.0)
-            values[topic] += weight_of[is_vital] * (np.floor(gain) if is_strict else gain) / total
+            values[topic, 0] += weight * (np.floor(gain) if is_strict else gain) / total
     return values
 
 
-# The weights of nuggets that are vital, and of others.
-WEIGHTS = {"V": {True: 1.0, False: 0.0}, "A": {True: 1.0, False: 1.0}, "W": {True: 1.0, False: 0.5}}
+def _parts(word: bytes) -> tuple[bool, float]:
+    """Read the importance of a nugget: True if it is vital, and its weight."""
+    importance, _, weight = word.partition(b":")
+    return importance == b"vital", float(weight or 1)
+
+
+# The weights of nuggets by whether they are vital, and by their own weights.
+WEIGHTS: dict[str, Callable[[bool, float], float]] = {
+    "V": lambda is_vital, weight: float(is_vital and weight >= 0),
+    "A": lambda is_vital, weight: float(weight >= 0),
+    "W": lambda is_vital, weight: (1.0 if is_vital else 0.5) * (weight >= 0),
+    "Rubric": lambda is_vital, weight: weight,
+}
 
 
 class Support(NamedTuple):

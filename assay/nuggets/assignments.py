@@ -6,6 +6,9 @@ A line of a file is about the answer of a run to a topic, as nuggetizer writes i
 
 Support of citations has the same form, with `citations: [{text, docid, assignment}]`, where `text` is the sentence;
 that list is Assay's own. An assignment is the key of a grade of the protocol, such as `support`, or `failed`.
+
+Answers that are graded by rubrics are those of RAGDoll, with `criteria: [{text, weight, tier, type, verdict}]` in the
+place of nuggets. A verdict is one of `VERDICTS`, for the three grades of the protocol, or `failed`.
 """
 
 import json
@@ -22,6 +25,7 @@ from assay.nuggets.lists import Nugget, NuggetList
 from assay.protocols.schema import Grade, JudgingRules
 
 FAILED = "failed"
+VERDICTS = ("not_satisfied", "partially_satisfied", "satisfied")  # for grades in ascending order
 NO_GRADE = -1  # in qrels
 NOT_A_NUGGET = b"-"  # the importance of a citation
 
@@ -51,14 +55,19 @@ def read_assignments(data: bytes, name: str, judging: JudgingRules) -> list[Assi
 
 def _units(record: Record, judging: JudgingRules) -> Iterator[tuple[str, NuggetUnit | CitationUnit, int]]:
     content = record.content
-    nuggets, citations = (record.items(content.get(key), key) for key in ("nuggets", "citations"))
-    if not nuggets and not citations:
-        raise record.wrong("nuggets", "a list of nuggets with assignments, or citations")
-    if nuggets:
+    nuggets, criteria, citations = (
+        record.items(content.get(key), key) for key in ("nuggets", "criteria", "citations")
+    )
+    if not nuggets and not criteria and not citations:
+        raise record.wrong(
+            "nuggets", "a list of nuggets with assignments, criteria with verdicts, or citations"
+        )
+    if nuggets or criteria:
         answer = digest_of(record.text(content.get("answer_text"), "answer_text"))
-        for place, item in nuggets:
-            nugget = Nugget(record.text(item.get("text"), f"{place}.text"))
-            yield place, NuggetUnit(answer, nugget.key), _grade(record, place, item, judging)
+        for items, grade_of in ((nuggets, _grade), (criteria, _verdict)):
+            for place, item in items:
+                nugget = Nugget(record.text(item.get("text"), f"{place}.text"))
+                yield place, NuggetUnit(answer, nugget.key), grade_of(record, place, item, judging)
     for place, item in citations:
         sentence, docno = Sentence(record.text(item.get("text"), f"{place}.text")), item.get("docid")
         if not isinstance(docno, str) or not is_word(docno, MAX_CITED):
@@ -78,6 +87,16 @@ def _grade(record: Record, place: str, item: Mapping[str, object], judging: Judg
     return NO_GRADE
 
 
+def _verdict(record: Record, place: str, item: Mapping[str, Any], judging: JudgingRules) -> int:
+    grades = sorted(grade.value for grade in judging.grades)
+    if len(grades) != len(VERDICTS):
+        raise record.wrong(f"{place}.verdict", "a protocol with three grades")
+    word = "_".join(str(item.get("verdict")).lower().replace("_", " ").split())
+    if word not in (*VERDICTS, FAILED):
+        raise record.wrong(f"{place}.verdict", ", ".join((*VERDICTS, FAILED)))
+    return NO_GRADE if word == FAILED else grades[VERDICTS.index(word)]
+
+
 def write_assignments(
     runs: Mapping[str, Mapping[str, Answer]],
     lists: Sequence[NuggetList],
@@ -94,6 +113,7 @@ def write_assignments(
         citations: number of the citations of a sentence that are judged.
     """
     words = {grade.value: grade.key for grade in judging.grades}
+    verdicts = dict(zip(sorted(words), VERDICTS, strict=False))
     of_topic = {nuggets.topic: nuggets for nuggets in lists}
     lines = []
     for tag, answers in runs.items():
@@ -112,7 +132,18 @@ def write_assignments(
                         "assignment": words.get(grade, FAILED),
                     }
                     for nugget in nuggets.nuggets
-                    if (grade := grades.get((topic, str(NuggetUnit(answer.digest, nugget.key))))) is not None
+                    if nugget.weight is None and (grade := _of(grades, answer, nugget)) is not None
+                ],
+                "criteria": [
+                    {
+                        "text": nugget.shown,
+                        "type": nugget.kind,
+                        "tier": TIERS.get(nugget.importance, FAILED),
+                        "weight": nugget.weight,
+                        "verdict": verdicts.get(grade, FAILED),
+                    }
+                    for nugget in nuggets.nuggets
+                    if nugget.weight is not None and (grade := _of(grades, answer, nugget)) is not None
                 ],
                 "citations": [
                     {"text": sentence.text, "docid": unit.docno, "assignment": words.get(grade, FAILED)}
@@ -121,9 +152,17 @@ def write_assignments(
                     if (grade := grades.get((topic, str(unit)))) is not None
                 ],
             }
-            if content["nuggets"] or content["citations"]:
-                lines.append(json.dumps(content, ensure_ascii=False) + "\n")
+            if content["nuggets"] or content["criteria"] or content["citations"]:
+                kept = {key: value for key, value in content.items() if value or key != "criteria"}
+                lines.append(json.dumps(kept, ensure_ascii=False) + "\n")
     return "".join(lines).encode()
+
+
+TIERS = {"vital": "mandatory", "okay": "optional"}  # of criteria, by the importance
+
+
+def _of(grades: Mapping[tuple[str, str], int], answer: Answer, nugget: Nugget) -> int | None:
+    return grades.get((answer.topic, str(NuggetUnit(answer.digest, nugget.key))))
 
 
 def grades_of(columns: QrelsColumns) -> dict[tuple[str, str], int]:
@@ -138,12 +177,15 @@ def qrels_of(assignments: Iterable[Assignment], lists: Sequence[NuggetList]) -> 
     Raises:
         InputError: A nugget is in no list, or has no importance.
     """
-    importance = {
-        (nuggets.topic, key): nugget.importance for nuggets in lists for key, nugget in nuggets.by_key.items()
-    }
-    for (topic, key), word in importance.items():
-        if not word:
-            raise InputError(f"the nugget {key} of topic {topic} has no importance; use vital or okay")
+    importance: dict[tuple[str, str], bytes] = {}
+    for nuggets in lists:
+        for key, nugget in nuggets.by_key.items():
+            if not nugget.importance:
+                raise InputError(
+                    f"the nugget {key} of topic {nuggets.topic} has no importance; use vital or okay"
+                )
+            weight = "" if nugget.weight is None else f":{nugget.weight:.12g}"
+            importance[nuggets.topic, key] = f"{nugget.importance}{weight}".encode()
     listed = [Assignment(topic, NuggetUnit(LISTED, key), NO_GRADE) for topic, key in importance]
     rows = []
     for topic, unit, grade in (*assignments, *listed):
@@ -151,7 +193,7 @@ def qrels_of(assignments: Iterable[Assignment], lists: Sequence[NuggetList]) -> 
         if isinstance(unit, NuggetUnit):
             if (topic, unit.nugget) not in importance:
                 raise InputError(f"the nugget {unit.nugget} of topic {topic} is not in the list of nuggets")
-            part = importance[topic, unit.nugget].encode()
+            part = importance[topic, unit.nugget]
         rows.append(PartRow(topic.encode(), str(unit).encode(), grade, (part,)))
     return columns_of(rows, "nuggets")
 

@@ -14,11 +14,13 @@ Source:
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from assay.answers import normal
 from assay.errors import InputError
+from assay.extensions import Point, Reference, Registry
 from assay.formats.runs.answers import MAX_CITED
 from assay.formats.runs.rows import MAX_TOPIC
 from assay.formats.text import decoded, lines_of
@@ -28,7 +30,6 @@ from assay.structure import is_whole
 
 MAX_NUGGETS = 10_000  # of a topic
 AUTOMATIC = "program"  # the creator of nuggets whose program has no name
-FORMS = ("nuggetizer", "nugget-bank", "ragtime")
 
 
 class Record(NamedTuple):
@@ -163,9 +164,13 @@ def read_nuggets(data: bytes, name: str) -> list[NuggetList]:
             nuggets = _nuggetizer_list(record)
         elif "nugget_bank" in content and (topic is not None or "query_id" in content):
             nuggets = _bank_list(record, content["query_id"] if topic is None else topic)
+        elif form := next((form for form in FORMS.values() if form.key and form.key in content), None):
+            nuggets = FORMS.function(form.name, form.reads)(record)
         else:
+            others = "".join(f", or qid and {form.key}" for form in FORMS.values() if form.key)
             raise record.wrong(
-                "object", "qid and nuggets, query_id and nugget_bank, or metadata.topic_id and nugget_bank"
+                "object",
+                f"qid and nuggets, query_id and nugget_bank, or metadata.topic_id and nugget_bank{others}",
             )
         if nuggets.topic in lists:
             raise record.wrong(nuggets.topic, "each topic once")
@@ -238,7 +243,8 @@ def _creator(record: Record, value: object, key: str) -> str:
 
 def write_nuggets(lists: Iterable[NuggetList], form: str) -> bytes:
     """The lists as JSON lines in one of `FORMS`."""
-    lines = (json.dumps(WRITERS[form](nuggets), ensure_ascii=False) for nuggets in lists)
+    writer = FORMS.function(form, FORMS[form].writes)
+    lines = (json.dumps(writer(nuggets), ensure_ascii=False) for nuggets in lists)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -299,8 +305,34 @@ def _as_ragtime(nuggets: NuggetList) -> dict[str, Any]:
     return {**nuggets.more, **own}
 
 
-WRITERS: dict[str, Callable[[NuggetList], dict[str, Any]]] = dict(
-    zip(FORMS, (_as_nuggetizer, _as_bank, _as_ragtime), strict=True)
+@dataclass(frozen=True, kw_only=True)
+class NuggetForm(Point):
+    """A form of files of nuggets, one object for each topic.
+
+    Attributes:
+        title: the program or the campaign that has it.
+        writes: reference of `write(nuggets)`, which returns the object of a `NuggetList`.
+        reads: reference of `read(record)`, which returns the `NuggetList` of a `Record`, for a form with a key.
+        key: the key with the nuggets, by which objects of the form are recognized; empty for those of Assay.
+        has_weights: whether its nuggets are criteria of rubrics.
+    """
+
+    noun = "form of nuggets"
+
+    writes: Reference
+    reads: Reference = ""
+    key: str = ""
+    has_weights: bool = False
+
+
+_WRITE = "assay.nuggets.files:_as_"
+FORMS = Registry(
+    NuggetForm,
+    [
+        NuggetForm("nuggetizer", "nuggetizer", writes=f"{_WRITE}nuggetizer"),
+        NuggetForm("nugget-bank", "AutoJudge", writes=f"{_WRITE}bank"),
+        NuggetForm("ragtime", "RAGTIME", writes=f"{_WRITE}ragtime"),
+    ],
 )
 
 

@@ -3,6 +3,9 @@
 The key of a nugget is the digest of its text after NFKC. So an edited nugget is a new one, which is assigned to all
 answers again, and an unchanged nugget keeps its judgments in every later version of its list.
 
+A nugget of a rubric is a criterion: it has a weight, which is negative for what an answer must avoid. Vital criteria
+are mandatory, and okay ones optional.
+
 A nugget may be a question with answers: it is in an answer if all of them are (`AND`), or any of them (`OR`).
 
 Source:
@@ -22,6 +25,7 @@ from assay.protocols.schema import NuggetRules
 Importance = Literal["vital", "okay", ""]  # empty: not decided, or failed
 Joined = Literal["AND", "OR"]
 DIGITS = 12  # of a key
+KINDS = ("explicit", "implicit", "synthesis", "references", "communication", "instruction")  # of criteria
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,9 @@ class Nugget:
     answers: tuple[GoldAnswer, ...] = ()  # of a question
     joined: Joined = "OR"  # whether a text must contain all answers, or any
     merged: tuple[str, ...] = ()  # keys of the nuggets that were merged into it
+    weight: float | None = None  # of a criterion
+    kind: str = ""  # of a criterion: what it is about, such as "references"
+    made_from: str = ""  # of a criterion: the text of the nugget that it was made from
     more: Mapping[str, Any] = field(
         default_factory=dict, compare=False
     )  # other keys of its file, and a number
@@ -154,5 +161,12 @@ def changes(old: NuggetList, new: NuggetList) -> list[Change]:
         elif before.importance != nugget.importance:
             words = f"{before.importance or 'not decided'} → {nugget.importance or 'not decided'}"
             differences.append(Change(new.topic, nugget.key, words, nugget))
+        elif before.weight != nugget.weight:
+            words = f"weight {_shown(before.weight)} → {_shown(nugget.weight)}"
+            differences.append(Change(new.topic, nugget.key, words, nugget))
     gone = [nugget for nugget in old.nuggets if nugget.key not in new.by_key]
     return [*differences, *(Change(new.topic, nugget.key, "gone", nugget) for nugget in gone)]
+
+
+def _shown(weight: float | None) -> str:
+    return "not decided" if weight is None else f"{weight:g}"

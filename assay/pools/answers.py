@@ -39,6 +39,23 @@ def pool_answers(
     )
 
 
+def answers_of(columns: RunColumns) -> dict[str, str]:
+    """The id of the answer of a run to each topic."""
+    docnos = columns.docno.tolist()
+    return {
+        str(columns.topics[place]): docnos[row].decode()
+        for row, place in enumerate(columns.topic_index.tolist())
+        if docnos[row].startswith(ANSWER.encode())
+    }
+
+
+def answer_to(columns: RunColumns, topic: str) -> str:
+    """The digest of the answer of a run to a topic; empty if it has none."""
+    (places,) = np.nonzero(columns.topics == topic)
+    rows = np.flatnonzero(np.isin(columns.topic_index, places))
+    return columns.docno[rows[0]].decode().removeprefix(ANSWER) if len(rows) else ""
+
+
 def _top(
     run: RunColumns, number: NDArray[np.int32], nuggets: Mapping[str, Collection[str]], most: int
 ) -> Top:

@@ -244,6 +244,19 @@ FAMILIES = Registry(MeasureFamily, [
         for strict in ("", "_strict")
         for name, nuggets in (("V", "vital nuggets"), ("A", "nuggets"), ("W", "nuggets, okay ones half,"))
     ),
+    *(
+        MeasureFamily(f"Rubric{strict}",
+            f"weights of the criteria that the answer satisfies{words}, as a share of the positive weights",
+            "assay.measures.answers:nugget_score", False, "never", False, _FULL, qrels="nuggets", of_answers=True)
+        for strict, words in (("", ""), ("_strict", " in full"))
+    ),
+    *(
+        MeasureFamily(f"Rubric_answers{strict}",
+            f"score by rubrics{words}, as a mean over the answers whose rubric has a positive weight",
+            "assay.measures.answers:rubric_of_answers", False, "never", False, _FULL, qrels="nuggets",
+            of_answers=True, counts="assay.measures.answers:rubric_counts", summary="ratio of sums")
+        for strict, words in (("", ""), ("_strict", " of criteria that are satisfied in full"))
+    ),
     MeasureFamily("SupportP", "support of the sentences that cite something",
         "assay.measures.answers:support_precision", False, "never", False, _CITED, of_answers=True),
     MeasureFamily("SupportR", "support of all sentences", "assay.measures.answers:support_recall", False, "never",

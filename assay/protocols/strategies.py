@@ -96,7 +96,7 @@ POOL_STRATEGIES = Registry(
             cell="all answers",
             sentence="All answers of the pooled runs are judged.",
             build=f"{_BUILD}answers",
-            layouts=("generated-answer",),
+            layouts=("generated-answer", "rubric"),
         ),
         PoolStrategy(
             "rows",

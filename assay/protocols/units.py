@@ -23,6 +23,7 @@ class Unit:
         is_blind: whether assessors must not see its docno, because it names a run or an answer.
         has_members: whether each of its members has a choice.
         has_nuggets: whether it is a nugget or a citation of an answer; then qrels have the nuggets of each topic.
+        has_weights: whether its nuggets are the weighted criteria of rubrics.
         beyond_files: what it needs that files for `assay judge` do not have.
     """
 
@@ -32,6 +33,7 @@ class Unit:
     is_blind: bool = False
     has_members: bool = False
     has_nuggets: bool = False
+    has_weights: bool = False
     beyond_files: str = ""
 
     @property
@@ -103,6 +105,14 @@ BY_LAYOUT: Mapping[str, Unit] = MappingProxyType(
             kinds=("generated-answer",),
             is_blind=True,
             has_nuggets=True,
+            beyond_files="parts of generated answers",
+        ),
+        "rubric": Unit(
+            title="a generated answer with the criteria of its rubric and its citations",
+            kinds=("generated-answer",),
+            is_blind=True,
+            has_nuggets=True,
+            has_weights=True,
             beyond_files="parts of generated answers",
         ),
         "battle": Pair(

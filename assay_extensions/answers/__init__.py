@@ -2,6 +2,9 @@
 
 from assay.cli.main import Command
 from assay.extensions import Extension
+from assay.nuggets.files import NuggetForm
+
+_FILES = "assay_extensions.answers.rubric_files"
 
 EXTENSION = Extension(
     name="answers",
@@ -16,6 +19,22 @@ EXTENSION = Extension(
             "support",
             "score how far citations support the sentences of answers",
             "assay_extensions.answers.support_command",
+        ),
+        NuggetForm(
+            "ragdoll",
+            "RAGDoll",
+            reads=f"{_FILES}:list_of",
+            writes=f"{_FILES}:write_ragdoll",
+            key="criteria",
+            has_weights=True,
+        ),
+        NuggetForm(
+            "research-rubrics",
+            "research-rubrics",
+            reads=f"{_FILES}:list_of",
+            writes=f"{_FILES}:write_research",
+            key="rubrics",
+            has_weights=True,
         ),
     ),
 )

@@ -1,7 +1,7 @@
 """Files of rubrics, and of answers that were graded by them, in JSON lines.
 
     ragdoll           qid, query, criteria: [{text, weight, tier, type, source_nugget}]
-    research-rubrics  qid, rubrics: [{criterion, weight, axis}], and facts of the topic
+    research-rubrics  qid, rubrics: [{criterion, weight, axis}], and facts of the topic; tier and source_nugget are ours
 
 A graded answer is a line of the first form with `run_id`, and `verdict` in each criterion. Keys that are not read are
 kept. Sources: RAGDoll 1f06719; TREC RAG 2026, research-rubrics-dev-rubrics.jsonl.
@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from assay.nuggets.files import Record, records
+from assay.nuggets.lists import Nugget, NuggetList
 from assay_extensions.answers.rubrics import TIERS, VALUES, Criterion, Rubric
 
-KINDS = ("explicit", "implicit", "synthesis", "references", "communication", "instruction")
 TOPIC = ("qid", "topic_id", "query_id", "task_id")
 RUN = ("run_id", "runtag", "run")
 OF_RUBRIC = {*TOPIC, *RUN, "query", "criteria", "rubrics"}
@@ -129,9 +129,57 @@ def _as_ragdoll(rubric: Rubric) -> dict[str, Any]:
 def _as_research(rubric: Rubric) -> dict[str, Any]:
     criteria = [
         {**each.more, "criterion": each.text, "weight": each.weight, "axis": each.kind.capitalize()}
+        | ({"tier": each.tier} if each.tier == TIERS[0] else {})
+        | ({"source_nugget": each.source} if each.source else {})
         for each in rubric.criteria
     ]
     return {**rubric.more, "qid": rubric.topic, "rubrics": criteria}
+
+
+def list_of(record: Record) -> NuggetList:
+    """The rubric of a line as a list of nuggets with weights. Mandatory criteria are vital, optional ones okay."""
+    rubric = _rubric(record, is_graded=False)
+    criteria = tuple(
+        Nugget(
+            each.text,
+            "vital" if each.tier == TIERS[0] else "okay",
+            weight=each.weight,
+            kind=each.kind,
+            made_from=each.source,
+            more=each.more,
+        )
+        for each in rubric.criteria
+    )
+    return NuggetList(rubric.topic, rubric.title, criteria, more=rubric.more)
+
+
+def rubric_of(nuggets: NuggetList) -> Rubric:
+    """A list of nuggets as a rubric. A nugget without a weight has weight 1."""
+    criteria = tuple(
+        Criterion(
+            nugget.shown,
+            1 if nugget.weight is None else _number(nugget.weight),
+            TIERS[nugget.importance != "vital"],
+            nugget.kind or "explicit",
+            nugget.made_from,
+            more=nugget.more,
+        )
+        for nugget in nuggets.nuggets
+    )
+    return Rubric(nuggets.topic, nuggets.title, criteria, more=nuggets.more)
+
+
+def _number(weight: float) -> float:
+    """A whole weight without decimals, as other programs write it."""
+    return int(weight) if weight == int(weight) else weight
+
+
+def write_ragdoll(nuggets: NuggetList) -> dict[str, Any]:
+    return _as_ragdoll(rubric_of(nuggets))
+
+
+def write_research(nuggets: NuggetList) -> dict[str, Any]:
+    return _as_research(rubric_of(nuggets))
 
 
 WRITERS: dict[str, Callable[[Rubric], dict[str, Any]]] = {

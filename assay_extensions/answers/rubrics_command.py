@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "convert":
         return write_output(write_rubrics(read_rubrics(data, arguments.file), arguments.to), arguments.output)
     answers = read_graded(data, arguments.file)
-    tables = [_impact(answers)] if arguments.action == "impact" else _scores(answers)
+    tables = [impact_table(answers)] if arguments.action == "impact" else _scores(answers)
     return print_tables(tables, arguments)
 
 
@@ -94,7 +94,7 @@ def _scores(answers: list[Rubric]) -> list[Table]:
             ("run", "topic", "score", "binary", "criteria", "mandatory_failed", "words"),
             cells,
         ),
-        _kinds(answers),
+        type_table(answers),
     ]
 
 
@@ -103,7 +103,7 @@ def _mean(scores: list[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _kinds(answers: list[Rubric]) -> Table:
+def type_table(answers: list[Rubric]) -> Table:
     counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for criterion in (each for answer in answers for each in answer.criteria):
         counts[criterion.kind][0] += 1
@@ -116,10 +116,11 @@ def _kinds(answers: list[Rubric]) -> Table:
         "verdicts by the type of the criterion, and those that are not satisfied in full",
         ("type", "verdicts", "failed", "share"),
         rows,
+        "Types of criteria",
     )
 
 
-def _impact(answers: list[Rubric]) -> Table:
+def impact_table(answers: list[Rubric]) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (
             each.topic,
@@ -138,4 +139,5 @@ def _impact(answers: list[Rubric]) -> Table:
         "weight and tier of each criterion, answers, shares that satisfy it and that do so in part",
         ("topic", "weight", "tier", "answers", "satisfied", "partly", "impact", "criterion"),
         rows,
+        "Criteria",
     )

@@ -10,8 +10,8 @@ from itertools import product
 
 import numpy as np
 
-from assay.answers import ANSWER
 from assay.formats.runs.columns import RunColumns
+from assay.pools.answers import answers_of
 from assay.pools.depth import Top, reach_of_rows, topics_of, union
 from assay.pools.strategies import BuiltPool, Material, PoolError
 from assay.preferences.votes import TIE, Vote
@@ -23,16 +23,6 @@ from assay_extensions.battles.records import TIE as LEVEL
 
 Systems = Mapping[str, Sequence[str]]  # that gave each answer to a topic
 ByTopic = Mapping[str, Systems]
-
-
-def answers_of(columns: RunColumns) -> dict[str, str]:
-    """The id of the answer of a run to each topic."""
-    docnos = columns.docno.tolist()
-    return {
-        str(columns.topics[place]): docnos[row].decode()
-        for row, place in enumerate(columns.topic_index.tolist())
-        if docnos[row].startswith(ANSWER.encode())
-    }
 
 
 def battles_of(votes: Sequence[Vote], systems_of: ByTopic) -> list[Battle]:

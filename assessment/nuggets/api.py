@@ -9,10 +9,10 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 
 from accounts.access import person_of
-from accounts.models import User
+from assay.formats.qrels.columns import MAX_WEIGHT
 from assessment.nuggets import selectors, services
 from assessment.nuggets.forms import ImportForm
-from assessment.nuggets.services import MAX_TEXT
+from assessment.nuggets.services import MAX_KIND, MAX_TEXT
 from pooling.models import Nugget, NuggetSources, NuggetVersion
 from tracks.models import Topic, Track
 from tracks.tracks.selectors import tracks_overseen_by
@@ -31,7 +31,7 @@ WRITING = (Scope.JUDGE, Scope.MANAGE)
 NuggetSerializer = answer(
     Nugget,
     "Nugget",
-    "id topic=topic.code key text importance sources creator question merged created_at",
+    "id topic=topic.code key text importance sources creator question merged weight kind made_from more created_at",
     "A fact that a good answer to a topic states.",
     sources=serializers.ListField(
         child=serializers.CharField(), help_text="Docnos of segments that state it."
@@ -40,12 +40,31 @@ NuggetSerializer = answer(
     merged=serializers.ListField(
         child=serializers.CharField(), help_text="Keys of the nuggets that it replaces."
     ),
+    more=serializers.DictField(help_text="Keys of its file that Assay does not read, with their values."),
 )
 
+_WEIGHT = "Of a criterion; negative for what an answer must avoid. Only in tracks with rubrics."
+_KIND = "Of a criterion: what it is about, such as references."
+_MADE_FROM = "Of a criterion: the text of the nugget that it was made from."
 
-class _Fields(Strict):
+
+class _Criterion(Strict):
+    weight = serializers.FloatField(
+        required=False, allow_null=True, min_value=-MAX_WEIGHT, max_value=MAX_WEIGHT, help_text=_WEIGHT
+    )
+    kind = serializers.CharField(required=False, allow_blank=True, max_length=MAX_KIND, help_text=_KIND)
+    made_from = serializers.CharField(
+        required=False, allow_blank=True, max_length=MAX_TEXT, help_text=_MADE_FROM
+    )
+
+
+class _Fields(_Criterion):
     text = serializers.CharField(max_length=MAX_TEXT)
-    importance = serializers.ChoiceField(Nugget.Importance.choices, default=Nugget.Importance.VITAL)
+    importance = serializers.ChoiceField(
+        Nugget.Importance.choices,
+        default=Nugget.Importance.VITAL,
+        help_text="Of a criterion: vital is mandatory, okay is optional.",
+    )
 
 
 class NewNuggetSerializer(_Fields):
@@ -63,7 +82,7 @@ class NewNuggetSerializer(_Fields):
     )
 
 
-class NuggetChangeSerializer(Strict):
+class NuggetChangeSerializer(_Criterion):
     """A change of a nugget. Another text gives it another key, and it is judged as a new nugget."""
 
     text = serializers.CharField(max_length=MAX_TEXT, required=False)
@@ -96,7 +115,7 @@ NuggetVersionSerializer = answer(
 
 
 class NuggetFileSerializer(Strict):
-    """A file of nuggetizer, or a nugget bank of AutoJudge or RAGTIME."""
+    """A file of nuggetizer, a nugget bank of AutoJudge or RAGTIME, or rubrics."""
 
     file = serializers.FileField(help_text="JSON lines, UTF-8.")
 
@@ -126,11 +145,7 @@ def _topic(track: Track, code: str) -> Topic:
     return get_object_or_404(track.topics, code=code)
 
 
-def _nugget(user: User, nugget_id: int) -> Nugget:
-    nuggets = Nugget.objects.filter(topic__track__in=selectors.tracks_with_nuggets(user))
-    return get_object_or_404(nuggets.select_related("topic__track"), pk=nugget_id)
-
-
+CHANGED = ("text", "importance", "sources", "weight", "kind", "made_from")
 NUGGET = ("nuggets/<int:nugget_id>/", "nugget")
 
 
@@ -175,22 +190,22 @@ class Nuggets(Endpoints):
     def update_nugget(self, request: Request, nugget_id: int) -> object:
         """Change a nugget of a list. A frozen version keeps what it has."""
         user = person_of(request)
-        nugget = _nugget(user, nugget_id)
+        nugget = selectors.nugget_or_404(user, nugget_id)
         require_match(request, NuggetSerializer(nugget).data)
-        values = {name: getattr(nugget, name) for name in ("text", "importance", "sources")}
+        values = {name: getattr(nugget, name) for name in CHANGED}
         return services.change(nugget=nugget, shown=nugget.key, by=user, **values | self.validated(request))
 
     @delete(*NUGGET)
     def delete_nugget(self, request: Request, nugget_id: int) -> None:
         """Take a nugget from its list. It can be restored."""
         user = person_of(request)
-        services.remove(nugget=_nugget(user, nugget_id), by=user)
+        services.remove(nugget=selectors.nugget_or_404(user, nugget_id), by=user)
 
     @post("nuggets/<int:nugget_id>/restore/", "restore_nugget", NuggetSerializer, write_scopes=WRITING)
     def restore_nugget(self, request: Request, nugget_id: int) -> object:
         """Put a nugget that was removed or merged back into its list."""
         user = person_of(request)
-        return services.restore(nugget=_nugget(user, nugget_id), by=user)
+        return services.restore(nugget=selectors.nugget_or_404(user, nugget_id), by=user)
 
 
 NUGGET_VERSIONS = ("tracks/<slug:slug>/nugget-versions/", "nugget_versions", NuggetVersionSerializer)
@@ -261,7 +276,7 @@ class NuggetLists(Endpoints):
         "application/jsonl",
     )
     def download_nuggets(self, request: Request, slug: str, to: str) -> object:
-        """Download the latest frozen lists: `nuggetizer`, `nugget-bank` or `ragtime`."""
+        """Download the latest frozen lists: `nuggetizer`, `nugget-bank` or `ragtime`; rubrics as `ragdoll`, too."""
         return download(*selectors.frozen_file(selectors.track_or_404(person_of(request), slug), to))
 
 

@@ -7,7 +7,9 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
 
-from assessment.nuggets.services import MAX_TEXT
+from assay.formats.qrels.columns import MAX_WEIGHT
+from assay.nuggets.files import FORMS
+from assessment.nuggets.services import MAX_KIND, MAX_TEXT
 from pooling.models import Nugget
 from tracks.models import Track
 from web.forms import StyledForm
@@ -38,7 +40,21 @@ class SourcesField(forms.CharField):
         return list(dict.fromkeys(docnos))
 
 
-class NuggetForm(StyledForm):
+class CriterionForm(StyledForm):
+    """The fields of a criterion besides those of a nugget. All may be left out."""
+
+    weight = forms.FloatField(
+        required=False,
+        min_value=-MAX_WEIGHT,
+        max_value=MAX_WEIGHT,
+        label=gettext_lazy("Weight"),
+        help_text=gettext_lazy("Negative for what an answer must avoid."),
+    )
+    kind = forms.CharField(required=False, max_length=MAX_KIND, label=gettext_lazy("Type"))
+    made_from = forms.CharField(required=False, max_length=MAX_TEXT, label=gettext_lazy("Source nugget"))
+
+
+class NuggetForm(CriterionForm):
     """A nugget: what it says, how important it is, and which segments state it."""
 
     text = forms.CharField(
@@ -61,7 +77,7 @@ class ChangeForm(NuggetForm):
     shown = forms.CharField(max_length=64)
 
 
-class MergeForm(StyledForm):
+class MergeForm(CriterionForm):
     """The text of the nugget that replaces several others, by their ids."""
 
     ids = forms.TypedMultipleChoiceField(coerce=int)
@@ -76,7 +92,7 @@ class MergeForm(StyledForm):
 
 class ImportForm(StyledForm):
     file = forms.FileField(
-        help_text=f"JSON lines of nuggetizer, or a nugget bank of AutoJudge or RAGTIME. UTF-8, at most {MAX_MB} MB."
+        help_text=f"JSON lines: {', '.join(form.title for form in FORMS.values())}. UTF-8, at most {MAX_MB} MB."
     )
 
     def clean_file(self) -> "UploadedFile[Any]":

@@ -15,10 +15,11 @@ from accounts.models import User
 from assay.digests import sha256_of
 from assay.html.sanitize import plain
 from assay.nuggets import lists
-from assay.nuggets.files import FORMS, write_nuggets
+from assay.nuggets.files import FORMS, NuggetForm, write_nuggets
 from assay.passages import words_of
 from assessment.judgments.answers import in_language
 from assessment.models import MAIN_AND_DUAL, Judgment
+from assessment.nuggets.words import Words, page_words
 from corpus.models import Document
 from corpus.threads.selectors import RenderedText, render_document
 from pooling.models import Nugget, NuggetSources, NuggetVersion, Pool
@@ -67,6 +68,19 @@ def track_or_404(user: User, slug: str) -> Track:
     return track
 
 
+def nugget_or_404(user: User, nugget_id: int) -> Nugget:
+    """A nugget that a user may change.
+
+    Raises:
+        Http404: There is no such nugget, or its track has no nuggets any more.
+    """
+    nuggets = Nugget.objects.filter(topic__track__in=tracks_with_nuggets(user))
+    nugget = get_object_or_404(nuggets.select_related("topic__track__protocol"), pk=nugget_id)
+    if not has_nuggets(nugget.topic.track):
+        raise Http404
+    return nugget
+
+
 def listed(topic: Topic) -> QuerySet[Nugget]:
     """The nuggets of the list that people edit, in its order."""
     return Nugget.objects.filter(topic=topic, is_removed=False, replaced_by=None).order_by("pk")
@@ -100,6 +114,10 @@ def fields_of(nugget: lists.Nugget) -> dict[str, Any]:
         "creator": nugget.creator,
         "question": question if nugget.answers else {},
         "merged": list(nugget.merged),
+        "weight": nugget.weight,
+        "kind": nugget.kind,
+        "made_from": nugget.made_from,
+        "more": dict(nugget.more),
     }
 
 
@@ -117,6 +135,10 @@ def nugget_of(fields: Mapping[str, Any]) -> lists.Nugget:
         answers=tuple(answers),
         joined=question.get("joined", "OR"),
         merged=tuple(fields["merged"]),
+        weight=fields.get("weight"),
+        kind=fields.get("kind", ""),
+        made_from=fields.get("made_from", ""),
+        more=fields.get("more", {}),
     )
 
 
@@ -153,6 +175,12 @@ def frozen_file(track: Track, form: str) -> tuple[bytes, str]:
     return write_nuggets(frozen_lists(track), form), f"{track.slug}-nuggets-{form}.jsonl"
 
 
+def offered_forms(track: Track) -> list[NuggetForm]:
+    """The forms of files that fit the lists of a track: criteria have weights."""
+    has_weights = track.protocol.parsed.judged.has_weights
+    return [form for form in FORMS.values() if form.has_weights == has_weights]
+
+
 def frozen_nuggets(pool: Pool) -> list[lists.NuggetList]:
     """The frozen lists against which the answers of a pool are judged."""
     versions = versions_of(pool.track).filter(topic__code__in=pool.nuggets)
@@ -172,12 +200,25 @@ def is_changed(current: lists.NuggetList, latest: NuggetVersion | None) -> bool:
 
 def data_of(current: lists.NuggetList) -> list[dict[str, Any]]:
     """The nuggets of a list, as a frozen list has them; `shown` is what assessors read."""
-    return [fields_of(nugget) | {"shown": nugget.shown} for nugget in current.nuggets]
+    return [
+        {
+            key: value
+            for key, value in fields_of(nugget).items()
+            if key not in OF_CRITERIA or value not in UNSET
+        }
+        | {"shown": nugget.shown}
+        for nugget in current.nuggets
+    ]
 
 
 def digest_of(nuggets: Sequence[Mapping[str, object]]) -> str:
     """The SHA-256 of the nuggets of a frozen list."""
     return sha256_of(json.dumps(nuggets, sort_keys=True, ensure_ascii=False).encode())
+
+
+# Lists that were frozen before these fields were added do not have them.
+OF_CRITERIA = ("weight", "kind", "made_from", "more")
+UNSET: tuple[object, ...] = (None, "", {})
 
 
 class ListedTopic(NamedTuple):
@@ -197,6 +238,7 @@ class NuggetsPage:
     topics: list[ListedTopic]
     sources: NuggetSources | None
     n_frozen: int
+    words: Words
 
 
 def nuggets_page(track: Track) -> NuggetsPage:
@@ -223,6 +265,7 @@ def nuggets_page(track: Track) -> NuggetsPage:
         topics=topics,
         sources=NuggetSources.objects.select_related("judged_in").filter(track=track).first(),
         n_frozen=len(latest),
+        words=page_words(track),
     )
 
 
@@ -261,6 +304,8 @@ class NuggetListPage:
     is_changed: bool
     is_organizer: bool
     neighbors: list[str]
+    words: Words
+    kinds: Sequence[str] = lists.KINDS
 
 
 def nugget_list_page(user: User, topic: Topic, number: str = "") -> NuggetListPage:
@@ -293,6 +338,7 @@ def nugget_list_page(user: User, topic: Topic, number: str = "") -> NuggetListPa
         is_changed=is_changed(made, latest),
         is_organizer=user.oversees(track.pk),
         neighbors=[*codes[max(0, at - 1) : at], *codes[at + 1 : at + 2]],
+        words=page_words(track),
     )
 
 

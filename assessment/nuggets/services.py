@@ -1,6 +1,6 @@
 """Write, merge, freeze and import nuggets. The lock of a topic covers its list and the number of its next version.
 
-Decision: ADR 60.
+Decisions: ADR 60, 112.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,8 @@ from django.utils.translation import gettext
 from accounts.audit import services as audit
 from accounts.models import User
 from assay.errors import InputError
+from assay.formats.qrels.columns import MAX_WEIGHT
+from assay.formats.text import keep_notes
 from assay.html.sanitize import without_controls
 from assay.nuggets import lists
 from assay.nuggets.files import read_nuggets
@@ -33,18 +35,37 @@ from corpus.models import Collection, Document
 from pooling.models import Nugget, NuggetSources, NuggetVersion
 from tracks.models import Topic, Track
 
-MAX_TEXT, MAX_CREATOR = 1_000, 150  # characters
+MAX_TEXT, MAX_CREATOR, MAX_KIND = 1_000, 150, 40  # characters
 
 
 @transaction.atomic
 def add(
-    *, topic: Topic, text: str, importance: str, sources: Sequence[str] = (), creator: str = "", by: User
+    *,
+    topic: Topic,
+    text: str,
+    importance: str,
+    sources: Sequence[str] = (),
+    creator: str = "",
+    weight: float | None = None,
+    kind: str = "",
+    made_from: str = "",
+    by: User,
 ) -> Nugget:
     """Add a nugget to the list of a topic. `creator` is the program that wrote it, if no person did.
 
+    A criterion of a rubric has a weight, which is 1 if it is left out.
+
     Raises NuggetRefused: the list has it, the protocol does not allow it, or the collection does not have a source.
     """
-    nugget = lists.Nugget(text, _known(importance), tuple(sources), creator or by.username)
+    nugget = lists.Nugget(
+        text,
+        _known(importance),
+        tuple(sources),
+        creator or by.username,
+        weight=weight,
+        kind=kind,
+        made_from=made_from,
+    )
     stored = _store(_lock(topic), nugget, by)
     _record("nugget.added", stored, by)
     return stored
@@ -52,7 +73,16 @@ def add(
 
 @transaction.atomic
 def change(
-    *, nugget: Nugget, shown: str, text: str, importance: str, sources: Sequence[str], by: User
+    *,
+    nugget: Nugget,
+    shown: str,
+    text: str,
+    importance: str,
+    sources: Sequence[str],
+    weight: float | None = None,
+    kind: str = "",
+    made_from: str = "",
+    by: User,
 ) -> Nugget:
     """Rewrite a nugget of a list; another text is another nugget to judge. `shown` is the key that the page showed.
 
@@ -64,7 +94,16 @@ def change(
         raise NuggetRefused(
             gettext("Somebody changed this nugget after you opened the page. Read it again, then change it.")
         )
-    wanted = replace(as_nugget(current), text=text, importance=_known(importance), sources=tuple(sources))
+    wanted = replace(
+        as_nugget(current),
+        text=text,
+        importance=_known(importance),
+        sources=tuple(sources),
+        weight=weight,
+        kind=kind,
+        made_from=made_from,
+    )
+    wanted = _fitting(topic, wanted)
     _check(topic, wanted, but=current)
     fields = fields_of(wanted)
     for name, value in fields.items():
@@ -75,8 +114,20 @@ def change(
 
 
 @transaction.atomic
-def merge(*, topic: Topic, ids: Sequence[int], text: str, importance: str, by: User) -> Nugget:
+def merge(
+    *,
+    topic: Topic,
+    ids: Sequence[int],
+    text: str,
+    importance: str,
+    weight: float | None = None,
+    kind: str = "",
+    made_from: str = "",
+    by: User,
+) -> Nugget:
     """Replace nuggets of a list by one that states the same. It has their sources and keeps their keys.
+
+    Without a weight, it has that of the first one.
 
     Raises NuggetRefused: there are fewer than two nuggets of the list, or as `add`.
     """
@@ -84,7 +135,14 @@ def merge(*, topic: Topic, ids: Sequence[int], text: str, importance: str, by: U
     parts = list(listed(locked).filter(pk__in=ids))
     if len(parts) < 2 or len(parts) != len(set(ids)):
         raise NuggetRefused(gettext("Tick at least two nuggets of the list to merge them."))
-    nugget = lists.Nugget(text, _known(importance), creator=by.username)
+    nugget = lists.Nugget(
+        text,
+        _known(importance),
+        creator=by.username,
+        weight=parts[0].weight if weight is None else weight,
+        kind=kind or parts[0].kind,
+        made_from=made_from or parts[0].made_from,
+    )
     Nugget.objects.filter(pk__in=[part.pk for part in parts]).update(is_removed=True)
     merged = _store(locked, lists.merged(map(as_nugget, parts), nugget), by)
     Nugget.objects.filter(pk__in=[part.pk for part in parts]).update(is_removed=False, replaced_by=merged)
@@ -160,6 +218,8 @@ def import_lists(*, track: Track, data: bytes, name: str, by: User, freezes: boo
         raise NuggetRefused(f"{name}: the track has no topic {', '.join(unknown[:5])}.")
     if not track.protocol.parsed.judged.has_nuggets:
         raise NuggetRefused(f"{track} judges no generated answers, so it has no nuggets.")
+    if lost := sorted({key for nugget_list in read for key in nugget_list.more}):
+        keep_notes([f"keys about whole topics are not stored: {', '.join(lost)[:200]}"])
     n = sum(_add_all(_lock(topics[nugget_list.topic]), nugget_list, name, by) for nugget_list in read)
     for code in dict.fromkeys(nugget_list.topic for nugget_list in read) if freezes else ():
         if is_changed(as_list(topics[code]), latest_version(topics[code])):
@@ -210,8 +270,21 @@ def _lock(topic: Topic) -> Topic:
 
 
 def _store(topic: Topic, nugget: lists.Nugget, by: User) -> Nugget:
-    _check(topic, nugget)
-    return Nugget.objects.create(topic=topic, created_by=by, **fields_of(nugget))
+    fitting = _fitting(topic, nugget)
+    _check(topic, fitting)
+    return Nugget.objects.create(topic=topic, created_by=by, **fields_of(fitting))
+
+
+def _fitting(topic: Topic, nugget: lists.Nugget) -> lists.Nugget:
+    """A criterion with its weight, in a track with rubrics. In other tracks, no nugget has a weight."""
+    if topic.track.protocol.parsed.judged.has_weights:
+        return replace(nugget, weight=1.0 if nugget.weight is None else nugget.weight)
+    if nugget.weight is not None:
+        refusal = gettext(
+            '“{text}” has a weight, but the protocol has no rubrics (judging.layout = "rubric").'
+        )
+        raise NuggetRefused(refusal.format(text=nugget.text[:60]))
+    return replace(nugget, kind="", made_from="")
 
 
 def _check(topic: Topic, nugget: lists.Nugget, *, but: Nugget | None = None) -> None:
@@ -223,7 +296,7 @@ def _check(topic: Topic, nugget: lists.Nugget, *, but: Nugget | None = None) -> 
     decided = replace(nugget, importance=nugget.importance or "vital")  # a list without it is not frozen
     if problems := problems_of(lists.NuggetList(topic.code, nuggets=(decided,)), topic.track):
         raise NuggetRefused(f"{problems[0]}.")
-    words = [nugget.text, nugget.creator, *nugget.sources]
+    words = [nugget.text, nugget.creator, nugget.kind, nugget.made_from, *nugget.sources]
     words += [word for answer in nugget.answers for word in (answer.text, *answer.sources)]
     if any(word != without_controls(word) for word in words):
         refusal = gettext("“{text}” has control characters; remove them.")
@@ -233,6 +306,18 @@ def _check(topic: Topic, nugget: lists.Nugget, *, but: Nugget | None = None) -> 
             gettext("“{text}…”: at most {n} characters are accepted, and {n_creator} of the creator.").format(
                 text=nugget.text[:60], n=number_format(MAX_TEXT, force_grouping=True), n_creator=MAX_CREATOR
             )
+        )
+    if len(nugget.kind) > MAX_KIND or len(nugget.made_from) > MAX_TEXT:
+        refusal = gettext("“{text}”: the type may have {n_kind} characters, and the source nugget {n}.")
+        raise NuggetRefused(
+            refusal.format(
+                text=nugget.text[:60], n_kind=MAX_KIND, n=number_format(MAX_TEXT, force_grouping=True)
+            )
+        )
+    if nugget.weight is not None and not abs(nugget.weight) <= MAX_WEIGHT:
+        refusal = gettext("“{text}” has the weight {weight}; use a number from -{most} to {most}.")
+        raise NuggetRefused(
+            refusal.format(text=nugget.text[:60], weight=f"{nugget.weight:g}", most=f"{MAX_WEIGHT:.0f}")
         )
     collection = topic.track.collection
     if collection is None or collection.status != Collection.Status.READY:

@@ -18,13 +18,6 @@ from web.forms import bytes_of, refusals_in
 from web.pages import context_of, counted, notes_shown, number_in, read_and_post
 from web.translation import translated_for_assessors
 
-# Forms, each with its reader
-FILES = {
-    "nuggetizer": "nuggetizer",
-    "nugget-bank": "AutoJudge",
-    "ragtime": "RAGTIME",
-}
-
 
 @translated_for_assessors
 @read_and_post
@@ -47,13 +40,17 @@ def nuggets(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             n = services.import_lists(
                 track=track, data=bytes_of(file).read(), name=file.name, by=request.user
             )
-            messages.success(request, f"{counted(n, 'new nugget')} imported.")
+            messages.success(request, f"{counted(n, page.words.imported)} imported.")
             return redirect("assessment:nuggets", track.slug)
     if chosen == "segments" and segments.is_valid():
         with refusals_in(segments):
             services.choose_sources(track=track, by=request.user, **segments.cleaned_data)
             return redirect("assessment:nuggets", track.slug)
-    context = context_of(page) | {"form": upload, "segments_form": segments, "files": FILES.items()}
+    context = context_of(page) | {
+        "form": upload,
+        "segments_form": segments,
+        "files": selectors.offered_forms(track),
+    }
     return render(request, "assessment/nuggets/nuggets.html", context)
 
 
@@ -109,5 +106,5 @@ def nugget_list(request: AuthenticatedRequest, slug: str, code: str) -> HttpResp
 
 @organizer_page
 def nuggets_file(request: AuthenticatedRequest, slug: str, form: str) -> HttpResponseBase:
-    """The latest frozen lists as a file of nuggetizer or AutoJudge. Organizers only."""
+    """The latest frozen lists as a file for another program. Organizers only."""
     return download(*selectors.frozen_file(selectors.track_or_404(request.user, slug), form))

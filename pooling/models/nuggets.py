@@ -13,6 +13,8 @@ from web.models import JsonField
 class Nugget(models.Model):
     """A fact of a topic. Its key is a digest of its text, so that a rewritten nugget is judged as a new one.
 
+    A criterion of a rubric is a nugget with a weight: a vital one is mandatory, an okay one optional.
+
     A merge is a nugget of its own, with the keys of those before it, which name it in `replaced_by`.
     """
 
@@ -33,6 +35,27 @@ class Nugget(models.Model):
         help_text="Of a question: its answers, and whether one of them is enough (OR) or not (AND).",
     )
     merged = JsonField(default=list, help_text="The keys of the nuggets that it replaces.")
+    weight = models.FloatField(
+        null=True,
+        help_text="Of a criterion; negative for what an answer must avoid. Empty: it is not a criterion.",
+    )
+    kind = models.CharField(
+        max_length=40,
+        default="",
+        db_default="",
+        help_text="Of a criterion: what it is about, such as references.",
+    )
+    made_from = models.CharField(
+        max_length=1_000,
+        default="",
+        db_default="",
+        help_text="Of a criterion: the text of the nugget that it was made from.",
+    )
+    more = JsonField(
+        default=dict,
+        db_default={},
+        help_text="Keys of its file that Assay does not read, with their values.",
+    )
     created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     replaced_by = models.ForeignKey("self", models.PROTECT, null=True, related_name="replaces")

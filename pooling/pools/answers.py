@@ -108,7 +108,7 @@ def texts_of(
         return AnswerTexts({}, unit_texts(protocol, built, columns), [])
     answers: dict[tuple[str, str], Answer] = {}
     cited: dict[tuple[str, str], tuple[tuple[str, str], str]] = {}
-    for answer in _answers(protocol, runs):
+    for answer in answers_in(protocol, runs):
         key = (answer.topic, answer.digest)
         if answers.setdefault(key, answer) is answer:
             for sentence in answer.sentences:
@@ -135,7 +135,11 @@ def texts_of(
     return AnswerTexts({key: answer for key, answer in answers.items() if key in used}, judged, of_units)
 
 
-def _answers(protocol: Protocol, runs: Iterable[Run]) -> Iterable[Answer]:
+def answers_in(protocol: Protocol, runs: Iterable[Run]) -> Iterable[Answer]:
+    """The answers of some runs, from their files.
+
+    Raises PoolRefused: a file cannot be read.
+    """
     for run in runs:
         try:
             with run.original.open("rb") as stored:

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         example="assay nuggets convert rag/nuggets.jsonl --to nugget-bank --output bank.jsonl",
     )
     convert.add_argument("file", metavar="FILE", help="lists of nuggets")
-    convert.add_argument("--to", choices=FORMS, required=True, help="the form")
+    convert.add_argument("--to", choices=list(FORMS), required=True, help="the form")
     add(convert, "--output")
     differ = actions.add_parser(
         "changes",

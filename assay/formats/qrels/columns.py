@@ -5,7 +5,8 @@ A row of `QrelsColumns` is a document of a topic. Its parts are words in one pie
 `subtopics`      `2:1 5:0`, the grade for each subtopic; the grade of the row is the highest
 `strata`         the stratum of the pool from which the document was sampled; grade -1: pooled, but not sampled
 `probabilities`  the algorithm that chose the document, and the probability that it is in the sample
-`nuggets`        `vital` or `okay`, of a nugget in an answer; the grade of `nugget:-:KEY`, of the list, has no meaning
+`nuggets`        `vital` or `okay`, of a nugget in an answer, and `vital:5` of a criterion with weight 5; the grade of
+                 `nugget:-:KEY`, of the list, has no meaning
 `preferences`    the documents that it is preferred to; the grade of the row is 1, or 0 if there are none
 
 A citation of BOLT's XML may also have answers to the follow-up questions and its passage (`Cited`).
@@ -94,7 +95,8 @@ def columns_from(rows: Iterable[Row]) -> QrelsColumns:
     )
 
 
-IMPORTANCE = (b"vital", b"okay")  # of a nugget
+IMPORTANCE = (b"vital", b"okay")  # of a nugget; with the weight of a criterion after a colon
+MAX_WEIGHT = 1e6  # without its sign
 REPEATS = frozenset({"subtopics", "preferences"})  # kinds with several lines of a document
 
 
@@ -134,9 +136,12 @@ class PartRow(NamedTuple):
         """Say what is wrong with the parts; empty if nothing is."""
         if kind == "preferences" and self.docno == self.parts[0]:
             return "the winner and the loser are the same document"
-        if kind == "nuggets" and self.docno.startswith(NUGGET.encode()) and self.parts[0] not in IMPORTANCE:
-            word = self.parts[0][:40].decode(errors="replace")
-            return f"{word!r} is not the importance of a nugget; use vital or okay"
+        if kind == "nuggets" and self.docno.startswith(NUGGET.encode()):
+            word, sign, weight = self.parts[0].partition(b":")
+            if word in IMPORTANCE and (not sign or _is_weight(weight)):
+                return ""
+            shown = self.parts[0][:40].decode(errors="replace")
+            return f"{shown!r} is not the importance of a nugget; use vital or okay, or vital:5 with a weight"
         if kind != "probabilities":
             return ""
         try:
@@ -145,6 +150,13 @@ class PartRow(NamedTuple):
             is_probability = False
         word = self.parts[1][:40].decode(errors="replace")
         return "" if is_probability else f"{word!r} is not a probability above 0 and up to 1"
+
+
+def _is_weight(word: bytes) -> bool:
+    try:
+        return abs(float(word)) <= MAX_WEIGHT
+    except ValueError:
+        return False
 
 
 def columns_of(rows: Iterable[PartRow], kind: QrelsKind) -> QrelsColumns:

@@ -9,10 +9,11 @@ from django.http import Http404, HttpResponseBase
 
 from accounts.access import AnyUser
 from assay.formats.spreadsheet import as_csv
+from assay.pools.answers import answers_of
 from assay.qrels.freezing import ALWAYS
 from assay.tables import Cell, Table, as_tsv, text_of
 from assay_extensions.battles.board_tables import tables_of
-from assay_extensions.battles.pooling import answers_of, battles_of, by_topic
+from assay_extensions.battles.pooling import battles_of, by_topic
 from assay_extensions.battles.ratings import Board, rate
 from assay_extensions.battles.records import FORMS, Battle
 from assessment.judgments.pairs import votes_of

@@ -8,8 +8,8 @@ from assay.formats.judgments.reader import JudgmentsError, in_utf8, lines_in
 from assay.formats.judgments.rows import JudgmentRow, JudgmentStream
 from assay.formats.qrels.reader import COMPLAINTS_KEPT, Complaint
 from assay.formats.text import keep_notes
+from assay.pools.answers import answers_of
 from assay.protocols.units import SIGN, pair_docno
-from assay_extensions.battles.pooling import answers_of
 from assay_extensions.battles.records import BOTH_BAD, TIE, A, B, Battle, has_battles, rows_of
 from assessment.imports.services import reads_judgments
 from assessment.models import JudgmentImport

@@ -16,6 +16,7 @@ LAYOUTS: dict[str, type[Layout]] = {
     "formula": Formula,
     "citation": Citation,
     "generated-answer": GeneratedAnswer,
+    "rubric": GeneratedAnswer,
     "battle": Battle,
     "form": Row,
     "pair": Pair,

@@ -48,7 +48,8 @@ class GeneratedAnswer(Layout):
         if entry.answer is None:
             return Layout.of(task, rules)
         cites = is_citation(entry.docno)
-        noun = gettext_noop("Citation") if cites else gettext_noop("Nugget")
+        nugget = gettext_noop("Criterion") if rules.judged.has_weights else gettext_noop("Nugget")
+        noun = gettext_noop("Citation") if cites else nugget
         judged = normal(entry.passage)
         sentences = [
             ShownSentence(text, cites and normal(text) == judged) for text, _ in entry.answer.sentences

@@ -13,12 +13,12 @@ from web.pages import counted
 
 
 class Command(BaseCommand):
-    help = "Export the latest frozen list of nuggets of each topic, for nuggetizer, AutoJudge or RAGTIME."
+    help = "Export the latest frozen list of nuggets of each topic, for another program."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_track(parser)
         parser.add_argument("file", type=Path, help="file to write, which must not exist")
-        parser.add_argument("--format", choices=list(FORMS), default=FORMS[0], help=f"default: {FORMS[0]}")
+        parser.add_argument("--format", choices=list(FORMS), default="nuggetizer", help="default: nuggetizer")
 
     def handle(self, *args: object, **options: Any) -> None:
         track = track_of(options["track"])

@@ -13,8 +13,9 @@ from web.pages import counted
 
 class Command(BaseCommand):
     help = (
-        "Import nuggets from a file of nuggetizer, or a nugget bank of AutoJudge or RAGTIME: all of them, or none if a "
-        "nugget is refused. Nuggets that a list has already are skipped. --freeze freezes each list that changed."
+        "Import nuggets from a file of nuggetizer, a nugget bank of AutoJudge or RAGTIME, or rubrics: all of them, or "
+        "none if a nugget is refused. Nuggets that a list has already are skipped. --freeze freezes each list that "
+        "changed."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -330,7 +330,7 @@ def test_run_of_rag_2026_repeats_the_text_of_its_topics(
     ("slug", "cited", "first"),
     [
         ("trec-rag-2025", ["doc-4"], "V_strict"),
-        ("trec-rag-2026", ["doc-4", "doc-17"], "V_strict"),
+        ("trec-rag-2026", ["doc-4", "doc-17"], "Rubric"),
         ("trec-dragun-2025", ["doc-4"], "W"),
         ("trec-ragtime-2025", ["doc-4", "doc-17"], "A_strict"),
     ],

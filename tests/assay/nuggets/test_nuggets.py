@@ -210,7 +210,7 @@ def test_assignments_of_nuggetizer_become_qrels() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({}, "nuggets: expected a list of nuggets with assignments, or citations"),
+        ({}, "nuggets: expected a list of nuggets with assignments, criteria with verdicts, or citations"),
         ({"nuggets": [{"text": "x", "assignment": "support"}]}, "answer_text: expected a text"),
         (
             {"answer_text": "y", "nuggets": [{"text": "x", "assignment": "maybe"}]},

@@ -306,7 +306,7 @@ FIGURES: dict[str, dict[str, Any]] = {
         "runs.answers.max_references": None,
         "runs.answers.max_run_id": 20,
         "runs.answers.citations": 3,
-        "grades": SUPPORT,
+        "grades": {"Satisfied": 2, "Partially satisfied": 1, "Not satisfied": 0},
     },
     "trec-rag-2026-retrieval": {
         "unit": "document",

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class RubricsConfig(AppConfig):
+    name = "assay_extensions.answers.site"
+    label = "rubrics"
