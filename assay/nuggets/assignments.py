@@ -87,7 +87,7 @@ def _grade(record: Record, place: str, item: Mapping[str, object], judging: Judg
     return NO_GRADE
 
 
-def _verdict(record: Record, place: str, item: Mapping[str, Any], judging: JudgingRules) -> int:
+def _verdict(record: Record, place: str, item: Mapping[str, object], judging: JudgingRules) -> int:
     grades = sorted(grade.value for grade in judging.grades)
     if len(grades) != len(VERDICTS):
         raise record.wrong(f"{place}.verdict", "a protocol with three grades")
