@@ -34,11 +34,13 @@ from assay.measures.scores import (
     read_units,
     score_prepared,
 )
+from assay.measures.ties import TieRange, check_measures, tie_range
 from assay.plots import Interval, groups, intervals
 from assay.processes import map_forked, processors
 from assay.protocols.loader import load_protocol
 from assay.protocols.measures import FAMILIES, Measure, QrelsKind, parse_measures, qrels_of
 from assay.protocols.schema import Average, Protocol, RunFormat
+from assay.random_draws import stream_starts
 from assay.research.results import Figure, Result
 from assay.tables import Table
 
@@ -220,12 +222,17 @@ class Request(NamedTuple):
     judged: JudgedDocuments
     measures: list[Measure]
     units: Units
+    ties: bool = False
 
-    def score(self, named: tuple[str, Values]) -> Scored:
-        """The scores of the values of a run, which come with its name."""
+    def score(self, named: tuple[str, Values]) -> tuple[Scored, TieRange | None]:
+        """The scores of the values of a run, which come with its name, and, if wanted, over the orders of its ties."""
         name, values = named
         run = run_from_any(values, name, self.protocol, self.units.formats)
-        return score_prepared(prepare(run, self.units.formulas), self.judged, self.measures)
+        prepared = prepare(run, self.units.formulas)
+        scored = score_prepared(prepared, self.judged, self.measures)
+        if not self.ties:
+            return scored, None
+        return scored, tie_range(self.judged.hits(prepared.ranking), self.judged, self.measures)
 
 
 def measure_names() -> list[str]:
@@ -251,6 +258,9 @@ def evaluate(
     ignore_topic_documents: bool = False,
     labels: PathLike | Labels | None = None,
     label: Sequence[str] = (),
+    folds: int | None = None,
+    seed: int = 1,
+    ties: bool = False,
     processes: int | None = None,
     progress: Callable[[int], None] = lambda n: None,
 ) -> "Evaluation":
@@ -271,6 +281,9 @@ def evaluate(
         duplicates: a file of near-duplicates of judged documents.
         ignore_topic_documents: leave out documents with the id of their topic, as BEIR does for ArguAna and Quora.
         labels, label: labels of topics, as a file or `{topic: {label: value}}`, and those that give means of classes.
+        folds, seed: split the topics at random into so many folds, which are classes, and so are the topics outside of
+            each. The same seed gives the same folds.
+        ties: also give the lowest, the expected and the highest value over the orders of documents with equal scores.
         processes: by default, one for each processor if files are large and this process has no other threads.
         progress: called with the number of runs that are begun.
 
@@ -290,19 +303,24 @@ def evaluate(
     rules = scoring.rules
     parsed, named = measures_of(measures, rules), named_runs(runs)
     scored_units = scoring.read_units(rules)
+    if ties:
+        check_measures(parsed)
     columns = qrels_from_any(qrels, rules, scale=scale, kind=qrels_of(parsed))
-    request = Request(rules, judged_documents(columns, scoring.duplicates_path), parsed, scored_units)
+    request = Request(rules, judged_documents(columns, scoring.duplicates_path), parsed, scored_units, ties)
     topics = request.judged.topics.tolist()
     classes = [] if labels is None else _classes(labels, label, topics, rules)
+    if folds is not None:
+        classes = [*classes, *_folds(topics, folds, seed)]
     if len(named) > 1:
         _ = request.judged.table  # made once, for all processes
-    scored = map_forked(
+    results = map_forked(
         request.score,
         list(named.items()),
         processes=processes or processes_for(named.values()),
         refusals=InputError,
         started=progress,
     )
+    scored = [result for result, _ in results]
     for name, result in zip(named, scored, strict=True):
         if result.problem:
             warnings.warn(f"{name}: {result.problem}", InputWarning, stacklevel=2)
@@ -316,6 +334,7 @@ def evaluate(
         scored,
         classes,
         needs_duplicates=rules.scoring.duplicates_are_false_alarms and duplicates is None,
+        ranges=[tie for _, tie in results if tie is not None],
     )
 
 
@@ -340,13 +359,14 @@ def warn_of_missing(topics: Sequence[str], scored: Sequence[RunScores], average:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Result):
-    """The scores of some runs. Its tables are `runs`, `topics` and, with labels, `classes`.
+    """The scores of some runs. Its tables are `runs`, `topics`, with labels or folds `classes`, and `ties`.
 
     Args:
         names: of the runs.
         measures: their names are `str(measure)`.
         scored: of each run.
         needs_duplicates: the protocol counts near-duplicates as not relevant, but no file names them.
+        ranges: of each run, the scores over the orders of its ties, if they are wanted.
     """
 
     names: list[str]
@@ -356,6 +376,7 @@ class Evaluation(Result):
     scored: list[Scored]
     of_classes: list[TopicClass]
     needs_duplicates: bool = False
+    ranges: Sequence[TieRange] = ()
 
     @property
     def topics(self) -> list[str]:
@@ -392,17 +413,25 @@ class Evaluation(Result):
         return notes
 
     def rows(self, *, per_topic: bool) -> list[ScoreRow]:
-        """One row for each value: of topics if wanted, then means, then means of classes; run by run."""
+        """One row for each value: of topics if wanted, then means, then means of classes; run by run.
+
+        Those over the orders of ties follow, with the measure as `AP[lowest]`.
+        """
         rows: list[ScoreRow] = []
-        for name, run in zip(self.names, self.scored, strict=True):
-            rows += run.scores.rows(
-                self.judged,
-                self.measures,
-                self.average,
-                per_topic=per_topic,
-                run=name,
-                classes=self.of_classes,
-            )
+        for place, (name, run) in enumerate(zip(self.names, self.scored, strict=True)):
+            ranges = self.ranges[place]._asdict() if self.ranges else {}
+            for which, scores in {"": run.scores, **ranges}.items():
+                of_run = scores.rows(
+                    self.judged,
+                    self.measures,
+                    self.average,
+                    per_topic=per_topic,
+                    run=name,
+                    classes=self.of_classes,
+                )
+                rows += (
+                    [row._replace(measure=f"{row.measure}[{which}]") for row in of_run] if which else of_run
+                )
         return rows
 
     @cached_property
@@ -443,6 +472,14 @@ class Evaluation(Result):
             tables.append(
                 Table("classes", "means by class of topics", ("run", "class", "topics", *columns), classes)
             )
+        if self.ranges:
+            means = [
+                (name, column, *(float(scores.means(self.average)[place]) for scores in tie))
+                for name, tie in zip(self.names, self.ranges, strict=True)
+                for place, column in enumerate(columns)
+            ]
+            title = "means over the orders of documents with equal scores"
+            tables.append(Table("ties", title, ("run", "measure", *TieRange._fields), means))
         return tables
 
     def plot(self, measure: str | None = None) -> Figure:
@@ -477,6 +514,20 @@ class Evaluation(Result):
         means = sorted(zip(self.means[:, place].tolist(), self.names, strict=True), key=lambda row: -row[0])
         rows = [Interval(name, mean, None, None) for mean, name in means]
         return Figure(intervals("runs", f"{names[place]} of the runs", rows, across=names[place]))
+
+
+def _folds(topics: Sequence[str], n: int, seed: int) -> list[TopicClass]:
+    """The topics of each fold, and those outside of it."""
+    if not 2 <= n <= len(topics):
+        raise InputError(f"folds {n}: use a number from 2 to {len(topics)}, the number of topics")
+    start = stream_starts(seed, [(code.encode(), b"fold") for code in topics])
+    fold = np.empty(len(topics), dtype=np.int64)
+    fold[np.argsort(start, kind="stable")] = np.arange(len(topics)) % n
+    pairs = [(str(number + 1), fold == number) for number in range(n)]
+    return [
+        *(TopicClass("fold", number, is_in) for number, is_in in pairs),
+        *(TopicClass("not-fold", number, ~is_in) for number, is_in in pairs),
+    ]
 
 
 def _classes(

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from assay.cli.main import NO_PROTOCOL, add, add_format, check_stdin, progress_bar
+from assay.cli.main import NO_PROTOCOL, add, add_format, add_seed, check_stdin, progress_bar
 from assay.measures import boards
 from assay.measures.scores import HEADER, as_json
 from assay.research.evaluation import evaluate
@@ -31,6 +31,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "each value, as topic LABEL=VALUE",
     )
     add(parser, "--label")
+    parser.add_argument(
+        "--folds",
+        type=int,
+        metavar="N",
+        help="split the topics at random into N folds; also prints the mean over each, as topic fold=1, and over the "
+        "others, as topic not-fold=1",
+    )
+    add_seed(parser)
+    parser.add_argument(
+        "--ties",
+        action="store_true",
+        help="also print the lowest, the expected and the highest value over the orders of documents with equal "
+        "scores, as measure AP[lowest], AP[expected] and AP[highest]",
+    )
     add_format(parser, "tsv", "json", *boards.FORMS)
     add(parser, "--processes", "--quiet", "runs")
 
@@ -53,6 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
             ignore_topic_documents=arguments.ignore_topic_documents,
             labels=arguments.labels,
             label=arguments.label,
+            folds=arguments.folds,
+            seed=arguments.seed,
+            ties=arguments.ties,
             processes=arguments.processes,
             progress=started,
         )

@@ -10,7 +10,6 @@ import json
 
 from assay.cli.main import add_actions, print_error
 from assay.errors import InputError
-from assay.formats.runs.guide import guide, run_schema
 from assay.protocols.description import facts
 from assay.protocols.loader import MOST, load_protocol, shipped_slugs
 from assay.protocols.schema import Protocol
@@ -79,7 +78,9 @@ def _runs(protocol: Protocol, *, is_schema: bool) -> str:
     Raises:
         InputError: The protocol takes no runs, or they are not JSON.
     """
-    if not protocol.runs.kinds:
+    from assay.formats.runs.guide import guide, run_schema  # noqa: PLC0415 -- imports numpy, which others do not need
+
+    if not protocol.takes_runs:
         raise InputError(f"{protocol.slug} takes no runs")
     if not is_schema:
         return guide(protocol)

@@ -153,7 +153,7 @@ class RecordReader:
             self._number.append(number)
 
     def _name(self, record: Mapping[str, Any], field: str, number: int) -> str | None:
-        """The word in a field; None if it is none."""
+        """The word in a field; None, and an error in the tally, if there is no word."""
         value = record[field]
         word = str(value) if is_whole(value) else value
         if isinstance(word, str) and is_word(word, LONGEST[field]):
