@@ -9,6 +9,7 @@ tie are in the order of their names.
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from assay.measures.scores import ALL
 from assay.statistics.rank_correlation import ranks
 from assay.statistics.significance import ALPHA, check_draws, randomization
 from assay.tables import Table, Undefinable
-from assay_extensions.metaevaluation.correlation import CORRELATIONS, correlation
+from assay_extensions.metaevaluation.correlation import correlations
 from assay_extensions.metaevaluation.scores import Scores, Values
 
 Missing = Literal["refuse", "common", "zero"]
@@ -204,24 +205,20 @@ def _coefficients(
         k: np.sort(best[:k]) for k in tops if LEAST_RUNS <= k < len(truth)
     }
     n_topics = by_topic[0].shape[1]
-    resampled: dict[tuple[str, int | None], list[float]] = {}
+    resampled = None
     if n_topics >= LEAST_TOPICS:
         random = np.random.Generator(np.random.PCG64(seed))
-        for _ in range(n_resamples):
-            drawn = random.integers(n_topics, size=n_topics)
-            means = [values[:, drawn].mean(axis=1) for values in by_topic]
-            for k, rows in groups.items():
-                for name in CORRELATIONS:
-                    value = correlation(name, means[0][rows], means[1][rows])
-                    resampled.setdefault((name, k), []).append(value)
+        drawn = np.array([random.integers(n_topics, size=n_topics) for _ in range(n_resamples)])
+        resampled = [np.array([values[:, topics].mean(axis=1) for topics in drawn]) for values in by_topic]
     coefficients = []
     for k, rows in groups.items():
-        for name in CORRELATIONS:
-            value = correlation(name, truth[rows], judge[rows])
-            drawn_values = np.array(resampled.get((name, k), [math.nan]))
-            is_defined = not math.isnan(value) and not np.isnan(drawn_values).any()
-            low, high = np.quantile(drawn_values, (0.025, 0.975)) if is_defined else (math.nan, math.nan)
-            coefficients.append(Coefficient(name, k, len(rows), value, float(low), float(high)))
+        of_all = correlations(truth[None, rows], judge[None, rows])
+        of_samples = correlations(*(means[:, rows] for means in resampled)) if resampled else {}
+        for name, (value,) in of_all.items():
+            sampled = of_samples.get(name, np.array([np.nan]))
+            is_defined = not math.isnan(value) and not np.isnan(sampled).any()
+            low, high = np.quantile(sampled, (0.025, 0.975)) if is_defined else (math.nan, math.nan)
+            coefficients.append(Coefficient(name, k, len(rows), float(value), float(low), float(high)))
     return coefficients
 
 
@@ -231,7 +228,7 @@ def _fidelity(truth: Values, judge: Values, alpha: float, seed: int) -> Fidelity
     signs = []
     for values in (truth, judge):
         means = values.mean(axis=1)
-        is_significant = randomization(values, seed=seed).adjusted[pairs] <= alpha
+        is_significant = _p_values(values.tobytes(), values.shape, seed)[pairs] <= alpha
         signs.append(np.sign(means[pairs[0]] - means[pairs[1]]) * is_significant)
     left, right = signs
     return Fidelity(
@@ -241,6 +238,12 @@ def _fidelity(truth: Values, judge: Values, alpha: float, seed: int) -> Fidelity
         only_judge=int(((left == 0) & (right != 0)).sum()),
         neither=int(((left == 0) & (right == 0)).sum()),
     )
+
+
+@lru_cache(maxsize=4)  # all judges of a board are compared with the same truth
+def _p_values(values: bytes, shape: tuple[int, int], seed: int) -> Values:
+    """(runs, runs) adjusted p-values of (runs, topics) values."""
+    return randomization(np.frombuffer(values).reshape(shape), seed=seed).adjusted
 
 
 def tables(compared: Sequence[Comparison]) -> list[Table]:
