@@ -107,7 +107,8 @@ def judging(
     Assessors judge without think time; a submission takes the next task in the same request. The load generator is not
     part of Assay. Then submissions in this process, in batches with several numbers of open tasks. Without --sizes or
     --workers, the other part alone is measured. The CPU time of the web processes changes least when the machine has
-    other work. --labs pairs answers rows measures submissions of these labs, next to those of the largest of --sizes.
+    other work. --labs pairs answers rows battles measures submissions of these labs, next to those of the largest of
+    --sizes.
     """
     if workers and not Path(load).is_file():
         raise SystemExit(f"there is no load generator at {load}; name it with --load, or set ASSAY_SHARED")
@@ -259,12 +260,12 @@ WATCH = """() => {
 
 
 @case
-def next_task(*, tasks: int = 40, formulas: int = 80, reading: float = 1.5) -> None:
+def next_task(*, tasks: int = 40, formulas: int = 80, reading: float = 1.5, lab: str = "") -> None:
     """Measure from the key that submits to the next task painted, in Chromium, with posts full of formulas.
 
     Every post has about 10 kB and as many formulas as asked. The assessor reads for some seconds, then presses the keys
     of a grade and of Enter. The time ends after the frame in which the page takes keys and every formula in view is
-    rendered. The first task does not count.
+    rendered. The first task does not count. --lab battles measures two answers side by side, or another lab.
     """
     from playwright.sync_api import sync_playwright
 
@@ -274,8 +275,11 @@ def next_task(*, tasks: int = 40, formulas: int = 80, reading: float = 1.5) -> N
     if chromium is None:
         raise SystemExit("There is no Chromium; `make test` installs one.")
     with database():
-        make_batch(tasks + 5, n_people=1)
-        fill(formulas)
+        if lab:
+            _lab_to_judge(lab, tasks + 5)
+        else:
+            make_batch(tasks + 5, n_people=1)
+            fill(formulas)
         times = []
         with Site() as site, sync_playwright() as playwright:
             page = first_task(
@@ -292,6 +296,17 @@ def next_task(*, tasks: int = 40, formulas: int = 80, reading: float = 1.5) -> N
         "key to the next task painted, median", statistics.median(times[1:]), "ms", note=f"{tasks - 1} tasks"
     )
     figure("key to the next task painted, 95th percentile", percentile(times[1:], 0.95), "ms")
+
+
+def _lab_to_judge(lab: str, n: int) -> None:
+    """A batch of a lab for the person who logs in at the browser."""
+    from django.db import connections
+
+    from accounts.models import User
+    from maintenance.benchmarks.labs import lab_batch
+
+    lab_batch(lab, n, User.objects.create_user("worker01", password=PASSWORD))
+    connections.close_all()  # Playwright's event loop refuses queries
 
 
 def fill(n_formulas: int) -> None:

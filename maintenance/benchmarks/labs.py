@@ -1,4 +1,4 @@
-"""Batches of labs with other units than documents: pairs, generated answers, and rows in a frame.
+"""Batches of labs with other units than documents: pairs, generated answers, battles of them, and rows in a frame.
 
 Each is built as on the site, from files of runs or rows to an open batch, with one topic and one assessor.
 """
@@ -60,7 +60,9 @@ def _submit(track: Any, files: dict[str, str], kind: str, by: Any) -> None:
     from assay.formats.declaration import Declaration
     from participation.teams import services as teams
     from pooling.runs import services as runs
+    from tracks.models import Organizer
 
+    Organizer.objects.create(track=track, user=by)
     for tag, text in files.items():
         team = teams.create(track=track, name=tag, members=[])
         declared = Declaration(kind=kind, tag=tag)
@@ -120,14 +122,35 @@ def rows(n: int, by: Any) -> tuple[Any, dict[str, int]]:
     return track, {}
 
 
+def battles(n: int, by: Any) -> tuple[Any, dict[str, int]]:
+    """All battles of so many answers of forty sentences, about 400 words, that there are n of them."""
+    size = next(k for k in range(2, 1_000) if k * (k - 1) / 2 >= n)
+    text = samples.path("battles-lab.toml").read_text().replace("target = 6", f"target = {n}")
+    track = _track(text.replace('"battles-of', '"load-of'), 10)
+    files = {}
+    for run in range(size):
+        sentences = [
+            {"text": f"Sentence {i} of answer {run} has nine or ten words.", "citations": [i % 10]}
+            for i in range(40)
+        ]
+        line = {"run_id": f"run{run}", "topic_id": "T1", "topic": "A topic", "response_length": 400}
+        files[f"run{run}"] = (
+            json.dumps(line | {"references": [f"d{i}" for i in range(10)], "answer": sentences}) + "\n"
+        )
+    _submit(track, files, "rag", by)
+    return track, {}
+
+
 LABS: dict[str, Callable[[int, Any], tuple[Any, dict[str, int]]]] = {
     "pairs": pairs,
     "answers": answers,
     "rows": rows,
+    "battles": battles,
 }
 # The fields of a submission, besides those that each has.
 ANSWERS = {
     "pairs": {"choice": "first"},
+    "battles": {"choice": "first"},
     "answers": {"choice": "support"},
     "rows": {"choice": "answered", "answers": json.dumps({"mood": ["good"]})},
 }
