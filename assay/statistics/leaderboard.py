@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from assay.answers import ANSWER
 from assay.measures.curves import CUTOFFS, RECALLS, precision_at, recall_precision
 from assay.measures.kernels import judged_share
 from assay.measures.matching import Hits, JudgedDocuments
@@ -65,7 +66,8 @@ def counted(
     averaged = judged_share(hits, judged, JUDGED_AT_10)[is_averaged]
     n_returned = int(hits.n_returned.sum())
     topics = {"n_topics": int(is_averaged.sum()), "n_missing": scores.n_missing}
-    if any(FAMILIES[measure.family].of_answers for measure in measures):
+    is_of_answers = any(FAMILIES[measure.family].of_answers for measure in measures)
+    if is_of_answers or any(docno.startswith(ANSWER.encode()) for docno in judged.docno[:1].tolist()):
         without: dict[str, Any] = {"first_grades": {}, "first_hits": {}, "curves": {}}
         return {**topics, "judged_at_10": None, "unjudged": None, **without}
     return {

@@ -165,7 +165,7 @@ def part_of(user: AnyUser, board: Leaderboard) -> Part:
                 name, rating = names.get(rated.outcomes.systems[place]), group.rating(n)
                 if name is not None:
                     values[name] = [rating.value, rating.low, rating.high]
-                    ratings |= {name: rating.value} if number == 0 else {}
+                    ratings |= {name: rating.value} if number == 0 and isfinite(rating.value) else {}
     return Part(board, BATTLES, values, ratings, battles)
 
 

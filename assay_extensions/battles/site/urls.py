@@ -18,5 +18,6 @@ urlpatterns = [
     ),
 ]
 
+fill("leaderboard-top", "battles/_top.html")
 fill("leaderboard-links", "battles/_more.html")
 fill("import-forms", "battles/_import.html")
