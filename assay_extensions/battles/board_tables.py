@@ -41,23 +41,24 @@ def tables_of(board: Board, repeats: Sequence[Battle] = ()) -> list[Table]:
     return [
         Table(
             "board",
-            "Bradley-Terry rating in each group (400 points are odds of 10 to 1), its standard error and 95 % "
-            "interval; battles; share of them that were won, with half of the ties; systems that share a letter of "
-            "tier do not differ",
+            "rating by wins (Bradley-Terry), its standard error, and the ends of its 95 % interval: a system that is "
+            "400 points ahead of another one wins 10 of 11 battles against it; battles, and the share of them that "
+            "were won, where a tie is half a win; systems that share a letter of tier do not differ significantly",
             ("system", "group", "rating", "error", "low", "high", "battles", "share", "tier"),
             ratings,
             "Ratings",
         ),
         Table(
             "differences",
-            "difference of two ratings, its standard error and 95 % interval",
+            "difference of two ratings, its standard error, and the ends of its 95 % interval, which is of this pair "
+            "alone, while tiers allow for the number of pairs",
             ("system", "other", "difference", "error", "low", "high"),
             differences,
             "Differences",
         ),
         Table(
             "pairs",
-            "wins of the first and of the second system against the other, with half of the ties",
+            "wins of the first and of the second system against the other, where a tie is half a win of each",
             ("first", "second", "first_wins", "second_wins"),
             pairs,
             "Wins",

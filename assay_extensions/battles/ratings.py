@@ -27,6 +27,7 @@ Cluster = Literal["topic", "assessor", "battle"]
 SCALE, MEAN = 400 / np.log(10), 1000.0  # of Elo
 NORMAL_95 = 1.959963984540054
 MOST_STEPS, PRECISION = 100, 1e-12
+UNLIKE = 1e-6  # smaller scores of clusters are rounding errors: all clusters are alike
 
 
 class Interval(NamedTuple):
@@ -159,7 +160,7 @@ def rate(battles: Sequence[Battle], *, by: Cluster = "topic", prior: float = 0.0
     Args:
         battles: at least one.
         by: the battles that depend on each other: those of a topic, or of an assessor, or none. With fewer than two
-            clusters in a group, its errors are nan.
+            clusters in a group, or without differences between them, its errors are nan.
         prior: wins each way that are added between all systems. It makes one group of all, and draws ratings together.
     """
     outcomes = Outcomes(battles)
@@ -189,7 +190,7 @@ def _fit(
     inverse = np.linalg.pinv(_information(met, _chance(theta)))
     scores = _scores(outcomes, members, clusters, theta)
     n_clusters = len(scores)
-    if n_clusters < 2:
+    if n_clusters < 2 or np.abs(scores).max() < UNLIKE:
         return Group(members, theta, np.full((n, n), np.nan))
     between = scores.T @ scores * (n_clusters / (n_clusters - 1) if is_scaled else 1.0)
     return Group(members, theta, inverse @ between @ inverse)

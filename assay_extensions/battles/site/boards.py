@@ -13,6 +13,7 @@ from assay.pools.answers import answers_of
 from assay.qrels.freezing import ALWAYS
 from assay.tables import Cell, Table, as_tsv, text_of
 from assay_extensions.battles.board_tables import tables_of
+from assay_extensions.battles.consistency import Consistency, consistency
 from assay_extensions.battles.pooling import battles_of, by_topic
 from assay_extensions.battles.ratings import Board, rate
 from assay_extensions.battles.records import FORMS, Battle
@@ -136,6 +137,8 @@ class BoardPage(LeaderboardPage):
     """`wins` has a row for each system, with its share of the wins against each other one; empty if they are many."""
 
     tables: Mapping[str, ShownTable]
+    counts: Consistency | None
+    left: str  # the share of answers on the left that won
     unrated: Sequence[str]
     n_groups: int
     systems: Sequence[str]
@@ -146,9 +149,12 @@ def board_page(user: AnyUser, board: Leaderboard) -> BoardPage:
     battles = battles_behind(user, board)
     rated = battles.board
     systems, wins = _matrix(rated) if rated else ([], [])
+    counts = consistency(battles.counted, battles.repeats) if rated else None
     return BoardPage(
         **vars(shared_page(user, board)),
         tables={table.name: _shown(table) for table in battles.tables},
+        counts=counts,
+        left=f"{100 * counts.left:.0f} %" if counts and isfinite(counts.left) else "",
         unrated=rated.unrated if rated else [],
         n_groups=sum(len(group.members) > 1 for group in rated.groups) if rated else 0,
         systems=systems,

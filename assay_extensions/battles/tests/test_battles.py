@@ -255,3 +255,13 @@ def test_systems_of_a_tier_do_not_differ() -> None:
     by_name = dict(zip(("bad", "good", "worse"), group.tiers(), strict=True))
 
     assert by_name == {"good": "a", "bad": "b", "worse": "b"}
+
+
+def test_errors_are_undefined_if_all_topics_are_alike() -> None:
+    circle = [("a", "b"), ("b", "c"), ("c", "a")]
+    board = rate([Battle(topic, *pair, "model_a") for topic in ("t1", "t2") for pair in circle])
+
+    [group] = board.groups
+    assert group.rating(0).value == pytest.approx(1000)
+    assert math.isnan(group.rating(0).error)
+    assert group.tiers() == ["", "", ""]

@@ -190,10 +190,10 @@ def test_walk_from_runs_to_one_table_of_systems(
     user = make_organizer("olga")
     protocol_services.store(text=samples.path("battles-lab.toml").read_text(), by=user)
     collection = make_collection("segments", name="Segments")
-    for topic in TOPICS:
+    for code in TOPICS:
         for n, fact in enumerate(FACTS):
-            fields = {"kind": Document.Kind.DOCUMENT, "thread": f"{topic}#{n}"}
-            make_document(collection, f"{topic}#{n}", body=f"<p>The fact of {topic} {fact}.</p>", **fields)
+            fields = {"kind": Document.Kind.DOCUMENT, "thread": f"{code}#{n}"}
+            make_document(collection, f"{code}#{n}", body=f"<p>The fact of {code} {fact}.</p>", **fields)
     topics = tmp_path / "topics.tsv"
     topics.write_text("".join(f"{code}\t{title}\n" for code, title in TOPICS.items()))
     walk = Walk(Organizer(new_page(), str(live_server)), user)
