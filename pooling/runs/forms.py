@@ -29,15 +29,11 @@ LONG = 1000  # characters; a longer text gets an area of several lines
 
 
 class MetadataField(forms.FileField):
-    """A file of ir_metadata."""
+    """A file of ir_metadata, of which `counts` says what the site reads."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            required=False,
-            label="ir_metadata",
-            help_text="A YAML file that says how the run was made. Its models and answers count where the fields are "
-            "empty; the rest is kept with the run.",
-        )
+    def __init__(self, counts: str) -> None:
+        about = f"A YAML file that says how the run was made. {counts} The rest is kept with the run."
+        super().__init__(required=False, label="ir_metadata", help_text=about)
 
 
 class RunForm(StyledForm):
@@ -54,7 +50,7 @@ class RunForm(StyledForm):
         help_text="A file with one line for each topic: the topic and its seconds.",
     )
 
-    metadata = MetadataField()
+    metadata = MetadataField("Its models and answers count where the fields are empty.")
 
     replaces = forms.ChoiceField(
         required=False, help_text="An earlier run of the team, which is withdrawn when this one is stored."
@@ -210,7 +206,7 @@ class DescriptionForm(StyledForm):
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
     )
-    metadata = MetadataField()
+    metadata = MetadataField("Its models replace those of the run, unless you change them here.")
 
     def __init__(self, *args: Any, run: Run, **kwargs: Any) -> None:
         kwargs["initial"] = {"description": run.description, "models": run.models_used}

@@ -134,8 +134,8 @@ def _score_rows(
             of_run = values[evaluation.pk]
             for topic in sorted(of_run, key=lambda code: (code == ALL, code)):
                 for measure in board.measures:
-                    value = shown(of_run[topic][measure])
-                    yield evaluation.run, (one_word(evaluation.run.tag), topic, measure, value)
+                    cells = one_word(evaluation.run.tag), topic, measure, shown(of_run[topic][measure])
+                    yield evaluation.run, cells
 
 
 class TopicRow(NamedTuple):

@@ -259,7 +259,8 @@ def _visible(board: Leaderboard, *, is_public: bool) -> list[str]:
     whose = "Every run" if is_public else "For each team, its own runs"
     dropped = len(board.qrels.report.get("dropped", ()))
     n_units, n_topics = counted(board.qrels.n_judged, "unit"), counted(board.qrels.n_topics, "topic")
-    names = f"{runs_in_words(**runs)} with the names of teams and runs"
+    kind_of_names = "pseudonyms" if board.track.names_are_hidden else "the names of teams and runs"
+    names = f"{runs_in_words(**runs)} with {kind_of_names}"
     left_out = f"; and the {counted(dropped, 'dropped topic')}" if dropped else ""
     if omitted := len(board.qrels.report.get("left_out_topics", ())):
         left_out += f"; and the {counted(omitted, 'topic')} left out, with the reason"

@@ -138,12 +138,12 @@ def test_file_of_ir_metadata_comes_with_a_run(scene: Scene, member: Client) -> N
         },
     )
 
-    one, two = Run.objects.order_by("pk")
-    assert (one.models_used, two.models_used) == ("gpt-4o-mini; gpt\nbm25", "own")
+    first, second = Run.objects.order_by("pk")
+    assert (first.models_used, second.models_used) == ("gpt-4o-mini; gpt\nbm25", "own")
     assert sent.json()["models_used"] == "own"
-    assert one.report["metadata"]["method.retrieval.name"] == "bm25"
-    assert two.report["metadata"]["actor.team"] == "x"
-    alone = member.get(reverse("pooling:run_file", args=[one.pk]), {"header": "alone"})
+    assert first.report["metadata"]["method.retrieval.name"] == "bm25"
+    assert second.report["metadata"]["actor.team"] == "x"
+    alone = member.get(reverse("pooling:run_file", args=[first.pk]), {"header": "alone"})
     assert b'platform: "x"' in alone.getvalue()
 
 
