@@ -141,7 +141,7 @@ def test_a_second_job_is_refused_and_runs_without_text_fail_with_a_reason(
     row = run_job()
 
     assert second.status_code == 422
-    assert "A job blinds the runs already" in second.content.decode()
+    assert "A job is already blinding the runs" in second.content.decode()
     assert row.job is not None
     assert row.job.error == "There are no submitted runs."
 
