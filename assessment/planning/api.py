@@ -125,6 +125,13 @@ class ShareSerializer(Strict):
     assessors = serializers.ListField(
         child=serializers.CharField(max_length=150), allow_empty=False, max_length=1_000
     )
+    shares = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=20_000,
+        help_text="Percents or the most units, such as `ada 50%, emmy 200`; the others share the rest evenly.",
+    )
 
 
 def _people(batch: Batch) -> dict[str, User]:
@@ -242,9 +249,9 @@ class Batches(Endpoints):
     def share_topics(self, request: Request, batch_id: int) -> None:
         """Share the topics that nobody has evenly among assessors. In a training batch, each gets all topics."""
         batch = batch_or_404(batch_id)
-        people = _people(batch)
-        names = self.validated(request)["assessors"]
-        assignments.share(batch=batch, assessors=[named(people, name, "assessors") for name in names])
+        people, data = _people(batch), self.validated(request)
+        assessors = [named(people, name, "assessors") for name in data["assessors"]]
+        assignments.share(batch=batch, assessors=assessors, shares=data["shares"])
 
 
 urlpatterns = Batches.urls()

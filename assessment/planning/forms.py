@@ -100,8 +100,14 @@ class ShareForm(PlanForm):
     """Shares what nobody has."""
 
     action = "share"
-    heading = "Share topics evenly"
+    heading = "Share topics"
     assessors = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple)
+    shares = forms.CharField(
+        max_length=20_000,
+        required=False,
+        help_text="Empty: the same number of units for everybody. Or user names with a percent or the most units, "
+        "such as “ada 50%, emmy 200”; the others share the rest. Topics are not divided.",
+    )
 
     def __init__(self, *args: Any, grid: Grid, **kwargs: Any) -> None:
         super().__init__(*args, grid=grid, **kwargs)
@@ -113,7 +119,8 @@ class ShareForm(PlanForm):
     def changes(self) -> list[Change]:
         loads = {column.assessor.pk: column.judged + column.to_do for column in self.grid.columns}
         users = [self.people[pk] for pk in self.cleaned_data["assessors"]]
-        changes = proposals.changes_to_share(self.grid.plan, users, loads)
+        parts = proposals.parts_of(self.cleaned_data["shares"], self.grid.plan, users)
+        changes = proposals.changes_to_share(self.grid.plan, users, loads, parts)
         if not changes:
             raise Refused(
                 "Nothing would change: every topic is assigned, or may be judged by none of the chosen assessors."

@@ -6,6 +6,9 @@ units.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import inf
+from types import MappingProxyType
+from typing import NamedTuple
 
 from accounts.models import User
 from assay.errors import Refused
@@ -25,20 +28,83 @@ def n_missing(plan: Plan, topic: Topic) -> int:
     return max(0, seats - len({place.seat for place in plan.holders(topic.pk).values()}))
 
 
-def changes_to_share(plan: Plan, assessors: Sequence[User], loads: Mapping[int, int]) -> list[Change]:
-    """Assign what nobody has: the largest topic first, each to those with the least load who may judge it."""
+class Part(NamedTuple):
+    """The units that somebody gets, about, and at most."""
+
+    target: float
+    most: float = inf
+
+
+def parts_of(text: str, plan: Plan, assessors: Sequence[User]) -> dict[int, Part]:
+    """The part of each assessor, from a text such as `ada 50%, emmy 200`. Others share the rest evenly.
+
+    Raises:
+        Refused: The text cannot be read, names somebody else, or gives more than there is.
+    """
+    if not text.strip():
+        return {}
+    if plan.batch.kind in FOR_ALL or plan.batch.is_shared:
+        raise _wrong("Everybody judges all topics of this batch. Leave the shares out.")
+    by_name = {user.username: user.pk for user in assessors}
+    n_units = sum(plan.sizes[topic] for topic in plan.topics) * (plan.batch.n_judges if plan.is_main else 1)
+    parts: dict[int, Part] = {}
+    for piece in text.replace("\n", ",").split(","):
+        name, _, amount = piece.strip().replace(" %", "%").rpartition(" ")
+        number = amount.removesuffix("%")
+        if not piece.strip():
+            continue
+        if not (number.isascii() and number.isdecimal() and len(number) <= 7):
+            raise _wrong(
+                f"“{piece.strip()[:60]}” is not a share; use a name with a number or percent, such as ada 50%."
+            )
+        if name.strip() not in by_name:
+            raise _wrong(f"“{name.strip()[:60]}” is not chosen; name {', '.join(by_name)}.")
+        pk, n = by_name[name.strip()], int(number)
+        if pk in parts:
+            raise _wrong(f"“{name.strip()}” has two shares; give one.")
+        parts[pk] = Part(n * n_units / 100) if amount.endswith("%") else Part(n, n)
+    total = sum(part.target for part in parts.values()) / max(n_units, 1)
+    rest = [pk for pk in by_name.values() if pk not in parts]
+    if total > 1 + 1e-9:
+        raise _wrong(f"The shares add up to {total:.0%} of {n_units:,} units; use at most 100%.")
+    if not rest and total < 1 - 1e-9 and all(part.most == inf for part in parts.values()):
+        raise _wrong(
+            f"The shares add up to {total:.0%}; use 100%, or choose somebody without a share for the rest."
+        )
+    return parts | {pk: Part((1 - total) * n_units / len(rest)) for pk in rest}
+
+
+def _wrong(message: str) -> Refused:
+    return Refused(message, code="wrong-shares", title="The shares cannot be used")
+
+
+def changes_to_share(
+    plan: Plan,
+    assessors: Sequence[User],
+    loads: Mapping[int, int],
+    parts: Mapping[int, Part] = MappingProxyType({}),
+) -> list[Change]:
+    """Assign what nobody has: the largest topic first, each to those with the least load who may judge it.
+
+    With parts, each to those who lack most of theirs; nobody gets more than the most. A topic is not divided.
+    """
     plan = plan.copy()
     load = {user.pk: loads.get(user.pk, 0) for user in assessors}
     is_for_all = plan.batch.kind in FOR_ALL or plan.batch.is_shared
     changes = []
     for topic in sorted(plan.topics.values(), key=lambda topic: (-plan.sizes[topic.pk], topic.code)):
-        missing = len(assessors) if is_for_all else n_missing(plan, topic)
-        for user in sorted(assessors, key=lambda user: load[user.pk]):
+        missing, size = len(assessors) if is_for_all else n_missing(plan, topic), plan.sizes[topic.pk]
+        able = [user for user in assessors if not parts or _has_room(load[user.pk] + size, parts[user.pk])]
+        for user in sorted(able, key=lambda user: load[user.pk] - (parts[user.pk].target if parts else 0)):
             if missing > 0 and user.pk not in plan.holders(topic.pk) and may_get(plan, topic, user):
                 changes.append(Change(topic, user, is_withdrawn=False))
-                load[user.pk] += plan.sizes[topic.pk]
+                load[user.pk] += size
                 missing -= 1
     return changes
+
+
+def _has_room(load: int, part: Part) -> bool:
+    return part.target > 0 and load <= part.most
 
 
 def may_get(plan: Plan, topic: Topic, user: User, freed: Sequence[int] = ()) -> bool:

@@ -68,8 +68,10 @@ def change(*, batch: Batch, changes: Collection[Change], seen: str = "", is_open
 
 
 @transaction.atomic
-def share(*, batch: Batch, assessors: Sequence[User]) -> list[TopicAssignment]:
+def share(*, batch: Batch, assessors: Sequence[User], shares: str = "") -> list[TopicAssignment]:
     """Share a pool's topics evenly among assessors by number of entries. In a training batch each gets all topics.
+
+    With `shares`, by percent or number: see `proposals.parts_of`.
 
     Assigned topics stay with their assessors and count toward their load. A topic that none of the assessors may
     judge stays unassigned.
@@ -83,7 +85,8 @@ def share(*, batch: Batch, assessors: Sequence[User]) -> list[TopicAssignment]:
         user.pk: sum(plan.sizes.get(topic, 0) for topic in plan.places if user.pk in plan.holders(topic))
         for user in assessors
     }
-    return _apply(plan, proposals.changes_to_share(plan, assessors, loads))
+    parts = proposals.parts_of(shares, plan, assessors)
+    return _apply(plan, proposals.changes_to_share(plan, assessors, loads, parts))
 
 
 @transaction.atomic

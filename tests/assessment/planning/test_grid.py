@@ -1,6 +1,7 @@
 """The plan of a batch: the grid, and changes of it with their preview."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -107,6 +108,59 @@ def test_topics_are_shared_by_group(organizer: Client, make_change: Callable[...
     assert "cannot get topics: in no group" in page
     assert "una 0 → 2 0 → 4" in text
     assert holders(batch) == {("1", "grace"), ("1", "una"), ("2", "guy"), ("2", "una")}
+
+
+@pytest.mark.parametrize(
+    ("shares", "units"),
+    [
+        ("", {"ann": 10, "ben": 10, "cyd": 10}),
+        ("ann 50%", {"ann": 14, "ben": 8, "cyd": 8}),
+        ("ann 60 %, ben 40%", {"ann": 18, "ben": 12}),
+        ("ann 5", {"ann": 4, "ben": 14, "cyd": 12}),
+        ("ann 100%", {"ann": 30}),
+        ("ann 4, ben 4, cyd 4", {"ann": 4, "ben": 4, "cyd": 4}),
+    ],
+)
+def test_topics_are_shared_by_percent_or_number(
+    shares: str, units: dict[str, int], organizer: Client, make_change: Callable[..., str]
+) -> None:
+    track = make_track()
+    topics = [make_topic(track, f"T{number}") for number in range(15)]
+    people = [make_assessor(track, name) for name in ("ann", "ben", "cyd")]
+    batch = make_batch(make_pool(track, dict.fromkeys(topics, 2)), {}, is_open=False)
+
+    make_change(batch, "share", assessors=[person.pk for person in people], shares=shares)
+
+    assert Counter(name for _, name in holders(batch) for _ in range(2)) == units
+
+
+@pytest.mark.parametrize(
+    ("shares", "reason"),
+    [
+        ("ann", "“ann” is not a share; use a name with a number or percent, such as ada 50%."),
+        ("ann -5%", "“ann -5%” is not a share"),
+        ("zoe 5%", "“zoe” is not chosen; name ann, ben."),
+        ("ann 5%, ann 6", "“ann” has two shares; give one."),
+        ("ann 60%, ben 50%", "The shares add up to 110% of 2 units; use at most 100%."),
+        (
+            "ann 60%, ben 30%",
+            "The shares add up to 90%; use 100%, or choose somebody without a share for the rest.",
+        ),
+    ],
+)
+def test_shares_that_cannot_be_used_are_refused_with_the_reason(
+    shares: str, reason: str, organizer: Client
+) -> None:
+    track = make_track()
+    people = [make_assessor(track, name) for name in ("ann", "ben")]
+    batch = make_batch(make_pool(track, {make_topic(track, "T1"): 2}), {}, is_open=False)
+
+    fields = {"action": "share", "assessors": [person.pk for person in people], "shares": shares}
+    response = organizer.post(plan(batch), fields)
+
+    assert response.status_code == 422
+    assert reason in response.content.decode()
+    assert holders(batch) == set()
 
 
 def test_preview_counts_as_the_changed_plan_does_and_makes_nobody_wait(
