@@ -136,7 +136,7 @@ def _is_unjudged(campaign: Campaign, batch: Batch) -> bool:
     if batch.status != Batch.Status.CLOSED:
         return False
     n = sum(row["n"] for row in campaign.rows(_judged) if row["batch"] == batch.pk)
-    return not n or (batch.kind == Batch.Kind.DUAL and n < FEW and n * 10 < _n_units(campaign, batch))
+    return not n or (batch.kind == Batch.Kind.DUAL and n < FEW and n * 8 < _n_units(campaign, batch))
 
 
 def _n_units(campaign: Campaign, batch: Batch) -> int:

@@ -14,7 +14,7 @@ from accounts.access import AuthenticatedRequest, organizer_action, organizer_fo
 from participation.announcements import selectors, services
 from participation.models import Announcement
 from tracks.deadline_acceptance import next_closing
-from tracks.editor import PREVIEW, Button, Done, MarkdownForm, editor
+from tracks.editor import PREVIEW, Button, Done, MarkdownField, MarkdownForm, editor
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404
 from web.pages import context_of, site_of
@@ -33,6 +33,7 @@ def announcements(request: HttpRequest, slug: str) -> HttpResponse:
 
 class AnnouncementForm(MarkdownForm):
     title = forms.CharField(max_length=200)
+    text = MarkdownField(rows=9)
     audiences = forms.MultipleChoiceField(
         choices=Announcement.Audience.choices,
         widget=forms.CheckboxSelectMultiple,

@@ -252,6 +252,25 @@ def test_card_of_a_track_has_the_next_thing_that_its_reader_does() -> None:
     assert [bool(submit.search(text_at("/tracks/", each))) for each in (mia, observer, ada)] == [1, 0, 0]
     judge = 'btn btn-primary" href="/judge/"'
     assert [judge in before, judge in text_at("/tracks/", ada)] == [False, True]
+    now = '<li class="past">Runs <span class="visually-hidden">done</span></li> <li class="now" aria-current="step">'
+    assert f"{now}Judging</li>" in text_at("/tracks/", ada)
+
+
+def test_card_of_an_organizer_has_a_deadline_once_and_results_come_last() -> None:
+    organizer = make_organizer()
+    publish(make_track("old", name="Old"))
+    track = make_track("new", name="New")
+    make_topic(track)
+    make_assessor(track)
+    make_team(track)
+    make_deadline(track, closes_at=3 * DAY + 60)
+
+    page = text_at("/tracks/", organizer)
+
+    assert page.count("Teams can submit runs until") == 1
+    assert "3 days</span>" in page
+    assert "Runs until" not in page
+    assert page.index("New") < page.index("Old")
 
 
 def test_card_names_the_next_step_to_organizers_in_one_query_for_all() -> None:

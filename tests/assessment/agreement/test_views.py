@@ -91,6 +91,9 @@ def test_agreement_that_may_be_chance_is_said_where_somebody_decides(dual: Scene
     for html in doubtful:
         assert f'href="{reverse("assessment:disagreements", args=[dual.track.slug])}">{remark}' in html
     assert "May be no better than chance" in page(organizer, "agreement", dual.track)
+    for key in ("agreement", "agreement:done"):
+        Track.objects.update(skipped=[key])
+        assert (remark in unescape(organizer.get(paths[1]).content.decode())) == (key == "agreement:done")
 
 
 def test_clear_agreement_has_no_remark(scene: Scene, organizer: Client) -> None:

@@ -190,6 +190,9 @@ def test_board_of_one_batch_counts_that_batch_only(judged: Scene, organizer: Cli
     text = text_of(page(organizer, "board", judged.track, batch=second.pk))
     assert "Judged 3 of 3 units." in text
     assert "Everything is judged." in text
+    Batch.objects.filter(pk=second.pk).update(status=Batch.Status.CLOSED)
+    assert "Judged 4 of 6 units." in text_of(page(organizer, "board", judged.track))  # the open batches
+    assert "Judged 7 of 9 units." in text_of(page(organizer, "board", judged.track, batch=""))
     address = reverse("assessment:board", args=[judged.track.slug])
     assert organizer.get(address, {"batch": "none"}).status_code == 404
 

@@ -100,6 +100,10 @@ def test_nobody_changes_runs_and_pools_of_others(name: str, scene: Scene, run: R
     run.refresh_from_db()
     assert run.status == "submitted"
     assert not Pool.objects.exists()
+    if name == "submit":
+        refused = [as_(person).get(address).content.decode() for person in (scene.stranger, scene.assessor)]
+        join = f'href="{reverse("participation:ask_to_join", args=[scene.track.slug])}">Take part<'
+        assert [join in page for page in refused] == [True, False]
 
 
 def test_team_sees_only_its_own_runs(scene: Scene, run: Run, as_: Any) -> None:

@@ -611,6 +611,14 @@ def test_batch_closed_without_a_judgment_is_opened_again_or_skipped(scene: Scene
     assert "Tasks open" not in page
     assert opened[:2] == (Kind.WAIT, "Judging goes on: 0 of 3 units.")
     assert following(track).text == "Freeze and score"
+    dual.topic_assignments.all().delete()
+    dual.delete()
+    second = scene.batch({scene.bob: ["A.1", "A.2", "A.10"]}, kind=Batch.Kind.DUAL)
+    scene.judge(second, scene.bob, "high")
+    batch_services.close(batch=second)
+    client.post(f"{home}skip/", {"points": step.skip_keys, "action": "resume"})
+    assert following(track)[:2] == (Kind.DO, "Open batch again")
+    assert points(track)["Second judgments"].state == f"{second} is closed, and 1 of 9 units judged"
 
 
 def test_several_open_batches_are_one_sentence_with_their_names_below(scene: Scene) -> None:
