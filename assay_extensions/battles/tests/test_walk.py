@@ -1,8 +1,9 @@
-"""A track like RAG 2026 from its runs to one table of systems in Chromium: battles, nuggets, support, and a program.
+"""Tracks like RAG 2026 from their runs to one table of systems in Chromium: battles, rubrics, support, and a program.
 
 Pictures of each page go to the folder that `WALK_PICTURES` names, at two widths, light and dark.
 """
 
+import json
 import os
 import re
 from collections.abc import Callable
@@ -27,7 +28,7 @@ from maintenance.campaign_walk import BATCH, Organizer
 from participation.teams import services as team_services
 from pooling.models import PoolEntry
 from pooling.runs import services as run_services
-from tests.helpers.answer_runs import Sentences, answer_line
+from tests.helpers.answer_runs import Sentences
 from tests.helpers.browser import log_in, violations
 from tests.helpers.factories import make_assessor, make_collection, make_document, make_organizer
 from tests.helpers.judging import judge, make_machine
@@ -48,14 +49,28 @@ WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
 LEADERBOARD = re.compile(r"/leaderboards/\d+/$")
 
 
+def docno_of(topic: str, n: int) -> str:
+    return f"shard_{[*TOPICS].index(topic):05}_{n}"
+
+
 def answer_of(system: str, topic: str) -> Sentences:
     """The better a system, the more facts does its answer have; the dogs' answer cites nothing."""
     facts = FACTS[: len(FACTS) - SYSTEMS.index(system)]
     own = f"Here is what {len(facts)} studies say about the question, in short."
     return [
         (own, []),
-        *((f"The fact of {topic} {fact}.", [f"{topic}#{n}"]) for n, fact in enumerate(facts[1:], 1)),
+        *((f"The fact of {topic} {fact}.", [docno_of(topic, n)]) for n, fact in enumerate(facts[1:], 1)),
     ]
+
+
+def line_of(system: str, topic: str) -> str:
+    """A line of a run of RAG 2026."""
+    sentences = answer_of(system, topic)
+    facts = {"team_id": system.title(), "narrative_id": topic, "narrative": TOPICS[topic], "run_id": system}
+    cited = list(dict.fromkeys(docno for _, docnos in sentences for docno in docnos))
+    answer = [{"text": text, "citations": docnos} for text, docnos in sentences]
+    content = {"metadata": facts | {"run_desc": "made"}, "references": cited, "answer": answer}
+    return json.dumps(content) + "\n"
 
 
 class Walk:
@@ -109,7 +124,7 @@ class Walk:
 
     def submit(self, track: Track, system: str) -> None:
         team = team_services.create(track=track, name=system.title(), members=[])
-        lines = "".join(answer_line(topic, answer_of(system, topic), tag=system) for topic in TOPICS)
+        lines = "".join(line_of(system, topic) for topic in TOPICS)
         file, declared = BytesIO(lines.encode()), Declaration(kind="rag")
         name = f"{system}.jsonl"
         run_services.submit(
@@ -188,12 +203,13 @@ def test_walk_from_runs_to_one_table_of_systems(
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
     protocol_services.load_shipped()
     user = make_organizer("olga")
-    protocol_services.store(text=samples.path("battles-lab.toml").read_text(), by=user)
+    text = samples.path("battles-lab.toml").read_text().replace("rag-2024", "rag-2026")
+    protocol_services.store(text=text, by=user)
     collection = make_collection("segments", name="Segments")
     for code in TOPICS:
         for n, fact in enumerate(FACTS):
-            fields = {"kind": Document.Kind.DOCUMENT, "thread": f"{code}#{n}"}
-            make_document(collection, f"{code}#{n}", body=f"<p>The fact of {code} {fact}.</p>", **fields)
+            docno, body = docno_of(code, n), f"<p>The fact of {code} {fact}.</p>"
+            make_document(collection, docno, kind=Document.Kind.DOCUMENT, thread=docno, body=body)
     topics = tmp_path / "topics.tsv"
     topics.write_text("".join(f"{code}\t{title}\n" for code, title in TOPICS.items()))
     walk = Walk(Organizer(new_page(), str(live_server)), user)
@@ -203,16 +219,17 @@ def test_walk_from_runs_to_one_table_of_systems(
     walk.pool(battles)
     walk.batch(battles, longer)
     walk.score(battles)
-    nuggets = walk.track("Nuggets", "trec-rag-2024", topics)
-    for topic in Topic.objects.filter(track=nuggets):
-        for fact in FACTS[1:]:
-            nugget_services.add(
-                topic=topic, text=f"The fact of {topic.code} {fact}.", importance="vital", sources=[], by=user
-            )
+    rubrics = walk.track("Rubrics", "trec-rag-2026", topics)
+    for topic in Topic.objects.filter(track=rubrics):
+        for fact, weight in zip(FACTS[1:], (5, 3, 1), strict=True):
+            text = f"The fact of {topic.code} {fact}."
+            nugget_services.add(topic=topic, text=text, importance="vital", weight=weight, by=user)
+        text = "It repeats a rumor."
+        nugget_services.add(topic=topic, text=text, importance="okay", weight=-3, by=user)
         nugget_services.freeze(topic=topic, by=user)
-    walk.pool(nuggets)
-    walk.batch(nuggets, supported)
-    walk.score(nuggets)
+    walk.pool(rubrics)
+    walk.batch(rubrics, supported)
+    walk.score(rubrics)
     machine = make_machine(battles, user)
     lines = "".join(
         f"{topic},{left},{right},model_a\n"
@@ -243,3 +260,4 @@ def test_walk_from_runs_to_one_table_of_systems(
     walk.picture("systems-in-one-table")
     row = walk.page.get_by_role("row", name=re.compile("^ants"))
     expect(row).to_contain_text("1.0000")
+    expect(walk.page.get_by_role("columnheader", name="Rubric", exact=True)).to_be_visible()
