@@ -22,6 +22,7 @@ from assessment.models import Batch, JudgmentImport
 from pooling.models import Pool
 
 COMPLAINTS_KEPT = 200
+UNNAMED = "the file names no assessor: choose one for all of its judgments"
 Meaning = TypeVar("Meaning")
 WORDS = {
     "pool": "unknown pool",
@@ -163,7 +164,9 @@ def _resolved(
         place = plan.attempt(row, lambda row: _place(source, row, campaign))
         assessor = campaign.assessors.get(words.get(row.assessor, row.assessor))
         if assessor is None:
-            plan.complain(row.line, "assessor", f"the track has no assessor {row.assessor}")
+            is_named = row.assessor != source.name
+            message = f"the track has no assessor {row.assessor}" if is_named else UNNAMED
+            plan.complain(row.line, "assessor", message)
         choice = plan.attempt(row, lambda row: _choice(source, row, campaign))
         plan.attempt(row, lambda row: _check_left(row, campaign))
         if place is not None and assessor is not None:

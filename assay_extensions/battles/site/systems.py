@@ -5,11 +5,11 @@ are only compared, to say how far people and programs agree. A system is a run: 
 tag.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf, isfinite, nan
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from django.http import Http404
@@ -59,6 +59,12 @@ class Part(NamedTuple):
         """The headings of its columns on the page."""
         return ("Rating", "95 % interval") if self.has_battles else self.columns
 
+    def only(self, names: Collection[str]) -> Self:
+        """The part with some of its measures."""
+        places = [place for place, name in enumerate(self.columns) if name in names]
+        values = {name: [row[place] for place in places] for name, row in self.values.items()}
+        return self._replace(columns=[self.columns[place] for place in places], values=values)
+
     def row(self, name: Name) -> Sequence[float]:
         """The values of a system; nan where it has none."""
         return self.values.get(name, [nan] * len(self.columns))
@@ -75,15 +81,20 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class SystemsPage(LeaderboardPage):
-    """`rows` have the tag, the team and the cells of all parts."""
+    """`rows` have the tag, the team and the cells of all parts; `choices` are measures, and whether they are shown."""
 
+    choices: Sequence[tuple[str, bool]]
     parts: Sequence[Part]
     rows: Sequence[tuple[str, str, Sequence[str]]]
     agreement: ShownTable | None
 
 
-def systems_page(user: AnyUser, board: Leaderboard) -> SystemsPage:
+def systems_page(user: AnyUser, board: Leaderboard, asked: Collection[str] = ()) -> SystemsPage:
+    """The page with the measures that are asked for; without any of them, with all."""
     parts = parts_of(user, board)
+    names = list(dict.fromkeys(name for part in parts if not part.has_battles for name in part.columns))
+    chosen = set(names) & set(asked) or set(names)
+    parts = [part if part.has_battles else part.only(chosen) for part in parts]
     rows = [
         (tag, team, [cell for part in parts for cell in part.cells((team, tag))])
         for team, tag in _systems(parts)
@@ -91,7 +102,8 @@ def systems_page(user: AnyUser, board: Leaderboard) -> SystemsPage:
     agreement = _agreement(parts)
     return SystemsPage(
         **vars(shared_page(user, board)),
-        parts=parts,
+        choices=[(name, name in chosen) for name in names],
+        parts=[part for part in parts if part.columns],
         rows=rows,
         agreement=shown_table(agreement) if agreement.rows else None,
     )

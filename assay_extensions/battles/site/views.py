@@ -44,7 +44,9 @@ def battles_file(request: AuthenticatedRequest, board_id: int, form: str) -> Htt
 @public_page
 def systems_table(request: HttpRequest, board_id: int) -> HttpResponse:
     """The systems with their ratings and measures, by track and judge. Everyone who may see the leaderboard."""
-    page = systems.systems_page(request.user, board_or_404(request.user, board_id))
+    page = systems.systems_page(
+        request.user, board_or_404(request.user, board_id), request.GET.getlist("measure")
+    )
     return render(request, "battles/systems.html", context_of(page))
 
 

@@ -439,12 +439,13 @@ def test_people_and_programs_and_other_tracks_are_columns_of_one_table(lab: Lab)
     runs = [submit_again(other, tag) for tag in ("ants", "emus")]
     by: dict[str, Any] = {"track": other.track, "created_by": other.organizer, "protocol_digest": "0" * 64}
     qrels = Qrels.objects.create(version=1, protocol=other.track.protocol, n_topics=1, n_judged=1, **by)
-    nuggets = Leaderboard.objects.create(qrels=qrels, measures=["V_strict"], status="ready", **by)
+    nuggets = Leaderboard.objects.create(qrels=qrels, measures=["V_strict", "W"], status="ready", **by)
     for run, value in zip(runs, (0.25, 0.75), strict=True):
         evaluation = nuggets.evaluations.create(run=run, run_sha256="0" * 64, n_topics=1, n_missing=0)
         evaluation.scores.create(topic="all", measure="V_strict", value=value)
 
     html = client.get(reverse("battles:systems", args=[people.pk])).content.decode()
+    fewer = client.get(reverse("battles:systems", args=[people.pk]), {"measure": ["W"]}).content.decode()
     answer = client.get(reverse("api:systems", args=[people.pk])).json()["tables"]
     table = client.get(reverse("battles:systems_file", args=[people.pk, "systems", "csv"])).content.decode()
     member = client_of(User.objects.get(username="member-of-ants"))
@@ -458,6 +459,7 @@ def test_people_and_programs_and_other_tracks_are_columns_of_one_table(lab: Lab)
     assert rows["ants"]["answers/people/V_strict"] == "0.2500"
     assert [rows["emus"][name] for name in ("team", "answers/people/V_strict")] == ["Emus", "0.7500"]
     assert "by the program Llama judge" in html
+    assert [text.count('scope="col" class="num">V_strict') for text in (html, fewer)] == [1, 0]
     [both] = answer["agreement"]
     assert (both["judge"], both["other"]) == ("people", str(machine))
     assert (both["battles"], both["alike"]) == (17, 11), "the program prefers the dogs on two topics"
