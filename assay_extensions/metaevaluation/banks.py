@@ -43,7 +43,7 @@ class Bank(NamedTuple):
         pairs = (
             (self.vital_found, self.vital_people),
             (self.n_found, self.people),
-            (self.n_found, self.judge),
+            (self.n_found, self.judge if self.people else 0),
             (self.same_importance, self.n_found),
         )
         return tuple(part / whole if whole else None for part, whole in pairs)

@@ -8,6 +8,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from maintenance.benchmarks import (  # noqa: F401  each module adds its cases
     baselines,
+    board_of_judges,
     collection,
     estimates,
     files,

@@ -223,7 +223,7 @@ def test_whole_topics_give_any_measure_shares_and_bias(site: Site, rag: RagTrack
     assert few.most > many.most > many.whole[1]
     shown = site.client.post(new, given | {"percent": 5}).content.decode()
     assert "DCG@20 of the runs is expected to have 95 % intervals of ±" in shown
-    assert f"So say {few.n_known:,} units" in shown
+    assert f"This follows from {few.n_known:,} units" in shown
 
 
 def test_alt_test_on_the_page_of_a_machine(site: Site, rag: RagTrack) -> None:

@@ -5,8 +5,15 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
+from assay.statistics.rank_correlation import (
+    PERSISTENCE,
+    Values,
+    kendall_tau,
+    rank_biased_overlap,
+    tau_ap_b,
+)
 from assay_extensions.metaevaluation.comparison import Comparison, compare, tables
-from assay_extensions.metaevaluation.correlation import correlation
+from assay_extensions.metaevaluation.correlation import correlation, correlations
 from assay_extensions.metaevaluation.scores import Scores, form_of, read_scores
 
 NAMES = {
@@ -188,3 +195,21 @@ def test_means_that_are_not_those_of_the_topics_are_noted() -> None:
 
     assert comparison.coefficients[0].value == -1
     assert comparison.notes == ("judge: N of all is not the mean of the topics, as in the intervals",)
+
+
+def test_correlations_of_many_samples_are_those_of_each() -> None:
+    """With ties; the first ranking of the truth ties all runs."""
+    rng = np.random.default_rng(1)
+    truth, judge = rng.integers(0, 6, (2, 60, 9)) / 6
+    truth[0] = 0.5
+
+    many = correlations(truth, judge)
+
+    def overlap(*sides: Values) -> float:
+        order = np.array([np.argsort(np.argsort(-side, kind="stable")) + 1 for side in sides]).T
+        return rank_biased_overlap(order, 9, 9, PERSISTENCE).extrapolated
+
+    for name, single in (("kendall", kendall_tau), ("tau_ap", tau_ap_b), ("rbo", overlap)):
+        expected = [single(*pair) for pair in zip(truth[1:], judge[1:], strict=True)]
+        assert np.isnan(many[name][0])
+        np.testing.assert_allclose(many[name][1:], expected, rtol=1e-12)
