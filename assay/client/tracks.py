@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from assay.client.server import PAGE_SIZE, Server, ServerError
 from assay.errors import InputError
-from assay.formats.runs.answers import characters_of
-from assay.formats.runs.rules import copies_narratives
+from assay.formats.runs.rules import characters_of, copies_narratives
 from assay.html.sanitize import plain
 from assay.protocols.loader import MAX_SIZE, parse_protocol
 from assay.protocols.schema import Protocol

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from assay.answers import LISTED, Answer, CitationUnit, NuggetUnit, Sentence, digest_of, unit_of
 from assay.errors import InputError
 from assay.formats.qrels.columns import PartRow, QrelsColumns, columns_of, documents
-from assay.formats.runs.answers import MAX_CITED
+from assay.formats.runs.rules import MAX_CITED
 from assay.formats.tokens import is_word
 from assay.nuggets.files import Record, records
 from assay.nuggets.lists import Nugget, NuggetList

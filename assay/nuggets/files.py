@@ -21,8 +21,8 @@ from typing import Any, NamedTuple, cast
 from assay.answers import normal
 from assay.errors import InputError
 from assay.extensions import Point, Reference, Registry
-from assay.formats.runs.answers import MAX_CITED
 from assay.formats.runs.rows import MAX_TOPIC
+from assay.formats.runs.rules import MAX_CITED
 from assay.formats.text import decoded, lines_of
 from assay.formats.tokens import is_word
 from assay.nuggets.lists import GoldAnswer, Importance, Nugget, NuggetList

@@ -24,10 +24,10 @@ from assay.formats.models import PATH as MODELS
 from assay.formats.models import WrongModels, stated_models
 from assay.formats.reports import file_facts
 from assay.formats.runs import columns
-from assay.formats.runs.answers import characters_of
 from assay.formats.runs.metadata import fields_of_file
 from assay.formats.runs.reader import CheckedRun, check_run
 from assay.formats.runs.rows import MAX_NAME
+from assay.formats.runs.rules import characters_of
 from assay.formats.runs.timing import check_seconds, with_seconds
 from assay.protocols.questions import WrongAnswer
 from assay.protocols.run_answers import Stated, answers_of_run

@@ -147,7 +147,7 @@ ARGUMENTS: dict[str, dict[str, object] | None] = {
     "formats.qrels.tables.table_rows": None,
     "formats.rows.read_rows": {"name": "x.csv", "fields": ["a"]},
     "formats.tokens.is_word": {"most": 10},
-    "formats.runs.answers.json_object": {"number": 1, "tally": Tally()},
+    "formats.runs.records.json_object": {"number": 1, "tally": Tally()},
     "formats.runs.reader.named_in": {"protocol": PROTOCOL},
     "formats.runs.rows.score_of": None,
     "formats.runs.rows.rank_of": None,

@@ -25,9 +25,8 @@ from assay.client.tracks import public_track, site_and_slug
 from assay.errors import BadFile, InputError
 from assay.formats.compression import Limits, read_file
 from assay.formats.reports import Report, print_report
-from assay.formats.runs.answers import characters_of
 from assay.formats.runs.reader import check_run
-from assay.formats.runs.rules import ABSENT, FIT, UnitLookup, copies_narratives
+from assay.formats.runs.rules import ABSENT, FIT, UnitLookup, characters_of, copies_narratives
 from assay.formats.runs.timing import check_seconds
 from assay.formats.text import lines_of, read_text
 from assay.formats.topics.reader import read_labels, read_topics

@@ -23,20 +23,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.answers import Answer, Sentence, normal
-from assay.errors import InputError
 from assay.formats.compression import Limits
 from assay.formats.reports import Tally
+from assay.formats.runs.records import json_object
 from assay.formats.runs.rows import MAX_NAME, MAX_TOPIC, byte_strings
-from assay.formats.runs.rules import NO_ROWS, AnswerForm, Expected, RunRows
+from assay.formats.runs.rules import (
+    MANNERS,
+    MAX_CITED,
+    MAX_SENTENCES,
+    NO_ROWS,
+    AnswerForm,
+    Expected,
+    RunRows,
+)
 from assay.formats.runs.text import Lines, complain_of_long_lines, warn_of_lines
 from assay.formats.tokens import is_word
 from assay.protocols.schema import AnswerRules
-from assay.structure import is_number, is_whole, strict_json
+from assay.structure import is_number, is_whole
 
 MAX_LINE = 1 << 20  # bytes of a line
-MAX_CITED = 300  # bytes of the id of a document, which is part of the id of a citation
-MAX_SENTENCES = 1000  # of an answer
-MANNERS = ("automatic", "manual")
 PLAIN_TAG = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -227,24 +232,6 @@ class AnswerReader:
         return b"".join(numbered.cut for numbered in self.answers.values())
 
 
-def json_object(line: bytes, number: int, tally: Tally) -> dict[str, Any] | None:
-    """The object in a line of JSON; None, and an error in the tally, if there is none."""
-    accepted = "A JSON object in UTF-8 on each line."
-    try:
-        content = strict_json(line.decode())
-    except UnicodeDecodeError as error:
-        note = f"byte {error.start + 1}"
-        tally.error("encoding", "the line is not UTF-8", accepted, number, note=note)
-    except (ValueError, RecursionError) as error:
-        note = f"column {error.colno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else ""
-        tally.error("json", "the line is not JSON", accepted, number, note=note)
-    else:
-        if isinstance(content, dict):
-            return content
-        tally.error("json", "the line is not a JSON object", accepted, number)
-    return None
-
-
 def _references(line: _Line, form: AnswerForm, rules: AnswerRules) -> list[str] | None:
     """The references, with an empty text for each wrong one; None if they are not a list."""
     if not form.has_references:
@@ -422,20 +409,6 @@ def _cut(
     if "response_length" in content:
         content["response_length"] = n_words[n - 1]
     return json.dumps(content, ensure_ascii=False).encode() + b"\n"
-
-
-def characters_of(values: Mapping[str, str]) -> dict[str, int]:
-    """The characters that answers may have, by topic, from the values of a label.
-
-    Raises:
-        InputError: A value is not a whole number from 1.
-    """
-    wrong = {topic: value for topic, value in values.items() if not re.fullmatch(r"0*[1-9]\d{0,8}", value)}
-    for topic, value in wrong.items():
-        raise InputError(
-            f"{value[:40]!r} of topic {topic} is not a number of characters; use a whole number from 1"
-        )
-    return {topic: int(value) for topic, value in values.items()}
 
 
 def cited_run(answers: Mapping[str, Answer], tag: str) -> bytes:

@@ -9,10 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from assay.errors import plural
-from assay.formats.runs.answers import MANNERS, MAX_CITED, MAX_SENTENCES
 from assay.formats.runs.examples import accepted_forms, placeholders, rules_of, sample_run
 from assay.formats.runs.rows import MAX_NAME, MAX_TOPIC
-from assay.formats.runs.rules import AnswerForm, forms_of
+from assay.formats.runs.rules import MANNERS, MAX_CITED, MAX_SENTENCES, AnswerForm, forms_of
 from assay.protocols.schema import AnswerRules, Protocol
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -18,7 +18,6 @@ import numpy as np
 
 from assay.formats.compression import Limits, Unreadable
 from assay.formats.reports import Tally
-from assay.formats.runs.answers import json_object
 from assay.formats.runs.rows import MAX_DOCNO, MAX_NAME, MAX_TOPIC, byte_strings
 from assay.formats.runs.rules import NO_ROWS, Expected, JsonForm, RunRows
 from assay.formats.runs.text import Lines, complain_of_long_lines, warn_of_lines
@@ -38,6 +37,24 @@ ACCEPTED = "Records with the fields qid, docno and score, such as {} and an opti
 MAX_PARQUET = 512 << 20  # bytes of its columns, decompressed
 BATCH = 50_000  # rows
 INSTALL = 'pip install "assay[parquet]", for a site pip install -r requirements-parquet.txt; or JSON lines.'
+
+
+def json_object(line: bytes, number: int, tally: Tally) -> dict[str, Any] | None:
+    """The object in a line of JSON; None, and an error in the tally, if there is none."""
+    accepted = "A JSON object in UTF-8 on each line."
+    try:
+        content = strict_json(line.decode())
+    except UnicodeDecodeError as error:
+        note = f"byte {error.start + 1}"
+        tally.error("encoding", "the line is not UTF-8", accepted, number, note=note)
+    except (ValueError, RecursionError) as error:
+        note = f"column {error.colno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else ""
+        tally.error("json", "the line is not JSON", accepted, number, note=note)
+    else:
+        if isinstance(content, dict):
+            return content
+        tally.error("json", "the line is not a JSON object", accepted, number)
+    return None
 
 
 def is_records(first: bytes) -> bool:

@@ -3,6 +3,7 @@
 The forms are by the names that protocols give them. Once the lines of a run are rows, every check works on arrays.
 """
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -11,12 +12,15 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import plural
+from assay.errors import InputError, plural
 from assay.formats.reports import DISTINCT, FIRST_LINES, Tally
 from assay.formats.runs.columns import PART, byte_keys, may_repeat
 from assay.formats.separated import columns_named, n_columns, quoted
 from assay.protocols.schema import Protocol, RunFormat, RunRules, Separator, Ties, TopicDocuments
 
+MAX_CITED = 300  # bytes of the id of a document, which is part of the id of a citation
+MAX_SENTENCES = 1000  # of an answer
+MANNERS = ("automatic", "manual")
 SEPARATORS: dict[Separator, bytes] = {"white-space": b"\t", "tab": b"\t", "comma": b",", "semicolon": b";"}
 
 
@@ -138,6 +142,20 @@ class XmlForm(_Form):
 
     roots: tuple[str, ...]
     has_ranks: bool
+
+
+def characters_of(values: Mapping[str, str]) -> dict[str, int]:
+    """The characters that answers may have, by topic, from the values of a label.
+
+    Raises:
+        InputError: A value is not a whole number from 1.
+    """
+    wrong = {topic: value for topic, value in values.items() if not re.fullmatch(r"0*[1-9]\d{0,8}", value)}
+    for topic, value in wrong.items():
+        raise InputError(
+            f"{value[:40]!r} of topic {topic} is not a number of characters; use a whole number from 1"
+        )
+    return {topic: int(value) for topic, value in values.items()}
 
 
 @dataclass(frozen=True, slots=True)
