@@ -138,7 +138,7 @@ def texts_of(
 def answers_in(protocol: Protocol, runs: Iterable[Run]) -> Iterable[Answer]:
     """The answers of some runs, from their files.
 
-    Raises PoolRefused: a file cannot be read.
+    Raises Refused: a file cannot be read.
     """
     for run in runs:
         try:
