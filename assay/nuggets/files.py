@@ -15,16 +15,15 @@ Source:
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from assay.answers import normal
 from assay.errors import InputError
-from assay.extensions import Point, Reference, Registry
 from assay.formats.runs.rows import MAX_TOPIC
 from assay.formats.runs.rules import MAX_CITED
 from assay.formats.text import decoded, lines_of
 from assay.formats.tokens import is_word
+from assay.nuggets.forms import FORMS
 from assay.nuggets.lists import GoldAnswer, Importance, Nugget, NuggetList
 from assay.structure import is_whole
 
@@ -303,37 +302,6 @@ def _as_ragtime(nuggets: NuggetList) -> dict[str, Any]:
         questions.append(question | ({"importance": nugget.importance} if nugget.importance else {}))
     own = {"format_version": "RAGTIME26", "metadata": {"topic_id": nuggets.topic}, "nugget_bank": questions}
     return {**nuggets.more, **own}
-
-
-@dataclass(frozen=True, kw_only=True)
-class NuggetForm(Point):
-    """A form of files of nuggets, one object for each topic.
-
-    Attributes:
-        title: the program or the campaign that has it.
-        writes: reference of `write(nuggets)`, which returns the object of a `NuggetList`.
-        reads: reference of `read(record)`, which returns the `NuggetList` of a `Record`, for a form with a key.
-        key: the key with the nuggets, by which objects of the form are recognized; empty for those of Assay.
-        has_weights: whether its nuggets are criteria of rubrics.
-    """
-
-    noun = "form of nuggets"
-
-    writes: Reference
-    reads: Reference = ""
-    key: str = ""
-    has_weights: bool = False
-
-
-_WRITE = "assay.nuggets.files:_as_"
-FORMS = Registry(
-    NuggetForm,
-    [
-        NuggetForm("nuggetizer", "nuggetizer", writes=f"{_WRITE}nuggetizer"),
-        NuggetForm("nugget-bank", "AutoJudge", writes=f"{_WRITE}bank"),
-        NuggetForm("ragtime", "RAGTIME", writes=f"{_WRITE}ragtime"),
-    ],
-)
 
 
 def keys_by_topic(lists: Sequence[NuggetList]) -> dict[str, list[str]]:

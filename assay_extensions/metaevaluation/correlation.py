@@ -27,7 +27,8 @@ class _Side(NamedTuple):
     def mean_ranks(self) -> Values:
         """(samples, runs) places; runs that tie share the mean of their places."""
         n_above, n_tied = (self.sign < 0).sum(axis=2), (self.sign == 0).sum(axis=2)
-        return n_above + (n_tied + 1) / 2
+        ranks: Values = n_above + (n_tied + 1) / 2
+        return ranks
 
     @property
     def order(self) -> NDArray[np.int64]:
@@ -76,7 +77,8 @@ def _side(scores: Values) -> _Side:
 
 
 def _divided(part: Values, whole: Values) -> Values:
-    return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
+    divided: Values = np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
+    return divided
 
 
 def _kendall(left: _Side, right: _Side) -> Values:

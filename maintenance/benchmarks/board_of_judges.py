@@ -47,11 +47,11 @@ def board_of_judges(
         row
         for tag, ranking in rankings.items()
         for row in score_hits(judged.hits(ranking), judged, [measure]).rows(
-            judged, [measure], "relevant", per_topic=True, run=tag
+            judged, [measure], "judged", per_topic=True, run=tag
         )
     ]
     scores = boards.truth_of(rows, MEASURE)
-    truth = boards.Truth(scores, people, measure, "relevant", 2, range(5), {tag: tag for tag in rankings})
+    truth = boards.Truth(scores, people, measure, "judged", 2, range(5), {tag: tag for tag in rankings})
     compared = [
         boards.Judge(n, f"judge{n}", f"judge{n}.qrels", qrels(rng.uniform(0, 2))) for n in range(judges)
     ]

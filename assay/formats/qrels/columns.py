@@ -148,8 +148,8 @@ class PartRow(NamedTuple):
             is_probability = 0.0 < float(self.parts[1]) <= 1.0
         except ValueError:
             is_probability = False
-        word = self.parts[1][:40].decode(errors="replace")
-        return "" if is_probability else f"{word!r} is not a probability above 0 and up to 1"
+        shown = self.parts[1][:40].decode(errors="replace")
+        return "" if is_probability else f"{shown!r} is not a probability above 0 and up to 1"
 
 
 def _is_weight(word: bytes) -> bool:

@@ -21,7 +21,8 @@ from assay.nuggets.assignments import (
     with_nuggets,
     write_assignments,
 )
-from assay.nuggets.files import FORMS, keys_by_topic, read_nuggets, write_nuggets
+from assay.nuggets.files import keys_by_topic, read_nuggets, write_nuggets
+from assay.nuggets.forms import FORMS
 from assay.nuggets.lists import GoldAnswer, Nugget, NuggetList, changes, merged
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import NuggetRules
