@@ -15,6 +15,7 @@ from assessment.planning import services as assignment_services
 from assessment.planning.grid import grid_of, preview
 from assessment.planning.rules import Change
 from tests.assessment.conftest import Scene
+from tests.helpers.api import api, call
 from tests.helpers.factories import make_assessor, make_organizer, make_topic, make_track
 from tests.helpers.judging import accept, add_entries, judge, judge_all, make_batch, make_pool, make_team
 from tracks.models import Assessor
@@ -132,6 +133,18 @@ def test_topics_are_shared_by_percent_or_number(
     make_change(batch, "share", assessors=[person.pk for person in people], shares=shares)
 
     assert Counter(name for _, name in holders(batch) for _ in range(2)) == units
+
+
+def test_topics_are_shared_by_shares_through_the_api(db: None) -> None:
+    track, client = make_track(), api(make_organizer())
+    people = [make_assessor(track, name).username for name in ("ann", "ben")]
+    batch = make_batch(make_pool(track, {make_topic(track, f"T{n}"): 1 for n in range(4)}), {}, is_open=False)
+
+    refused = call(client, "POST", "share_topics", batch.pk, data={"assessors": people, "shares": "zoe 1"})
+    call(client, "POST", "share_topics", batch.pk, data={"assessors": people, "shares": "ann 75%"})
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "wrong-shares")
+    assert Counter(name for _, name in holders(batch)) == {"ann": 3, "ben": 1}
 
 
 @pytest.mark.parametrize(
