@@ -23,7 +23,7 @@ from assay.formats.runs.rows import MAX_TOPIC
 from assay.formats.runs.rules import MAX_CITED
 from assay.formats.text import decoded, lines_of
 from assay.formats.tokens import is_word
-from assay.nuggets.forms import FORMS
+from assay.nuggets.formats import FORMS
 from assay.nuggets.lists import GoldAnswer, Importance, Nugget, NuggetList
 from assay.structure import is_whole
 

@@ -2,7 +2,7 @@
 
 from assay.cli.main import Command
 from assay.extensions import Extension
-from assay.nuggets.forms import NuggetForm
+from assay.nuggets.formats import NuggetForm
 
 _FILES = "assay_extensions.answers.rubric_files"
 

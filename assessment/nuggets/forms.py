@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
 
 from assay.formats.qrels.columns import MAX_WEIGHT
-from assay.nuggets.forms import FORMS
+from assay.nuggets.formats import FORMS
 from assessment.nuggets.services import MAX_KIND, MAX_TEXT
 from pooling.models import Nugget
 from tracks.models import Track

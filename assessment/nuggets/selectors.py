@@ -16,7 +16,7 @@ from assay.digests import sha256_of
 from assay.html.sanitize import plain
 from assay.nuggets import lists
 from assay.nuggets.files import write_nuggets
-from assay.nuggets.forms import FORMS, NuggetForm
+from assay.nuggets.formats import FORMS, NuggetForm
 from assay.passages import words_of
 from assessment.judgments.answers import in_language
 from assessment.models import MAIN_AND_DUAL, Judgment

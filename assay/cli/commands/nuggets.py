@@ -25,7 +25,7 @@ from assay.measures.boards import FORMS as BOARDS
 from assay.measures.boards import read_board, write_board
 from assay.nuggets.assignments import Assignment, grades_of, qrels_of, read_assignments, write_assignments
 from assay.nuggets.files import read_nuggets, write_nuggets
-from assay.nuggets.forms import FORMS
+from assay.nuggets.formats import FORMS
 from assay.nuggets.lists import NuggetList, changes
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import NuggetRules

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from assay.nuggets.files import write_nuggets
-from assay.nuggets.forms import FORMS
+from assay.nuggets.formats import FORMS
 from assessment.nuggets.selectors import frozen_lists
 from tracks.console import add_track, refusals, track_of
 from web.pages import counted

@@ -22,7 +22,7 @@ from assay.nuggets.assignments import (
     write_assignments,
 )
 from assay.nuggets.files import keys_by_topic, read_nuggets, write_nuggets
-from assay.nuggets.forms import FORMS
+from assay.nuggets.formats import FORMS
 from assay.nuggets.lists import GoldAnswer, Nugget, NuggetList, changes, merged
 from assay.protocols.loader import load_protocol
 from assay.protocols.schema import NuggetRules

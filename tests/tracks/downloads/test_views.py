@@ -558,7 +558,9 @@ def test_next_step_exports_the_collection_and_leads_to_the_page_that_releases_it
     organizer, address = browser(make_organizer()), reverse("tracks:downloads", args=[track.slug])
     make_assessor(track, "ann")
     track.teams.create(name="T")
-    Track.objects.update(skipped=["leaks", "guidelines", "deadlines"], status=Track.Status.DRAFT)
+    Track.objects.update(
+        skipped=["leaks", "description", "guidelines", "deadlines"], status=Track.Status.DRAFT
+    )
     track.refresh_from_db()
 
     export = checklist(track).next
