@@ -47,13 +47,13 @@ def read_assignments(data: bytes, name: str, judging: JudgingRules) -> list[Assi
     grades: dict[tuple[str, NuggetUnit | CitationUnit], int] = {}
     for record in records(data, name):
         topic = record.topic(record.content.get("qid"), "qid")
-        for place, unit, grade in _units(record, judging):
+        for place, unit, grade in units_in(record, judging):
             if grades.setdefault((topic, unit), grade) != grade:
                 raise record.wrong(place, "the assignment that an earlier line with the same texts has")
     return [Assignment(topic, unit, grade) for (topic, unit), grade in grades.items()]
 
 
-def _units(record: Record, judging: JudgingRules) -> Iterator[tuple[str, NuggetUnit | CitationUnit, int]]:
+def units_in(record: Record, judging: JudgingRules) -> Iterator[tuple[str, NuggetUnit | CitationUnit, int]]:
     content = record.content
     nuggets, criteria, citations = (
         record.items(content.get(key), key) for key in ("nuggets", "criteria", "citations")

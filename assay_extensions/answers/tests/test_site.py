@@ -19,7 +19,7 @@ from assay_extensions.answers.rubric_files import read_graded
 from assay_extensions.answers.rubrics import score
 from assay_extensions.answers.site.models import DraftGrade
 from assessment.judging.services import accept_next
-from assessment.models import Batch, Judgment
+from assessment.models import Batch, Judgment, JudgmentImport
 from assessment.nuggets import services as nugget_services
 from jobs import services as jobs
 from pooling.models import Nugget, Pool
@@ -386,3 +386,43 @@ def test_program_grades_a_draft(lab: Lab) -> None:
         "verdict": "hard",
         "next": None,
     }
+
+
+def graded_file(lab: Lab, **changes: Any) -> bytes:
+    """The known answers as a file of a grader; `changes` are those of the first line."""
+    rows = known_rubrics(lab)
+    for row in rows:
+        row["criteria"] = [
+            each | {"verdict": each["verdict"] if each["verdict"] != "maybe" else "not satisfied"}
+            for each in row["criteria"]
+        ]
+    return "".join(json.dumps(row | (changes if row is rows[0] else {})) + "\n" for row in rows).encode()
+
+
+def uploaded(lab: Lab, data: bytes) -> JudgmentImport:
+    fields = {"batch": "Imported", "kind": "main", "upload": SimpleUploadedFile("graded.jsonl", data)}
+    client_of(lab.organizer).post(reverse("assessment:imports", args=[lab.track.slug]), fields)
+    return JudgmentImport.objects.latest("pk")
+
+
+def test_graded_answers_are_imported_as_judgments(lab: Lab) -> None:
+    import_file(lab, known_rubrics(lab))
+    freeze_all(lab)
+    submit(lab, "known", {code: row["answer_text"] for code, row in lab.graded.items()})
+    pool = pooled(lab)
+    client = client_of(lab.organizer)
+
+    wrong = uploaded(lab, graded_file(lab, answer_text="Another answer."))
+    broken = uploaded(lab, graded_file(lab, qid=""))
+    source = uploaded(lab, graded_file(lab))
+    [field] = re.findall(r'name="(assessors-\d+)"', client.get(source.get_absolute_url()).content.decode())
+    client.post(source.get_absolute_url(), {field: "ada", "batch": source.batch, "kind": source.kind})
+    client.post(reverse("assessment:run_import", args=[source.pk]))
+    scored(lab, pool)
+
+    assert wrong.report["complaints"][0] == [1, "criteria[0]: no pool has this answer with this text"]
+    assert "line 1: qid: expected the code of a topic" in broken.report["complaints"][0][1]
+    cells = json.loads((KNOWN / "answers.json").read_text())["rubric_cells"]
+    expected = {f"{cell['qid']}.{cell['run_id']}": cell["ternary_score"] or 0.0 for cell in cells}
+    values = dict(Score.objects.filter(measure="Rubric").exclude(topic="all").values_list("topic", "value"))
+    assert values == pytest.approx({code: expected[code] for code in CELLS})
