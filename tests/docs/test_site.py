@@ -123,7 +123,14 @@ NO_PAGES = {
     *("scoring:classes_file", "scoring:groups_file"),
     *("scoring:topics_file", "scoring:archive_qrels", "analyses:analyze", "analyses:report_table"),
     *("analyses:analysis_json", "analyses:analysis_table", "scoring:evaluation_file"),
-    *("papers:table_file", "papers:comparison_file", "battles:board_table", "battles:file"),
+    *(
+        "papers:table_file",
+        "papers:comparison_file",
+        "battles:board_table",
+        "battles:file",
+        "rubrics:graded",
+        "rubrics:criteria_table",
+    ),
     "battles:systems_file",
 }
 
