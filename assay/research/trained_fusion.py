@@ -21,7 +21,7 @@ from assay.measures.scores import score_run
 from assay.protocols.measures import Measure
 
 BAYES_ENDS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # ranks at which a segment ends: trec_eval's
-SEGFUSE_ENDS = tuple(10 * 2**k - 5 for k in range(10))  # 5, 15, 35, ..., 5115
+SEGFUSE_ENDS = tuple(10 * 2**k - 5 for k in range(10))  # 5, 15, 35, ..., 5115, as in ranx
 LEAST = 0.001  # a share for bayesfuse, so that its odds exist
 WEIGHTED = frozenset({"sum", "mixed", "wmnz", "borda", "condorcet"})
 MOST_WEIGHTED = 5  # runs, which have 1,001 sets of weights

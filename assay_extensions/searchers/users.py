@@ -1,9 +1,9 @@
 """uRBP, U-measure, and discounted cumulative gain of sessions.
 
 Source:
-    Zuccon (2016), doi:10.1007/978-3-319-30671-1_21: uRBP, with the values of ubire. Sakai and Dou (2013),
+    Zuccon (2016), doi:10.1007/978-3-319-30671-1_21: uRBP, by the formulas of ubire. Sakai and Dou (2013),
     doi:10.1145/2484028.2484031: U-measure. Järvelin et al. (2008), doi:10.1007/978-3-540-78646-7_4: sDCG; Kanoulas et
-    al. (2011), doi:10.1145/2009916.2010056: its discounts here, and nsDCG, with the values of ir_metrics.
+    al. (2011), doi:10.1145/2009916.2010056: its discounts here, and nsDCG, by the formulas of ir_metrics.
 """
 
 import re

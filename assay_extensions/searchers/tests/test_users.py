@@ -1,4 +1,4 @@
-"""Measures of searchers: values of ubire, of CLEF eHealth's program and of ir_metrics, and values by hand."""
+"""Measures of searchers: values by the formulas of ubire, CLEF2017_urbp and ir_metrics, and values by hand."""
 
 from math import log, log2
 
@@ -30,7 +30,7 @@ SESSION = [["x", "a", "d"], ["b", "a"], ["c", "y", "a", "b"]]  # the rankings of
         ("uRBP'", 0.2 * (1 + 0.8**4)),
     ],
 )
-def test_understood_precision_has_the_values_of_its_program(name: str, value: float) -> None:
+def test_understood_precision_follows_the_formulas_of_its_programs(name: str, value: float) -> None:
     scores = score_run(one_topic("x a b c e d"), read(HEALTH, "subtopics"), parse_measures([name]))
 
     assert scores.values[0, 0] == pytest.approx(value, abs=1e-12)
@@ -91,7 +91,7 @@ def session_scores(name: str) -> RunScores:
         ("nsDCG(b=3,bq=2)@10", 0.6647223074631808, 1.0),
     ],
 )
-def test_sessions_have_the_values_of_ir_metrics(name: str, of_session: float, alone: float) -> None:
+def test_sessions_follow_the_formulas_of_ir_metrics(name: str, of_session: float, alone: float) -> None:
     scores = session_scores(name)
 
     assert scores.values[:, 0].tolist() == pytest.approx([alone, *[of_session] * 3])
