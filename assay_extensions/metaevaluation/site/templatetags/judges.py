@@ -1,4 +1,4 @@
-"""The tag that tells whether a track accepts judges, for slots of pages of the core."""
+"""The tag that returns what a track accepts of judges, for slots of pages of the core."""
 
 from django import template
 
