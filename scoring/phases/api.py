@@ -114,7 +114,7 @@ class Phases(Endpoints):
     read_scopes = (Scope.READ, Scope.RUNS)  # as for the runs that are scored
     permission_classes = [Everyone]
 
-    def paginate_queryset(self, queryset: Any) -> Any:
+    def paginate_queryset(self, queryset: object) -> Any:
         """A page of scores, with the names of runs that the reader reads."""
         page: Sequence[PhaseScore] = super().paginate_queryset(queryset)
         names = names_for(user_of(self.request), page[0].run.track) if page else None

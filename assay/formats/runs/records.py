@@ -151,7 +151,7 @@ class RecordReader:
             return False
         return True
 
-    def _take(self, record: Mapping[str, Any], number: int) -> None:
+    def _take(self, record: Mapping[str, object], number: int) -> None:
         """Keep a record; its wrong parts are noted in the tally."""
         topic, docno = self._name(record, "topic", number), self._name(record, "docno", number)
         tag = None if record["tag"] is None else self._name(record, "tag", number)
@@ -169,7 +169,7 @@ class RecordReader:
             self._score.append(score)
             self._number.append(number)
 
-    def _name(self, record: Mapping[str, Any], field: str, number: int) -> str | None:
+    def _name(self, record: Mapping[str, object], field: str, number: int) -> str | None:
         """The word in a field; None, and an error in the tally, if there is no word."""
         value = record[field]
         word = str(value) if is_whole(value) else value
@@ -199,7 +199,7 @@ class RecordReader:
         )
 
 
-def _value(record: Mapping[str, Any], field: str) -> Any:
+def _value(record: Mapping[str, object], field: str) -> Any:
     return next((record[name] for name in NAMES[field] if name in record), None)
 
 
