@@ -31,7 +31,7 @@ def graded_in(source: JudgmentImport, file: BinaryIO) -> JudgmentStream | None:
 
 
 def _rows(source: JudgmentImport, data: bytes) -> Iterator[JudgmentRow]:
-    """The judgments of all lines. A verdict of two systems with the same answer is one judgment; a failed one is none.
+    """The judgments of all lines. A verdict of two systems with the same answer is one judgment. Skip failed ones.
 
     Raises:
         JudgmentsError: A line is wrong, no pool has what it graded, or equal answers have different verdicts.
