@@ -5,8 +5,7 @@ A row of `QrelsColumns` is a document of a topic. Its parts are words in one pie
 `subtopics`      `2:1 5:0`, the grade for each subtopic; the grade of the row is the highest
 `strata`         the stratum of the pool from which the document was sampled; grade -1: pooled, but not sampled
 `probabilities`  the algorithm that chose the document, and the probability that it is in the sample
-`nuggets`        `vital` or `okay`, of a nugget in an answer, and `vital:5` of a criterion with weight 5; the grade of
-                 `nugget:-:KEY`, of the list, has no meaning
+`nuggets`        `vital` or `okay` of a nugget, `vital:5` of a criterion; the grade of `nugget:-:KEY` has no meaning
 `preferences`    the documents that it is preferred to; the grade of the row is 1, or 0 if there are none
 
 A citation of BOLT's XML may also have answers to the follow-up questions and its passage (`Cited`).
