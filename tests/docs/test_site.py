@@ -229,7 +229,7 @@ NOT_OURS = {
 OPTION = re.compile(r"--[a-z][a-z-]*")
 # Their names contain that of a service
 OF_SERVICES = {"SIGN_IN_UNIVERSITY_SERVER", "SIGN_IN_UNIVERSITY_NAME"}
-OF_TESTS = {"ASSAY_SHARED", "CHROMIUM", "CI"}
+OF_TESTS = {"ASSAY_SHARED", "CHROMIUM", "CI", "WALK_PICTURES"}
 
 
 def test_page_of_settings_is_complete() -> None:
