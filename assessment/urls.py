@@ -16,6 +16,7 @@ from assessment.judgments import views as judgments
 from assessment.models import Batch
 from assessment.nuggets import views as nuggets
 from assessment.nuggets.selectors import has_nuggets
+from assessment.nuggets.words import page_words
 from assessment.planning import views as planning
 from assessment.rounds import views as rounds
 from tracks.tabs import Page, Section, register
@@ -126,6 +127,7 @@ register(
         is_in=has_nuggets,
         tab=6,
         is_for=lambda visitor: visitor.judges,
+        label_in=lambda track: page_words(track).title,
     ),
     Page("Live board", "assessment:board", Section.JUDGING, 3, "return_non_answer differences"),
     Page(

@@ -230,17 +230,14 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     waiting = next((row for row in organized if row.step and row.step.address), None)
     if waiting:
         waiting.is_first = True
-    late = [row for row in rest if row.state.note]
-    of_status = {
-        status: [row for row in rest if row.track.status == status and row not in late]
-        for status in Track.Status.values
+    by_status = {
+        status: [row for row in rest if row.track.status == status] for status in Track.Status.values
     }
     groups = [
         TrackGroup("yours", gettext_noop("Your tracks"), [row for row in listed if row.has_role]),
-        TrackGroup("open", gettext_noop("Open for runs"), of_status[Track.Status.OPEN]),
-        TrackGroup("late", gettext_noop("Open for late runs"), late),
-        TrackGroup("closed", gettext_noop("Closed"), of_status[Track.Status.CLOSED]),
-        TrackGroup("drafts", gettext_noop("Drafts"), of_status[Track.Status.DRAFT]),
+        *open_groups(by_status[Track.Status.OPEN]),
+        TrackGroup("closed", gettext_noop("Closed"), by_status[Track.Status.CLOSED]),
+        TrackGroup("drafts", gettext_noop("Drafts"), by_status[Track.Status.DRAFT]),
     ]
     asks = isinstance(user, User) and user.is_administrator
     has_contact = not asks or page_text(SitePage.Name.CONTACT).number > 0
@@ -256,11 +253,21 @@ def tracks_page(user: AnyUser, words: str = "") -> TracksPage:
     )
 
 
+def open_groups(rows: list[ListedTrack]) -> list[TrackGroup]:
+    """Open tracks: those before their judging, and those that still accept runs."""
+    late = [row for row in rows if row.state.note]
+    groups = [
+        TrackGroup("open", gettext_noop("Open for runs"), [row for row in rows if row not in late]),
+        TrackGroup("late", gettext_noop("Open for late runs"), late),
+    ]
+    return [group for group in groups if group.tracks]
+
+
 @dataclass(frozen=True)
 class LandingPage:
     """The offer of the site, and who runs it. `others` are neither open nor published."""
 
-    open: list[ListedTrack]
+    open: list[TrackGroup]
     results: list[Summary]
     others: list[ListedTrack]
     contact: PageText
@@ -278,7 +285,7 @@ def landing_page(user: AnyUser) -> LandingPage:
     published = [row.board for row in listed if row.board is not None and not row.track.protocol.missing]
     published.sort(key=lambda board: -board.pk)
     return LandingPage(
-        open=[row for row in listed if row.is_open],
+        open=open_groups([row for row in listed if row.is_open]),
         results=summaries_of(user, published[:MAX_RESULTS]),
         others=[row for row in listed if not row.is_open and row.board not in published[:MAX_RESULTS]],
         contact=page_text(SitePage.Name.CONTACT),
@@ -294,7 +301,7 @@ _PUBLISHED = Prepared(public_leaderboards)
 def listed_tracks(user: AnyUser) -> list[ListedTrack]:
     """The tracks that a user sees: open ones by their next deadline, judged ones, drafts, and those with results.
 
-    Four queries for a visitor, six for a user.
+    Tracks of the same state and deadline begin with the newest. Four queries for a visitor, six for a user.
     """
     sees_all = isinstance(user, User) and user.is_administrator
     tracks = _ALL() if sees_all else _LISTED(user=user.pk)
@@ -313,7 +320,12 @@ def listed_tracks(user: AnyUser) -> list[ListedTrack]:
     order = {Track.Status.OPEN: 0, Track.Status.CLOSED: 1, Track.Status.DRAFT: 2}
     return sorted(
         listed.values(),
-        key=lambda row: (row.board is not None, order[Track.Status(row.track.status)], row.closes),
+        key=lambda row: (
+            row.board is not None,
+            order[Track.Status(row.track.status)],
+            row.closes,
+            -row.track.pk,
+        ),
     )
 
 

@@ -69,6 +69,7 @@ class Page(NamedTuple):
         address: its address, if it is not that of the view with the track.
         tab: its place among the tabs of other people, who see `tab_label`; 0 if they have none.
         is_for: whether somebody has the tab.
+        label_in: its label in a track, if that is not always `label`.
     """
 
     label: str
@@ -83,6 +84,10 @@ class Page(NamedTuple):
     tab: int = 0
     tab_label: str = ""
     is_for: Callable[[Visitor], bool] = lambda visitor: True
+    label_in: Callable[[Track], str] | None = None
+
+    def name_in(self, track: Track) -> str:
+        return self.label_in(track) if self.label_in else self.label
 
     def address_in(self, track: Track, address: Callable[..., str] = address_of) -> str:
         return self.address(track) if self.address else address(self.view, track.slug)
@@ -162,7 +167,7 @@ def track_nav(
         )
         items = tuple(
             Item(
-                page.label,
+                page.name_in(track),
                 page.address_in(track, address),
                 page is here,
                 page.n(campaign) if page.n else campaign.numbers.get(_name_of(page)),
@@ -180,4 +185,6 @@ def track_tabs(user: AnyUser, track: Track, match: ResolverMatch | None) -> list
     visitor, here = Visitor(user, track), page_of(match)
     pages = sorted((page for page in _pages.values() if page.tab), key=lambda page: page.tab)
     shown = [page for page in pages if page.is_in(track) and page.is_for(visitor)][:MOST_TABS]
-    return [Item(page.tab_label or page.label, page.address_in(track), page is here) for page in shown]
+    return [
+        Item(page.tab_label or page.name_in(track), page.address_in(track), page is here) for page in shown
+    ]

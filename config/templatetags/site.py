@@ -2,6 +2,7 @@
 show of the apps above theirs: the scores of runs, and the published runs.
 """
 
+import re
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import QuerySet
 from django.template.loader import render_to_string
-from django.utils.html import format_html, format_html_join, json_script
+from django.utils.html import conditional_escape, format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 from django.utils.translation import get_language, gettext
@@ -50,6 +51,8 @@ from web.pages import context_of, counted, hours, size
 from web.slots import parts_of
 from web.statements import Prepared
 from web.times import AOE, in_words, zone_of
+
+TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}(?: AoE| UTC)?)?")
 
 register = template.Library()
 register.filter("counted", counted)
@@ -210,6 +213,17 @@ def main_words(context: template.Context, words: str) -> str:
     return step.text if step and step.leads_to(context["request"].resolver_match) else words
 
 
+@register.simple_tag(takes_context=True)
+def here(context: template.Context, view: str) -> SafeString | str:
+    """The attribute of a link of the head of the site if it leads to this page, or to one above it."""
+    path, address = getattr(context.get("request"), "path", ""), address_of(view)
+    is_home = view == "all_tracks" and path == address_of("home") and context["user"].is_authenticated
+    is_page = path == address or is_home
+    if not is_page and not path.startswith(address):
+        return ""
+    return format_html(' aria-current="{}"', "page" if is_page else "true")
+
+
 @register.simple_tag
 def script_words() -> SafeString | str:
     """The words of the scripts in the language of the page; nothing on an English page."""
@@ -247,6 +261,12 @@ def instant(moment: datetime | None, zone: str = "UTC") -> SafeString | str:
 def time_in(moment: datetime, zone: str = AOE) -> str:
     """An instant in a zone, to the minute."""
     return f"{moment.astimezone(zone_of(zone)):%Y-%m-%d %H:%M} {zone}"
+
+
+@register.filter
+def whole_times(text: str) -> SafeString:
+    """A text whose days and times do not break at the end of a line."""
+    return SafeString(TIME.sub(r'<span class="text-nowrap">\g<0></span>', conditional_escape(text)))
 
 
 @register.simple_tag

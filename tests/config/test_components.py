@@ -7,6 +7,7 @@ from django.core.paginator import Paginator
 from django.template import RequestContext, Template
 from django.test import RequestFactory
 
+from config.templatetags.site import whole_times
 from server.assets import ICONS, PACKAGES, sprite
 from tests.helpers.templates import templates
 
@@ -144,3 +145,10 @@ def test_numbers_that_people_read_are_grouped() -> None:
     raw = {str(path): COUNT.findall(TAG.sub("", SENTENCE.sub(_values, path.read_text()))) for path in pages}
 
     assert {path: counts for path, counts in raw.items() if counts} == {}
+
+
+def test_days_and_times_in_a_text_do_not_break() -> None:
+    assert whole_times("<b> until 2027-03-05 12:00 AoE (2027-03-06 00:00 UTC)") == (
+        '&lt;b&gt; until <span class="text-nowrap">2027-03-05 12:00 AoE</span> '
+        '(<span class="text-nowrap">2027-03-06 00:00 UTC</span>)'
+    )

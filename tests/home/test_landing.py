@@ -224,6 +224,7 @@ def test_list_has_the_tracks_of_a_user_first_and_each_with_its_state() -> None:
     own = make_track("own", name="Own", status=Track.Status.CLOSED)
     make_track("free", name="Free")
     over = make_track("over", name="Over", status=Track.Status.CLOSED)
+    make_track("newest", name="Newest", status=Track.Status.CLOSED)
     Milestone.objects.create(track=over, title="Workshop", starts_on="2036-09-01")
     member = make_user("mia")
     make_team(own, member)
@@ -232,7 +233,10 @@ def test_list_has_the_tracks_of_a_user_first_and_each_with_its_state() -> None:
 
     headings = re.findall(r"<h2[^>]*>([^<]*)</h2>", page)
     assert headings == ["Your tracks", "Open for runs", "Closed"]
-    assert page.index(">Own<") < page.index(">Free<") < page.index(">Over<")
+    assert page.index(">Own<") < page.index(">Free<") < page.index(">Newest<") < page.index(">Over<")
+    assert '<a href="/tracks/" aria-current="page">' in page
+    assert '<a href="/tracks/" aria-current="true">' in text_at("/tracks/free/", member)
+    assert '<a href="/tracks/">' in text_at("/protocols/", member)
     assert "Workshop: <b>2036-09-01</b>" in page
     assert 'type="search"' not in page
 

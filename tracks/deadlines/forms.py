@@ -8,6 +8,7 @@ from django import forms
 from django.conf import settings
 from django.utils.choices import BaseChoiceIterator
 
+from accounts.audit.selectors import events
 from tracks.deadline_acceptance import deadlines_of
 from tracks.deadlines.services import (
     MAX_GRACE_MINUTES,
@@ -153,6 +154,11 @@ class DatesForm(StyledForm):
             )
             for kind in self.kinds
         ]
+
+    def opened_at(self) -> datetime | None:
+        """The instant at which an opened track was first opened."""
+        opening = events(self.track.pk).filter(action="track.opened").last()
+        return opening.at if opening else self.stored.get("", Deadline()).opens_at
 
     def differs_by_kind(self) -> bool:
         """Return whether a field of a kind of run is filled in or wrong."""

@@ -232,9 +232,11 @@ def terms_of(row: Download, now: datetime) -> Terms:
     is_open = row.released_at <= now
     if row.pk is None:
         return Terms(row.key, "for everyone who sees the track", is_open)
-    since = f"since {times.in_words(row.released_at, row.zone)}"
-    until = f"from {times.in_words(row.released_at, row.zone)}"
-    return Terms(row.key, f"for {row.get_audience_display()} {since if is_open else until}", is_open)
+    # what has started needs no zone of its own: the rows of a table are easier to compare in one
+    start = (
+        f"{'since' if is_open else 'from'} {times.in_words(row.released_at, 'UTC' if is_open else row.zone)}"
+    )
+    return Terms(row.key, f"for {row.get_audience_display()} {start}", is_open)
 
 
 def _rows(track: Track, released: Q) -> dict[str, Download]:
