@@ -245,6 +245,9 @@ def test_opening_time_needs_topics_and_a_draft(organizer: Client) -> None:
     assert "Dates saved." in accepted.content.decode()
     Track.objects.update(status=Track.Status.OPEN)
     assert "opens-" not in shown(organizer, track)
+    page = organizer.get(f"/tracks/{track.slug}/deadlines/").content.decode()
+    assert '<span class="text-nowrap">2036-01-01 00:00 ' in page
+    assert "Cannot change: the track was opened." in page
 
 
 def test_organizer_sets_deadlines_in_a_zone_or_with_an_offset() -> None:
