@@ -173,6 +173,7 @@ def judging(campaign: Campaign) -> Iterator[Point]:
         action="Look at the agreement",
         detail="it shows how well assessors agree, and which units an adjudication can settle.",
         is_optional=not (n and is_judged_twice),
+        meanwhile=(("Make an adjudication batch…", campaign.address("assessment:new_adjudication")),),
         look=(lambda: _chance(campaign)) if is_judged_twice else tuple,
         skip="agreement" if n and is_judged_twice else "",
         dismiss="Mark as seen",
@@ -366,7 +367,7 @@ def _under_way(campaign: Campaign, opened: list[Batch], point: Point) -> Point:
 
 
 def _meanwhile(campaign: Campaign, judged: int) -> tuple[tuple[str, str], ...]:
-    """The pages that help while people judge: the live board, and the plan of second judgments of what is judged."""
+    """The pages that help while people judge: the plan of second judgments of what is judged, and the live board."""
     board, main = ("Live board", campaign.address("assessment:board")), _statuses(campaign, Batch.Kind.MAIN)
     is_planned = _statuses(campaign, Batch.Kind.DUAL) or SKIPS[Batch.Kind.DUAL] in campaign.track.skipped
     if is_planned or not (judged and Batch.Status.OPEN in main and _is_stated(campaign, Batch.Kind.DUAL)):
@@ -376,7 +377,7 @@ def _meanwhile(campaign: Campaign, judged: int) -> tuple[tuple[str, str], ...]:
         for batch in campaign.rows(batches_of)
         if batch.kind == Batch.Kind.MAIN and batch.status == Batch.Status.OPEN
     )
-    return board, ("Plan a dual batch…", address_of(PLANS[Batch.Kind.DUAL], pool))
+    return ("Plan a dual batch…", address_of(PLANS[Batch.Kind.DUAL], pool)), board
 
 
 def _unjudged(campaign: Campaign, kind: str) -> Iterator[Problem]:

@@ -91,9 +91,8 @@ class Home:
 
 
 def track_home(track: Track, page: Checklist) -> Home:
-    """The home of a track with its checklist. The number of queries does not grow with its rows."""
+    """The home of a track with its checklist, which has looks. The number of queries does not grow with its rows."""
     now = timezone.now()
-    page = page.with_looks()
     problems = page.problems
     closing = next_closing(track)
     left = (closing.closes_at - now).total_seconds() if closing and closing.closes_at else 0

@@ -15,7 +15,6 @@ from tracks.checklist.points import (
     Phase,
     Point,
     Problem,
-    any_of,
     listed,
     n_of,
     named,
@@ -27,10 +26,11 @@ from web.pages import counted
 
 @numbers
 def _numbers() -> dict[str, Any]:
+    announced = Announcement.objects.filter(track=OuterRef("pk"), withdrawn_at=None)
     newest = open_invitations().filter(track=OuterRef("pk")).exclude(user=None).order_by("-pk")
     return {
         "n_requests": n_of(undecided()),
-        "is_announced": any_of(Announcement.objects.filter(withdrawn_at=None)),
+        "announced_at": Subquery(announced.order_by("-published_at").values("published_at")[:1]),
         "n_links": n_of(open_invitations().exclude(user=None)),
         "newest_link": Subquery(newest.values("pk")[:1]),
     }

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet
+from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet, Subquery
 
+from accounts.models import Event
 from participation.checklist import competing, teams_of
 from participation.teams.selectors import RunCounts, run_counts
 from pooling.interaction import progress_of
 from pooling.models import Pool, PoolRun, Run
 from pooling.runs.selectors import has_obligations, kinds_by_team, owing_teams
-from tracks.checklist.points import NAMED, Campaign, Phase, Point, Problem, listed, named, points
+from tracks.checklist.points import NAMED, Campaign, Phase, Point, Problem, listed, named, numbers, points
 from tracks.deadline_acceptance import acceptances_at, is_accepting, until_closing
 from tracks.models import Deadline, Track
 from tracks.tracks.selectors import says_before
@@ -20,6 +21,12 @@ from web import times
 from web.confirmation import Check
 from web.links import address_of
 from web.pages import counted
+
+
+@numbers
+def _numbers() -> dict[str, Any]:
+    closings = Event.objects.filter(track_id=OuterRef("pk"), action="track.closed").order_by("-id")
+    return {"closed_at": Subquery(closings.values("at")[:1])}
 
 
 @listed
@@ -99,17 +106,25 @@ def runs_point(campaign: Campaign) -> Iterator[Point]:
         action="Submit runs",
         is_possible=is_open,
         waits=_until("Teams can submit runs", campaign) if is_open else "",
-        meanwhile=_announce(campaign),
+        meanwhile=announce_opening(campaign),
     )
     if has_obligations(campaign.protocol.runs):
         yield _owed(campaign, len(campaign.rows(teams_of)))
-    yield _close(campaign, is_open=is_open)
 
 
-def _announce(campaign: Campaign) -> tuple[tuple[str, str], ...]:
+def announce_opening(campaign: Campaign) -> tuple[tuple[str, str], ...]:
     """The offer to announce the opening, until there is an announcement."""
     address = f"{campaign.address('participation:new_announcement')}?about=opening"
-    return () if campaign.numbers["is_announced"] else (("Announce the opening…", address),)
+    return () if campaign.numbers["announced_at"] else (("Announce the opening…", address),)
+
+
+def _announce_closing(campaign: Campaign) -> tuple[tuple[str, str], ...]:
+    """The offer to announce the closing, until there is a later announcement."""
+    announced_at, closed_at = campaign.numbers["announced_at"], campaign.numbers["closed_at"]
+    if not campaign.protocol.takes_runs or (announced_at and (closed_at is None or announced_at > closed_at)):
+        return ()
+    address = f"{campaign.address('participation:new_announcement')}?about=closing"
+    return (("Announce the closing…", address),)
 
 
 def counts_of(campaign: Campaign) -> RunCounts:
@@ -136,30 +151,6 @@ def _owed(campaign: Campaign, n_teams: int) -> Point:
         n_teams > 0 and not owing,
         tuple(missing),
         is_optional=True,
-    )
-
-
-def _close(campaign: Campaign, *, is_open: bool) -> Point:
-    """Closing by hand is the next step only if no time is set, a team has a run, and a pool was not built without it.
-
-    If a time is set, it is offered on the last day.
-    """
-    track, closing = campaign.track, campaign.once(closing_of)
-    is_draft = track.status == Track.Status.DRAFT
-    ends, has_runs = closing.ends, campaign.once(counts_of).runs > 0
-    close = (("Close for runs…", campaign.address("tracks:close_track")),) if closing.is_last_day else ()
-    on = f"on {ends}" if ends else "runs can still come in"
-    return Point(
-        "Close for runs",
-        "not open yet" if is_draft else on if is_open else "closed",
-        campaign.address("tracks:close_track" if is_open else "tracks:deadlines"),
-        not is_draft and not is_open,
-        action="Close for runs",
-        detail="" if ends else "No deadline is set, so the track stays open until you close it.",
-        is_optional=bool(campaign.rows(pools_of)),
-        is_possible=is_open and has_runs,
-        waits=f"Runs close by themselves {on}." if ends and has_runs else "",
-        meanwhile=(*_announce(campaign), *close) if is_open else (),
     )
 
 
@@ -196,6 +187,7 @@ def pool_point(campaign: Campaign) -> Iterator[Point]:
         else f"{closed}The pool has the units to judge: what the runs rank highest for each topic.",
         is_possible=not takes_runs or (is_closed and bool(campaign.rows(runs_of))),
         waits=f"The pool {named(building)} is being built." if is_waiting else "",
+        meanwhile=_announce_closing(campaign),
     )
 
 

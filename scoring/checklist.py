@@ -9,13 +9,15 @@ from django.db.models.functions import JSONObject
 
 from assessment.checklist import CHANGES_QRELS, batches_of, is_judging, n_judged
 from assessment.models import Batch, Judgment
-from pooling.checklist import closing_of, deadlines_of, runs_of
+from pooling.checklist import announce_opening, closing_of, counts_of, deadlines_of, pools_of, runs_of
 from scoring.leaderboards.releases import human_sample, kinds_in, missing_runs, reasons_to_wait
 from scoring.models import Analysis, Evaluation, Leaderboard, Qrels, QrelsEntry
 from tracks.checklist.points import Campaign, Phase, Point, Problem, listed, n_of, named, points
 from tracks.models import Track
 from web.links import address_of
 from web.pages import counted
+
+CLOSING = "closing"  # the key of a closing before a release that was skipped
 
 
 @listed
@@ -39,7 +41,7 @@ def boards_of(track: Any) -> QuerySet[Leaderboard]:
     )
     facts = ("version", "machine_name", "source", "supersedes_id")
     evaluations = Evaluation.objects.filter(leaderboard=OuterRef("pk")).order_by()
-    return shown.only("track", "qrels", "status", "release", "created_at").annotate(
+    return shown.only("track", "qrels", "status", "release", "created_at", "released_at").annotate(
         of_qrels=JSONObject(**{name: f"qrels__{name}" for name in facts}),
         unknown_topics=F("qrels__report__unknown_topics"),
         also=F("qrels__report__also"),
@@ -105,6 +107,47 @@ def _changes(campaign: Campaign, newest: Qrels) -> bool:
     if not campaign.protocol.qrels.sets:
         later = later.exclude(Exists(same), batch__kind=Batch.Kind.ADJUDICATION)
     return later.exists()
+
+
+@points(Phase.RUNS, 25)
+def closing(campaign: Campaign) -> Iterator[Point]:
+    """The end of the runs, which pools need, and the release of a leaderboard: a run could be made from its qrels.
+
+    By hand it is the next step only if no time is set, a team has a run, and a pool was not built without it. If a time
+    is set, it is offered on the last day.
+    """
+    if not campaign.protocol.takes_runs:
+        return
+    track, closing = campaign.track, campaign.once(closing_of)
+    is_draft, is_open, ends = track.status == Track.Status.DRAFT, closing.is_open, closing.ends
+    is_due = is_open and _is_hidden(campaign) and CLOSING not in track.skipped
+    is_possible = is_open and (is_due or campaign.once(counts_of).runs > 0)
+    close = (("Close for runs…", campaign.address("tracks:close_track")),) if closing.is_last_day else ()
+    on = f"on {ends}" if ends else "runs can still come in"
+    detail = "" if ends else "No deadline is set, so the track stays open until you close it."
+    if is_due and not ends:
+        detail = "while the track is open, a run could be made from the qrels that you release."
+    yield Point(
+        "Close for runs",
+        "not open yet" if is_draft else on if is_open else "closed",
+        campaign.address("tracks:close_track" if is_open else "tracks:deadlines"),
+        not is_draft and not is_open,
+        action="Close for runs",
+        detail=detail,
+        is_optional=bool(campaign.rows(pools_of)) and not is_due,
+        is_pressing=is_due,
+        is_possible=is_possible,
+        waits=f"Runs close by themselves {on}." if ends and is_possible else "",
+        skip=CLOSING if is_due or (is_open and CLOSING in track.skipped) else "",
+        meanwhile=(*close, *announce_opening(campaign)) if is_open else (),
+    )
+
+
+def _is_hidden(campaign: Campaign) -> bool:
+    """Return whether the newest leaderboard could be released, and none is."""
+    shown = campaign.once(boards)
+    is_released = any(board.release != Leaderboard.Release.HIDDEN for board in shown)
+    return bool(shown) and shown[0].status == Leaderboard.Status.READY and not is_released
 
 
 @points(Phase.RESULTS, 10)
@@ -199,9 +242,35 @@ def release(campaign: Campaign) -> Iterator[Point]:
     if released is not None:
         state, reasons = f"to {released.get_release_display()}", _reasons(campaign, released)
         yield Point("Release", state, released.get_absolute_url(), True, tuple(map(Problem, reasons)))
-        yield from _newer(shown[0], released)
+        newer = list(_newer(shown[0], released))
+        yield _announcement(campaign, released)._replace(is_possible=not newer)
+        yield from newer
         return
     yield _to_release(campaign, next(iter(shown), None))
+
+
+def _announcement(campaign: Campaign, released: Any) -> Point:
+    """The announcement of a release: any that came after it."""
+    announced_at, is_public = (
+        campaign.numbers["announced_at"],
+        released.release == Leaderboard.Release.PUBLIC,
+    )
+    is_done = bool(announced_at and released.released_at and announced_at > released.released_at)
+    address = f"{campaign.address('participation:new_announcement')}?about=results"
+    return Point(
+        "Announcement of the results",
+        "published" if is_done else "none since the release",
+        campaign.address("participation:announcements")
+        if is_done
+        else address
+        if is_public
+        else f"{address}&audiences=teams",
+        is_done,
+        action="Announce the results",
+        detail="The leaderboard is released. You can announce it, if you like.",
+        is_optional=True,
+        skip="announcement",
+    )
 
 
 def _to_release(campaign: Campaign, board: Any) -> Point:
@@ -209,13 +278,8 @@ def _to_release(campaign: Campaign, board: Any) -> Point:
     point = Point("Release", "not released yet", campaign.address("scoring:leaderboards"), False)
     if board is None or board.status != Leaderboard.Status.READY:
         return point._replace(is_possible=False)
-    closing = campaign.once(closing_of)
-    if closing.ends:
+    if campaign.once(closing_of).ends and CLOSING not in campaign.track.skipped:
         return point._replace(waits="The leaderboard can be released when runs have closed.")
-    if closing.is_open:
-        address = campaign.address("tracks:close_track")
-        detail = "While the track is open, a run could be made from the qrels that you release."
-        return point._replace(address=address, action="Close for runs", detail=detail)
     reasons = _reasons(campaign, board)
     return point._replace(
         address=f"{address_of('scoring:release', board.pk)}?level=public",

@@ -145,10 +145,15 @@ def public_page_of(context: template.Context, track: Track) -> PublicPage:
 
 
 def _checklist_of(context: template.Context, track: Track) -> Checklist:
-    """The checklist of a track, computed once for the navigation, the next step and the home of a page."""
+    """The checklist of a track, computed once for the navigation, the next step and the home of a page.
+
+    On the home, the navigation knows of the problems that take queries too, since the home shows them.
+    """
     computed: dict[int, Checklist] = vars(context["request"]).setdefault("checklists", {})
     if track.pk not in computed:
-        computed[track.pk] = checklist(track)
+        page = checklist(track)
+        is_home = context.template_name == "tracks/tracks/home.html"
+        computed[track.pk] = page.with_looks() if is_home else page
     return computed[track.pk]
 
 
@@ -166,18 +171,21 @@ def next_step(context: template.Context, track: Track) -> dict[str, object]:
     """The next step of a track as a line, for its organizers; without a link on the page where it leads."""
     step = _step_of(context, track)
     is_here = step is not None and step.leads_to(context["request"].resolver_match)
+    remarks = [*step.look()] if step is not None and is_here else []
     # Who skips a step on its own page has nothing left to do there; what was looked at stays
     is_left = is_here and step is not None and not step.mark
     back = track.get_absolute_url() if is_left else context["request"].get_full_path()
     token = context.get("csrf_token")
-    return {"step": step, "is_here": is_here, "track": track, "back": back, "csrf_token": token}
+    shown = {"step": step, "is_here": is_here, "remarks": remarks}
+    return shown | {"track": track, "back": back, "csrf_token": token}
 
 
 def _step_of(context: template.Context, track: Track) -> Next | None:
-    """The next step of a track, for its organizers."""
+    """The next step of a track on this page, for its organizers."""
     user = context["request"].user
     organizes = isinstance(user, User) and user.organizes(track.pk)
-    return _checklist_of(context, track).next if organizes else None
+    match = context["request"].resolver_match
+    return _checklist_of(context, track).step_at(match) if organizes else None
 
 
 @register.simple_tag(takes_context=True)

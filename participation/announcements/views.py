@@ -52,8 +52,10 @@ def new_announcement(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Write an announcement: preview or publish it. Organizers only."""
     track = track_or_404(request.user, slug)
     initial = {"revision": 0, "audiences": ["everyone"], "is_mailed": settings.SENDS_MAIL}
-    if request.GET.get("about") == "opening":
-        initial |= _opening(track, site_of(request))
+    if begin := BEGINNINGS.get(request.GET.get("about", "")):
+        initial |= begin(track, site_of(request))
+    if request.GET.get("audiences") in Announcement.Audience.values:
+        initial["audiences"] = [request.GET["audiences"]]
     initial |= {name: request.GET[name] for name in ("title", "text") if name in request.GET}
     return _editor(request, track, None, initial)
 
@@ -67,6 +69,21 @@ def _opening(track: Track, site: str) -> dict[str, str]:
         f"{track} is open: teams can submit runs{until}.\n\nThe topics, the documents and the rules: <{page}>"
     )
     return {"title": f"{track} is open for runs", "text": text}
+
+
+def _closing(track: Track, site: str) -> dict[str, str]:
+    page = f"{site}{track.get_absolute_url()}"
+    text = f"{track} is closed: teams can no longer submit runs.\n\nThe results will be here: <{page}>"
+    return {"title": f"{track} is closed for runs", "text": text}
+
+
+def _results(track: Track, site: str) -> dict[str, str]:
+    page = f"{site}{reverse('scoring:leaderboards', args=[track.slug])}"
+    text = f"The leaderboard and the qrels of {track} are released.\n\nThe results: <{page}>"
+    return {"title": f"The results of {track}", "text": text}
+
+
+BEGINNINGS = {"opening": _opening, "closing": _closing, "results": _results}
 
 
 @organizer_form

@@ -9,6 +9,7 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from assay.formats.text import listed
+from assessment.agreement.selectors import chance_remark
 from assessment.judgments.selectors import current_judgments
 from assessment.models import Batch
 from pooling.models import Run
@@ -64,7 +65,7 @@ class ReleasePage:
             ],
             notified=by_mail(
                 "Members of the teams with runs on it, if they chose e-mails about runs; once for a leaderboard.",
-                "Tell the teams yourself.",
+                "The next page offers to announce the results.",
             ),
             is_danger=bool(self.hindrances),
             preview="scoring/leaderboards/_what_is_seen.html",
@@ -186,7 +187,7 @@ def release_page(board: Leaderboard, level: str) -> ReleasePage:
 
 
 def _remarks(board: Leaderboard) -> Iterator[Check]:
-    """Yield what people will ask about the results. It needs no reason. Three queries."""
+    """Yield what people will ask about the results. It needs no reason. A fixed number of queries."""
     track, qrels = board.track, board.qrels
     if n_gone := board.evaluations.exclude(run__status=Run.Status.SUBMITTED).count():
         label = f"{counted(n_gone, 'run was,runs were')} withdrawn or disqualified after the scoring"
@@ -196,6 +197,9 @@ def _remarks(board: Leaderboard) -> Iterator[Check]:
         yield Check("ok", f"Names are hidden until {in_words(track.names_hidden_until, 'UTC')}", *dates)
     else:
         yield Check("ok", "Everybody who sees it reads the names of teams and runs", *dates)
+    if qrels.source == Qrels.Source.FROZEN and not qrels.machine_name and (text := chance_remark(track)):
+        address = reverse("assessment:disagreements", args=[track.slug])
+        yield Check("look", text.removesuffix("."), "", address, "Disagreements")
     link = ("", qrels.get_absolute_url(), "Qrels")
     if n := qrels.report.get("unjudged", {}).get("n", 0):
         yield Check("look", f"{counted(n, 'unit of the pool is,units of the pool are')} unjudged", *link)

@@ -74,7 +74,7 @@ class Point(NamedTuple):
         share: how much of it is done, from 0 to 1, for the bar of its phase.
         skip: a key. The point is recommended: organizers can skip it, and the track stores the key.
         dismiss: the words of the button that says on its page that it was done, `Mark as` and a word: see `mark`.
-        meanwhile: what can be done while the point waits, as words of a button and an address.
+        meanwhile: what can be done while the point waits or instead of it, as words of a button and an address.
         look: returns problems without an action that take queries; only the home asks for them.
     """
 

@@ -1,6 +1,6 @@
 """The checklist of a campaign, and its next step: one rule for every page. Decision: ADR 75."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -24,8 +24,8 @@ class Kind(StrEnum):
 class Next(NamedTuple):
     """The next step of a campaign. `text` names it; only a step that somebody takes has an address.
 
-    A recommended point can be skipped, alone or with the other `skips`. While the campaign waits, `meanwhile` has what
-    can be done, as words of a button and an address.
+    A recommended point can be skipped, alone or with the other `skips`. `meanwhile` has what else can be done, as words
+    of a button and an address, and `look` returns what the page of the step remarks.
     """
 
     kind: Kind
@@ -35,6 +35,7 @@ class Next(NamedTuple):
     is_form: bool = False
     skips: tuple[Point, ...] = ()
     meanwhile: tuple[tuple[str, str], ...] = ()
+    look: Callable[[], Iterable[Problem]] = tuple
 
     @property
     def button(self) -> str:
@@ -153,6 +154,14 @@ class Checklist:
             if problem.text != step.detail and not (step.address and problem.address == step.address)
         ]
 
+    def step_at(self, match: ResolverMatch | None) -> Next:
+        """The next step as a page shows it: on the page of another point that is recommended too, that point."""
+        for point in self.next.skips[1:]:
+            step = _to_do(point, next(phase for phase in self.phases if point in phase.points))
+            if step.leads_to(match):
+                return step
+        return self.next
+
     @property
     def skippable(self) -> dict[str, Skippable]:
         """Everything that can be skipped or accepted, by key; without looks, not the problems that take queries."""
@@ -226,8 +235,7 @@ def _asked_for(point: Point, phase: Phase, begun: Phase | None, track: Track) ->
     if not (point.is_done or point.is_pressing) and {point.skip, point.mark} & {*track.skipped}:
         if point.mark not in track.skipped:
             return point._replace(is_optional=True, is_skipped=True, state="skipped", problems=(), look=tuple)
-        # What somebody has looked at is still to be looked at by others, if it is a warning
-        point = point._replace(is_optional=True, is_marked=True, state=point.marked)
+        return point._replace(is_optional=True, is_marked=True, state=point.marked, problems=(), look=tuple)
     point = _without_accepted(point, track)
     needed_by = PHASES.index(point.needed_by) if point.needed_by else PHASES.index(phase) + 1
     if point.is_done or point.is_pressing or begun is None or PHASES.index(begun) < needed_by:
@@ -281,7 +289,9 @@ def _to_do(point: Point, phase: PhasePoints) -> Next:
         skips = (point, *others)
         names = ", ".join(other.label for other in others)
         detail = f"Recommended: {detail}{f' Also recommended: {names}.' if others else ''}"
-    return Next(Kind.DO, point.action, detail, point.address, point.is_form, skips)
+    return Next(
+        Kind.DO, point.action, detail, point.address, point.is_form, skips, point.meanwhile, point.look
+    )
 
 
 def _last(results: PhasePoints) -> Next:

@@ -117,7 +117,7 @@ def closing_page(track: Track) -> Confirmation:
 
 
 def _notified(event: str) -> str:
-    announce = f"Announce {event} afterwards, on the page of announcements."
+    announce = f"Announce {event} afterwards: the next page offers it."
     return by_mail(f"No e-mail is sent by this step. {announce}", f"{announce} People read it on the site.")
 
 

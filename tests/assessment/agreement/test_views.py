@@ -13,8 +13,10 @@ from pytest_django import DjangoAssertNumQueries
 from assessment.models import Batch, Judgment
 from corpus.models import Formula
 from pooling.models import PoolEntry
+from scoring.models import Leaderboard
+from scoring.qrels.services import freeze_judgments
 from tests.assessment.conftest import Scene
-from tests.helpers.factories import make_document, make_organizer
+from tests.helpers.factories import make_document, make_organizer, make_user
 from tests.helpers.judging import accept, judge, judge_all, make_batch
 from tracks.models import Topic, Track
 
@@ -93,7 +95,31 @@ def test_agreement_that_may_be_chance_is_said_where_somebody_decides(dual: Scene
     assert "May be no better than chance" in page(organizer, "agreement", dual.track)
     for key in ("agreement", "agreement:done"):
         Track.objects.update(skipped=[key])
-        assert (remark in unescape(organizer.get(paths[1]).content.decode())) == (key == "agreement:done")
+        assert remark not in unescape(organizer.get(paths[1]).content.decode())
+
+
+def test_agreement_that_may_be_chance_offers_an_adjudication_before_it_is_marked_as_seen(
+    dual: Scene, organizer: Client
+) -> None:
+    """On the page of the step the adjudication is the filled button, and the release repeats the remark."""
+    Batch.objects.update(status=Batch.Status.CLOSED)
+    Track.objects.filter(pk=dual.track.pk).update(status=Track.Status.CLOSED)
+
+    html = unescape(page(organizer, "agreement", dual.track))
+    qrels = freeze_judgments(pool=dual.pool, by=make_user())
+    board = Leaderboard.objects.create(
+        track=dual.track, qrels=qrels, status="ready", measures=[], created_by=make_user()
+    )
+    question = f"{board.get_absolute_url()}release/?level=public"
+    release = unescape(organizer.get(question).content.decode())
+
+    line = html.partition('aria-label="Next step"')[2].partition("</section>")[0]
+    adjudication = reverse("assessment:new_adjudication", args=[dual.track.slug])
+    assert f'btn-primary" href="{adjudication}">Make an adjudication batch…<' in line
+    assert re.search(r'btn-plain" name="points"\s+value="agreement:done">Mark as seen<', line)
+    assert "The agreement of assessors may be no better than chance (alpha " in line
+    assert '">Disagreements</a>' in release
+    assert "The agreement of assessors may be no better than chance (alpha " in release
 
 
 def test_clear_agreement_has_no_remark(scene: Scene, organizer: Client) -> None:

@@ -53,6 +53,23 @@ def test_announcement_of_the_opening_begins_with_its_deadline_and_the_address_of
     assert "<http://testserver/tracks/arq/>" in initial["text"]
 
 
+@pytest.mark.parametrize(
+    ("query", "title", "address", "audiences"),
+    [
+        ("about=closing", "ARQ is closed for runs", "/tracks/arq/", ["everyone"]),
+        ("about=results&audiences=teams", "The results of ARQ", "/tracks/arq/leaderboards/", ["teams"]),
+        ("about=results&audiences=nobody", "The results of ARQ", "/tracks/arq/leaderboards/", ["everyone"]),
+    ],
+)
+def test_announcement_of_the_closing_and_of_the_results_begin_with_their_text(
+    query: str, title: str, address: str, audiences: list[str], lab: Scene
+) -> None:
+    initial = client_of(lab.organizer).get(f"{NEW}?{query}").context["form"].initial
+
+    assert (initial["title"], initial["audiences"]) == (title, audiences)
+    assert f"<http://testserver{address}>" in initial["text"]
+
+
 def publish(lab: Scene, *, audiences: Sequence[str], **form: Any) -> Any:
     values = FORM | {"audiences": audiences, "is_mailed": "on", "action": "publish"} | form
     return client_of(lab.organizer).post(NEW, values)

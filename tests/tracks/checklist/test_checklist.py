@@ -185,6 +185,11 @@ def test_next_step_leads_through_a_campaign(scene: Scene) -> None:
     board = scene.leaderboard(qrels)
     assert following(track).text == "Release to everybody"
     leaderboard_services.release(leaderboard=board, level="public", by=scene.organizer)
+    announcing = following(track)
+    assert announcing[:2] == (Kind.DO, "Announce the results")
+    assert [each.skip for each in announcing.skips] == ["announcement"]
+    make_announcement(track, scene.organizer)
+    assert points(track)["Announcement of the results"].state == "published"
     assert following(track)[:2] == (Kind.DO, "Make an archive")  # optional, and the last
     make_archive(track, scene.organizer)
     client = Client()
@@ -345,7 +350,7 @@ def test_track_that_closes_by_itself_can_be_closed_from_its_home_on_the_last_day
     step, home = following(scene.track), page_of(scene.organizer, scene.track.get_absolute_url())
 
     assert (step.kind, step.detail[:24]) == (Kind.WAIT, "")
-    closes = re.search(r'class="btn btn-lg btn-plain" href="/tracks/arq/close/">Close for runs…<', home)
+    closes = re.search(r'btn-lg btn-plain" href="/tracks/arq/close/">Close for runs…<', home)
     assert bool(closes) == is_offered
     assert '?about=opening">Announce the opening…<' in home
 
@@ -397,7 +402,7 @@ def test_state_in_which_nobody_must_act_has_a_button_for_what_can_be_done(
     judging, board = (client.get(f"{home}{path}").content.decode() for path in ("", "board/"))
 
     assert [announce in page for page in (opened, announced)] == [True, False]
-    assert f'btn-lg btn-plain" href="{home}board/">Live board<' in judging
+    assert f'btn-lg btn-link" href="{home}board/">Live board<' in judging
     assert f'btn-lg btn-plain" href="/pools/{scene.pool.pk}/dual/">Plan a dual batch…<' in judging
     assert '<div class="what">Judging goes on.' in judging  # the numbers are below, once
     assert f'btn-plain" href="{home}board/">Live board<' not in board
@@ -829,6 +834,68 @@ def test_track_closes_by_itself_or_by_hand_but_not_before_it_makes_sense(scene: 
     type(team).objects.create(track=other, name="T")
     make_deadline(other, closes_at=86_400)
     assert following(other).text.startswith("Teams can submit runs until ")
+
+
+def test_closing_before_a_release_is_recommended_and_can_be_skipped(scene: Scene, client: Client) -> None:
+    """The phase of the runs says it as soon as the step does, and the release then names what is open."""
+    client.force_login(scene.organizer)
+    track, home = scene.track, scene.track.get_absolute_url()
+    scene.submit(scene.ours, "good", "10 é 9")
+    batch_services.close(batch=scene.judged(*NINE))
+    before = points(track)["Close for runs"]
+    scene.leaderboard(qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer))
+
+    step, runs = following(track), checklist(track).phases[1]
+    client.post(f"{home}skip/", {"points": step.skip_keys})
+    skipped, point = following(track), points(track)["Close for runs"]
+    client.post(f"{home}skip/", {"points": "closing", "action": "resume"})
+    again = following(track)
+    make_deadline(track, closes_at=800_000)
+    waiting = following(track)
+    track_services.close(track=track)
+
+    assert before.is_optional
+    assert (step[:2], step.skip_keys) == ((Kind.DO, "Close for runs"), "closing")
+    assert (runs.state, runs.is_done) == ("1 recommended", False)
+    assert skipped.text == "Release to everybody"
+    assert "is open for runs" in skipped.detail
+    assert (point.is_optional, point.state) == (True, "skipped")
+    assert again.text == "Close for runs"
+    assert waiting.text.startswith("Runs close by themselves on ")
+    assert waiting.detail == "The leaderboard can be released when runs have closed."
+    assert following(track).text == "Release to everybody"
+
+
+def test_closing_offers_its_announcement_until_there_is_one(scene: Scene, client: Client) -> None:
+    client.force_login(scene.organizer)
+    Pool.objects.update(track=make_track("other"))
+    scene.submit(scene.ours, "good", "10 é 9")
+
+    closed = client.post(f"{scene.track.get_absolute_url()}close/", {"remarks": "1"}, follow=True)
+    step = following(scene.track)
+    make_announcement(scene.track, scene.organizer)
+
+    [(words, address)] = step.meanwhile
+    assert (step.text, words) == ("Build pool", "Announce the closing…")
+    assert f'<a href="{address}">Announce the closing</a>' in closed.content.decode()
+    assert following(scene.track).meanwhile == ()
+
+
+def test_page_of_another_recommended_point_shows_that_point_as_here(client: Client) -> None:
+    """The step does not change under somebody when another one, such as an export, becomes the first."""
+    track = make_track(status=Track.Status.DRAFT, skipped=["leaks", "description"])
+    client.force_login(make_organizer())
+    make_topic(track)
+    make_assessor(track, "ann")
+    track.teams.create(name="T")
+
+    page = client.get(reverse("tracks:edit_guidelines", args=[track.slug])).content.decode()
+
+    assert following(track).text == "Export the collection"
+    line = page.partition('aria-label="Next step"')[2].partition("</section>")[0]
+    assert re.search(r"You are here</span>\s*<strong>Write guidelines</strong>", line)
+    assert "Also recommended: Data, Deadlines." in line
+    assert re.search(r'value="guidelines">\s*Skip “Guidelines”<', line)
 
 
 def test_no_page_links_to_itself_as_the_next_step() -> None:
