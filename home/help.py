@@ -136,6 +136,7 @@ EXPLAINED = {
     "estimates:compute",
     "howto/estimate-with-a-machine.html#whether-a-machine-may-take-the-place-of-people": "estimates:alt_test",
     "howto/judge-with-a-model.html#read-the-judge-card": "machines:card machines:board_card",
+    "howto/judge-with-a-model.html#correct-grades": "machines:correct",
     "howto/judge-answers.html#write-nuggets": "assessment:nuggets assessment:nugget_list",
     "howto/run-a-campaign.html#watch-the-judging": (
         "assessment:board assessment:return_non_answer assessment:differences"

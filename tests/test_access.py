@@ -172,6 +172,7 @@ machines:card                         L333330043
 machines:board_card                   4444444444
 machines:evidence                     L333330043
 machines:erase_evidence               L333330343
+machines:correct                      L333330343
 machines:export_evidence              L333330043
 machines:register_judge               L333330343
 machines:reply                        L333334443
@@ -680,6 +681,7 @@ def build_visited() -> Visited:
         "slug judge_board_id result_id": [*track, on_board.board_id, on_board.pk],
         "machine_id": [make_machine(scene.track, scene.organizer).pk],
         "machine_id token_id": [1, 1],
+        "machine_id batch_id": [1, 1],
         "machine_id evidence_id": [1, 1],
         "machine_id name kind": [1, "people", "csv"],
         "slug sample_id": [*track, 1],

@@ -141,6 +141,7 @@ GET leaderboard_judge                    44444441444 4333
 GET machine_evidence                     13333301043 0333
 DELETE machine_evidence                  13333301343 3330
 POST run_machine                         13333301343 3330
+POST correct_machine                     13333301343 3330
 POST leases                              14440441444 3343
 POST renew_lease                         14444441444 3343
 POST release_lease                       14444441444 3343

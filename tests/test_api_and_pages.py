@@ -98,6 +98,7 @@ machines:start_machine: POST start_machine
 machines:register_judge: PUT machine_judge
 blinding:blinding: PUT blinding
 machines:run_machine: POST run_machine
+machines:correct: POST correct_machine
 machines:erase_evidence: DELETE machine_evidence
 machines:machine_token: POST machine_tokens
 machines:revoke_machine_token: POST revoke_machine_token

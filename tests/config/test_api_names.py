@@ -15,7 +15,7 @@ VERBS = {
     "delete": {"delete"},
 }
 ACTIONS = (
-    "accept adopt assign archive build cancel check clone close cluster derive disqualify exclude export "
+    "accept adopt assign archive build cancel check clone close cluster correct derive disqualify exclude export "
     "extend fetch freeze give import join leave load log merge move offer open plan preview publish rebuild "
     "record refuse reinstate release remind renew resend restore retry return revoke run score settle share "
     "skip start submit supersede take test train undo upload withdraw"

@@ -17,7 +17,7 @@ from accounts.selectors import tokens_of, user_named
 from accounts.tokens import MAX_DAYS
 from assay.structure import WrongStructure
 from assay_extensions.machines.model.evidence import evidence_of
-from assay_extensions.machines.site import cards, jobs, judges, leases, selectors, services
+from assay_extensions.machines.site import cards, corrections, jobs, judges, leases, selectors, services
 from assay_extensions.machines.site import evidence as evidences
 from assay_extensions.machines.site.cards import (
     AgreementWithPeople,
@@ -34,6 +34,7 @@ from assessment.agreement.machines import BiasRow, MachineBias
 from assessment.batches.selectors import batches_of, pools_to_plan
 from assessment.judging.api import SubmissionSerializer, TaskSerializer, submit_task
 from assessment.judging.units import ShownTask, shown_task
+from assessment.judgments.api import FullJudgmentSerializer
 from assessment.planning.api import BatchSerializer
 from jobs.api import JobSerializer
 from tracks.assessors import machines as machine_services
@@ -116,6 +117,22 @@ class JudgedBatchSerializer(Strict):
     """The batch that the site judges."""
 
     batch = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
+
+
+class CorrectedGradeSerializer(Strict):
+    """A document with the grade that it gets."""
+
+    docno = serializers.CharField(max_length=1_000)
+    choice = serializers.CharField(max_length=50, help_text="Key of a grade or a non-answer, or the grade.")
+
+
+class CorrectionsSerializer(Strict):
+    """Grades of a machine in a topic that change."""
+
+    batch = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
+    topic = serializers.CharField(max_length=200)
+    grades = serializers.ListField(child=CorrectedGradeSerializer(), min_length=1, max_length=10_000)
+    reason = serializers.CharField(max_length=500, help_text="The comment of the new judgments.")
 
 
 class Machines(Endpoints):
@@ -221,6 +238,31 @@ class Machines(Endpoints):
         job = jobs.request(machine=machine, batch=batch, by=person_of(request))
         return accepted(JobSerializer(job).data, job.pk)
 
+    @post(
+        "machines/<int:machine_id>/correct/",
+        "correct_machine",
+        FullJudgmentSerializer(many=True),
+        takes=CorrectionsSerializer,
+        status=201,
+    )
+    def correct_machine(self, request: Request, machine_id: int) -> object:
+        """Correct grades of a machine in a topic: all of them, or none. The answer has the new judgments.
+
+        Documents that have the grade already are skipped. What is replaced is kept, and no longer counts.
+        """
+        machine = get_object_or_404(selectors.machines(), pk=machine_id)
+        given = self.validated(request)
+        batch = get_object_or_404(batches_of(machine.assessor.user), pk=given["batch"])
+        topics = {topic.code: topic for topic in corrections.topics_of(machine, batch)}
+        if given["topic"] not in topics:
+            raise serializers.ValidationError({"topic": f"Use one of {', '.join(topics) or 'none'}."})
+        of_topic = {"machine": machine, "batch": batch, "reason": given["reason"]}
+        plan = corrections.plan_grades(**of_topic, topic=topics[given["topic"]], grades=given["grades"])
+        new = corrections.correct(**of_topic, plan=plan, by=person_of(request))
+        for judgment in new:  # or their names would be read one by one
+            judgment.topic, judgment.assessor = plan.topic, machine.assessor.user
+        return new
+
 
 class RecordSerializer(Strict):
     """The record of a judge, as `Judge.record` of the library writes it: facts, and never a key."""
@@ -293,8 +335,8 @@ answer(Replies, "JudgeReplies", "n n_unreadable n_refused tokens_in tokens_out")
 answer(Cost, "JudgeCost", "amount currency")
 CARD = (
     "machine=machine.id name=machine.name version=machine.version description=machine.description "
-    "owner=machine.owner.username track=machine.assessor.track.slug judge tested_on agreement by_grade bias replies "
-    "costs probes probed_at"
+    "owner=machine.owner.username track=machine.assessor.track.slug judge tested_on n_corrected agreement by_grade "
+    "bias replies costs probes probed_at"
 )
 CardSerializer = answer(
     JudgeCard,
@@ -304,6 +346,7 @@ CardSerializer = answer(
     judge=serializers.JSONField(
         allow_null=True, help_text="The facts of its judge file; null if not registered."
     ),
+    n_corrected="Its grades that organizers corrected. They count as its own.",
     agreement="With people, on the units that both graded; null if there are none.",
     by_grade="By people's grade: what the machine gave.",
     bias="In the newest estimate from it and people; null without one.",

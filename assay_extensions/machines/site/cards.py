@@ -13,6 +13,7 @@ from accounts.audit import services as audit
 from accounts.models import User
 from assay.statistics.agreement_report import Pair
 from assay.tables import Undefinable
+from assay_extensions.machines.site.corrections import n_corrected
 from assay_extensions.machines.site.evidence import Weight, weight_of
 from assay_extensions.machines.site.models import JudgeRecord, ProbeReport, ReplyEvidence
 from assay_extensions.machines.site.selectors import ShownMachine, machines, shown_machines
@@ -90,6 +91,7 @@ class JudgeCard:
     costs: list[Cost]
     probes: dict[str, Any] | None
     probed_at: datetime | None
+    n_corrected: int
     shown: ShownMachine
 
     @property
@@ -127,6 +129,7 @@ def card_of(machine: Machine) -> JudgeCard:
         costs=[Cost(f"{cost:f}", currency) for cost, currency in weight.costs],
         probes=report.report if report else None,
         probed_at=report.created_at if report else None,
+        n_corrected=n_corrected(machine),
         shown=shown,
     )
 

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from assay_extensions.machines.site import views
+from assay_extensions.machines.site import correction_views, views
 from tracks.tabs import Page, Section, register
 from web.slots import fill
 
@@ -15,6 +15,7 @@ urlpatterns = [
     path("judge/machines/<int:machine_id>/tokens/", views.create_token, name="machine_token"),
     path("judge/machines/<int:machine_id>/judge/", views.register_judge, name="register_judge"),
     path("judge/machines/<int:machine_id>/run/", views.run, name="run_machine"),
+    path("judge/machines/<int:machine_id>/correct/<int:batch_id>/", correction_views.correct, name="correct"),
     path("judge/machines/<int:machine_id>/evidence/", views.evidence, name="evidence"),
     path("judge/machines/<int:machine_id>/evidence/export/", views.export_evidence, name="export_evidence"),
     path("judge/machines/<int:machine_id>/evidence/erase/", views.erase_evidence, name="erase_evidence"),
@@ -32,7 +33,7 @@ register(
         "machines:machines",
         Section.SETTINGS,
         5,
-        "new_machine machine start_machine machine_token register_judge evidence erase_evidence reply card",
+        "new_machine machine start_machine machine_token register_judge correct evidence erase_evidence reply card",
     ),
 )
 

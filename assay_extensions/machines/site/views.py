@@ -86,16 +86,16 @@ class JudgeForm(StyledForm):
         """
         given = super().clean() or {}
         if "judge" in given:
-            text = _text_of(given.get("template"))
+            text = text_of(given.get("template"))
             try:
-                given["record"] = judges.record_of_file(_text_of(given["judge"]), given["judge"].name, text)
+                given["record"] = judges.record_of_file(text_of(given["judge"]), given["judge"].name, text)
             except InputError as error:
                 raise forms.ValidationError(str(error)) from None
             given["template_text"] = text if given["record"]["template_sha256"] else ""
         return given
 
 
-def _text_of(upload: Any) -> str:
+def text_of(upload: Any) -> str:
     if upload is None:
         return ""
     if upload.size > MAX_FILE:
@@ -259,14 +259,14 @@ def register_judge(request: AuthenticatedRequest, machine_id: int) -> HttpRespon
         "Register judge",
         layout="assessment/base.html",
         track=machine.assessor.track,
-        crumbs=_crumbs(machine),
+        crumbs=crumbs_of(machine),
         note="The site keeps the model, the template with its digest, decoding and prices, but no key: the file names "
         "the environment variable that has it. Once the machine has judged, its judge cannot change.",
         style="narrow-form",
     )
 
 
-def _crumbs(machine: Machine) -> list[tuple[str, str]]:
+def crumbs_of(machine: Machine) -> list[tuple[str, str]]:
     track = machine.assessor.track
     return [
         ("Machines", reverse("machines:machines", args=[track.slug])),
@@ -340,7 +340,7 @@ def erase_evidence(request: AuthenticatedRequest, machine_id: int) -> HttpRespon
             page,
             layout="assessment/base.html",
             track=machine.assessor.track,
-            crumbs=_crumbs(machine),
+            crumbs=crumbs_of(machine),
         )
     n = evidences.erase(machine=machine, by=request.user)
     messages.success(request, f"The evidence of {machine} is erased: {counted(n, 'reply,replies')}.")
