@@ -57,12 +57,12 @@ class Plan:
 
     @property
     def key(self) -> str:
-        """It differs for other changes: a judgment that is made meanwhile has a larger number."""
+        """A text that differs for other changes: a judgment that is made meanwhile has a larger number."""
         return f"{len(self.changes)}-{max((change.judgment.pk for change in self.changes), default=0)}"
 
     @property
     def counts(self) -> list[tuple[str, str, int]]:
-        """How many judgments get which choice in place of which, most first."""
+        """The number of judgments of each choice that get another one, most first."""
         pairs = Counter((change.judgment.choice, change.choice.key) for change in self.changes)
         return [(before, after, n) for (before, after), n in pairs.most_common()]
 
