@@ -101,7 +101,7 @@ def correct(request: AuthenticatedRequest, machine_id: int, batch_id: int) -> Ht
     form = CorrectionForm(request.POST or None, request.FILES or None, **of_batch)
     with refusals_in(form):
         if form.is_valid() and (plan := form.plan(machine, batch)):
-            page = _corrections_page(machine, batch, plan)
+            page = _corrections_page(machine, batch, plan, form.cleaned_data["reason"])
             if form.cleaned_data["seen"] == plan.key and page.is_given(request):
                 reason = form.cleaned_data["reason"]
                 new = corrections.correct(
@@ -128,7 +128,7 @@ def _preview(
     request: AuthenticatedRequest, page: Confirmation, machine: Machine, batch: Batch, form: CorrectionForm
 ) -> HttpResponse:
     """The question. The first time, the form is posted for it, because it may have a file."""
-    is_again = "seen" in request.POST
+    is_again = bool(request.POST.get("seen"))
     answer = confirmation_page(
         request,
         page,
@@ -142,7 +142,7 @@ def _preview(
     return answer
 
 
-def _corrections_page(machine: Machine, batch: Batch, plan: corrections.Plan) -> Confirmation:
+def _corrections_page(machine: Machine, batch: Batch, plan: corrections.Plan, reason: str) -> Confirmation:
     n = counted(len(plan.changes), "judgment")
     frozen = machine.qrels.order_by("version").values_list("version", flat=True)
     versions = ", ".join(map(str, frozen))
@@ -165,6 +165,7 @@ def _corrections_page(machine: Machine, batch: Batch, plan: corrections.Plan) ->
     return Confirmation(
         act=f"Correct grades of {machine}",
         button="Correct grades",
+        text=f"Your reason: {reason}",
         back=reverse("machines:correct", args=[machine.pk, batch.pk]),
         checks=checks,
         fixed=["the earlier judgments stay, but no longer count", "the audit log has who, why and how many"],

@@ -120,9 +120,7 @@ def plan_lines(*, machine: Machine, batch: Batch, topic: Topic, text: str, reaso
                 f"line {number}: expected 3 columns (topic docno grade) or 4 as in qrels, got {columns}."
             )
         elif cells[0] != topic.code:
-            wrong.append(
-                f"line {number}: the topic is {cells[0][:80]}; use {topic.code}, or correct it by itself."
-            )
+            wrong.append(f"line {number}: the topic is {cells[0][:80]}; use {topic.code}, as you chose.")
         else:
             rows.append((f"line {number}", cells[-2], cells[-1]))
     return _plan_rows(machine, batch, topic, rows, wrong, reason)

@@ -69,7 +69,7 @@ def test_every_judgment_of_a_grade_becomes_another_one_after_a_preview(
     before = current(machine)
     topic = scene.first
     old = list(Judgment.objects.filter(topic=topic, choice="high").values_list("pk", flat=True))
-    fields = {"topic": topic.pk, "before": "high", "after": "low", "reason": REASON}
+    fields = {"topic": topic.pk, "before": "high", "after": "low", "reason": REASON, "lines": "", "seen": ""}
 
     page = client.get(machine.get_absolute_url()).content.decode()
     preview = client.post(address_of(machine), fields)
@@ -79,6 +79,10 @@ def test_every_judgment_of_a_grade_becomes_another_one_after_a_preview(
     assert (address_of(machine) in page, preview.status_code, untouched) == (True, 200, before)
     n = before.count((topic.code, "high"))
     assert f"{n} judgment" in preview.content.decode()
+    assert ("Nothing is done yet" in preview.content.decode(), REASON in preview.content.decode()) == (
+        False,
+        True,
+    )
     assert f"{n} judgment" in answer.content.decode()
     assert current(machine) == [
         (code, "low" if (code, choice) == (topic.code, "high") else choice) for code, choice in before
