@@ -17,25 +17,24 @@ from assay_extensions.answers.rubrics import BINARY, Criterion, Rubric, impacts,
 from assay_extensions.answers.support import HARD, of_all, of_first, read_support
 from tests.helpers.score_files import read
 
-KNOWN = Path(__file__).with_name("known")
 GRADED = str(samples.path("rag/graded.jsonl"))
 
 
-def known(name: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = json.loads((KNOWN / "answers.json").read_text())[name]
-    return rows
+def known(data: Path, name: str) -> list[dict[str, Any]]:
+    rows = json.loads((data / "judges/answers/answers.json").read_text())[name]
+    return [*rows.values()] if isinstance(rows, dict) else rows
 
 
-def graded() -> bytes:
+def graded(data: Path) -> bytes:
     """The graded answers; an unknown verdict, which RAGDoll takes as not satisfied, is written so."""
-    return (KNOWN / "rubrics.jsonl").read_bytes().replace(b'"maybe"', b'"not satisfied"')
+    return (data / "judges/answers/rubrics.jsonl").read_bytes().replace(b'"maybe"', b'"not satisfied"')
 
 
-def test_scores_by_rubrics_equal_those_of_ragdoll() -> None:
-    answers = {(answer.topic, answer.run): answer for answer in read_graded(graded(), "rubrics.jsonl")}
+def test_scores_by_rubrics_equal_those_of_ragdoll(data: Path) -> None:
+    answers = {(answer.topic, answer.run): answer for answer in read_graded(graded(data), "rubrics.jsonl")}
 
-    assert len(answers) == len(known("rubric_cells")) == 16
-    for cell in known("rubric_cells"):
+    assert len(answers) == len(known(data, "rubric_cells")) == 16
+    for cell in known(data, "rubric_cells"):
         answer = answers[cell["qid"], cell["run_id"]]
         assert score(answer.criteria) == pytest.approx(cell["ternary_score"], abs=1e-12)
         assert score(answer.criteria, BINARY) == pytest.approx(cell["binary_score"], abs=1e-12)
@@ -46,15 +45,17 @@ def test_scores_by_rubrics_equal_those_of_ragdoll() -> None:
         )
 
 
-def test_runs_and_types_equal_those_of_ragdoll(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_and_types_equal_those_of_ragdoll(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "graded.jsonl"
-    path.write_bytes(graded())
+    path.write_bytes(graded(data))
 
     assert main(["rubrics", "score", str(path)]) == 0
 
     tables = read(capsys.readouterr().out)
     runs = {row["run"]: row for row in tables["runs"]}
-    for expected in known("rubric_runs"):
+    for expected in known(data, "rubric_runs"):
         row = runs[expected["run_id"]]
         assert float(row["score"]) == pytest.approx(expected["ternary_score"], abs=6e-5)
         assert float(row["binary"]) == pytest.approx(expected["binary_score"], abs=6e-5)
@@ -62,13 +63,13 @@ def test_runs_and_types_equal_those_of_ragdoll(tmp_path: Path, capsys: pytest.Ca
     assert {run: row["no_score"] for run, row in runs.items()} == {"run-a": "1", "run-b": "0", "run-c": "1"}
     kinds = {row["type"]: (int(row["verdicts"]), int(row["failed"])) for row in tables["types"]}
     # The two edge cases without a type are explicit ones, which the other program counts as well.
-    assert kinds == {row["type"]: (row["n_total"], row["n_failed"]) for row in known("rubric_failures")}
+    assert kinds == {row["type"]: (row["n_total"], row["n_failed"]) for row in known(data, "rubric_failures")}
 
 
-def test_support_equals_that_of_ragdoll() -> None:
-    answers = read_support((KNOWN / "support.jsonl").read_bytes(), "support.jsonl")
+def test_support_equals_that_of_ragdoll(data: Path) -> None:
+    answers = read_support((data / "judges/answers/support.jsonl").read_bytes(), "support.jsonl")
 
-    expected = {(row["topic_id"], row["run_id"]): row for row in known("support")}
+    expected = {(row["topic_id"], row["run_id"]): row for row in known(data, "support")}
     assert len(answers) == len(expected) == 11
     for answer in answers:
         row = expected[answer.topic, answer.run]

@@ -45,7 +45,6 @@ from tests.publishing.archives.test_services import findings_of, load
 from tracks.models import StoredProtocol, Topic, Track
 
 pytestmark = pytest.mark.django_db
-KNOWN = Path(__file__).with_name("known")
 # Cells of RAGDoll: two with faults, one that is never satisfied in full, and the edge cases that have criteria
 CELLS = ("t1.run-a", "t2.run-b", "t4.run-b", "t5.run-a", "t6.run-a", "t7.run-b")
 CHOICES = {"satisfied": "support", "partially_satisfied": "partial_support"}
@@ -55,7 +54,6 @@ class Lab(NamedTuple):
     track: Track
     organizer: User
     ada: User
-    graded: dict[str, dict[str, Any]]
 
 
 @remembered
@@ -67,13 +65,9 @@ def rubrics_lab() -> Lab:
     fields = {"title": parsed.title, "text": text, "digest": parsed.digest}
     track.protocol = StoredProtocol.objects.create(slug=parsed.slug, **fields)
     track.save()
-    rows = [json.loads(line) for line in (KNOWN / "rubrics.jsonl").read_text().splitlines()]
-    graded = {f"{row['qid']}.{row['run_id']}": row for row in rows}
     for code in CELLS:
         make_topic(track, code, title=f"Question {code}?")
-    return Lab(
-        track, make_organizer("olga"), make_assessor(track, "ada"), {code: graded[code] for code in CELLS}
-    )
+    return Lab(track, make_organizer("olga"), make_assessor(track, "ada"))
 
 
 @pytest.fixture
@@ -97,8 +91,18 @@ def import_file(lab: Lab, rows: list[dict[str, Any]]) -> str:
     return client_of(lab.organizer).post(page, fields, follow=True).content.decode()
 
 
-def known_rubrics(lab: Lab) -> list[dict[str, Any]]:
-    return [{**row, "qid": code} for code, row in lab.graded.items()]
+@pytest.fixture(scope="module")
+def graded(data: Path) -> dict[str, dict[str, Any]]:
+    """The known answers of the cells, with their criteria and verdicts; `qid` is the topic of the cell."""
+    lines = (data / "judges/answers/rubrics.jsonl").read_text().splitlines()
+    rows = {f"{row['qid']}.{row['run_id']}": row for row in map(json.loads, lines)}
+    return {code: rows[code] | {"qid": code} for code in CELLS}
+
+
+@pytest.fixture(scope="module")
+def known_scores(data: Path) -> dict[str, dict[str, Any]]:
+    cells = json.loads((data / "judges/answers/answers.json").read_text())["rubric_cells"]
+    return {f"{cell['qid']}.{cell['run_id']}": cell for cell in cells}
 
 
 def list_address(topic: Topic) -> str:
@@ -131,7 +135,7 @@ def scored(lab: Lab, pool: Pool) -> Leaderboard:
     return board
 
 
-def judge_by_page(lab: Lab, batch: Batch) -> list[str]:
+def judge_by_page(lab: Lab, batch: Batch, graded: dict[str, dict[str, Any]]) -> list[str]:
     """Grade everything on the judging page as the known answers were graded; the pages."""
     client, pages = client_of(lab.ada), []
     address = client.post(reverse("assessment:next", args=[batch.pk]))["Location"]
@@ -139,7 +143,7 @@ def judge_by_page(lab: Lab, batch: Batch) -> list[str]:
         pages.append(client.get(address).content.decode())
         task = accept_next(batch=batch, assessor=lab.ada)
         assert task is not None
-        criteria = lab.graded[task.entry.topic.code]["criteria"]
+        criteria = graded[task.entry.topic.code]["criteria"]
         verdict = next(each["verdict"] for each in criteria if each["text"] == task.entry.passage)
         choice = CHOICES.get(verdict.lower(), "not_support")
         fields = {"choice": choice, "comment": "", "request_id": uuid4(), "seconds": "3", "shown": "0"}
@@ -147,21 +151,22 @@ def judge_by_page(lab: Lab, batch: Batch) -> list[str]:
     return pages
 
 
-def test_known_answers_of_ragdoll_are_the_scores_of_the_leaderboard(lab: Lab, tmp_path: Path) -> None:
-    assert "21 new criteria imported." in import_file(lab, known_rubrics(lab))
+def test_known_answers_of_ragdoll_are_the_scores_of_the_leaderboard(
+    lab: Lab, graded: dict[str, dict[str, Any]], known_scores: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    assert "21 new criteria imported." in import_file(lab, [*graded.values()])
     freeze_all(lab)
-    submit(lab, "known", {code: row["answer_text"] for code, row in lab.graded.items()})
+    submit(lab, "known", {code: row["answer_text"] for code, row in graded.items()})
     pool = pooled(lab)
     batch = make_batch(pool, {lab.ada: list(lab.track.topics.all())})
 
-    pages = judge_by_page(lab, batch)
+    pages = judge_by_page(lab, batch, graded)
     board = scored(lab, pool)
 
     assert len(pages) == Judgment.objects.count() == 21
     assert all(">Criterion</h3>" in page and "Satisfied" in page for page in pages)
     assert not any("weight" in page.lower() or "known" in page.replace("unknown word", "") for page in pages)
-    cells = json.loads((KNOWN / "answers.json").read_text())["rubric_cells"]
-    expected = {f"{cell['qid']}.{cell['run_id']}": cell for cell in cells}
+    expected = known_scores
     for measure, key in (("Rubric", "ternary_score"), ("Rubric_strict", "binary_score")):
         values = dict(
             Score.objects.filter(measure=measure).exclude(topic="all").values_list("topic", "value")
@@ -388,9 +393,9 @@ def test_program_grades_a_draft(lab: Lab) -> None:
     }
 
 
-def graded_file(lab: Lab, **changes: Any) -> bytes:
+def graded_file(graded: dict[str, dict[str, Any]], **changes: Any) -> bytes:
     """The known answers as a file of a grader; `changes` are those of the first line."""
-    rows = known_rubrics(lab)
+    rows = [{**row} for row in graded.values()]
     for row in rows:
         row["criteria"] = [
             each | {"verdict": each["verdict"] if each["verdict"] != "maybe" else "not satisfied"}
@@ -405,16 +410,18 @@ def uploaded(lab: Lab, data: bytes) -> JudgmentImport:
     return JudgmentImport.objects.latest("pk")
 
 
-def test_graded_answers_are_imported_as_judgments(lab: Lab) -> None:
-    import_file(lab, known_rubrics(lab))
+def test_graded_answers_are_imported_as_judgments(
+    lab: Lab, graded: dict[str, dict[str, Any]], known_scores: dict[str, dict[str, Any]]
+) -> None:
+    import_file(lab, [*graded.values()])
     freeze_all(lab)
-    submit(lab, "known", {code: row["answer_text"] for code, row in lab.graded.items()})
+    submit(lab, "known", {code: row["answer_text"] for code, row in graded.items()})
     pool = pooled(lab)
     client = client_of(lab.organizer)
 
-    wrong = uploaded(lab, graded_file(lab, answer_text="Another answer."))
-    broken = uploaded(lab, graded_file(lab, qid=""))
-    source = uploaded(lab, graded_file(lab))
+    wrong = uploaded(lab, graded_file(graded, answer_text="Another answer."))
+    broken = uploaded(lab, graded_file(graded, qid=""))
+    source = uploaded(lab, graded_file(graded))
     [field] = re.findall(r'name="(assessors-\d+)"', client.get(source.get_absolute_url()).content.decode())
     client.post(source.get_absolute_url(), {field: "ada", "batch": source.batch, "kind": source.kind})
     client.post(reverse("assessment:run_import", args=[source.pk]))
@@ -422,7 +429,5 @@ def test_graded_answers_are_imported_as_judgments(lab: Lab) -> None:
 
     assert wrong.report["complaints"][0] == [1, "criteria[0]: no pool has this answer with this text"]
     assert "line 1: qid: expected the code of a topic" in broken.report["complaints"][0][1]
-    cells = json.loads((KNOWN / "answers.json").read_text())["rubric_cells"]
-    expected = {f"{cell['qid']}.{cell['run_id']}": cell["ternary_score"] or 0.0 for cell in cells}
     values = dict(Score.objects.filter(measure="Rubric").exclude(topic="all").values_list("topic", "value"))
-    assert values == pytest.approx({code: expected[code] for code in CELLS})
+    assert values == pytest.approx({code: known_scores[code]["ternary_score"] or 0.0 for code in CELLS})

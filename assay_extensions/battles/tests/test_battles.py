@@ -16,23 +16,24 @@ from assay_extensions.battles.drawing import draw, on_sides
 from assay_extensions.battles.ratings import rate
 from assay_extensions.battles.records import Battle, as_arena, as_ragdoll, as_tsv, read_battles
 
-KNOWN = Path(__file__).parent / "known"
-ANSWERS = json.loads((KNOWN / "answers.json").read_text())
+SAMPLE = str(samples.path("battles.tsv"))
 CONNECTED = ["small", "eight", "no_tie"]
 
 
-def file_of(name: str) -> Path:
-    return samples.path("battles.tsv") if name == "small" else KNOWN / f"{name}.tsv"
+def battles(data: Path, name: str) -> list[Battle]:
+    return read_battles((data / f"judges/battles/{name}.tsv").read_text(), name).battles
 
 
-def battles(name: str) -> list[Battle]:
-    return read_battles(file_of(name).read_text(), name).battles
+def answers_of(data: Path, name: str) -> dict[str, Any]:
+    answers: dict[str, Any] = json.loads((data / "judges/battles/answers.json").read_text())[name]
+    return answers
 
 
 @pytest.mark.parametrize("name", CONNECTED)
-def test_ratings_are_those_of_arena_rank_with_errors_by_topic(name: str) -> None:
-    exact, arena = ANSWERS[name]["own_exact"], ANSWERS[name]["arena_rank"]
-    [by_topic], [by_battle] = rate(battles(name)).groups, rate(battles(name), by="battle").groups
+def test_ratings_are_those_of_arena_rank_with_errors_by_topic(data: Path, name: str) -> None:
+    known = answers_of(data, name)
+    exact, arena = known["own_exact"], known["arena_rank"]
+    [by_topic], [by_battle] = rate(battles(data, name)).groups, rate(battles(data, name), by="battle").groups
 
     for n, system in enumerate(sorted(exact)):
         assert by_topic.rating(n).value == pytest.approx(exact[system]["rating"], abs=1e-6)
@@ -44,27 +45,28 @@ def test_ratings_are_those_of_arena_rank_with_errors_by_topic(name: str) -> None
 
 
 @pytest.mark.parametrize("name", CONNECTED)
-def test_difference_has_an_interval_of_its_own(name: str) -> None:
-    board = rate(battles(name), by="battle")
+def test_difference_has_an_interval_of_its_own(data: Path, name: str) -> None:
+    board = rate(battles(data, name), by="battle")
     [group], systems = board.groups, board.outcomes.systems
 
-    for pair, known in ANSWERS[name]["own_differences"].items():
+    for pair, known in answers_of(data, name)["own_differences"].items():
         difference = group.difference(*(systems.index(system) for system in pair.split(" - ")))
         assert difference.value == pytest.approx(known["difference"], abs=1e-6)
         assert difference.error == pytest.approx(known["se_by_battle"], rel=1e-6)
 
 
-def test_wins_of_each_pair_are_counted() -> None:
-    board = rate(battles("eight"))
+def test_wins_of_each_pair_are_counted(data: Path) -> None:
+    board = rate(battles(data, "eight"))
 
-    for pair, known in ANSWERS["eight"]["pairs"].items():
+    for pair, known in answers_of(data, "eight")["pairs"].items():
         first, second = (board.outcomes.systems.index(system) for system in pair.split(" / "))
         assert board.outcomes.wins[first, second] == known["first_wins"] + known["ties"] / 2
 
 
-def test_system_that_never_lost_has_no_rating_unless_there_is_a_prior() -> None:
+def test_system_that_never_lost_has_no_rating_unless_there_is_a_prior(data: Path) -> None:
     """arena-rank gives it 3869 with an interval of 0.002 each way."""
-    board, regular = rate(battles("never_lost")), rate(battles("never_lost"), prior=0.5)
+    given = battles(data, "never_lost")
+    board, regular = rate(given), rate(given, prior=0.5)
 
     assert board.unrated == ["A"]
     assert math.isnan(board.groups[1].rating(0).value)
@@ -73,8 +75,9 @@ def test_system_that_never_lost_has_no_rating_unless_there_is_a_prior() -> None:
     assert group.rating(0).error > 1
 
 
-def test_groups_that_never_met_have_ratings_of_their_own() -> None:
-    board, arena = rate(battles("two_islands"), by="battle"), ANSWERS["two_islands"]["arena_rank"]
+def test_groups_that_never_met_have_ratings_of_their_own(data: Path) -> None:
+    board = rate(battles(data, "two_islands"), by="battle")
+    arena = answers_of(data, "two_islands")["arena_rank"]
 
     assert [[board.outcomes.systems[n] for n in group.members] for group in board.groups] == [
         ["A", "B", "C"],
@@ -86,14 +89,12 @@ def test_groups_that_never_met_have_ratings_of_their_own() -> None:
             assert group.rating(n).value == pytest.approx(known, abs=1e-3)
 
 
-@pytest.mark.parametrize("row", (KNOWN / "sides.tsv").read_text().splitlines()[1:])
-def test_sides_are_those_of_ragdoll_for_sorted_systems(row: str) -> None:
-    seed, first, second, topic, left, right = row.split("\t")
-    is_turned = (first, second) != (left, right)
-
-    assert on_sides(first, second, topic=topic, seed=seed) == (
-        (second, first) if is_turned else (first, second)
-    )
+def test_sides_are_those_of_ragdoll_for_sorted_systems(data: Path) -> None:
+    rows = (data / "judges/battles/sides.tsv").read_text().splitlines()[1:]
+    assert len(rows) == 24
+    for row in rows:
+        seed, first, second, topic, left, right = row.split("\t")
+        assert on_sides(first, second, topic=topic, seed=seed) == (left, right), row
 
 
 @pytest.mark.parametrize(("write", "has_assessors"), [(as_tsv, True), (as_ragdoll, True), (as_arena, False)])
@@ -154,8 +155,8 @@ def test_drawn_battles_connect_all_systems_of_a_topic() -> None:
     assert drawn == draw({"t1": names, "t2": names[:2]}, per_system=4, seed="1")
 
 
-def test_pairs_in_doubt_are_drawn_first() -> None:
-    board = rate(battles("eight"))
+def test_pairs_in_doubt_are_drawn_first(data: Path) -> None:
+    board = rate(battles(data, "eight"))
     names = board.outcomes.systems
 
     def extra(chosen: Any) -> set[frozenset[str]]:
@@ -173,28 +174,32 @@ def lines_of(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -
 
 
 def test_board_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    file = str(file_of("small"))
+    board = lines_of(capsys, "board", SAMPLE, "--table", "board")
+    by_battle = lines_of(capsys, "board", SAMPLE, "--table", "board", "--by", "battle")
+    consistent = lines_of(capsys, "board", SAMPLE, "--table", "consistency", "--format", "json")
 
-    board = lines_of(capsys, "board", file, "--table", "board")
-    by_battle = lines_of(capsys, "board", file, "--table", "board", "--by", "battle")
-    consistent = lines_of(capsys, "board", file, "--table", "consistency", "--format", "json")
-
-    assert board[-4].split("\t")[:4] == ["C", "1", "1058.1923", "33.5635"]
-    assert by_battle[-4].split("\t")[:4] == ["C", "1", "1058.1923", "34.4219"]
-    assert json.loads("".join(consistent))["consistency"][0]["battles"] == 80
+    assert board[-4].split("\t")[:4] == ["lynx", "1", "1099.2712", "25.1977"]
+    assert by_battle[-4].split("\t")[:4] == ["lynx", "1", "1099.2712", "49.2024"]
+    assert json.loads("".join(consistent))["consistency"][0]["battles"] == 60
 
 
 def test_board_says_what_it_cannot_rate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["battles", "board", str(KNOWN / "never_lost.tsv"), "--table", "board"]) == 0
-    assert "won or lost everything: A; --prior 0.5 gives one" in capsys.readouterr().err
-    assert main(["battles", "board", str(KNOWN / "never_lost.tsv"), "--prior", "0.5"]) == 0
+    rows = [("t1", "a", "b"), ("t1", "b", "c"), ("t1", "c", "b"), ("t2", "a", "c"), ("t2", "b", "c")]
+    never_lost, apart = tmp_path / "never_lost.tsv", tmp_path / "apart.tsv"
+    never_lost.write_text(as_tsv([Battle(*row, "model_a") for row in rows]))
+    pairs = [("t1", "a", "b"), ("t2", "b", "a"), ("t1", "c", "d"), ("t2", "d", "c")]
+    apart.write_text(as_tsv([Battle(*pair, "model_a") for pair in pairs]))
+
+    assert main(["battles", "board", str(never_lost), "--table", "board"]) == 0
+    assert "won or lost everything: a; --prior 0.5 gives one" in capsys.readouterr().err
+    assert main(["battles", "board", str(never_lost), "--prior", "0.5"]) == 0
     assert capsys.readouterr().err == ""
-    assert main(["battles", "board", str(KNOWN / "two_islands.tsv")]) == 0
+    assert main(["battles", "board", str(apart)]) == 0
     assert "2 groups of systems that cannot be compared" in capsys.readouterr().err
     (tmp_path / "b.csv").write_text("model_a,model_b,winner\na,b,tie\n")
     assert main(["battles", "board", str(tmp_path / "b.csv")]) == 2
     assert "no battle has its topic; use --by battle" in capsys.readouterr().err
-    assert main(["battles", "board", str(file_of("small")), "--prior", "-1"]) == 2
+    assert main(["battles", "board", SAMPLE, "--prior", "-1"]) == 2
 
 
 def test_battles_of_runs_are_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -219,9 +224,9 @@ def test_battles_of_runs_are_drawn(capsys: pytest.CaptureFixture[str], tmp_path:
 
 
 def test_battles_are_converted(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = lines_of(capsys, "convert", str(file_of("small")), "--to", "arena")
+    lines = lines_of(capsys, "convert", SAMPLE, "--to", "arena")
 
-    assert lines[:2] == ["model_a,model_b,winner", "B,C,both_bad"]
+    assert lines[:2] == ["model_a,model_b,winner", "moth,otter,model_a"]
 
 
 @pytest.mark.parametrize(

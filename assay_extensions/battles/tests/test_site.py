@@ -53,8 +53,6 @@ from tracks.models import Machine, StoredProtocol, Topic, Track
 
 pytestmark = pytest.mark.django_db
 LAB = samples.path("battles-lab.toml").read_text()
-KNOWN = Path(__file__).parent / "known"
-ANSWERS = json.loads((KNOWN / "answers.json").read_text())
 SYSTEMS = ("ants", "bats", "cats", "dogs")  # from the best to the worst
 TOPICS = ("t1", "t2", "t3")
 
@@ -318,11 +316,12 @@ def imported(client: Client, source: JudgmentImport, assessor: str) -> JudgmentI
 
 @pytest.mark.parametrize("name", ["eight", "never_lost", "two_islands"])
 def test_known_battles_are_imported_and_have_the_known_ratings(
-    name: str, settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, settings: LazySettings, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MEDIA_ROOT = tmp_path
     monkeypatch.setattr(jobs, "nudge", lambda job_id: None)
-    content = (KNOWN / f"{name}.tsv").read_text()
+    folder = data / "judges/battles"
+    content = (folder / f"{name}.tsv").read_text()
     battles = read_battles(content, name).battles
     systems = sorted({system for battle in battles for system in battle.pair})
     lab = battles_lab(tuple(systems), tuple(dict.fromkeys(battle.topic for battle in battles)))
@@ -336,7 +335,7 @@ def test_known_battles_are_imported_and_have_the_known_ratings(
     html = client.get(reverse("battles:board", args=[board.pk])).content.decode()
     table = client.get(reverse("battles:board_table", args=[board.pk, "board", "csv"])).content.decode()
     rows = {row["system"]: row for row in csv.DictReader(StringIO(table))}
-    known = ANSWERS[name].get("own_exact", {})
+    known = json.loads((folder / "answers.json").read_text())[name].get("own_exact", {})
     for system, values in known.items():
         assert float(rows[system]["rating"]) == pytest.approx(values["rating"], abs=1e-4)
         error = values["se_by_topic_T_over_T_minus_1"]

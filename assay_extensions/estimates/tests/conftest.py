@@ -1,13 +1,13 @@
 """Half of the qrels of TREC RAG 2025 by people and by a machine, six made runs, and a sample of 5 % of the units.
 
-`rag25.tsv.xz` has them in one table, with pseudonyms of documents: grades of NIST's assessors and of UMBRELA-2 from
-castorini/anserini-tools; the ranks of the runs are made from the grades and noise. `known.json` has the answers of
-ppi-python 0.2.3, of UW-Madison's LLM-judge-reporting, and of a program of our own for samples.
+They are read from the folder of real files: grades of NIST's assessors and of UMBRELA-2 from castorini/anserini-tools;
+the ranks of the runs are made from the grades and noise. The known answers are those of ppi-python 0.2.3, of
+UW-Madison's LLM-judge-reporting, and of a program of our own for samples.
 """
 
 import csv
 import json
-import lzma
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,6 @@ from assay.research.evaluation import Scoring
 from assay_extensions.estimates.reading import Machine
 from assay_extensions.estimates.weights import Units, gains
 
-DATA = Path(__file__).parent / "data"
 RUNS = [f"r{n}" for n in range(1, 7)]
 
 
@@ -41,16 +40,65 @@ class Rag25(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def known() -> dict[str, Any]:
-    answers: dict[str, Any] = json.loads((DATA / "known.json").read_text())
-    return answers
+def known(data: Path) -> dict[str, Any]:
+    judges = data / "judges"
+    difference = json.loads((judges / "difference/answers.json").read_text())
+    ppi = json.loads((judges / "ppi/answers.json").read_text())
+    return {
+        "difference": {name: _of_samples(answers) for name, answers in difference.items()},
+        "ppi": {name: _of_topics(judges / f"ppi/{name}.tsv", answers) for name, answers in ppi.items()},
+        **json.loads((judges / "adjusted/answers.json").read_text()),
+    }
+
+
+def _of_samples(answers: dict[str, Any]) -> dict[str, Any]:
+    def numbers(estimate: dict[str, float]) -> list[float]:
+        return [estimate[name] for name in ("mean", "se", "low", "high")]
+
+    runs = {name: [*numbers(answers[name]["estimate"]), answers[name]["machine"]["mean"]] for name in RUNS}
+    differences = {pair: numbers(each["estimate"]) for pair, each in answers["differences"].items()}
+    return {"runs": runs, "differences": differences, "U of r1": answers["r1"]["U_by_topic"]}
+
+
+def _of_topics(path: Path, answers: dict[str, Any]) -> dict[str, Any]:
+    rows = _table(path)
+    judged = [row for row in rows if row["people"]]
+    values = {name: [float(row[name]) for row in judged] for name in ("people", "machine")}
+    others = [float(row["machine"]) for row in rows if not row["people"]]
+    for name, key in (("cross_fitted", "crossfit_5_folds_t"), ("people_alone", "people_alone_t")):
+        values[name] = [answers[key]["estimate"], answers[key]["se"], *answers[key]["interval"]]
+    return values | {"others": others}
+
+
+def _table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+@cache
+def rows_of(data: Path) -> list[dict[str, str]]:
+    """Rows of topic, docno, grades, rank in each run, and probability in the sample. Documents are d0000 on."""
+    judges = data / "judges"
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    empty = dict.fromkeys((*RUNS, "probability"), "")
+    for name in ("machine", "people"):
+        for line in (judges / f"rag25/{name}.qrels").read_text().splitlines():
+            topic, _, docno, grade = line.split()
+            row = rows.setdefault((topic, docno), {"topic": topic, "docno": f"d{len(rows):04}"} | empty)
+            row[name] = grade
+    for name in RUNS:
+        for line in (judges / f"difference/{name}.run").read_text().splitlines():
+            topic, _, docno, rank, *_ = line.split()
+            rows[topic, docno][name] = rank
+    for sampled in _table(judges / "difference/sample.tsv"):
+        rows[sampled["topic"], sampled["docid"]]["probability"] = sampled["probability"]
+    return [*rows.values()]
 
 
 @pytest.fixture(scope="session")
-def rag25(tmp_path_factory: pytest.TempPathFactory) -> Rag25:
+def rag25(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Rag25:
     folder = tmp_path_factory.mktemp("rag25")
-    text = lzma.decompress((DATA / "rag25.tsv.xz").read_bytes()).decode()
-    rows = list(csv.DictReader(text.splitlines(), delimiter="\t"))
+    rows = rows_of(data)
     for name in ("machine", "people"):
         lines = [f"{row['topic']} 0 {row['docno']} {row[name]}\n" for row in rows]
         (folder / f"{name}.txt").write_text("".join(lines))

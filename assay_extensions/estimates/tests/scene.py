@@ -1,18 +1,17 @@
 """TREC RAG 2025 as a track: a machine judged the pool, and people judged units that tests name."""
 
-import csv
-import lzma
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from io import BytesIO
+from pathlib import Path
 from uuid import uuid4
 
 from django.utils import timezone
 
 from accounts.models import User
 from assay.protocols.loader import parse_protocol, shipped_text
-from assay_extensions.estimates.tests.conftest import DATA, RUNS
+from assay_extensions.estimates.tests.conftest import RUNS, rows_of
 from assessment.models import Batch, Judgment, Task
 from corpus.models import Document
 from pooling.models import Pool, PoolEntry
@@ -88,7 +87,7 @@ class RagTrack:
 
 
 @remembered
-def build_rag_track() -> RagTrack:
+def build_rag_track(data: Path) -> RagTrack:
     text = shipped_text("trec-adhoc").replace('[[judging.grade]]\nkey = "highly-relevant"', MORE, 1)
     text = text.replace('slug = "trec-adhoc"', 'slug = "rag-like"')
     text = re.sub(
@@ -101,11 +100,7 @@ def build_rag_track() -> RagTrack:
     track = make_track("rag")
     Track.objects.filter(pk=track.pk).update(protocol=protocol)
     track.protocol = protocol
-    rows = list(
-        csv.DictReader(
-            lzma.decompress((DATA / "rag25.tsv.xz").read_bytes()).decode().splitlines(), delimiter="\t"
-        )
-    )
+    rows = rows_of(data)
     assert track.collection is not None
     Document.objects.bulk_create(
         Document(

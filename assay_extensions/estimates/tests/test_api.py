@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,8 @@ from tests.helpers.api import api
 pytestmark = pytest.mark.django_db
 
 
-def test_a_program_draws_a_sample_and_estimates_from_it() -> None:
-    rag = build_rag_track()
+def test_a_program_draws_a_sample_and_estimates_from_it(data: Path) -> None:
+    rag = build_rag_track(data)
     client = api(rag.organizer)
     samples, estimates = f"tracks/{rag.track.slug}/estimate-samples/", f"tracks/{rag.track.slug}/estimates/"
 

@@ -3,6 +3,7 @@ import html
 import io
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -90,8 +91,8 @@ class Site:
 
 
 @pytest.fixture
-def rag(db: None) -> RagTrack:
-    return build_rag_track()
+def rag(db: None, data: Path) -> RagTrack:
+    return build_rag_track(data)
 
 
 @pytest.fixture
