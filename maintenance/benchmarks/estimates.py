@@ -4,8 +4,6 @@ The data are half of the topics of TREC RAG 2025 with the grades of people and o
 made runs, as the tests of the extension have them. Topics are drawn from these, and units of each topic sampled.
 """
 
-import csv
-import lzma
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +13,12 @@ from assay.statistics.intervals import t_quantile
 from assay_extensions.estimates import designs
 from assay_extensions.estimates.difference import corrected, t_interval
 from assay_extensions.estimates.next_units import next_units
+from assay_extensions.estimates.tests.conftest import rows_of
 from assay_extensions.estimates.weights import Units
 from assay_extensions.estimates.whole_topics import prediction_powered
-from maintenance.benchmarks.harness import case
-from server.paths import ROOT
+from maintenance.benchmarks.harness import SHARED, case
 
 Floats = NDArray[np.float64]
-DATA = ROOT / "assay_extensions/estimates/tests/data/rag25.tsv.xz"
 N_TOPICS = 50  # drawn in each repetition
 SHARES = (0.02, 0.05, 0.1)
 
@@ -35,8 +32,7 @@ class Data(NamedTuple):
 
 
 def data(measure: str) -> Data:
-    text = lzma.decompress(DATA.read_bytes()).decode()
-    rows = list(csv.DictReader(text.splitlines(), delimiter="\t"))
+    rows = rows_of(SHARED / "data")
     _, topic = np.unique([row["topic"] for row in rows], return_inverse=True)
     people, machine = (np.array([int(row[name]) for row in rows]) for name in ("people", "machine"))
     rank = np.array([[int(row[f"r{n}"] or 0) for row in rows] for n in range(1, 7)])
