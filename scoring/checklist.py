@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import JSONObject
 
 from assessment.checklist import CHANGES_QRELS, batches_of, is_judging, n_judged
@@ -32,8 +32,12 @@ def qrels_of(track: Any) -> QuerySet[Qrels]:
 
 @listed
 def boards_of(track: Any) -> QuerySet[Leaderboard]:
-    """The newest leaderboard and the newest released one, each with its qrels, runs and number of analyses."""
-    whole_boards = Leaderboard.objects.exclude(qrels__report__has_key="part_of").order_by("-pk")
+    """The newest leaderboard and the newest released one, each with its qrels, runs and number of analyses.
+
+    Those of people come before those of machines, as in `qrels_of`.
+    """
+    of_people = Case(When(qrels__machine=None, then=0), default=1)
+    whole_boards = Leaderboard.objects.exclude(qrels__report__has_key="part_of").order_by(of_people, "-pk")
     of_track = whole_boards.filter(track=OuterRef("track"))
     released = of_track.exclude(release=Leaderboard.Release.HIDDEN)
     shown = whole_boards.filter(

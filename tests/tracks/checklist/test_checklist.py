@@ -27,6 +27,7 @@ from pooling.pools import services as pool_services
 from pooling.runs import changes
 from scoring.leaderboards import services as leaderboard_services
 from scoring.leaderboards.releases import hindrances, missing_runs
+from scoring.models import Qrels
 from scoring.qrels import services as qrels_services
 from tests.helpers.factories import (
     make_archive,
@@ -38,7 +39,7 @@ from tests.helpers.factories import (
     make_track,
     make_user,
 )
-from tests.helpers.judging import make_announcement, make_team
+from tests.helpers.judging import make_announcement, make_machine, make_team
 from tests.scoring.conftest import Scene, build_scene
 from tests.scoring.qrels.test_services import NINE
 from tracks.assessors import services as assessor_services
@@ -183,6 +184,11 @@ def test_next_step_leads_through_a_campaign(scene: Scene) -> None:
     qrels = qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer)
     assert following(track).text == "Score the runs"
     board = scene.leaderboard(qrels)
+    assert following(track).text == "Release to everybody"
+    of_machine = scene.qrels()
+    machine = make_machine(track, scene.organizer)
+    Qrels.objects.filter(pk=of_machine.pk).update(machine=machine, machine_name="judge 1")
+    scene.leaderboard(of_machine)
     assert following(track).text == "Release to everybody"
     leaderboard_services.release(leaderboard=board, level="public", by=scene.organizer)
     announcing = following(track)
