@@ -47,7 +47,8 @@ class NewImportSerializer(Strict):
     file = serializers.FileField(
         help_text="Turkle's results, Assay's export (CSV or lines of JSON), or a CSV with the columns topic, docno, "
         "assessor, and grade or choice; in tracks of battles also a table with the columns topic, model_a, model_b and "
-        "winner, or RAGDoll's judgments.jsonl. It may be compressed."
+        "winner, or RAGDoll's judgments.jsonl, and in tracks of rubrics lines of JSON with the keys qid and criteria. "
+        "It may be compressed."
     )
     pool = serializers.IntegerField(
         required=False, min_value=1, help_text=POOL.replace("; null", ". Without it")

@@ -14,6 +14,12 @@ from web.forms import StyledForm
 from web.pages import counted
 
 MAX_MB = 256
+OF_BATTLES = (
+    " Battles can be a table with columns topic, model_a, model_b and winner, or RAGDoll's judgments.jsonl."
+)
+OF_RUBRICS = (
+    " Verdicts can also be graded rubrics: JSON lines of RAGDoll with the keys qid, answer_text and criteria."
+)
 MOST_WORDS = 200  # assessors or answers that the form offers
 
 
@@ -55,6 +61,14 @@ class StartForm(PlaceForm):
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,.jsonl,.json,.tsv,.txt,.gz,.xz,.bz2,.zip"}),
     )
     field_order = ["upload"]
+
+    def __init__(self, *args: Any, track: Track, **kwargs: Any) -> None:
+        super().__init__(*args, track=track, **kwargs)
+        judged = track.protocol.parsed.judged
+        if judged.has_votes and judged.is_blind:
+            self.fields["upload"].help_text += OF_BATTLES
+        elif judged.has_weights:
+            self.fields["upload"].help_text += OF_RUBRICS
 
     def clean_upload(self) -> Any:
         upload = self.cleaned_data["upload"]

@@ -38,13 +38,16 @@ def _rows(source: JudgmentImport, data: bytes) -> Iterator[JudgmentRow]:
     """
     judging = source.track.protocol.parsed.judging
     keys = {grade.value: grade.key for grade in judging.grades}
-    pools = _pools(source)
+    pools, topics = _pools(source), {*source.track.topics.values_list("code", flat=True)}
     verdicts: dict[tuple[str, str], int] = {}
     complaints: list[Complaint] = []
     n_failed = 0
     try:
         for record in records(data, source.name):
             topic = record.topic(record.content.get("qid"), "qid")
+            if topic not in topics:
+                complaints.append(Complaint(record.line, f"qid: the track has no topic {topic}"))
+                continue
             for place, unit, grade in units_in(record, judging):
                 key = topic, str(unit)
                 if verdicts.setdefault(key, grade) != grade:
@@ -52,9 +55,8 @@ def _rows(source: JudgmentImport, data: bytes) -> Iterator[JudgmentRow]:
                         Complaint(record.line, f"{place}: an equal answer has another verdict above")
                     )
                 elif key not in pools:
-                    complaints.append(
-                        Complaint(record.line, f"{place}: no pool has this answer with this text")
-                    )
+                    text = "no pool has this answer with this text"
+                    complaints.append(Complaint(record.line, f"{place}: {text}"))
         for key, grade in verdicts.items():
             if grade == NO_GRADE:
                 n_failed += 1

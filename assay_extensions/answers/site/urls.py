@@ -12,5 +12,6 @@ urlpatterns = [
     path(f"{BOARD}<slug:name>.<table:kind>", views.criteria_table, name="criteria_table"),
 ]
 
+fill("import-forms", "rubrics/_import.html")
 fill("nugget", "rubrics/_nugget.html")
 fill("leaderboard-links", "rubrics/_more.html")

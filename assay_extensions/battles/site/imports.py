@@ -85,6 +85,7 @@ class _Answers:
         pools = Pool.objects.filter(track=track, status=Pool.Status.READY, protocol=track.protocol_id)
         self.pools = pools.filter(pk=source.pool_id) if source.pool_id else pools
         self.runs = {run.tag: run for run in track.runs.filter(status=Run.Status.SUBMITTED).defer("report")}
+        self.topics = {*track.topics.values_list("code", flat=True)}
         self.of_run: dict[str, dict[str, str]] = {}
         self.pool_of: dict[str, dict[str, str]] = {}  # by topic and docno
         self.seen: dict[tuple[str, str, str], list[_Seen]] = {}  # by topic, docno and assessor
@@ -96,8 +97,10 @@ class _Answers:
         Raises:
             Wrong: The track has no such battle, or the file has it already.
         """
-        left, right = (self._answer(system, battle.topic) for system in (battle.model_a, battle.model_b))
+        if battle.topic not in self.topics:
+            raise Wrong(f"the track has no topic {battle.topic}")
         systems = f"{battle.model_a} and {battle.model_b}"
+        left, right = (self._answer(system, battle.topic) for system in (battle.model_a, battle.model_b))
         if left == right:
             raise Wrong(f"{systems} have the same answer to {battle.topic}: leave the line out")
         docno = pair_docno(left, right)
