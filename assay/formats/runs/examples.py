@@ -1,7 +1,7 @@
 """Describes the runs that a protocol accepts, and writes a small one, for participants to try their submission with."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -115,6 +115,8 @@ def rules_of(protocol: Protocol) -> list[str]:
         sentences.append(
             "JSON lines with the fields qid, docno, score and run are accepted too, also as Parquet."
         )
+    if isinstance(forms[0], LineForm) and (way := forms[0].made_of_json):
+        sentences.append(f"JSON lines are not accepted: {way}.")
     if rules.columns is not None and rules.columns.labels:
         words = [
             f"{word} ({'' if means else 'not '}relevant)" for word, means in rules.columns.labels.items()
@@ -137,10 +139,33 @@ def rules_of(protocol: Protocol) -> list[str]:
             f"A topic takes at most {most}. Submit a second file with the seconds of each topic."
         )
     sentences += limits_of_answers(rules.answers)
+    sentences += _of_answers(forms)
     sentences.append(SIZE)
     sentences += [f"{kind.name.capitalize()} runs are not scored." for kind in rules.kinds if not kind.scored]
     sentences += limits_of(rules.kinds)
     return [sentence for sentence in sentences if sentence]
+
+
+def _of_answers(forms: Sequence[RunForm]) -> Iterator[str]:
+    """Yield what the check says of generated answers besides their limits, if the protocol has one form of them."""
+    form = forms[0]
+    if not isinstance(form, AnswerForm) or len(forms) > 1:
+        return
+    if form.has_references:
+        ways = [("a place in references, from 0", form.has_indexes), ("an id that is there", form.has_ids)]
+        yield f"A citation is {', or '.join(way for way, is_accepted in ways if is_accepted)}."
+    if form.is_lenient:
+        yield "An answer without sentences gets a warning and is left out."
+    if form.judged is not None:
+        yield (
+            f"A sentence with more than {form.judged} citations gets a warning; the first {form.judged} are judged."
+        )
+    if form.narrative:
+        yield f"{form.narrative} is the text of the topic, unchanged except for white space."
+    if form.has_plain_tags:
+        yield (
+            "An id of a run with other signs than letters, digits, -, _ and ., or with a period first, gets a warning."
+        )
 
 
 TAG = "sample-run"

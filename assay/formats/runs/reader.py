@@ -391,6 +391,9 @@ class _Check:
                 lines = replace(JSON_LINES, ties=form.ties)
                 return RecordReader(lines, self.expected, self.limits, self.tally)
             return NestedReader(form, self.expected, self.limits, self.tally)
+        if is_json(first) and line_forms and (way := line_forms[0].made_of_json):
+            reason = "The file is JSON, but the protocol expects lines of columns."
+            raise Unreadable("form", reason, f"{accepted} Or {way}.")
         if not line_forms:
             if not first.strip():
                 raise Unreadable("empty", "The file is empty.", accepted)

@@ -85,6 +85,15 @@ class LineForm(_Form):
         return self.separator.join(names) + b"\n" if names else b""
 
     @property
+    def made_of_json(self) -> str:
+        """The way to make described columns without a score of JSON lines; empty for other forms."""
+        if self.name != "columns" or self.score is not None:
+            return ""
+        keys = ", ".join("0" if name == "skip" else f".{name}" for name in self.columns)
+        end = "csv" if self.separator == b"," else "tsv"
+        return f"make columns of them, such as with jq -r '[{keys}] | @{end}' and the keys of your lines"
+
+    @property
     def has_ranks(self) -> bool:
         return self.rank is not None
 

@@ -110,3 +110,24 @@ def test_command_prints_the_guidelines_and_the_schema(
     assert capsys.readouterr().err == (
         "assay protocol runs: --schema is for runs in JSON; those of trec-adhoc are not\n"
     )
+
+
+def test_guide_states_what_the_check_of_answers_says_besides_limits() -> None:
+    of_2024, of_2026 = (guide(load_protocol(f"trec-rag-{year}")) for year in (2024, 2026))
+
+    assert "- A citation is a place in references, from 0, or an id that is there." in of_2026
+    assert "- A sentence with more than 3 citations gets a warning; the first 3 are judged." in of_2026
+    assert "- metadata.narrative is the text of the topic, unchanged except for white space." in of_2026
+    assert "or with a period first, gets a warning." in of_2026
+    assert "narrative" not in of_2024.partition("## Kinds")[0].partition("## Rules")[2]
+
+
+def test_columns_without_a_score_are_made_of_json_lines() -> None:
+    protocol = load_protocol("touche-2025-images")
+    line = b'{"argument_id": "a", "image_id": "b", "rank": 1, "tag": "t"}\n'
+
+    report = check_run(io.BytesIO(line), protocol=protocol, name="run").report
+
+    way = "such as with jq -r '[.topic, .docno, .rank, .tag] | @tsv' and the keys of your lines"
+    assert f"- JSON lines are not accepted: make columns of them, {way}." in guide(protocol)
+    assert way in report.errors[0].accepted
