@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.db import transaction
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from accounts.models import User
@@ -15,6 +16,7 @@ from assay.protocols.schema import Grade
 from assay_extensions.answers.rubrics import Criterion, Impact
 from assay_extensions.answers.site.models import DraftGrade
 from assessment.errors import NuggetRefused
+from assessment.judging.markdown import answer_html, is_markdown
 from assessment.nuggets.selectors import listed
 from assessment.nuggets.words import Words, page_words
 from corpus.threads.selectors import RenderedText
@@ -32,6 +34,14 @@ class ShownAnswer(NamedTuple):
     digest: str
     sentences: Sequence[str]
     grade: int | None
+    is_markdown: bool = False
+
+    @property
+    def html(self) -> SafeString:
+        """Empty if the answers of the track are no Markdown."""
+        if not self.is_markdown:
+            return SafeString()
+        return answer_html([(text, ()) for text in self.sentences], first_heading=3)
 
 
 class Tally(NamedTuple):
@@ -103,7 +113,9 @@ class Draft(NamedTuple):
                 if answer.topic == topic.code
                 for sentence in answer.sentences
             ]
-        return ShownAnswer(digest, sentences, self.grades.get(digest))
+        return ShownAnswer(
+            digest, sentences, self.grades.get(digest), is_markdown(topic.track.protocol.parsed)
+        )
 
 
 def draft_of(nugget: Nugget) -> Draft:

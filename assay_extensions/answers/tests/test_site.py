@@ -421,6 +421,7 @@ def test_graded_answers_are_imported_as_judgments(
 
     wrong = uploaded(lab, graded_file(graded, answer_text="Another answer."))
     broken = uploaded(lab, graded_file(graded, qid=""))
+    unknown = uploaded(lab, graded_file(graded, qid="t99"))
     source = uploaded(lab, graded_file(graded))
     [field] = re.findall(r'name="(assessors-\d+)"', client.get(source.get_absolute_url()).content.decode())
     client.post(source.get_absolute_url(), {field: "ada", "batch": source.batch, "kind": source.kind})
@@ -428,6 +429,10 @@ def test_graded_answers_are_imported_as_judgments(
     scored(lab, pool)
 
     assert wrong.report["complaints"][0] == [1, "criteria[0]: no pool has this answer with this text"]
+    assert unknown.report["complaints"] == [[1, "qid: the track has no topic t99"]]
+    page = client.get(reverse("assessment:imports", args=[lab.track.slug])).content.decode()
+    assert "graded rubrics: JSON lines of RAGDoll" in page
+    assert "<code>answer_text</code>" in page
     assert "line 1: qid: expected the code of a topic" in broken.report["complaints"][0][1]
     values = dict(Score.objects.filter(measure="Rubric").exclude(topic="all").values_list("topic", "value"))
     assert values == pytest.approx({code: known_scores[code]["ternary_score"] or 0.0 for code in CELLS})

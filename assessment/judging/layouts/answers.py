@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_noop
 
 from assay.answers import NUGGET, is_citation, normal
 from assay.html.sanitize import plain
 from assay.protocols.schema import JudgingRules
 from assessment.judging.layouts.documents import Layout, rendered
+from assessment.judging.markdown import answer_html, is_markdown
 from assessment.models import Task
 from pooling.models import PooledAnswer
 
@@ -40,6 +42,13 @@ class GeneratedAnswer(Layout):
 
     is_citation: bool
     sentences: Sequence[ShownSentence]
+
+    @property
+    def html(self) -> SafeString:
+        """The answer with a nugget, if it is Markdown; empty otherwise, because a cited sentence is marked."""
+        if self.is_citation or not is_markdown(self.task.batch.pool.protocol.parsed):
+            return SafeString()
+        return answer_html([(sentence.text, ()) for sentence in self.sentences], first_heading=4)
 
     @classmethod
     def of(cls, task: Task, rules: JudgingRules) -> Layout:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_noop
 
 from assay.answers import ANSWER
@@ -12,6 +13,7 @@ from assay.protocols.pair_rules import on_sides
 from assay.protocols.schema import JudgingRules
 from assessment.judging.layouts.documents import Layout
 from assessment.judging.layouts.pairs import Pair, UnitSide
+from assessment.judging.markdown import answer_html, is_markdown
 from assessment.judgments.pairs import sides_of
 from assessment.models import Task
 from corpus.models import Document
@@ -38,6 +40,11 @@ class AnswerSide(NamedTuple):
     sentences: Sequence[tuple[str, Sequence[int]]]
     sources: Sequence[Source]
     thread: str = ""
+    is_markdown: bool = False
+
+    @property
+    def html(self) -> SafeString:
+        return answer_html(self.sentences, first_heading=4) if self.is_markdown else SafeString()
 
     def as_unit(self, *, is_html: bool) -> UnitSide:
         return UnitSide(self.docno, "", " ".join(text for text, _ in self.sentences))
@@ -84,8 +91,9 @@ class Battle(Pair):
         sentences: Mapping[str, Sentences],
         texts: Texts,
     ) -> "Battle":
+        is_in_markdown = is_markdown(task.batch.pool.protocol.parsed)
         sides = [
-            _side(name, docno, sentences.get(docno, ()), texts)
+            _side(name, docno, sentences.get(docno, ()), texts)._replace(is_markdown=is_in_markdown)
             for name, docno in zip((gettext_noop("Left"), gettext_noop("Right")), docnos, strict=True)
         ]
         return cls(task=task, rules=on_sides(rules, *docnos), sides=sides)
