@@ -10,8 +10,8 @@ from assay.structure import Key
 QrelsColumn = Literal["topic", "docno", "grade", "skip"]
 PreferenceRule = Literal["copeland", "bradley-terry", "tournament", "votes"]
 PREFERENCE_RULES = {
-    "copeland": "The grade of a document is 2 for each pair that it wins, and 1 for each that is level.",
-    "bradley-terry": "The grade of a document is the place of its Bradley-Terry value, from 1 for the lowest.",
+    "copeland": "The grade of a document or answer is 2 for each pair that it wins, and 1 for each that is level.",
+    "bradley-terry": "The grade of a document or answer is the place of its Bradley-Terry value; the lowest has 1.",
     "tournament": "The winners of the tournament have 101 and 1 for each pair won in the last round, the others 1.",
     "votes": "The qrels have the preferences themselves.",
 }
