@@ -14,6 +14,7 @@ battle, topic and assessor; or judgments.jsonl of RAGDoll.
 
 import argparse
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,8 @@ def _note_groups(board: Board, arguments: argparse.Namespace) -> None:
     if board.unrated:
         names = ", ".join(board.unrated)
         note(
-            f"without a rating, because they won or lost everything: {names}; --prior 0.5 gives one",
+            f"without a rating, because nobody is both above and below them, by wins or ties: {names}; --prior "
+            "0.5 gives one",
             arguments,
         )
     if (n := sum(len(group.members) > 1 for group in board.groups)) > 1:
@@ -137,6 +139,8 @@ def _draw(arguments: argparse.Namespace) -> int:
     ordered = {
         topic: systems_of[topic] for topic in sorted(systems_of, key=lambda code: (natural(code), code))
     }
+    if board is not None:
+        _note_unknown(board, systems_of, arguments)
     drawn = draw(ordered, per_system=arguments.per_system, seed=str(arguments.seed), board=board)
     if not drawn:
         raise InputError("no topic has the answers of two systems")
@@ -145,6 +149,19 @@ def _draw(arguments: argparse.Namespace) -> int:
     )
     lines = ["topic\tmodel_a\tmodel_b\n", *("\t".join(battle) + "\n" for battle in drawn)]
     return write_output("".join(lines).encode(), arguments.output)
+
+
+def _note_unknown(
+    board: Board, systems_of: Mapping[str, Sequence[str]], arguments: argparse.Namespace
+) -> None:
+    """Name the systems of the judged battles that have no answer among the runs."""
+    known = {system for systems in systems_of.values() for system in systems}
+    if unknown := [name for name in board.outcomes.systems if name not in known]:
+        names = ", ".join(unknown)
+        note(
+            f"{arguments.after}: systems without an answer in the runs, which change nothing: {names}",
+            arguments,
+        )
 
 
 def _named(line: bytes, path: Path, number: int) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 A tie, and two bad answers, are half a win for each side. The likelihood has no ridge. Its greatest value exists only
 where each system beat or tied each other one, directly or by way of others; systems are therefore rated in *groups* in
-which this holds. A system that won or lost everything is alone in its group and has no rating, and groups that never
+which this holds. A system alone in its group has no rating, such as one that won or lost everything; groups that never
 met cannot be compared. A `prior` of some wins each way between all systems makes one group of them.
 
 Sources:
@@ -150,7 +150,7 @@ class Board(NamedTuple):
 
     @property
     def unrated(self) -> list[str]:
-        """Systems that won or lost everything, or met only systems that did."""
+        """Systems that no other system both beat or tied and lost to or tied with, also by way of others."""
         return [self.outcomes.systems[group.members[0]] for group in self.groups if len(group.members) == 1]
 
 

@@ -28,6 +28,7 @@ from scoring.stored_analyses import evaluated
 from web.downloads import download
 from web.tables import MAX_OPEN_ROWS, ShownTable
 
+PRIOR = "0.5"  # of the command, offered where systems have no rating
 MOST_IN_MATRIX = 20  # systems; the table of pairs has all
 
 
@@ -37,11 +38,12 @@ class Battles:
 
     counted: Sequence[Battle]
     repeats: Sequence[Battle]
+    prior: float = 0.0
 
     @property
     def board(self) -> Board | None:
         """None without battles."""
-        return rate(self.counted) if self.counted else None
+        return rate(self.counted, prior=self.prior) if self.counted else None
 
     @property
     def tables(self) -> list[Table]:
@@ -55,8 +57,11 @@ def has_battles(board: Leaderboard) -> bool:
     return judged.has_votes and judged.is_blind and "judgments" in board.qrels.report
 
 
-def battles_behind(user: AnyUser, board: Leaderboard) -> Battles:
+def battles_behind(user: AnyUser, board: Leaderboard, *, prior: float = 0.0) -> Battles:
     """The battles of the runs of a leaderboard, under the names that a user may read.
+
+    Args:
+        prior: that of `rate`.
 
     Raises:
         Http404: Its qrels are not frozen from battles.
@@ -83,17 +88,30 @@ def battles_behind(user: AnyUser, board: Leaderboard) -> Battles:
         track=board.track_id, is_check=True, replaced_by=None, assessor__in=judges, batch__kind__in=kinds
     ).exclude(pk__in=frozen.order_by().values("pk"))
     return Battles(
-        counted=battles_of(votes_of(frozen), systems_of), repeats=battles_of(votes_of(again), systems_of)
+        counted=battles_of(votes_of(frozen), systems_of),
+        repeats=battles_of(votes_of(again), systems_of),
+        prior=prior,
     )
 
 
-def table_file(user: AnyUser, board: Leaderboard, name: str, kind: str) -> str:
+def prior_named(text: str) -> float:
+    """The wins each way that are added between all systems, as an address names them.
+
+    Raises:
+        Http404: The site does not offer them.
+    """
+    if text not in ("", PRIOR):
+        raise Http404
+    return float(text or 0)
+
+
+def table_file(user: AnyUser, board: Leaderboard, name: str, kind: str, *, prior: float = 0.0) -> str:
     """A table as TSV or CSV.
 
     Raises:
         Http404: There is no such table.
     """
-    for table in battles_behind(user, board).tables:
+    for table in battles_behind(user, board, prior=prior).tables:
         if table.name == name:
             rows = [[text_of(cell) for cell in row] for row in table.rows]
             return as_csv(table.header, rows) if kind == "csv" else as_tsv(table.header, rows)
@@ -141,12 +159,14 @@ class BoardPage(LeaderboardPage):
     left: str  # the share of answers on the left that won
     unrated: Sequence[str]
     n_groups: int
+    prior: float
+    offered: str = PRIOR
     systems: Sequence[str]
     wins: Sequence[tuple[str, Sequence[str]]]
 
 
-def board_page(user: AnyUser, board: Leaderboard) -> BoardPage:
-    battles = battles_behind(user, board)
+def board_page(user: AnyUser, board: Leaderboard, *, prior: float = 0.0) -> BoardPage:
+    battles = battles_behind(user, board, prior=prior)
     rated = battles.board
     systems, wins = _matrix(rated) if rated else ([], [])
     counts = consistency(battles.counted, battles.repeats) if rated else None
@@ -157,6 +177,7 @@ def board_page(user: AnyUser, board: Leaderboard) -> BoardPage:
         left=f"{100 * counts.left:.0f} %" if counts and isfinite(counts.left) else "",
         unrated=rated.unrated if rated else [],
         n_groups=sum(len(group.members) > 1 for group in rated.groups) if rated else 0,
+        prior=prior,
         systems=systems,
         wins=wins,
     )

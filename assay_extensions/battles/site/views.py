@@ -18,7 +18,9 @@ from web.tables import file_of
 @public_page
 def board(request: HttpRequest, board_id: int) -> HttpResponse:
     """The systems of a leaderboard, rated by battles. Everyone who may see the leaderboard."""
-    page = boards.board_page(request.user, board_or_404(request.user, board_id))
+    leaderboard = board_or_404(request.user, board_id)
+    prior = boards.prior_named(request.GET.get("prior", ""))
+    page = boards.board_page(request.user, leaderboard, prior=prior)
     return render(request, "battles/board.html", context_of(page))
 
 
@@ -26,7 +28,8 @@ def board(request: HttpRequest, board_id: int) -> HttpResponse:
 def board_table(request: HttpRequest, board_id: int, name: str, kind: str) -> HttpResponseBase:
     """A table of the board as TSV or CSV. Everyone who may see the leaderboard."""
     leaderboard = board_or_404(request.user, board_id)
-    content = boards.table_file(request.user, leaderboard, name, kind)
+    prior = boards.prior_named(request.GET.get("prior", ""))
+    content = boards.table_file(request.user, leaderboard, name, kind, prior=prior)
     file_name = f"{leaderboard.track.slug}-leaderboard-{leaderboard.pk}-battles-{name}.{kind}"
     return for_visitors(request, download(content, file_name))
 

@@ -191,7 +191,7 @@ def test_board_says_what_it_cannot_rate(capsys: pytest.CaptureFixture[str], tmp_
     apart.write_text(as_tsv([Battle(*pair, "model_a") for pair in pairs]))
 
     assert main(["battles", "board", str(never_lost), "--table", "board"]) == 0
-    assert "won or lost everything: a; --prior 0.5 gives one" in capsys.readouterr().err
+    assert "both above and below them, by wins or ties: a; --prior 0.5 gives one" in capsys.readouterr().err
     assert main(["battles", "board", str(never_lost), "--prior", "0.5"]) == 0
     assert capsys.readouterr().err == ""
     assert main(["battles", "board", str(apart)]) == 0
@@ -217,6 +217,11 @@ def test_battles_of_runs_are_drawn(capsys: pytest.CaptureFixture[str], tmp_path:
 
     assert drawn[0] == "topic\tmodel_a\tmodel_b"
     assert [line.split("\t")[0] for line in drawn[1:]] == ["T1", "T2"]
+    (tmp_path / "judged.tsv").write_text(
+        as_tsv([Battle("T1", "a", "owls", "tie"), Battle("T2", "a", "b", "tie")])
+    )
+    assert main(["battles", "draw", *files, "--after", str(tmp_path / "judged.tsv")]) == 0
+    assert "without an answer in the runs, which change nothing: owls\n" in capsys.readouterr().err
     assert main(["battles", "draw", files[0]]) == 2
     assert "no topic has the answers of two systems" in capsys.readouterr().err
     assert main(["battles", "draw", files[0], files[0]]) == 2

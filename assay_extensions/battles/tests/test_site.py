@@ -194,6 +194,26 @@ def test_a_battle_is_judged_without_names_by_keys(lab: Lab) -> None:
     assert "answer:" not in own
 
 
+def test_answers_are_markdown_where_the_form_of_runs_allows_it(lab: Lab) -> None:
+    pool = pooled(lab)
+    pool.answers.update(sentences=[["## Owls", []], ["- They **sing**.", ["d1"]]])
+    batch = make_batch(pool, {lab.ada: lab.topics})
+    client = client_of(lab.ada)
+    address = client.post(reverse("assessment:next", args=[batch.pk]))["Location"]
+
+    plain = client.get(address).content.decode()
+    text = LAB.replace('["rag-2024"]', '["rag-2026"]')
+    StoredProtocol.objects.filter(pk=pool.protocol_id).update(
+        text=text, digest=parse_protocol(text, name="x").digest
+    )
+    shown = client.get(address).content.decode()
+
+    assert "<span>## Owls</span>" in plain
+    assert shown.count("<h5>Owls</h5>") == plain.count("<span>## Owls</span>")
+    assert "<li>They <strong>sing</strong>. [1]</li>" in shown
+    assert "## Owls" not in shown
+
+
 def test_board_rates_systems_and_names_the_one_that_never_lost(lab: Lab) -> None:
     pool = pooled(lab)
     judged(lab, pool)
@@ -209,7 +229,16 @@ def test_board_rates_systems_and_names_the_one_that_never_lost(lab: Lab) -> None
     html = page.content.decode()
     assert len(battles) == 17, "a battle of an answer that two systems wrote counts for both"
     assert {battle.assessor for battle in battles} == {"ada"}
-    assert "won or lost everything, or met only systems that did: cats, dogs." in " ".join(html.split())
+    assert "Without a rating: cats, dogs. A rating needs another system" in " ".join(html.split())
+    [address] = re.findall(r'href="(\?prior=[^"]*)"', html)
+    rated = client.get(f"{page.request['PATH_INFO']}{address}").content.decode()
+    [of_all] = re.findall(r'href="([^"]*/board.csv\?prior=[^"]*)"', rated)
+    by_prior = list(csv.DictReader(StringIO(client.get(of_all).content.decode())))
+    expected = rate(battles, prior=0.5).groups[0]
+    assert "Without a rating" not in rated
+    ratings = [expected.rating(n).value for n in range(len(SYSTEMS))]
+    assert [float(row["rating"]) for row in by_prior] == pytest.approx(sorted(ratings)[::-1], abs=1e-4)
+    assert client.get(page.request["PATH_INFO"], {"prior": "many"}).status_code == 404
     assert re.search(
         r"<th scope=\"row\">ants</th>\s*<td class=\"num\">1</td>\s*<td class=\"num\">1140</td>", html
     )
@@ -345,7 +374,7 @@ def test_known_battles_are_imported_and_have_the_known_ratings(
     assert {row["group"] for row in rows.values()} == {"eight": {"1"}}.get(name, {"1", "2"})
     if name == "never_lost":
         assert rows["A"]["rating"] == ""
-        assert "met only systems that did: A." in " ".join(html.split())
+        assert "Without a rating: A. A rating needs" in " ".join(html.split())
     if name == "two_islands":
         assert "There are 2 groups of systems that cannot be compared" in html
 
@@ -370,7 +399,7 @@ def test_battles_that_the_track_does_not_have_are_refused_by_line(lab: Lab) -> N
 
     assert source.report["complaints"] == [
         [4, "line 2 has the same battle by ada"],
-        [5, "the run ants has no answer to topic t9"],
+        [5, "the track has no topic t9"],
         [6, "the track has no run emus"],
         [7, "cats and dogs have the same answer to t3: leave the line out"],
         [8, "winner is 'neither'; expected model_a, model_b, tie, both_bad"],
