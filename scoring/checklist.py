@@ -271,7 +271,7 @@ def _announcement(campaign: Campaign, released: Any) -> Point:
         else f"{address}&audiences=teams",
         is_done,
         action="Announce the results",
-        detail="The leaderboard is released. You can announce it, if you like.",
+        detail="The campaign is complete. You can announce the results, if you like.",
         is_optional=True,
         skip="announcement",
     )
