@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import reverse
 
+from assay.formats.declaration import LISTED
 from pooling.models import Nugget, NuggetVersion, Pool, Run
 from tracks.models import Track
 from web.admin import OnTheSite, Place, ReadOnly, Undeletable
@@ -13,7 +14,7 @@ class RunAdmin(OnTheSite, Undeletable, admin.ModelAdmin[Run]):
     """Lists the runs of all tracks. Runs are submitted, and shown with their reports, on the pages of their tracks."""
 
     track_way = "track"
-    list_display = ["tag", "team", "track", "kind", "status", "n_lines", "submitted_by", "submitted_at"]
+    list_display = ["tag", "track", *(fact for fact in LISTED if fact != "tag"), "submitted_by"]
     list_filter = ["track", "kind", "status"]
     list_select_related = ["team", "track", "submitted_by"]
     search_fields = ["tag", "team__name"]

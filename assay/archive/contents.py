@@ -19,7 +19,6 @@ from assay.archive.records import (
     TOPICS,
     Index,
     LeaderboardRecord,
-    NuggetListRecord,
     PhaseRecord,
     PoolRecord,
     QrelsRecord,
@@ -42,6 +41,7 @@ from assay.measures.matching import JudgedDocuments
 from assay.measures.scores import RunScores, score_run
 from assay.measures.units import DuplicatesError, collapse_instances, with_duplicates
 from assay.nuggets.lists import Nugget
+from assay.nuggets.records import NuggetListRecord
 from assay.pools.pairs import votes_in
 from assay.pools.strategies import BuiltPool, ByTopic, PoolInput, build_pool, ranks_read
 from assay.protocols.loader import ProtocolError, parse_protocol, read_checked

@@ -30,7 +30,6 @@ from typing import Any
 
 from assay.archive.files import BadArchive, refusing
 from assay.formats.declaration import RunFacts
-from assay.nuggets.lists import Nugget
 from assay.protocols.schema import Average, JudgingOrder
 from assay.structure import WrongStructure, structured
 
@@ -144,13 +143,19 @@ class SessionRecord:
 
 
 @dataclass(frozen=True)
-class SessionDataRecord:
-    """The data that a team uploaded after its sessions."""
+class TeamFile:
+    """A file of a team: `file` is its name in the archive, `file_name` that of the team."""
 
     team: str
     file: str
     file_name: str
     sha256: str
+
+
+@dataclass(frozen=True)
+class SessionDataRecord(TeamFile):
+    """The data that a team uploaded after its sessions."""
+
     uploaded_at: str
 
 
@@ -172,16 +177,6 @@ class PooledRun:
 
     run: int
     depth: int
-
-
-@dataclass(frozen=True)
-class NuggetListRecord:
-    """A frozen version of the nuggets of a topic."""
-
-    topic: str
-    version: int
-    frozen_at: str
-    nuggets: list[Nugget]
 
 
 @dataclass(frozen=True)
@@ -379,16 +374,6 @@ def as_json(record: Any) -> str:
 
 def as_line(record: Any) -> str:
     return json.dumps(asdict(record), ensure_ascii=False) + "\n"
-
-
-def line_of_nuggets(record: NuggetListRecord) -> str:
-    """The line of a list of nuggets, in which only criteria have a weight, and only others' keys are in `more`."""
-    fields = asdict(record)
-    for nugget in fields["nuggets"]:
-        for key in ("more", "weight", "kind", "made_from"):
-            if nugget[key] in ({}, None, ""):
-                del nugget[key]
-    return json.dumps(fields, ensure_ascii=False) + "\n"
 
 
 def parsed(kind: type, text: str | bytes, where: str) -> Any:

@@ -453,7 +453,7 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
     """Score the runs of a leaderboard again, and compare every value."""
     check_intervals(board)
     judged, scores, evaluated = contents.judged(board), dict[int, RunScores](), list[EvaluationRecord]()
-    rules = contents.protocol(board.protocol).scoring
+    protocol = contents.protocol(board.protocol)
     for number, ranking, scored in contents.scored(board, judged):
         scores[number] = scored
         values = counted(
@@ -461,9 +461,10 @@ def _leaderboard(contents: Contents, board: LeaderboardRecord) -> Finding:
             judged,
             scored,
             parse_measures(board.measures),
-            level=rules.level_of(contents.qrels[board.qrels].report),
-            judged_only=rules.judged_only,
+            level=protocol.scoring.level_of(contents.qrels[board.qrels].report),
+            judged_only=protocol.scoring.judged_only,
             average=board.average,
+            of_answers=protocol.is_of_answers,
         )
         evaluated.append(EvaluationRecord(run=number, **values))
     n_scores, problems = _scored_again(contents, board, judged, scores)

@@ -82,7 +82,7 @@ class MeasureFamily(Point):
         qrels: the kind of qrels that it needs: "grades", "subtopics", "strata", "probabilities", "preferences" or
             "nuggets".
         of_answers: whether it is about generated answers, and not documents.
-        most: no value is larger.
+        least, most: no value is smaller, or larger.
         counts: for the summary "ratio of sums": reference of a function with the same parameters that returns counts
             of each topic as (topics, n). They are added up, and `compute(counts)` is the value of each row.
     """
@@ -99,6 +99,7 @@ class MeasureFamily(Point):
     in_characters: bool = False
     qrels: QrelsKind = "grades"
     of_answers: bool = False
+    least: float = 0.0
     most: float = 1.0
     counts: Reference = ""
 
@@ -247,14 +248,15 @@ FAMILIES = Registry(MeasureFamily, [
     *(
         MeasureFamily(f"Rubric{strict}",
             f"weights of the criteria that the answer satisfies{words}, as a share of the positive weights",
-            "assay.measures.answers:nugget_score", False, "never", False, _FULL, qrels="nuggets", of_answers=True)
+            "assay.measures.answers:nugget_score", False, "never", False, _FULL, qrels="nuggets", of_answers=True,
+            least=-inf)
         for strict, words in (("", ""), ("_strict", " in full"))
     ),
     *(
         MeasureFamily(f"Rubric_answers{strict}",
             f"score by rubrics{words}, as a mean over the answers whose rubric has a positive weight",
             "assay.measures.answers:rubric_of_answers", False, "never", False, _FULL, qrels="nuggets",
-            of_answers=True, counts="assay.measures.answers:rubric_counts", summary="ratio of sums")
+            of_answers=True, counts="assay.measures.answers:rubric_counts", summary="ratio of sums", least=-inf)
         for strict, words in (("", ""), ("_strict", " of criteria that are satisfied in full"))
     ),
     MeasureFamily("SupportP", "support of the sentences that cite something",

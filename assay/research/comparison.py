@@ -361,8 +361,9 @@ def _summary(inputs: Inputs, measure: Measure, tests: Randomness) -> tuple[Cell,
     counts = (wins, ties, n - wins - ties)
     if n < 2 or len(inputs.comparable) < 2:
         return (*row, None, None, *counts, None, None, None, None)
-    most = possible_range(scores, measure)[1]
-    interval = intervals_of_means(differences[np.newaxis], level=tests.level, within=(-most, most))
+    lowest, highest = possible_range(scores, measure)
+    within = (lowest - highest, highest - lowest)
+    interval = intervals_of_means(differences[np.newaxis], level=tests.level, within=within)
     permuted = randomization(scores, n_permutations=tests.permutations, seed=tests.seed)
     p_values = (float(test.p[0, 1]) for test in (paired_t(scores), permuted, wilcoxon(scores)))
     ends = float(interval.low[0]), float(interval.high[0])

@@ -11,6 +11,7 @@ agreement, or where one of them is undefined.
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
@@ -40,13 +41,14 @@ class Interval(NamedTuple):
         return not math.isnan(self.low)
 
 
-class Kappa(NamedTuple):
-    """Agreement of two judges on `n` units.
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """Agreement beyond chance on `n` units.
 
     Args:
-        observed, expected: the weighted share of units on which they agree, and the share expected by chance.
-        value: kappa; nan if there are no units, or if chance alone gives perfect agreement.
-        error: the standard error of kappa; nan where it is undefined.
+        observed, expected: the weighted share on which judges agree, and the share expected by chance.
+        value: the coefficient; nan where it is undefined.
+        error: its standard error; nan where it is undefined.
     """
 
     n: int
@@ -54,6 +56,12 @@ class Kappa(NamedTuple):
     expected: Undefinable
     value: Undefinable
     error: Undefinable
+
+
+class Kappa(Coefficient):
+    """Kappa of two judges, by units. Undefined if there are no units, or if chance alone gives perfect agreement."""
+
+    __slots__ = ()
 
     def interval(self, level: float = LEVEL) -> Interval:
         return _interval(self.value, self.error, self.n, level)
@@ -250,22 +258,14 @@ def _alphas(grades: Ints, coincidences: NDArray[np.float64], metric: Metric) -> 
     return values
 
 
-class GwetAC(NamedTuple):
-    """Gwet's AC of any number of judges.
+class GwetAC(Coefficient):
+    """Gwet's AC of any number of judges, by pairs of judgments of a unit.
 
-    Args:
-        n: number of units with a grade; those with a single grade count for the chance.
-        observed, expected: the weighted share of pairs of judgments of a unit that agree, and the share expected by
-            chance.
-        value: AC; nan if no unit has two judgments, or if judges can give only one grade.
-        error: its standard error over units; nan where it is undefined.
+    `n` counts the units with a grade; those with a single grade count for the chance. The value is undefined if no unit
+    has two judgments, or if judges can give only one grade. The error is over units.
     """
 
-    n: int
-    observed: Undefinable
-    expected: Undefinable
-    value: Undefinable
-    error: Undefinable
+    __slots__ = ()
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Student's interval. Its high end is at most 1, its low end can be below -1, as Gwet has it."""

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from assay.answers import ANSWER
 from assay.measures.curves import CUTOFFS, RECALLS, precision_at, recall_precision
 from assay.measures.kernels import judged_share
 from assay.measures.matching import Hits, JudgedDocuments
@@ -49,6 +48,7 @@ def counted(
     level: int,
     judged_only: bool,
     average: Average,
+    of_answers: bool,
 ) -> dict[str, Any]:
     """The figures of a run on a leaderboard besides its scores, as plain values.
 
@@ -60,14 +60,13 @@ def counted(
         first_hits: see `first_hits`.
         curves: see `mean_curves`.
 
-    Of generated answers only the topics are counted: they rank nothing.
+    If runs are `of_answers`, only the topics are counted: generated answers rank nothing.
     """
     is_averaged = scores.averaged(average)
     averaged = judged_share(hits, judged, JUDGED_AT_10)[is_averaged]
     n_returned = int(hits.n_returned.sum())
     topics = {"n_topics": int(is_averaged.sum()), "n_missing": scores.n_missing}
-    is_of_answers = any(FAMILIES[measure.family].of_answers for measure in measures)
-    if is_of_answers or any(docno.startswith(ANSWER.encode()) for docno in judged.docno[:1].tolist()):
+    if of_answers:
         without: dict[str, Any] = {"first_grades": {}, "first_hits": {}, "curves": {}}
         return {**topics, "judged_at_10": None, "unjudged": None, **without}
     return {
@@ -260,7 +259,8 @@ def _ends_of_means(
 
 def possible_range(scores: Scores, measure: Measure) -> tuple[float, float]:
     """The lowest and the highest value that a measure can have."""
-    return min(0.0, float(scores.min())), max(FAMILIES[measure.family].most, float(scores.max()))
+    family = FAMILIES[measure.family]
+    return min(family.least, float(scores.min())), max(family.most, float(scores.max()))
 
 
 def _defined(ends: Scores) -> list[float | None]:
@@ -280,5 +280,7 @@ def _own_ends(
     counts, value_of = scores.pooled[column]
     if method == "bca":
         return bootstrap_ratio(counts[is_counted], value_of, seed=seed)
-    (low, high) = _defined(np.array(interval_of_ratio(counts[is_counted], value_of)))
+    family = FAMILIES[measure.family]
+    ends = interval_of_ratio(counts[is_counted], value_of, within=(family.least, family.most))
+    low, high = _defined(np.array(ends))
     return low, high

@@ -7,7 +7,7 @@ from typing import Any
 from assay.archive.contents import Contents
 from assay.archive.files import refusing
 from assay.archive.parts import part_file
-from assay.archive.records import LeaderboardRecord, parsed
+from assay.archive.records import LeaderboardRecord, TeamFile, parsed
 from assay.archive.verify import Finding, differences, few
 from assay.errors import InputError, plural
 from assay.formats.runs.columns import Ranked
@@ -34,16 +34,12 @@ class CallRecord:
 
 
 @dataclass(frozen=True)
-class JudgeRecord:
-    """A judge. `file` is its name in the archive."""
+class JudgeRecord(TeamFile):
+    """A judge."""
 
-    team: str
     tag: str
     description: str
     status: str
-    file_name: str
-    file: str
-    sha256: str
     n_bytes: int
     kind: str
     parts: list[Any]

@@ -24,9 +24,10 @@ FAMILIES = (
         True),
     MeasureFamily("Rndcg", "nDCG, mean over the ranks where the gain of the best ranking drops", _COMPUTE, False,
         "never", True),
-    MeasureFamily("yaap", "log-odds of a smoothed average precision", _COMPUTE, True, "never", True, most=inf),
+    MeasureFamily("yaap", "log-odds of a smoothed average precision", _COMPUTE, True, "never", True,
+        least=-inf, most=inf),
     MeasureFamily("utility", "gain of the relevant documents returned, less the cost of the others", _COMPUTE, True,
-        "never", True, {"gain": _WEIGHT, "cost": _WEIGHT}, most=inf),
+        "never", True, {"gain": _WEIGHT, "cost": _WEIGHT}, least=-inf, most=inf),
 )
 # fmt: on
 

@@ -51,13 +51,13 @@ from assay.archive.records import (
     UnassignedRun,
     as_json,
     as_line,
-    line_of_nuggets,
 )
 from assay.archive.verify import SCORES_HEADER, score_line
 from assay.formats.qrels.reader import QrelsForm
 from assay.formats.runs.reader import check_run
 from assay.formats.text import lines_of as lines_in
 from assay.formats.topics.facts import TopicFacts
+from assay.nuggets.records import line_of_nuggets
 from assay.qrels.derived import renumbered
 from assay.statistics.significance import above_diagonal, unpacked_pairs
 from assay.version import VERSION

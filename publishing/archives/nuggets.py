@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from accounts.models import User
 from assay.archive.contents import Contents
-from assay.archive.records import NuggetListRecord
 from assay.nuggets.lists import NuggetList
+from assay.nuggets.records import NuggetListRecord
 from assessment.nuggets.selectors import data_of, digest_of, fields_of, frozen_list, versions_of
 from pooling.models import Nugget, NuggetVersion
 from publishing.archives.records import moment_of, text_of

@@ -205,6 +205,7 @@ def _score_runs(
             level=board.relevant_from,
             judged_only=protocol.scoring.judged_only,
             average=average,
+            of_answers=protocol.is_of_answers,
         )
         yield _ScoredRun(run, scores, values)
 

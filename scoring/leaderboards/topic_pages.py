@@ -13,7 +13,6 @@ from django.http import Http404
 
 from accounts.access import AnyUser, oversees
 from assay import plots
-from assay.answers import is_citation
 from assay.tables import natural, shown
 from corpus.collections.selectors import collections_for
 from pooling.models import Contribution
@@ -210,11 +209,12 @@ def topic_page(
     ranks = _ranks(pooled.filter(entry__docno__in=list(listed))) if best else {}
     collection = collections_for(user).filter(tracks=board.track).first()
     labels = {grade: grade_label(protocol, board.qrels, grade) for grade in grades}
-    of_citations = {grade.value: grade.citation_label for grade in protocol.judging.grades}
+    written = {grade.value: grade for grade in protocol.judging.grades}
 
     def label_of(docno: str) -> str:
-        grade = by_docno.get(docno, -1)
-        return (is_citation(docno) and of_citations.get(grade)) or labels.get(grade, "")
+        value = by_docno.get(docno, -1)
+        has_own = value in written and written[value].label_for(docno) != written[value].label
+        return written[value].label_for(docno) if has_own else labels.get(value, "")
 
     return TopicPage(
         **vars(shared),

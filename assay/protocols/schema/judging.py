@@ -64,11 +64,11 @@ class Grade:
 # Whether each choice of a pair is offered, by the rules of preferences, in the order of the page from left to right.
 # "First" is the document whose id comes first; on the page it is on the left or on the right.
 PREFERENCES = (
-    Grade("first-much", 5, say("First much better"), "The first document is much better than the second."),
-    Grade("first", 4, say("First better"), "The first document is better than the second."),
+    Grade("first-much", 5, say("First much better"), "The first is much better than the second."),
+    Grade("first", 4, say("First better"), "The first is better than the second."),
     Grade("tie", 3, say("Equally good"), say("Neither is better, and they are useful.")),
-    Grade("second", 2, say("Second better"), "The second document is better than the first."),
-    Grade("second-much", 1, say("Second much better"), "The second document is much better than the first."),
+    Grade("second", 2, say("Second better"), "The second is better than the first."),
+    Grade("second-much", 1, say("Second much better"), "The second is much better than the first."),
     Grade("bad", 0, say("Both useless"), say("Neither is of any use for the topic.")),
 )
 

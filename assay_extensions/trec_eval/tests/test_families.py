@@ -80,3 +80,18 @@ def test_protocol_with_them_lists_the_extension(tmp_path: Path, capsys: pytest.C
     protocol.write_text(f'extensions = ["trec-eval"]\n{protocol.read_text()}')
     assert main([*words, run]) == 0
     assert "abacus\tall\t11pt_avg(rel=2)'\t0." in capsys.readouterr().out
+
+
+def test_intervals_of_values_below_zero_go_beyond_the_lowest_of_them() -> None:
+    """The values by topic are 1, 1, 1, -1 and -1, -1, -1, 1; each interval would end at -1 otherwise."""
+    qrels = {str(topic): {"a": 1, "b": 0} for topic in range(4)}
+    right, wrong = {"a": 1.0}, {"b": 1.0}
+    ours = {"0": wrong} | {str(topic): right for topic in (1, 2, 3)}
+    theirs = {"0": right} | {str(topic): wrong for topic in (1, 2, 3)}
+
+    compared = assay.compare(qrels, {"ours": ours, "theirs": theirs}, "utility").tables[0]
+    ranking = assay.tiers(qrels, {"ours": ours, "theirs": theirs}, "utility").tables[0]
+
+    (row,) = [dict(zip(compared.header, row, strict=True)) for row in compared.rows]
+    assert row["low"] < -2
+    assert [dict(zip(ranking.header, row, strict=True))["low"] < -1 for row in ranking.rows] == [True, True]

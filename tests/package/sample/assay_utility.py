@@ -29,6 +29,7 @@ EXTENSION = Extension(
             cutoff="required",
             has_prime=True,
             parameters={"cost": Parameter(0.5, low=0.0, high=1.0)},
+            least=-1.0,
         ),
     ),
 )
