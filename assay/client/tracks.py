@@ -15,7 +15,7 @@ from assay.html.sanitize import plain
 from assay.protocols.loader import MAX_SIZE, parse_protocol
 from assay.protocols.schema import Protocol
 
-ADDRESS = re.compile(r"(https?://[^\s?#]+?)/tracks/([\w-]+)(?:/[^\s]*)?")
+SLUG = re.compile(r"[\w-]+")
 MAX_ANSWER = 8 * MAX_SIZE  # bytes of one answer, of which the text of a protocol takes most
 MAX_PAGE = 64 << 20  # bytes of a page of topics
 MAX_TOPICS = 100_000
@@ -39,10 +39,12 @@ def site_and_slug(address: str) -> tuple[str, str]:
     Raises:
         InputError: It is not the address of a track.
     """
-    parts = ADDRESS.fullmatch(address)
-    if parts is None:
+    site, _, rest = address.partition("/tracks/")
+    slug = rest.partition("/")[0]
+    is_site = site.startswith(("http://", "https://")) and not {"?", "#"} & {*site}
+    if not is_site or not SLUG.fullmatch(slug) or address.split() != [address]:
         raise InputError(f"{address} is not the address of a track; use https://SITE/tracks/TRACK/")
-    return parts[1], parts[2]
+    return site, slug
 
 
 def public_track(server: Server, slug: str, kind: str = "") -> PublicTrack:

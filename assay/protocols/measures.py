@@ -82,7 +82,8 @@ class MeasureFamily(Point):
         qrels: the kind of qrels that it needs: "grades", "subtopics", "strata", "probabilities", "preferences" or
             "nuggets".
         of_answers: whether it is about generated answers, and not documents.
-        least, most: no value is smaller, or larger.
+        least: no value is smaller.
+        most: no value is larger.
         counts: for the summary "ratio of sums": reference of a function with the same parameters that returns counts
             of each topic as (topics, n). They are added up, and `compute(counts)` is the value of each row.
     """

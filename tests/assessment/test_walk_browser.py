@@ -213,6 +213,7 @@ def test_track_is_judged_from_training_to_qrels(
 
     # The board, agreement and the disagreement, which Ada settles.
     office.goto(f"{of_track}/board/")
+    office.get_by_role("link", name="All batches").click()
     expect(office.locator("#board")).to_contain_text("of 16 units")
     assert_accessible(office)
     office.get_by_role("link", name="Same document, other grade").click()

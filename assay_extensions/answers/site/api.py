@@ -104,9 +104,7 @@ class Criteria(Endpoints):
         }
         return Response({"tables": rows})
 
-    @get_file(
-        "leaderboards/<int:board_id>/rubrics/file/", "graded_answers", "application/jsonl", who=[Organizer]
-    )
+    @get_file("leaderboards/<int:board_id>/rubrics/file/", "graded_answers", who=[Organizer])
     def download_graded_answers(self, request: Request, board_id: int) -> object:
         """Download the answers of a leaderboard, graded by rubrics, as RAGDoll reads them. Organizers only."""
         board = board_or_404(person_of(request), board_id)

@@ -26,7 +26,8 @@ def live_scene(transactional_db: None) -> Scene:
 
 @pytest.fixture
 def desk(live_scene: Scene, live_server: Any, new_page: Callable[..., Page]) -> Callable[..., Page]:
-    """Opens Ada's first task, with guidelines."""
+    """Opens Ada's first task, with guidelines that changed."""
+    publish(live_scene, "# Rules")
     publish(live_scene, "# Rules\n\nRead $x^2$ well.", "Stricter now")
     return desk_of(live_scene, live_server, new_page)
 

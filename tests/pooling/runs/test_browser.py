@@ -85,7 +85,9 @@ def test_run_is_submitted_after_a_report_and_withdrawn(
     assert not Run.objects.exclude(status="withdrawn").exists()
 
 
-def test_field_with_an_error_gets_the_focus(scene: Scene, enter: Callable[..., Page]) -> None:
+def test_field_with_an_error_gets_the_focus(scene: Scene, enter: Callable[..., Page], tmp_path: Path) -> None:
+    (tmp_path / "good.tsv").write_bytes(GOOD)
+    scene.submit(tmp_path / "good.tsv")  # without a run there is no form
     page = enter(scene.organizer)
     page.goto("/tracks/arq/pools/new/")
     page.fill("#id_name", "P")
