@@ -45,7 +45,7 @@ def test_judgment_records_the_version_in_force(scene: Scene) -> None:
 
 
 def test_task_announces_a_new_version_until_it_is_read(scene: Scene) -> None:
-    publish(scene, "# Rules")
+    publish(scene, "# Older rules")
     publish(scene, "# Rules", "Stricter now")
     task, client = accept(scene.batch, scene.ada), as_user(scene.ada)
     assert "Stricter now" in client.get(task.get_absolute_url()).content.decode()
