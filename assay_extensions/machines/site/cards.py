@@ -120,7 +120,7 @@ def card_of(machine: Machine) -> JudgeCard:
     report = ProbeReport.objects.filter(machine=machine).first()
     return JudgeCard(
         machine=machine,
-        judge=_shown(stored.record) if stored else None,
+        judge=_shown(stored.record) | {"family": machine.family} if stored else None,
         tested_on=TestedOn(**units, n_shared=pair.kappa.n if pair else 0),
         agreement=_agreement(pair) if pair else None,
         by_grade=_by_grade(pair) if pair else [],

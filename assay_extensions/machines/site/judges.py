@@ -37,11 +37,14 @@ def register(
 ) -> JudgeRecord:
     """Store the record of a machine's judge. The same record again changes nothing.
 
+    A machine without a family gets that of the judge. A family that it has stays.
+
     Raises:
-        Refused: It is not the record of a judge; or the machine has judged with another one.
+        Refused: It is not the record of a judge; its family is not that of the machine; or the machine has judged with
+            another judge.
     """
     judge = checked(record)
-    Machine.objects.select_for_update(no_key=True).get(pk=machine.pk)
+    declared = Machine.objects.select_for_update(no_key=True).get(pk=machine.pk).family
     stored = JudgeRecord.objects.filter(machine=machine).first()
     if stored is not None and stored.record == record:
         if template_text and template_text != stored.template_text:
@@ -50,11 +53,19 @@ def register(
         return stored
     if Judgment.objects.filter(assessor=machine.assessor.user_id).exists():
         raise judge_refused(_what_differs(stored, record), code="judge-differs")
+    family = judge.family[:MAX_NAME]
+    if declared and family and family.casefold() != declared.casefold():
+        raise judge_refused(
+            f"Its family is {family}, and that of the machine is {declared}, which cannot change. Correct the judge "
+            "file, or add another machine.",
+            code="judge-differs",
+        )
     details = {"model": judge.model, "template": record["template_sha256"]}
     audit.record(
         action="machine.judge", subject=machine, track=machine.assessor.track, details=details, by=by
     )
-    Machine.objects.filter(pk=machine.pk).update(family=judge.family[:MAX_NAME])
+    if not declared:
+        Machine.objects.filter(pk=machine.pk).update(family=family)
     row, _ = JudgeRecord.objects.update_or_create(
         machine=machine,
         defaults={"record": dict(record), "template_text": template_text, "created_by": by},

@@ -13,7 +13,7 @@ from assay.errors import Refused
 from assay_extensions.machines.judge_files.judges import Judge
 from assay_extensions.machines.judge_files.prompts import read_template
 from assay_extensions.machines.site import jobs as machine_jobs
-from assay_extensions.machines.site import judges, services
+from assay_extensions.machines.site import cards, judges, services
 from assay_extensions.machines.site.models import Hold, Lease, ReplyEvidence
 from assay_extensions.machines.site.transport import PublicTransport
 from assay_extensions.machines.tests.fake_model import FakeModel, fake_model, refused, said
@@ -171,3 +171,25 @@ def test_setting_names_addresses_and_variables_of_keys(monkeypatch: pytest.Monke
     monkeypatch.setenv("JUDGE_ADDRESSES", "https://a.example.org=sk-123")
     with pytest.raises(ImproperlyConfigured, match="MODELS_KEY"):
         environment.judge_addresses("JUDGE_ADDRESSES")
+
+
+@pytest.mark.parametrize(
+    ("declared", "of_file", "family"),
+    [("gpt", "", "gpt"), ("gpt", "GPT", "gpt"), ("gpt", "llama", "gpt"), ("", "llama", "llama")],
+)
+def test_judge_file_keeps_the_declared_family(
+    machine: Machine, client: Client, declared: str, of_file: str, family: str
+) -> None:
+    Machine.objects.filter(pk=machine.pk).update(family=declared)
+    record = Judge("Fake", "1", "fake-1", address="https://a.example.org/v1", family=of_file).record()
+    if of_file == "llama" and declared:
+        with pytest.raises(Refused, match="Its family is llama, and that of the machine is gpt"):
+            judges.register(machine=machine, record=record, by=machine.owner)
+    else:
+        judges.register(machine=machine, record=record, by=machine.owner)
+        client.force_login(machine.owner)
+        page = client.get(machine.get_absolute_url()).content.decode()
+        assert f"<dt>Family</dt><dd>{family}</dd>" in page
+        machine.refresh_from_db()
+        assert (cards.card_of(machine).judge or {})["family"] == family
+    assert Machine.objects.get(pk=machine.pk).family == family
