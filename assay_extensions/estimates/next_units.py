@@ -87,10 +87,17 @@ def next_units(
     variance = values.var(axis=1, ddof=1) / units.n_topics
     removed = added[:, certain].sum(axis=1) / units.n_topics**2
     t = t_quantile(level, units.n_topics - 1)
-    # What is left is at least the error of the other units
-    least = (added.sum(axis=1) - added[:, certain].sum(axis=1)) / units.n_topics**2
-    left = np.maximum(variance - removed, np.clip(least, 0.0, variance))  # `least` may be -1e-18
+    # What is left is at least the error of the other units, and that of topics, which no judgment removes
+    by_chance = (added.sum(axis=1) - added[:, certain].sum(axis=1)) / units.n_topics**2
+    least = np.maximum(by_chance, _variance_of_topics(units))
+    left = np.maximum(variance - removed, np.minimum(least, variance))
     return Next(order[is_open][:n], after, t * np.sqrt(variance), t * np.sqrt(left))
+
+
+def _variance_of_topics(units: Units) -> Floats:
+    """(runs,) the variance of means over topics if people judge everything, where topics differ as by the machine."""
+    variance: Floats = units.by_machine.var(axis=1, ddof=1) / units.n_topics
+    return variance
 
 
 def expected_half_widths(
@@ -104,7 +111,7 @@ def expected_half_widths(
         errors: (units,) as from `expected_errors`.
         probability: (units,) to be in the sample.
     """
-    by_topics = units.by_machine.var(axis=1, ddof=1) / units.n_topics
+    by_topics = _variance_of_topics(units)
     by_chance = (np.square(units.weight) * (1 / probability - 1) * errors).sum(axis=1) / units.n_topics**2
     t = t_quantile(level, units.n_topics - 1)
     return t * np.sqrt(by_topics + by_chance), t * np.sqrt(by_topics)

@@ -11,7 +11,8 @@ Source:
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -119,10 +120,25 @@ class AltTest:
         ]
 
 
+def joined(tests: Sequence[AltTest]) -> list[Table]:
+    """The tables of tests of several machines in one; then the rows of people name the machine."""
+    machines, people = zip(*(test.tables for test in tests), strict=True)
+    if len(tests) == 1:
+        return [machines[0], people[0]]
+    of_people = [
+        (test.machine, *row) for test, table in zip(tests, people, strict=True) for row in table.rows
+    ]
+    return [
+        replace(machines[0], rows=[row for table in machines for row in table.rows]),
+        replace(people[0], columns=("machine", *people[0].columns), rows=of_people),
+    ]
+
+
 def alt_test(
     graded: Graded,
     machine: str,
     *,
+    others: Collection[str] = (),
     epsilon: float = EPSILON,
     score: Score = "accuracy",
     false_discoveries: float = FALSE_DISCOVERIES,
@@ -132,6 +148,7 @@ def alt_test(
 
     Args:
         graded: the judgments of people, and of the machine under its own name.
+        others: other machines, whose judgments do not count.
         epsilon: the advantage of a person that is given up; the authors use 0.2 for experts, 0.15 for skilled people
             and 0.1 for others.
         score: how a grade agrees with those of others: share of equal grades, or the root mean square of differences.
@@ -141,10 +158,11 @@ def alt_test(
     Raises:
         InputError: The machine has no judgments, or a number is out of range.
     """
-    if machine not in graded.assessors:
-        raise InputError(
-            f"there are no judgments of {machine!r}; the judgments are of {', '.join(graded.assessors)}"
-        )
+    for name in (machine, *others):
+        if name not in graded.assessors:
+            raise InputError(
+                f"there are no judgments of {name!r}; the judgments are of {', '.join(graded.assessors)}"
+            )
     for name, value in (("epsilon", epsilon), ("the rate of false discoveries", false_discoveries)):
         if not 0 <= value < 1:
             raise InputError(f"{name} is {value:g}; use a number from 0 to below 1")
@@ -155,7 +173,8 @@ def alt_test(
     of_machine = np.zeros(n_units, dtype=np.int64)
     has_machine = np.zeros(n_units, dtype=np.bool_)
     of_machine[graded.unit[is_machine]], has_machine[graded.unit[is_machine]] = graded.grade[is_machine], True
-    unit, person, grade = (column[~is_machine] for column in (graded.unit, graded.assessor, graded.grade))
+    is_person = ~np.isin(graded.assessor, [graded.assessors.index(name) for name in (machine, *others)])
+    unit, person, grade = (column[is_person] for column in (graded.unit, graded.assessor, graded.grade))
     n_people = np.bincount(unit, minlength=n_units)
     is_tested = (n_people > 1) & has_machine
     n_dropped = int(((n_people > 0) & ~is_tested).sum())

@@ -29,7 +29,14 @@ from assay.research.agreement import agreement
 from assay.research.evaluation import evaluate
 from assay.tables import Table
 from assay_extensions.metaevaluation import comparison, qrels
-from assay_extensions.metaevaluation.alt_test import EPSILON, FALSE_DISCOVERIES, LEAST_UNITS, SCORES, alt_test
+from assay_extensions.metaevaluation.alt_test import (
+    EPSILON,
+    FALSE_DISCOVERIES,
+    LEAST_UNITS,
+    SCORES,
+    alt_test,
+    joined,
+)
 from assay_extensions.metaevaluation.judgments import LIMITS, check, files_of
 from assay_extensions.metaevaluation.scores import Scores, read_scores, scores_of
 
@@ -98,7 +105,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="test whether a machine may take the place of a person",
         example="assay meta alt-test --machine qrels --least 5 judgments.csv qrels.txt",
     )
-    test.add_argument("--machine", required=True, metavar="NAME", help="the assessor that is a machine")
+    test.add_argument(
+        "--machine",
+        required=True,
+        action="append",
+        metavar="NAME",
+        help="an assessor that is a machine; repeat it for each machine of the files, because all others are people",
+    )
     add(test, "--protocol", required=False)
     test.add_argument(
         "--question", default="", metavar="KEY", help="the answers to this question, not the grades"
@@ -236,18 +249,23 @@ def _qrels(arguments: argparse.Namespace) -> int:
 
 def _alt_test(arguments: argparse.Namespace) -> int:
     read = agreement(arguments.judgments, protocol=arguments.protocol, question=arguments.question)
-    test = alt_test(
-        read.graded,
-        arguments.machine,
-        epsilon=arguments.epsilon,
-        score=arguments.score,
-        false_discoveries=arguments.false_discoveries,
-        least_units=arguments.least,
-    )
-    print_tables(test.tables, arguments)
+    tests = [
+        alt_test(
+            read.graded,
+            machine,
+            others=arguments.machine,
+            epsilon=arguments.epsilon,
+            score=arguments.score,
+            false_discoveries=arguments.false_discoveries,
+            least_units=arguments.least,
+        )
+        for machine in dict.fromkeys(arguments.machine)
+    ]
+    print_tables(joined(tests), arguments)
     sys.stdout.flush()
-    print(test.verdict, file=sys.stderr)  # noqa: T201
-    return 0 if test.tests else UNDECIDED
+    for test in tests:
+        print(test.verdict, file=sys.stderr)  # noqa: T201
+    return 0 if all(test.tests for test in tests) else UNDECIDED
 
 
 def _check(arguments: argparse.Namespace) -> int:

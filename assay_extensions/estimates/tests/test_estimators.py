@@ -190,6 +190,17 @@ def test_the_expected_interval_is_that_of_judging_the_units(rag25: Rag25) -> Non
     assert (np.abs(np.mean(means, axis=0) - truth) < 4 * error).all()
 
 
+def test_the_expected_interval_is_not_narrower_than_that_of_topics(rag25: Rag25) -> None:
+    """Topics still differ when people have judged everything that counts, as the preview of a sample says."""
+    units, gain = rag25.units("DCG@20")
+    grades, all_units = rag25.machine.judged.grade, 10**6
+    for seed in range(20):
+        sample = designs.by_weight(units.weight, units.topic, units.n_topics, share=0.05, seed=seed)
+        chosen = next_units(units, grades, sample.units, sample.probability, gain[sample.units], all_units)
+        _, whole = expected_half_widths(units, np.zeros(len(gain)), sample.probability)
+        assert (chosen.expected >= np.minimum(whole, chosen.half_width) * (1 - 1e-12)).all()
+
+
 def test_sample_gives_the_interval_that_was_expected(rag25: Rag25) -> None:
     units, gain = rag25.units("DCG@20")
     judged = rag25.machine.judged

@@ -114,6 +114,23 @@ def test_alt_test(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["replaced"] for row in never["people"]] == ["yes", "no"]
 
 
+def test_other_machines_do_not_count_as_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = (str(tmp_path / name) for name in ("one.txt", "two.txt"))
+    for copy in (one, two):
+        Path(copy).write_bytes(Path(QRELS).read_bytes())
+    options = ("alt-test", "--least", "5", "--machine", "one")
+    alone = ask(capsys, *options, JUDGMENTS, one)
+    both = ask(capsys, *options, "--machine", "two", JUDGMENTS, one, two)
+    assert main(["meta", *options, "--machine", "two", JUDGMENTS, one]) == 2
+
+    assert "there are no judgments of 'two'" in capsys.readouterr().err
+    assert [row["machine"] for row in both["machine"]] == ["one", "two"]
+    assert both["machine"][:1] == alone["machine"]
+    of_one = [row for row in both["people"] if row.pop("machine") == "one"]
+    assert of_one == alone["people"]
+    assert {row["person"] for row in both["people"]} == {"ines", "marek"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
