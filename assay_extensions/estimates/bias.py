@@ -52,15 +52,20 @@ class Ratio(NamedTuple):
     high: float
 
 
-def leniency(both: Both, counted: NDArray[np.bool_], *, level: float = LEVEL) -> Ratio:
+def leniency(
+    both: Both, counted: NDArray[np.bool_], *, level: float = LEVEL, within: tuple[float, float] = ANY
+) -> Ratio:
     """Mean of the machine's grade minus people's over the counted units (units,).
+
+    Args:
+        within: the lowest and the highest value that is possible.
 
     >>> both = Both(np.array([0, 1]), 2, np.array([2, 3]), np.array([1, 1]), np.array([0.5, 1.0]))
     >>> round(leniency(both, np.array([True, True])).value, 3)
     1.333
     """
     weight: Floats = counted / both.probability
-    return _ratio(both, [weight * both.lenience, weight], int(counted.sum()), level)
+    return _ratio(both, [weight * both.lenience, weight], int(counted.sum()), level, within)
 
 
 def slope(both: Both, x: Floats, *, level: float = LEVEL) -> Ratio:
@@ -136,14 +141,18 @@ def _divided(sums: Floats) -> Floats:
     return undefined
 
 
-def _ratio(both: Both, terms: list[Floats], n_units: int, level: float) -> Ratio:
+def _ratio(
+    both: Both, terms: list[Floats], n_units: int, level: float, within: tuple[float, float] = ANY
+) -> Ratio:
     counts = sums_by_topic(np.array(terms), both.topic, both.n_topics).T
-    return _with_interval(counts[counts[:, 1] > 0], _divided, n_units, level)
+    return _with_interval(counts[counts[:, 1] > 0], _divided, n_units, level, within)
 
 
-def _with_interval(counts: Floats, value_of: Value, n_units: int, level: float) -> Ratio:
+def _with_interval(
+    counts: Floats, value_of: Value, n_units: int, level: float, within: tuple[float, float] = ANY
+) -> Ratio:
     """The value of the sums of counts (topics, counts), and its interval over topics."""
     value = float(value_of(counts.sum(axis=0)[np.newaxis])[0])
     if len(counts) < 2 or math.isnan(value):
         return Ratio(n_units, value, math.nan, math.nan)
-    return Ratio(n_units, value, *interval_of_ratio(counts, value_of, level=level, within=ANY))
+    return Ratio(n_units, value, *interval_of_ratio(counts, value_of, level=level, within=within))

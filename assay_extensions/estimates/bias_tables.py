@@ -34,19 +34,28 @@ def bias_tables(
     for row, ranked in zip(in_run, machine.runs, strict=True):
         row[judged.locate(ranked).entry] = True
     in_run = in_run[:, rows]
-    kinds: list[tuple[str, NDArray[np.bool_]]] = [("all", np.ones(len(rows), dtype=np.bool_))]
-    kinds += [
-        (f"machine's grade {grade}", both.machine == grade) for grade in np.unique(both.machine).tolist()
+    grades = np.concatenate((judged.grade[judged.grade >= 0], people))
+    low, high = (float(grades.min()), float(grades.max())) if len(grades) else bias.ANY
+    possible = (low - high, high - low)
+    kinds: list[tuple[str, NDArray[np.bool_], tuple[float, float]]] = [
+        ("all", np.ones(len(rows), dtype=np.bool_), possible)
     ]
-    kinds += [(f"people's grade {grade}", both.people == grade) for grade in np.unique(people).tolist()]
-    kinds += [(f"run {name}", row) for name, row in zip(names, in_run, strict=True)]
+    kinds += [
+        (f"machine's grade {grade}", both.machine == grade, (grade - high, grade - low))
+        for grade in np.unique(both.machine).tolist()
+    ]
+    kinds += [
+        (f"people's grade {grade}", both.people == grade, (low - grade, high - grade))
+        for grade in np.unique(people).tolist()
+    ]
+    kinds += [(f"run {name}", row, possible) for name, row in zip(names, in_run, strict=True)]
     ranks = {"best rank": np.where(rank > 0, rank, np.nan).astype(np.float64)}
     tables = [
         Table(
             "leniency",
             "mean of the machine's grade minus people's, with its 0.95 interval over topics",
             ("of", "units", "leniency", "low", "high"),
-            [(name, *bias.leniency(both, counted)) for name, counted in kinds],
+            [(name, *bias.leniency(both, counted, within=ends)) for name, counted, ends in kinds],
         ),
         Table(
             "slopes",

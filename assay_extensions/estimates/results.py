@@ -73,7 +73,7 @@ def of_sample(
         n_missing: number of units of the sample that people could not grade.
         attributes: numbers of units, such as the length of documents.
     """
-    result = Result(n_people=len(drawn.units))
+    result = Result(n_people=len(drawn.units) - n_missing)
     if n_missing:
         units = plural(n_missing, "unit of the sample. It counts,units of the sample. They count")
         result.remarks.append(f"People could not grade {units} with the machine's grade.")

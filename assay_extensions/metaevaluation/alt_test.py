@@ -130,7 +130,7 @@ def joined(tests: Sequence[AltTest]) -> list[Table]:
     ]
     return [
         replace(machines[0], rows=[row for table in machines for row in table.rows]),
-        replace(people[0], columns=("machine", *people[0].columns), rows=of_people),
+        replace(people[0], header=("machine", *people[0].header), rows=of_people),
     ]
 
 
@@ -186,7 +186,7 @@ def alt_test(
     for number, name in enumerate(graded.assessors):
         own = person == number
         n_own = int(own.sum())
-        if name == machine:
+        if name in (machine, *others):
             continue
         if n_own < least_units:
             skipped.append((name, n_own))

@@ -37,7 +37,7 @@ from assay_extensions.metaevaluation.alt_test import (
     alt_test,
     joined,
 )
-from assay_extensions.metaevaluation.judgments import LIMITS, check, files_of
+from assay_extensions.metaevaluation.judgments import LIMITS, SCORED, check, files_of, without_judgments
 from assay_extensions.metaevaluation.scores import Scores, read_scores, scores_of
 
 KINDS = ("qrels", "nuggets", "scores")
@@ -287,6 +287,8 @@ def _check(arguments: argparse.Namespace) -> int:
                 for name, data in files_of(source, path)
             ]
     problems = [problem for result in results for problem in result.problems]
+    if not problems and not any(result.kind in SCORED for result in results):
+        problems.append(without_judgments([result.name for result in results]))
     for problem in problems:
         print(problem, file=sys.stderr)  # noqa: T201
     words = "kind of each file, number of lines of qrels, lists of nuggets or measures, of topics, and of problems"

@@ -98,6 +98,8 @@ def files_of(source: BinaryIO, name: str, limits: Limits = LIMITS) -> Iterator[t
     """
     source.seek(0)
     if not source.read(4).startswith((ZIP, EMPTY_ZIP)):
+        if name.lower().endswith(".zip"):
+            raise damaged("zip", "it does not begin as a ZIP file does").named(name)
         yield name.removesuffix(".gz").removesuffix(".xz"), text_of(source, name, limits)
         return
     size, total = source.seek(0, 2), 0
@@ -141,18 +143,22 @@ def check_all(
     problems = [problem for file in checked for problem in file.problems]
     kinds = [file.kind for file in checked if file.kind in SCORED]
     if not kinds and not problems:
-        endings = ", ".join(ending for ending, of_kind in ENDINGS if of_kind in SCORED)
-        names = ", ".join(file.name for file in checked[:3]) or "The ZIP file is empty"
-        problems.append(
-            f"{names}: no file has judgments by its name. Choose what it contains, or let its name end in one of "
-            f"{endings}"
-        )
+        problems.append(without_judgments([file.name for file in checked]))
     problems += [
         f"{kinds.count(scored)} files have {words}; a judge has one: submit each variant as a judge of its own"
         for scored, words in SCORED.items()
         if kinds.count(scored) > 1
     ]
     return checked, problems
+
+
+def without_judgments(names: Sequence[str]) -> str:
+    """The problem of files of which none has judgments by its name."""
+    endings = ", ".join(ending for ending, kind in ENDINGS if kind in SCORED)
+    return (
+        f"{', '.join(names[:3]) or 'The ZIP file is empty'}: no file has judgments by its name. Choose what it "
+        f"contains, or let its name end in one of {endings}"
+    )
 
 
 def check(

@@ -18,7 +18,8 @@ from assay_extensions.estimates.results import RankedInputs
 from assay_extensions.estimates.site.models import Sample
 from assay_extensions.estimates.weights import Floats, check_linear, is_linear
 from assessment.batches.progress import rates_of_track
-from assessment.models import Batch
+from assessment.judgments.selectors import current_judgments
+from assessment.models import MAIN_AND_DUAL, Batch
 from corpus.models import Document
 from pooling.models import Pool
 from scoring.evaluations.stored_runs import ranking_of
@@ -135,10 +136,10 @@ def drawn_of(sample: Sample, machine: Machine, people: QrelsColumns) -> tuple[Dr
                 missing.add(unit)
             units.append(row)
             grades.append(grade if grade >= 0 else max(0, int(machine.judged.grade[row])))
-    if missing - _closed(sample):
+    if missing - _closed(sample) - _without_grade(sample):
         raise estimate_refused(
             f"People have not judged {len(missing):,} of {len(units):,} units of the sample “{sample}”. An estimate "
-            "needs all of them. Units that nobody can grade count with the machine's grade once the batch is closed."
+            "needs all of them. Units that nobody can grade count with the machine's grade once their batch is closed."
         )
     order = np.argsort(units)
     return Drawn(np.array(units)[order], probability, np.array(grades)[order]), len(missing)
@@ -150,6 +151,20 @@ def _closed(sample: Sample) -> set[Unit]:
     own = _in_sample(sample) - (_in_sample(before) if before else set())
     is_closed = sample.batch is not None and sample.batch.status == Batch.Status.CLOSED
     return (own if is_closed else set()) | (_closed(before) if before else set())
+
+
+def _without_grade(sample: Sample) -> set[Unit]:
+    """The units that people answered without a grade in a closed batch, also in one that is older than the sample."""
+    answered = current_judgments(sample.track, *MAIN_AND_DUAL, Batch.Kind.ADJUDICATION).filter(
+        grade=None, batch__status=Batch.Status.CLOSED
+    )
+    return {(topic.encode(), docno.encode()) for topic, docno in answered.values_list("topic__code", "docno")}
+
+
+def answered(pool: Pool) -> set[Unit]:
+    """The units of a pool that people judged, also those that they could not grade."""
+    judged = current_judgments(pool.track, *MAIN_AND_DUAL).filter(batch__pool=pool)
+    return {(topic.encode(), docno.encode()) for topic, docno in judged.values_list("topic__code", "docno")}
 
 
 def _in_sample(sample: Sample) -> set[Unit]:

@@ -276,6 +276,8 @@ class Cost(NamedTuple):
 def cost_of(pool: Pool, machine: Machine, *, share: float = 0.0, n_units: int = 0) -> Cost:
     """Count the units of a sample: a share of each topic, or a number.
 
+    The hours leave out the share of all units that people judged already.
+
     Raises:
         Refused: The machine has judged nothing, or there are fewer units.
     """
@@ -289,7 +291,9 @@ def cost_of(pool: Pool, machine: Machine, *, share: float = 0.0, n_units: int = 
     n = n_units or sum(min(size, max(1, round(share * size))) for size in sizes)
     judges = pool.protocol.parsed.judging.judges
     seconds, is_measured = inputs.seconds_of(pool.track)
-    return Cost(n, total, len(sizes), judges, n * judges * seconds / 3600, is_measured)
+    answered = inputs.answered(pool)
+    n_open = sum(unit not in answered for unit in documents(columns))
+    return Cost(n, total, len(sizes), judges, n * n_open / total * judges * seconds / 3600, is_measured)
 
 
 def sample_file(sample: Sample) -> bytes:

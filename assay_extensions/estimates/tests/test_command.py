@@ -230,6 +230,11 @@ def test_bias_tables(estimate: Estimate) -> None:
     ]
     leniency = {row["of"]: row["leniency"] for row in tables["leniency"]}
     assert {"all", "machine's grade 0", "people's grade 4", "run r1"} < set(leniency)
+    for row in tables["leniency"]:  # grades are 0 to 4
+        if row["of"].startswith(("machine's grade", "people's grade")):
+            grade = int(row["of"].split()[-1])
+            ends = (grade - 4, grade) if row["of"].startswith("machine") else (-grade, 4 - grade)
+            assert row["low"] is None or ends[0] <= row["low"] <= row["high"] <= ends[1]
     assert leniency["run r4"] > leniency["run r1"]  # r4 follows the machine, r1 follows people
     assert sum(row["units"] for row in tables["confusion"]) == 259
     assert tables["preference"][0]["difference"] > 0

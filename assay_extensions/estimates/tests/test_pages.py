@@ -184,6 +184,35 @@ def test_an_audit_batch_is_drawn_judged_and_extended(site: Site, rag: RagTrack) 
     assert site.estimate(f"sample-{more.pk}").state == Job.State.DONE
 
 
+def test_judgments_of_another_batch_count_in_a_sample(site: Site, rag: RagTrack) -> None:
+    judged = make_batch(rag.pool, {rag.ada: list(rag.track.topics.all())})
+    sample = site.draw()
+    assert sample.batch is not None
+    first = sample.batch.selected.values_list("entry__topic__code", "entry__docno")[0]
+    rag.judge(judged, rag.ada, rag.people | {first: None})
+    given = {
+        "pool": rag.pool.pk,
+        "name": "More",
+        "design": "weight",
+        "percent": "5",
+        "seed": "1",
+        "preview": "1",
+    }
+    shown = site.client.post(reverse("estimates:new_sample", args=[rag.track.slug]), given).content.decode()
+    ready = site.html()
+    waiting = site.estimate(f"sample-{sample.pk}")
+    batch_services.close(batch=judged)
+    job = site.estimate(f"sample-{sample.pk}")
+
+    assert "<b>0.0 hours</b>" in shown
+    assert "no unit is left to assign; judgments in other batches count" in ready
+    assert "People have not judged 1 of 259 units" in waiting.error
+    assert job.state == Job.State.DONE, job.error
+    page = site.html()
+    assert "258 units judged by people" in page
+    assert "People could not grade 1 unit of the sample." in page
+
+
 def test_whole_topics_give_any_measure_shares_and_bias(site: Site, rag: RagTrack, rag25: Rag25) -> None:
     left = {"72", "707"}
     rag.people_judge([unit for unit in rag.entries if unit[0] not in left])

@@ -12,8 +12,8 @@ from django.urls import reverse
 from assay.errors import Refused
 from assay_extensions.machines.judge_files.judges import Judge
 from assay_extensions.machines.judge_files.prompts import read_template
-from assay_extensions.machines.site import jobs as machine_jobs
 from assay_extensions.machines.site import cards, judges, services
+from assay_extensions.machines.site import jobs as machine_jobs
 from assay_extensions.machines.site.models import Hold, Lease, ReplyEvidence
 from assay_extensions.machines.site.transport import PublicTransport
 from assay_extensions.machines.tests.fake_model import FakeModel, fake_model, refused, said

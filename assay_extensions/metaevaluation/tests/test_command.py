@@ -157,3 +157,14 @@ def test_unknown_measure_and_unmatched_names(
     ):
         assert main(["meta", "scores", "--truth", truth, *options, judge]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_files_without_judgments_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    notes, damaged = tmp_path / "notes.md", tmp_path / "judge.zip"
+    notes.write_text("# Notes\n")
+    damaged.write_bytes(b"\x8f\x00\xff" * 100)
+
+    assert main(["meta", "check", str(notes)]) == 1
+    assert "notes.md: no file has judgments by its name" in capsys.readouterr().err
+    assert main(["meta", "check", str(damaged)]) == 2
+    assert "judge.zip" in capsys.readouterr().err
