@@ -115,19 +115,19 @@ def test_alt_test(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_other_machines_do_not_count_as_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one, two = (str(tmp_path / name) for name in ("one.txt", "two.txt"))
-    for copy in (one, two):
+    first, second = (str(tmp_path / name) for name in ("one.txt", "two.txt"))
+    for copy in (first, second):
         Path(copy).write_bytes(Path(QRELS).read_bytes())
     options = ("alt-test", "--least", "5", "--machine", "one")
-    alone = ask(capsys, *options, JUDGMENTS, one)
-    both = ask(capsys, *options, "--machine", "two", JUDGMENTS, one, two)
+    alone = ask(capsys, *options, JUDGMENTS, first)
+    both = ask(capsys, *options, "--machine", "two", JUDGMENTS, first, second)
     assert main(["meta", *options, "--machine", "two", JUDGMENTS, one]) == 2
 
     assert "there are no judgments of 'two'" in capsys.readouterr().err
     assert [row["machine"] for row in both["machine"]] == ["one", "two"]
     assert both["machine"][:1] == alone["machine"]
-    of_one = [row for row in both["people"] if row.pop("machine") == "one"]
-    assert of_one == alone["people"]
+    of_first = [row for row in both["people"] if row.pop("machine") == "one"]
+    assert of_first == alone["people"]
     assert {row["person"] for row in both["people"]} == {"ines", "marek"}
 
 
