@@ -121,7 +121,7 @@ def test_other_machines_do_not_count_as_people(tmp_path: Path, capsys: pytest.Ca
     options = ("alt-test", "--least", "5", "--machine", "one")
     alone = ask(capsys, *options, JUDGMENTS, first)
     both = ask(capsys, *options, "--machine", "two", JUDGMENTS, first, second)
-    assert main(["meta", *options, "--machine", "two", JUDGMENTS, one]) == 2
+    assert main(["meta", *options, "--machine", "two", JUDGMENTS, first]) == 2
 
     assert "there are no judgments of 'two'" in capsys.readouterr().err
     assert [row["machine"] for row in both["machine"]] == ["one", "two"]
