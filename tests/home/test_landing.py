@@ -170,9 +170,8 @@ def test_visitor_sees_the_best_of_published_results_only(scored: Scene) -> None:
     assert "What a campaign looks like" not in hidden
     assert '<progress class="bar first" max="1.0"' in page
     assert re.search(r"<bdi>Ours</bdi></span> <progress [^>]*></progress> <b>0\.\d{4}</b>", page)
-    assert re.search(r'<bdi>poor</bdi></span> <progress class="bar base"', page), (
-        "a baseline has its own name"
-    )
+    named = r'<bdi>poor</bdi> <span class="muted">baseline</span></span> <progress class="bar base"'
+    assert re.search(named, page), "a baseline has its own name, and says what it is"
     assert "of the best run of each team, 3 topics" in page
 
 
