@@ -352,7 +352,7 @@ def _normalized(score: Values, fusion: Fusion, n_documents: int) -> Values:
 
 
 def _with_absent(scored: _Scored, sizes: Sequence[int], lists: Sequence[_List], fusion: Fusion) -> _Scored:
-    """Give each document that a run lacks the mean of the points that the run has not given to others, or its odds."""
+    """Share the points that a run gave to no document equally among those that it lacks, or give them its odds."""
     n_documents = len(scored.n_runs)
     places, scores, weights = [scored.place], [scored.score], [scored.weight]
     for end, size, each in zip(np.cumsum(sizes).tolist(), sizes, lists, strict=True):

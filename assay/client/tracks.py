@@ -120,7 +120,7 @@ def _topics(server: Server, slug: str) -> list[Any]:
             raise ServerError(f"{server.url}: the track has more than {MAX_TOPICS:,} topics")
         if not page["next"]:
             return topics
-        # Of the next address, only the place in the list: the host stays that of the site.
+        # Only the query of the next address is used, so that no request goes to another host.
         [cursor] = re.findall(r"[?&]cursor=([\w%=+/-]+)", page["next"])[:1]
 
 

@@ -84,7 +84,7 @@ def request(
     links: Mapping[str, Iterable[str]] | None = None,
     pool: Pool | None = None,
 ) -> Job:
-    """Queue the job that makes a baseline and submits it for a team, which it creates if there is none of that name.
+    """Queue the job that makes a baseline and submits it for a team. The job creates the team if it does not exist.
 
     `links` has the linked questions of each question, for the baseline of linked posts. With a `pool` of questions,
     Tangent-S ranks only formulas of its posts.
