@@ -172,7 +172,7 @@ machines:card                         L333330043
 machines:board_card                   4444444444
 machines:evidence                     L333330043
 machines:erase_evidence               L333330343
-machines:correct                      L333334443
+machines:correct                      L333334343
 machines:export_evidence              L333330043
 machines:register_judge               L333330343
 machines:reply                        L333334443
