@@ -9,7 +9,10 @@ import pytest
 import assay
 from assay.errors import InputError
 from assay.formats.values import qrels_from
-from assay.fusion import METHODS, Fusion, Method, fuse
+from assay.fusion import METHODS, RRF_K, Fusion, Method, fuse
+from assay.measures.matching import JudgedDocuments
+from assay.measures.scores import score_run
+from assay.measures.ties import tie_range
 from assay.protocols.measures import parse_measure
 from assay.research.trained_fusion import CONSTANTS, RRF_KS, Training, train
 from assay_extensions.baselines.tests.test_fusion import run_of
@@ -50,6 +53,28 @@ def test_weights_are_those_that_ranx_chooses() -> None:
 
     assert best.fusion.weights == pytest.approx(KNOWN["weights"])
     assert best.value == pytest.approx(KNOWN["value"])
+
+
+@pytest.mark.parametrize("case", KNOWN["grid"], ids=lambda case: f"{case['method']} {case['setting']}")
+def test_values_of_settings_equal_those_of_ranx_but_for_the_order_of_ties(case: dict[str, Any]) -> None:
+    """`by_document` is the value of ranx's fused run after its ties were ordered by document; `ranx` is its own."""
+    method, setting = case["method"], case["setting"]
+    if setting is None:
+        assert trained(Fusion(method)).value == pytest.approx(case["by_document"], abs=1e-9)
+        return
+    weights, k = (setting, RRF_K) if isinstance(setting, list) else ((), setting)
+    given = Fusion(method, weights=weights, k=k, constant=setting if METHODS[method].needs else None)
+    learned = trained(given).fusion if METHODS[method].is_trained else given
+
+    ranked = [each for each in fuse(RUNS, learned, depth=99) if each.topic in KNOWN["qrels"]]
+    run = run_of({each.topic: dict(zip(each.docno.astype(str), each.score, strict=True)) for each in ranked})
+    judged = JudgedDocuments(qrels_from(KNOWN["qrels"]))
+    values = tie_range(judged.hits(run), judged, [NDCG])
+
+    lowest, _, highest = (scores.means("judged")[0] for scores in values)
+    assert score_run(run, judged, [NDCG]).means("judged")[0] == pytest.approx(case["by_document"], abs=1e-9)
+    assert lowest - 1e-9 <= case["ranx"] <= highest + 1e-9
+    assert case["ranx"] != pytest.approx(case["by_document"], abs=1e-5)
 
 
 @pytest.mark.parametrize("method", ["rrf", "gmnz", "rbc", "logn-isr", "probfuse", "slidefuse"])
