@@ -14,7 +14,8 @@ from typing import Any
 
 from assay.nuggets.files import Record, records
 from assay.nuggets.lists import Nugget, NuggetList
-from assay_extensions.answers.rubrics import TIERS, VALUES, Criterion, Rubric
+from assay.structure import shown
+from assay_extensions.answers.rubrics import NOT, TIERS, VALUES, Criterion, Rubric
 
 TOPIC = ("qid", "topic_id", "query_id", "task_id")
 RUN = ("run_id", "runtag", "run")
@@ -33,20 +34,24 @@ def read_rubrics(data: bytes, name: str) -> list[Rubric]:
     return _read(data, name, is_graded=False)
 
 
-def read_graded(data: bytes, name: str) -> list[Rubric]:
+def read_graded(data: bytes, name: str, *, unknown: list[str] | None = None) -> list[Rubric]:
     """The graded answers of a file, one for each run and topic.
+
+    Args:
+        unknown: takes the place and word of each verdict that is not known, which counts as not satisfied, as in
+            RAGDoll. None refuses them.
 
     Raises:
         InputError: A line has no run or a criterion without a verdict, has a wrong value, or is of an answer that was
             graded above.
     """
-    return _read(data, name, is_graded=True)
+    return _read(data, name, is_graded=True, unknown=unknown)
 
 
-def _read(data: bytes, name: str, *, is_graded: bool) -> list[Rubric]:
+def _read(data: bytes, name: str, *, is_graded: bool, unknown: list[str] | None = None) -> list[Rubric]:
     rubrics: dict[tuple[str, str], Rubric] = {}
     for record in records(data, name):
-        rubric = _rubric(record, is_graded=is_graded)
+        rubric = _rubric(record, is_graded=is_graded, unknown=unknown)
         key = rubric.run, rubric.topic
         if key in rubrics:
             raise record.wrong(
@@ -56,13 +61,13 @@ def _read(data: bytes, name: str, *, is_graded: bool) -> list[Rubric]:
     return list(rubrics.values())
 
 
-def _rubric(record: Record, *, is_graded: bool) -> Rubric:
+def _rubric(record: Record, *, is_graded: bool, unknown: list[str] | None = None) -> Rubric:
     content = record.content
     listed = "criteria" if "criteria" in content else "rubrics"
     if listed not in content:
         raise record.wrong("object", f"{TOPIC[0]} with criteria or rubrics")
     criteria = tuple(
-        _criterion(record, place, item, is_graded=is_graded)
+        _criterion(record, place, item, _verdict(record, place, item, unknown) if is_graded else "")
         for place, item in record.items(content[listed], listed)
     )
     if not criteria and not is_graded:
@@ -81,7 +86,18 @@ def _first(record: Record, keys: tuple[str, ...]) -> str:
     return record.topic(record.content.get(key), key)
 
 
-def _criterion(record: Record, place: str, item: Mapping[str, Any], *, is_graded: bool) -> Criterion:
+def _verdict(record: Record, place: str, item: Mapping[str, Any], unknown: list[str] | None) -> str:
+    word = _word(item.get("verdict") or "")
+    if word in VALUES:
+        return word
+    got = shown(item["verdict"]) if item.get("verdict") else "none"
+    if unknown is None:
+        raise record.wrong(f"{place}.verdict", f"{', '.join(VALUES)}, got {got}")
+    unknown.append(f"line {record.line}: {place}.verdict: {got}")
+    return NOT
+
+
+def _criterion(record: Record, place: str, item: Mapping[str, Any], verdict: str) -> Criterion:
     key = "text" if "text" in item else "criterion"
     weight = item.get("weight", 1)
     is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
@@ -90,9 +106,6 @@ def _criterion(record: Record, place: str, item: Mapping[str, Any], *, is_graded
     tier = _word(item.get("tier") or "optional")
     if tier not in TIERS:
         raise record.wrong(f"{place}.tier", " or ".join(TIERS))
-    verdict = _word(item.get("verdict") or "")
-    if is_graded and verdict not in VALUES:
-        raise record.wrong(f"{place}.verdict", ", ".join(VALUES))
     kind = item.get("type") or item.get("axis") or "explicit"
     return Criterion(
         record.text(item.get(key), f"{place}.{key}"),
@@ -100,7 +113,7 @@ def _criterion(record: Record, place: str, item: Mapping[str, Any], *, is_graded
         tier,
         _word(kind).removesuffix("_criteria"),
         record.text(item.get("source_nugget"), f"{place}.source_nugget", is_required=False),
-        verdict if is_graded else "",
+        verdict,
         {key: value for key, value in item.items() if key not in OF_CRITERION},
     )
 

@@ -10,36 +10,37 @@ universal, one that fewer than 0.1 satisfy is hard, and the others separate syst
 """
 
 import argparse
+import warnings
 from collections import defaultdict
 
 from assay.cli.main import add, add_actions
 from assay.cli.tables import add_table_options, print_tables, write_output
+from assay.errors import InputWarning
 from assay.formats.compression import read_file
 from assay.tables import Cell, Table, natural
 from assay_extensions.answers.rubric_files import WRITERS, read_graded, read_rubrics, write_rubrics
 from assay_extensions.answers.rubrics import BINARY, SATISFIED, Rubric, impacts, score
 
 EXAMPLE = "assay rubrics score rag/graded.jsonl"
+SHOWN = 5  # verdicts that a warning names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = add_actions(parser)
     scores = actions.add_parser("score", help="print the scores of graded answers", example=EXAMPLE)
-    _add_file(scores, "graded answers")
-    add_table_options(scores)
+    _add_graded(scores)
     impact = actions.add_parser(
         "impact",
         help="print which criteria separate systems",
         example="assay rubrics impact rag/graded.jsonl",
     )
-    _add_file(impact, "graded answers")
-    add_table_options(impact)
+    _add_graded(impact)
     convert = actions.add_parser(
         "convert",
         help="write rubrics as other programs read them",
         example="assay rubrics convert rag/rubrics.jsonl --to research-rubrics",
     )
-    _add_file(convert, "rubrics")
+    convert.add_argument("file", metavar="FILE", help="rubrics in JSON lines; - for standard input")
     convert.add_argument(
         "--to",
         choices=list(WRITERS),
@@ -50,15 +51,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(convert, "--output", "--quiet")
 
 
-def _add_file(parser: argparse.ArgumentParser, content: str) -> None:
-    parser.add_argument("file", metavar="FILE", help=f"{content} in JSON lines; - for standard input")
+def _add_graded(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="graded answers in JSON lines; - for standard input")
+    parser.add_argument(
+        "--unknown-verdicts",
+        choices=("refuse", "not-satisfied"),
+        default="refuse",
+        help="count other words, such as failed, as not satisfied, as RAGDoll does (default: refuse)",
+    )
+    add_table_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     data = read_file(arguments.file)
     if arguments.action == "convert":
         return write_output(write_rubrics(read_rubrics(data, arguments.file), arguments.to), arguments.output)
-    answers = read_graded(data, arguments.file)
+    unknown: list[str] | None = None if arguments.unknown_verdicts == "refuse" else []
+    answers = read_graded(data, arguments.file, unknown=unknown)
+    if unknown:
+        more = f"; and {len(unknown) - SHOWN:,} more" if len(unknown) > SHOWN else ""
+        text = f"{arguments.file}: counted as not satisfied: {'; '.join(unknown[:SHOWN])}{more}"
+        warnings.warn(text, InputWarning, stacklevel=2)
     tables = [impact_table(answers)] if arguments.action == "impact" else _scores(answers)
     return print_tables(tables, arguments)
 

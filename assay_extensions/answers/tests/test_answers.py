@@ -25,13 +25,12 @@ def known(data: Path, name: str) -> list[dict[str, Any]]:
     return [*rows.values()] if isinstance(rows, dict) else rows
 
 
-def graded(data: Path) -> bytes:
-    """The graded answers; an unknown verdict, which RAGDoll takes as not satisfied, is written so."""
-    return (data / "judges/answers/rubrics.jsonl").read_bytes().replace(b'"maybe"', b'"not satisfied"')
+RUBRICS = "judges/answers/rubrics.jsonl"  # with an unknown verdict, which RAGDoll takes as not satisfied
 
 
 def test_scores_by_rubrics_equal_those_of_ragdoll(data: Path) -> None:
-    answers = {(answer.topic, answer.run): answer for answer in read_graded(graded(data), "rubrics.jsonl")}
+    rubrics = read_graded((data / RUBRICS).read_bytes(), "rubrics.jsonl", unknown=[])
+    answers = {(answer.topic, answer.run): answer for answer in rubrics}
 
     assert len(answers) == len(known(data, "rubric_cells")) == 16
     for cell in known(data, "rubric_cells"):
@@ -45,15 +44,17 @@ def test_scores_by_rubrics_equal_those_of_ragdoll(data: Path) -> None:
         )
 
 
-def test_runs_and_types_equal_those_of_ragdoll(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "graded.jsonl"
-    path.write_bytes(graded(data))
+def test_runs_and_types_equal_those_of_ragdoll(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(data / RUBRICS)
 
-    assert main(["rubrics", "score", str(path)]) == 0
+    assert main(["rubrics", "score", path]) == 2
+    place = f"{path}: line 15: criteria[1].verdict: expected satisfied, partially_satisfied, not_satisfied"
+    assert f"{place}, got 'maybe'" in capsys.readouterr().err
+    assert main(["rubrics", "score", path, "--unknown-verdicts", "not-satisfied"]) == 0
 
-    tables = read(capsys.readouterr().out)
+    out, err = capsys.readouterr()
+    assert err == f"warning: {path}: counted as not satisfied: line 15: criteria[1].verdict: 'maybe'\n"
+    tables = read(out)
     runs = {row["run"]: row for row in tables["runs"]}
     for expected in known(data, "rubric_runs"):
         row = runs[expected["run_id"]]
@@ -94,6 +95,23 @@ def test_impact_names_universal_and_hard_criteria(capsys: pytest.CaptureFixture[
         "Says that swifts sleep in the air.": "universal",
         "Says for how long.": "hard",
     }
+
+
+def test_impact_counts_unknown_verdicts_if_asked_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "graded.jsonl"
+    lines = [
+        line(run_id=f"r{n}", criterion={"verdict": word})
+        for n, word in enumerate(["failed"] * 7 + ["satisfied"])
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+
+    assert main(["rubrics", "impact", str(path), "--unknown-verdicts", "not-satisfied"]) == 0
+
+    out, err = capsys.readouterr()
+    assert read("# impact\n" + out)["impact"][0]["satisfied"] == "0.1250"
+    assert "line 5: criteria[0].verdict: 'failed'; and 2 more" in err
 
 
 def test_criteria_at_the_bounds_separate() -> None:
@@ -154,6 +172,10 @@ def line(**changes: Any) -> dict[str, Any]:
         (
             [line(criterion={"verdict": "maybe"})],
             "line 1: criteria[0].verdict: expected satisfied, partially",
+        ),
+        (
+            [line(criterion={"verdict": None})],
+            "verdict: expected satisfied, partially_satisfied, not_satisfied, got none",
         ),
         ([line(criterion={"weight": "5"})], "criteria[0].weight: expected a number"),
         ([line(criterion={"weight": True})], "criteria[0].weight: expected a number"),
