@@ -317,6 +317,7 @@ ALIASES: dict[str, tuple[str, str]] = {
     "all_score": ("A", ""),
     "strict_vital_score": ("V_strict", ""),
     "strict_all_score": ("A_strict", ""),
+    "nsDCG": ("nSessionDCG", ""),
     "α_DCG": ("alpha_DCG", ""),
     "α_nDCG": ("alpha_nDCG", ""),
 }
@@ -538,6 +539,9 @@ def _meant(name: str) -> str:
         return "only assay trec_eval computes it; here, use"
     if called in {"hole", "holes", "unjudged"}:
         return f"did you mean judged{_at('judged', number)}, the share that is judged? Use"
+    if called == "sdcg" and "SessionDCG" in FAMILIES:
+        at = _at("SDCG", number)
+        return f"did you mean SDCG{at}, of one query, or SessionDCG{at}, of the queries of a session? Use"
     ours = {re.sub("[-_]", "", family.lower()): family for family in FAMILIES}
     close = difflib.get_close_matches(called, ours, 1, 0.7)
     measure = ours.get(called) or _ELSEWHERE.get(called) or (ours[close[0]] if close else "")

@@ -42,7 +42,7 @@ EXTENSION = Extension(
             most=inf,
         ),
         MeasureFamily(
-            "sDCG",
+            "SessionDCG",
             "discounted cumulative gain of the top {k} ranks of all queries of a session",
             f"{_KERNELS}:of_sessions",
             has_level=False,
@@ -54,7 +54,7 @@ EXTENSION = Extension(
             most=inf,
         ),
         MeasureFamily(
-            "nsDCG",
+            "nSessionDCG",
             "discounted cumulative gain of the top {k} ranks of all queries of a session, divided by the best",
             f"{_KERNELS}:of_sessions",
             has_level=False,

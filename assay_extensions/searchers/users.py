@@ -2,8 +2,10 @@
 
 Source:
     Zuccon (2016), doi:10.1007/978-3-319-30671-1_21: uRBP, by the formulas of ubire. Sakai and Dou (2013),
-    doi:10.1145/2484028.2484031: U-measure. Järvelin et al. (2008), doi:10.1007/978-3-540-78646-7_4: sDCG; Kanoulas et
-    al. (2011), doi:10.1145/2009916.2010056: its discounts here, and nsDCG, by the formulas of ir_metrics.
+    doi:10.1145/2484028.2484031: U-measure; its discount is at the end of a document, as in Sakai's entry of the
+    Encyclopedia of Database Systems, doi:10.1007/978-1-4899-7993-3_80706-1. Järvelin et al. (2008),
+    doi:10.1007/978-3-540-78646-7_4: SessionDCG (sDCG); Kanoulas et al. (2011), doi:10.1145/2009916.2010056: its
+    discounts here, and nSessionDCG (nsDCG), by the formulas of ir_metrics.
 """
 
 import re
@@ -70,12 +72,12 @@ def u_measure(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Values:
 
 
 def session_gains(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Counts:
-    """(topics, 3) of the first query of a session its sDCG and 1, else 0 and 0; then the sDCG of the session."""
+    """(topics, 3) of the first query of a session its SessionDCG and 1, else 0 and 0; then that of the session."""
     return _by_session(_discounted(hits, judged, measure), judged)
 
 
 def normalized_session_gains(hits: Hits, judged: JudgedDocuments, measure: Measure) -> Counts:
-    """(topics, 3) as for sDCG, divided by that of a session whose queries have the best rankings."""
+    """(topics, 3) as for SessionDCG, divided by that of a session whose queries have the best rankings."""
     best = judged.remember(str(measure), lambda: _discounted(judged.ideal, judged, measure))
     return _by_session(_discounted(hits, judged, measure), judged, best)
 

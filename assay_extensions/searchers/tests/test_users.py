@@ -1,4 +1,4 @@
-"""Measures of searchers: values by the formulas of ubire, CLEF2017_urbp and ir_metrics, and values by hand."""
+"""Measures of searchers: values by the methods of ubire (3f1971e) and ir_metrics (058b0c1), and values by hand."""
 
 from math import log, log2
 
@@ -21,7 +21,7 @@ SESSION = [["x", "a", "d"], ["b", "a"], ["c", "y", "a", "b"]]  # the rankings of
     [
         ("uRBP", 0.225536),  # ubire: uRBP(0.8)
         ("uRBP(p=0.5)", 0.265625),
-        ("uRBP(percent={1:40,2:80,3:100})", 0.2533888),  # ubire: uRBPgr(0.8); CLEF2017_urbp has the same
+        ("uRBP(percent={1:40,2:80,3:100})", 0.2533888),  # ubire: uRBPgr(0.8); e counts 1 in CLEF2017_urbp
         ("uRBP(p=0.5,percent={1:40,2:80,3:100})", 0.2875),
         ("uRBP(from=3)", 0.2 * 0.8),
         ("uRBP(from=1)", 0.2 * (0.8 + 0.8**3 + 0.8**5)),
@@ -83,12 +83,12 @@ def session_scores(name: str) -> RunScores:
 @pytest.mark.parametrize(
     ("name", "of_session", "alone"),
     [
-        ("sDCG@2", 5.158207919255737, 1.0),
-        ("sDCG(b=3,bq=2)@2", 5.008373504653193, 1.0),
-        ("sDCG@10", 6.651983211960966, 1.0),
-        ("sDCG(b=3,bq=2)@10", 6.3388563927648995, 1.0),
-        ("nsDCG@2", 0.539126522690191, 1.0),
-        ("nsDCG(b=3,bq=2)@10", 0.6647223074631808, 1.0),
+        ("SessionDCG@2", 5.158207919255737, 1.0),
+        ("SessionDCG(b=3,bq=2)@2", 5.008373504653193, 1.0),
+        ("SessionDCG@10", 6.651983211960966, 1.0),
+        ("SessionDCG(b=3,bq=2)@10", 6.3388563927648995, 1.0),
+        ("nSessionDCG@2", 0.539126522690191, 1.0),
+        ("nSessionDCG(b=3,bq=2)@10", 0.6647223074631808, 1.0),
     ],
 )
 def test_sessions_follow_the_formulas_of_ir_metrics(name: str, of_session: float, alone: float) -> None:
@@ -103,9 +103,9 @@ def test_documents_without_a_judgment_leave_a_primed_session() -> None:
     second = (1 + 3 / log2(3)) * log(4) / log(5)
     third = (1 + 3 / log2(3)) * log(4) / log(6)
 
-    assert session_scores("sDCG@2'").values[1, 0] == pytest.approx(first + second + third)
+    assert session_scores("SessionDCG@2'").values[1, 0] == pytest.approx(first + second + third)
 
 
 def test_grades_without_a_finite_gain_are_refused() -> None:
     with pytest.raises(InputError, match="too large"):
-        score_run(one_topic("a"), make_judged({"1": {"a": 1000}}), parse_measures(["sDCG@1"]))
+        score_run(one_topic("a"), make_judged({"1": {"a": 1000}}), parse_measures(["SessionDCG@1"]))

@@ -288,6 +288,7 @@ def test_what_cannot_be_used_is_named(
         ("Hole@10", "did you mean judged@10, the share that is judged?"),
         ("iprec_at_recall_0.10", "did you mean IPrec@0.1?"),
         ("set_recall", "did you mean SetR?"),
+        ("sDCG@5", "did you mean SDCG@5, of one query, or SessionDCG@5, of the queries of a session?"),
         ("nDCG@10000000000", "the rank after @ must be at most 999999; for all ranks, leave it out"),
     ],
 )

@@ -254,7 +254,7 @@ PRIMED = [
 SHARES = [
     name
     for name in [*EVERY, *PRIMED]
-    if not name.startswith(("Num", "Grade", "DCG", "CG", "yaap", "utility", "U", "sDCG"))
+    if not name.startswith(("Num", "Grade", "DCG", "CG", "yaap", "utility", "U", "SessionDCG"))
 ]
 DOCNOS = st.sampled_from([*"abcdefgh", "é", "10", "9", "a-name-longer-than-a-word"])
 RUNS = st.dictionaries(
@@ -268,6 +268,10 @@ QRELS = st.dictionaries(
     min_size=1,
 )
 Grades = dict[str, dict[str, int]]
+
+
+def test_no_names_differ_only_by_case() -> None:
+    assert len({name.lower() for name in FAMILIES}) == len(FAMILIES)
 
 
 def values_of(lines: Lines, judged: JudgedDocuments, names: list[str]) -> list[list[float]]:
