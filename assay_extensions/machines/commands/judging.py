@@ -31,6 +31,7 @@ from assay_extensions.machines.work.units import Unit
 
 Asked = tuple[Unit, Mapping[str, Any]]  # a unit, with what a program gets about it
 LAST_REASONS = 3
+FAILED = ("unreadable", "refused", "without a reply")
 
 
 class Session:
@@ -79,31 +80,24 @@ class Session:
                 )
             )
             self.stop = self._client.stop
-        asked = ModelJudge(
+        return ModelJudge(
             self._client, cache=self._cache, judging_round=given.round + later, kept=given.keep_prompts
         )
-        return self.counted(asked)
 
-    def counted(self, judge: UnitJudge) -> UnitJudge:
-        def asked(question: Mapping[str, object]) -> Judged:
-            judged = judge(question)
-            evidence = judged.evidence
-            self.statuses[evidence.parse_status if evidence else "failed"] += 1
-            self.n_cached += evidence is not None and evidence.is_cached
-            if judged.problem:
-                self.reasons[judged.problem] += 1
-            return judged
-
-        return asked
+    def count(self, judged: Judged) -> None:
+        evidence = judged.evidence
+        self.statuses[evidence.parse_status if evidence else "without a reply"] += 1
+        self.n_cached += evidence is not None and evidence.is_cached
+        if judged.problem:
+            self.reasons[judged.problem] += 1
 
     def summary(self) -> None:
         """Print what became of the units, and what it cost."""
-        budget, statuses = self.budget, self.statuses
+        budget, statuses, n_units = self.budget, self.statuses, self.statuses.total()
         cost = f", {budget.cost.normalize():f} {self.judge.prices.currency}" if budget.cost else ""
         report(
-            f"{plural(sum(statuses.values()), 'unit')}: {statuses['read']:,} read, "
-            f"{statuses['unreadable']:,} unreadable, {statuses['refused']:,} refused, "
-            f"{statuses['failed']:,} without a reply; {self.n_cached:,} from the cache; "
+            f"{plural(n_units, 'unit')}: {statuses['read']:,} read, {n_units - statuses['read']:,} failed ("
+            f"{', '.join(f'{statuses[status]:,} {status}' for status in FAILED)}); {self.n_cached:,} from the cache; "
             f"{plural(budget.calls, 'call')}, {plural(budget.tokens, 'token')}{cost}"
         )
         for reason, n in self.reasons.most_common(LAST_REASONS):
@@ -123,7 +117,7 @@ def judge_files(
         if arguments.dry_run:
             dry_run(arguments, judge, (question(unit) for unit in units), len(units))
             return Totals(0, 0, len(units), 0)
-        answered = session.counted(trained) if trained else session.model()
+        answered = trained or session.model()
         path = arguments.evidence or arguments.output.with_suffix(".evidence.jsonl")
         output = Output(arguments.output, assessor=arguments.assessor, batch=arguments.batch)
         with output, path.open("a", encoding="utf-8") as evidence:
@@ -138,6 +132,7 @@ def judge_files(
                 )
                 try:
                     for (unit, asked), result in done:
+                        session.count(result)
                         row = {"topic": unit.topic, "docno": unit.docno, "choice": result.choice}
                         if result.evidence is not None:
                             line = json.dumps(
@@ -194,7 +189,9 @@ def judge_site(arguments: argparse.Namespace, judge: Judge) -> Totals:
 
         def judged() -> Iterator[tuple[str, str]]:
             try:
-                yield from judged_tasks(site, model, connections=session.connections, stop=session.stop)
+                yield from judged_tasks(
+                    site, model, connections=session.connections, stop=session.stop, count=session.count
+                )
             except BudgetSpent as error:
                 report(str(error))
 

@@ -130,7 +130,7 @@ def _probe(
                 stack.enter_context(Program(arguments.command, timeout=arguments.timeout))
             )
         elif judge is not None and judge.is_trained:
-            unit_judge = again = session.counted(trained_judge(arguments, inputs))
+            unit_judge = again = trained_judge(arguments, inputs)
         else:
             unit_judge, again = session.model(), session.model(later=1)
 
@@ -143,6 +143,8 @@ def _probe(
             )
             try:
                 for (n, name, _), result in done:
+                    if session:
+                        session.count(result)
                     has_reply = not result.problem or result.evidence is not None
                     if has_reply:
                         choices[n][name] = result.choice

@@ -26,6 +26,7 @@ CHARACTERS = 4  # of a token, estimated
 USUAL_OUTPUT = 200  # tokens of a reply, estimated if the judge file does not limit them
 MAX_REPLY = 1 << 20  # characters
 TOO_MANY, SERVER_ERROR = 429, 500
+KEY_MISSING = (401, 403)
 
 
 class ModelFailed(AssayError):
@@ -44,7 +45,8 @@ class BudgetSpent(AssayError):
 class Budget:
     """Limits of requests, tokens and money. What is on its way counts as estimated, so that no limit is exceeded.
 
-    `tokens` and `cost` are what the replies reported, or the estimate if they do not report it.
+    `tokens` and `cost` are what the replies reported, or the estimate if they do not report it. Requests that failed
+    cost nothing.
     """
 
     max_calls: int | None = None
@@ -121,6 +123,7 @@ class ModelClient:
             transport=transport,
         )
         self._address = httpx.URL(f"{judge.address.rstrip('/')}/chat/completions")
+        self._has_key = bool(key)
         self._fixed = {"model": judge.model, **judge.decoding.parameters()}
         if judge.answer == "probabilities":
             self._fixed |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
@@ -148,14 +151,22 @@ class ModelClient:
             if self._stopped.is_set():
                 raise BudgetSpent("stopped")
             self.budget.reserve(sum(expected), prices.cost(*expected))
-            answer, problem, asked = self._post({**self._fixed, "messages": list(messages)})
+            try:
+                answer, problem, asked = self._post({**self._fixed, "messages": list(messages)})
+            except ModelFailed:
+                self._settle(expected)
+                raise
             if answer is not None:
                 return self._reply(answer, expected, attempt, round(1000 * (monotonic() - start)))
-            self.budget.settle(-sum(expected), -prices.cost(*expected))
+            self._settle(expected)
             if attempt < TRIES:
                 wait = min(FIRST_WAIT * 2 ** (attempt - 1), MOST_WAIT) * (0.5 + random.random())  # noqa: S311
                 self._stopped.wait(max(wait, min(asked, MOST_WAIT)))
         raise ModelFailed(f"{problem}, {TRIES} times")
+
+    def _settle(self, expected: tuple[int, int], paid: tuple[int, int] = (0, 0)) -> None:
+        cost = self.judge.prices.cost
+        self.budget.settle(sum(paid) - sum(expected), cost(*paid) - cost(*expected))
 
     def _post(self, content: Mapping[str, object]) -> tuple["httpx.Response | None", str, float]:
         """The answer; or what went wrong, and for how many seconds the service asks to wait.
@@ -169,27 +180,33 @@ class ModelClient:
         if response.is_success:
             return response, "", 0.0
         problem = f"{self.judge.address}: status {response.status_code}{_message(response)}"
+        if response.status_code in KEY_MISSING and not self._has_key:
+            problem += "; no key was sent: name its variable, as key_variable in the judge file or in JUDGE_ADDRESSES"
         if response.status_code != TOO_MANY and response.status_code < SERVER_ERROR:
             raise (Refusal if "content_filter" in response.text else ModelFailed)(problem)
         asked = response.headers.get("Retry-After", "")
         return None, problem, float(asked) if asked.isdigit() else 0.0
 
     def _reply(self, response: "httpx.Response", expected: tuple[int, int], attempt: int, took: int) -> Reply:
+        paid = (0, 0)
         try:
             content = response.json()
+            usage = content.get("usage") or {}
+            used = usage.get("prompt_tokens"), usage.get("completion_tokens")
+            if any(type(n) is not int and n is not None for n in used):
+                raise TypeError
+            paid = used[0] or 0, used[1] or 0
             choice = content["choices"][0]
             message, text = choice["message"], choice["message"].get("content") or ""
-            usage = content.get("usage") or {}
-            used = tuple(usage.get(name) for name in ("prompt_tokens", "completion_tokens"))
             tokens = (choice.get("logprobs") or {}).get("content") or []
             model = str(content.get("model") or "")
-            if not isinstance(text, str) or any(type(n) is not int and n is not None for n in used):
+            if not isinstance(text, str):
                 raise TypeError
+            paid = tuple(n if n is not None else guess for n, guess in zip(used, expected, strict=True))
         except (ValueError, KeyError, IndexError, TypeError, AttributeError):
             raise ModelFailed(f"{self.judge.address}: the answer is not that of chat/completions") from None
-        prices = self.judge.prices
-        paid = tuple(n if n is not None else guess for n, guess in zip(used, expected, strict=True))
-        self.budget.settle(sum(paid) - sum(expected), prices.cost(*paid) - prices.cost(*expected))
+        finally:
+            self._settle(expected, paid)
         if message.get("refusal") or choice.get("finish_reason") == "content_filter":
             raise Refusal(f"the model refused: {str(message.get('refusal') or text)[:200]}")
         return Reply(text[:MAX_REPLY], model, used[0], used[1], tokens, attempt, took)

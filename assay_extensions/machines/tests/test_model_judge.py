@@ -93,7 +93,10 @@ def test_model_judges_all_units_with_evidence_and_cost(
     assert status == 0
     assert grades_in() == dict.fromkeys(DOCNOS, 0) | {"22": 2, "24": 3}
     assert set(model.keys) == {"Bearer secret-7"}
-    assert "6 units: 6 read, 0 unreadable, 0 refused, 0 without a reply; 0 from the cache" in captured.err
+    assert (
+        "6 units: 6 read, 0 failed (0 unreadable, 0 refused, 0 without a reply); 0 from the cache"
+        in captured.err
+    )
     assert "6 calls, 660 tokens, 0.012 EUR" in captured.err
     row = next(row for row in evidence_in() if row["docno"] == "22")
     evidence = evidence_of(row["evidence"])
@@ -199,10 +202,26 @@ def test_refusals_and_wrong_keys_are_not_repeated(
     assert len(model.requests) - n_before <= 7, (
         "each unit once, and at most those on their way after five failures"
     )
-    assert "status 401: status 401 on purpose" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "status 401: status 401 on purpose; no key was sent" in error
     model.answer = lambda _: (302, {}, {"Location": "http://127.0.0.1:9/"})
     assert judge("--connections", "1") == 1
     assert "status 302" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("answer", [refused(401), (200, "not of a model", {}), (302, {}, {})])
+def test_calls_that_fail_cost_nothing_and_failed_units_are_counted_once(
+    judge: Run, model: FakeModel, capsys: pytest.CaptureFixture[str], answer: Answer
+) -> None:
+    model.answer = lambda _: answer
+
+    assert judge("--connections", "6") == 1
+
+    error = capsys.readouterr().err
+    summary = "5 units: 0 read, 5 failed (0 unreadable, 0 refused, 5 without a reply); 0 from the cache; "
+    assert f"{summary}6 calls, 0 tokens\n" in error
+    assert "judge: 5 failed; run the command again" in error
+    assert f"5 × {model.address}: " in error
 
 
 @pytest.mark.parametrize(

@@ -118,9 +118,16 @@ class BatchOfSite:
 
 
 def judged_tasks(
-    site: BatchOfSite, judge: UnitJudge, *, connections: int, stop: Callable[[], None]
+    site: BatchOfSite,
+    judge: UnitJudge,
+    *,
+    connections: int,
+    stop: Callable[[], None],
+    count: Callable[[Judged], None],
 ) -> Iterator[tuple[str, str]]:
     """Judge the tasks of a batch; yields the name of each, and what went wrong.
+
+    `count` gets the last result of each task.
 
     Raises BudgetSpent: the budget is spent, and all that was judged is sent.
     """
@@ -137,6 +144,7 @@ def judged_tasks(
     done = in_parallel(site.tasks(), work, connections=connections, stop=stop, tick=site.tick)
     try:
         for (lease, task), results in done:
+            count(results[-1][1])
             problem = site.add(lease, task, results)
             unit = task["unit"]
             yield f"task {task['id']}, topic {unit['topic']}, document {unit['docno']}", problem
