@@ -38,6 +38,11 @@ COLUMNS = {
 }
 KEYS = ("run_id", "topic_id", "measure", "value")  # of jsonl
 FORMS = (*COLUMNS, "jsonl", "nuggetizer")
+# A line of each form, in words.
+WORDS = {form: " ".join(columns) for form, columns in COLUMNS.items()} | {
+    "jsonl": "lines of JSON",
+    "nuggetizer": "lines of JSON of nuggetizer",
+}
 
 
 class _Line(NamedTuple):
@@ -88,20 +93,32 @@ def write_board(rows: Sequence[ScoreRow], form: str) -> str:
 
 
 def read_board(data: bytes, form: str, *, name: str, run: str = "") -> list[ScoreRow]:
-    """The scores of a file.
+    """The scores of a file, as `numbered_board` has them."""
+    return [row for _, row in numbered_board(data, form, name=name, run=run)]
+
+
+def numbered_board(data: bytes, form: str, *, name: str, run: str = "") -> list[tuple[int, ScoreRow]]:
+    """The scores of a file, with their lines.
 
     Args:
         form: one of `FORMS`.
         run: the name of the run, in forms that have none.
 
     Raises:
-        InputError: A line is not in the form.
+        InputError: A line is not in the form, or repeats the value of a run, topic and measure.
     """
     numbered = enumerate(lines_of(decoded(data, name).text), 1)
     lines = [_Line(name, number, line) for number, line in numbered if line.strip()]
     if not lines:
         raise InputError(f"{name}: the file has no scores")
-    return [row for line in lines for row in _rows(line, form, run)]
+    rows: dict[tuple[str, ...], tuple[int, ScoreRow]] = {}
+    for line in lines:
+        for row in _rows(line, form, run):
+            before, _ = rows.setdefault(row[:3], (line.number, row))
+            if before != line.number:
+                key = f"{row.measure} of run {row.run}, topic {row.topic}"
+                raise InputError(f"{name}: line {line.number}: {key}, is in line {before} too")
+    return [*rows.values()]
 
 
 def _rows(line: _Line, form: str, run: str) -> Iterator[ScoreRow]:

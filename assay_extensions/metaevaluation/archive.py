@@ -45,6 +45,7 @@ class JudgeRecord(TeamFile):
     parts: list[Any]
     submitted_at: str
     withdrawn_at: str = ""
+    form: str = ""
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,14 @@ def _read(
     with contents.reader.opened(part_file(NAME, judge.file)) as file:
         files = files_of(file, judge.file_name)
         return boards.read_judge(
-            key, judge.tag, judge.file_name, files, kind=judge.kind, people=people, codes=codes
+            key,
+            judge.tag,
+            judge.file_name,
+            files,
+            kind=judge.kind,
+            form=judge.form,
+            people=people,
+            codes=codes,
         )
 
 

@@ -102,6 +102,7 @@ def read_judge(
     files: Iterable[tuple[str, bytes]],
     *,
     kind: str = "",
+    form: str = "",
     people: QrelsColumns,
     codes: Collection[str],
 ) -> Judge:
@@ -109,6 +110,7 @@ def read_judge(
 
     Args:
         kind: what the files contain, if their names do not say it.
+        form: of a table of scores, if it is not detected.
         codes: all topics of the track.
     """
     judge, topics = Judge(key, tag, source), set(people.topics.tolist())
@@ -121,7 +123,7 @@ def read_judge(
             )
             judge = replace(judge, qrels=columns_from(kept))
         elif of_file == "scores":
-            judge = replace(judge, scores=read_scores(data, name, topics=codes))
+            judge = replace(judge, scores=read_scores(data, name, form, codes))
         elif of_file == "nuggets":
             judge = replace(judge, nuggets=read_nuggets(data, name))
     return judge

@@ -37,7 +37,14 @@ from assay_extensions.metaevaluation.alt_test import (
     alt_test,
     joined,
 )
-from assay_extensions.metaevaluation.judgments import LIMITS, SCORED, check, files_of, without_judgments
+from assay_extensions.metaevaluation.judgments import (
+    FORM_WITHOUT_SCORES,
+    LIMITS,
+    SCORED,
+    check,
+    files_of,
+    without_judgments,
+)
 from assay_extensions.metaevaluation.scores import Scores, read_scores, scores_of
 
 KINDS = ("qrels", "nuggets", "scores")
@@ -52,9 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = add_actions(parser)
     scores = actions.add_parser("scores", help="compare scores of runs with the truth", example=EXAMPLE)
     scores.add_argument("--truth", metavar="FILE", help="table of scores that is true")
-    scores.add_argument(
-        "--form", choices=FORMS, default="", help="the form of the tables (default: detected)"
-    )
+    form = "the form of tables of scores (default: detected)"
+    scores.add_argument("--form", choices=FORMS, default="", help=form)
     scores.add_argument(
         "--truth-measure", dest="measure", metavar="NAME", help="measure of the truth, if it has several"
     )
@@ -153,6 +159,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         example="assay meta check --kind qrels --topics topics.txt qrels.txt",
     )
     files.add_argument("--kind", choices=KINDS, help="what the files contain (default: their names say it)")
+    files.add_argument("--form", choices=FORMS, default="", help=form)
     add(files, "--protocol", required=False)
     add(files, "--topics")
     files.add_argument(
@@ -283,11 +290,14 @@ def _check(arguments: argparse.Namespace) -> int:
     for path in map(str, paths):
         with opened(path, LIMITS) as source:
             results += [
-                check(data, name, kind=arguments.kind, topics=topics, grades=grades)
+                check(data, name, kind=arguments.kind, form=arguments.form, topics=topics, grades=grades)
                 for name, data in files_of(source, path)
             ]
+    kinds = {result.kind for result in results}
+    if arguments.form and "scores" not in kinds:
+        raise InputError(f"--form: {FORM_WITHOUT_SCORES}")
     problems = [problem for result in results for problem in result.problems]
-    if not problems and not any(result.kind in SCORED for result in results):
+    if not problems and not kinds & {*SCORED}:
         problems.append(without_judgments([result.name for result in results]))
     for problem in problems:
         print(problem, file=sys.stderr)  # noqa: T201

@@ -46,6 +46,7 @@ ENDINGS: tuple[tuple[str, Kind], ...] = (
 )
 PARTIAL = "tmp-"
 SCORED: Mapping[Kind, str] = {"qrels": "qrels", "nuggets": "lists of nuggets", "scores": "a table of scores"}
+FORM_WITHOUT_SCORES = "A form was chosen, but no file is a table of scores; only these have a form."
 LIMITS = Limits(max_file=64 << 20, max_text=256 << 20)  # of a submission, with all of its files
 ZIP_DIRECTORY = 1 << 18  # bytes of the list of files of a ZIP
 WIDTHS = {4: "topic 0 docno grade", 6: "topic Q0 docno grade confidence run"}
@@ -131,6 +132,7 @@ def check_all(
     files: Sequence[tuple[str, bytes]],
     *,
     kind: Kind | None = None,
+    form: str = "",
     topics: Collection[str] = (),
     grades: Collection[int] = (),
     runs: Collection[str] = (),
@@ -139,11 +141,16 @@ def check_all(
 
     A judge has one file of each kind at most: another variant of a program is another judge.
     """
-    checked = [check(data, name, kind=kind, topics=topics, grades=grades, runs=runs) for name, data in files]
+    checked = [
+        check(data, name, kind=kind, form=form, topics=topics, grades=grades, runs=runs)
+        for name, data in files
+    ]
     problems = [problem for file in checked for problem in file.problems]
     kinds = [file.kind for file in checked if file.kind in SCORED]
     if not kinds and not problems:
         problems.append(without_judgments([file.name for file in checked]))
+    elif form and "scores" not in kinds:
+        problems.append(FORM_WITHOUT_SCORES)
     problems += [
         f"{kinds.count(scored)} files have {words}; a judge has one: submit each variant as a judge of its own"
         for scored, words in SCORED.items()
@@ -166,6 +173,7 @@ def check(
     name: str,
     *,
     kind: Kind | None = None,
+    form: str = "",
     topics: Collection[str] = (),
     grades: Collection[int] = (),
     runs: Collection[str] = (),
@@ -174,6 +182,7 @@ def check(
 
     Args:
         kind: what it contains; by default, its name says that.
+        form: of a table of scores; by default, it is detected.
         topics: the topics that are expected, all of them and no others.
         grades: the grades that are accepted; any if there are none.
         runs: the names of runs that tables of scores may have; any if there are none.
@@ -185,6 +194,7 @@ def check(
         )
     if checked.kind in ("partial", "other", "unknown"):
         return checked
+    lines: Mapping[str, int] = {}
     try:
         if checked.kind == "qrels":
             rows, checked.problems = read_judged(data, name, grades)
@@ -193,23 +203,27 @@ def check(
             lists = read_nuggets(data, name)
             checked.n_rows, checked.topics = len(lists), {nuggets.topic for nuggets in lists}
         else:
-            measures = read_scores(data, name, topics=topics)
+            measures = read_scores(data, name, form, topics)
+            lines = measures[0].lines
             names = list(dict.fromkeys(run for scores in measures for run in scores.runs))
             checked.n_rows = len(measures)
             checked.topics = {topic for scores in measures for topic in scores.topics}
             wrong = [gap for scores in measures for gap in gaps(scores, names, checked.topics)]
-            wrong += [f"unknown run {name}" for name in names if runs and name not in runs]
+            wrong += [
+                f"line {lines[f'run {run}']}: unknown run {run}" for run in names if runs and run not in runs
+            ]
             checked.problems = [f"{name}: {gap}" for gap in wrong]
     except InputError as error:
         checked.problems.append(str(error))
         return checked
     if checked.kind == "scores" and not checked.topics:  # only means, which have no intervals
         return checked
-    for words, codes in (
-        ("no judgments of topic", sorted({*topics} - checked.topics)),
-        ("unknown topic", sorted(checked.topics - {*topics}) if topics else []),
-    ):
-        checked.problems += [f"{name}: {words} {code}" for code in codes]
+    checked.problems += [
+        f"{name}: no judgments of topic {code}" for code in sorted({*topics} - checked.topics)
+    ]
+    for code in sorted(checked.topics - {*topics}) if topics else ():
+        line = lines.get(f"topic {code}")
+        checked.problems.append(f"{name}: {f'line {line}: ' if line else ''}unknown topic {code}")
     return checked
 
 

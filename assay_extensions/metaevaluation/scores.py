@@ -1,7 +1,7 @@
 """Tables of scores, of the truth and of judges, by measure: means of runs, and their values by topic."""
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.formats.text import decoded, lines_of
-from assay.measures.boards import COLUMNS, FORMS, read_board
+from assay.measures.boards import COLUMNS, FORMS, numbered_board
 from assay.measures.scores import ALL, ScoreRow
 
 Values = NDArray[np.float64]
@@ -21,6 +21,7 @@ class Scores:
 
     Args:
         source: the file, for messages.
+        lines: the first line of each run and topic, by `run NAME` or `topic CODE`.
         means: by run, in the order of the file; only runs with a mean in the file.
         by_topic: values by run and topic.
     """
@@ -29,6 +30,7 @@ class Scores:
     measure: str
     means: dict[str, float]
     by_topic: dict[str, dict[str, float]]
+    lines: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def runs(self) -> list[str]:
@@ -81,23 +83,20 @@ def read_scores(data: bytes, name: str, form: str = "", topics: Collection[str] 
     """
     form = form or form_of(data, name, topics)
     run = PurePath(name).name.removesuffix(".txt").removesuffix(".eval")
-    return scores_of(read_board(data, form, name=name, run=run), name)
+    numbered, lines = numbered_board(data, form, name=name, run=run), dict[str, int]()
+    for number, row in numbered:
+        lines.setdefault(f"run {row.run}", number)
+        lines.setdefault(f"topic {row.topic}", number)
+    return [replace(scores, lines=lines) for scores in scores_of((row for _, row in numbered), name)]
 
 
 def scores_of(rows: Iterable[ScoreRow], name: str) -> list[Scores]:
-    """Rows by measure.
-
-    Raises:
-        InputError: A row repeats the run, topic and measure of another.
-    """
+    """Rows by measure; each run, topic and measure has one."""
     measures: dict[str, Scores] = {}
     for row in rows:
         scores = measures.setdefault(row.measure, Scores(name, row.measure, {}, {}))
         values = scores.means if row.topic == ALL else scores.by_topic.setdefault(row.run, {})
-        key = row.run if row.topic == ALL else row.topic
-        if key in values:
-            raise InputError(f"{name}: run {row.run}, topic {row.topic}: {row.measure} is there twice")
-        values[key] = row.value
+        values[row.run if row.topic == ALL else row.topic] = row.value
     return list(measures.values())
 
 

@@ -202,7 +202,7 @@ class ModelClient:
             model = str(content.get("model") or "")
             if not isinstance(text, str):
                 raise TypeError
-            paid = tuple(n if n is not None else guess for n, guess in zip(used, expected, strict=True))
+            paid = expected[0] if used[0] is None else used[0], expected[1] if used[1] is None else used[1]
         except (ValueError, KeyError, IndexError, TypeError, AttributeError):
             raise ModelFailed(f"{self.judge.address}: the answer is not that of chat/completions") from None
         finally:

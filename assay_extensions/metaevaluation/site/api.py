@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from accounts.access import person_of, user_of
 from assay.formats.runs.rows import MAX_TOPIC
+from assay.measures.boards import FORMS
 from assay_extensions.metaevaluation.comparison import MISSING, Coefficient, Fidelity
 from assay_extensions.metaevaluation.judgments import SCORED
 from assay_extensions.metaevaluation.site import comparing, releases, selectors, services
@@ -99,6 +100,13 @@ class NewJudgeSerializer(Strict):
         allow_blank=True,
         default="",
         help_text="What the file contains, if its name does not say it.",
+    )
+    form = serializers.ChoiceField(
+        [*FORMS],
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="The form of a table of scores. Without it, it is detected.",
     )
     description = serializers.CharField(max_length=10_000, required=False, allow_blank=True, default="")
 

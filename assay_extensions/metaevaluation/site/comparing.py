@@ -177,7 +177,14 @@ def _read(run: JudgeRun, people: QrelsColumns, codes: Sequence[str]) -> boards.J
     with run.file.open("rb") as file:
         files = files_of(cast("BinaryIO", file), run.file_name)
         return boards.read_judge(
-            run.pk, run.tag, run.file_name, files, kind=run.kind, people=people, codes=codes
+            run.pk,
+            run.tag,
+            run.file_name,
+            files,
+            kind=run.kind,
+            form=run.form,
+            people=people,
+            codes=codes,
         )
 
 

@@ -6,6 +6,7 @@ from django import forms
 
 from accounts.models import User
 from assay.formats.text import lines_of
+from assay.measures.boards import WORDS
 from assay_extensions.metaevaluation.judgments import SCORED
 from assay_extensions.metaevaluation.site import selectors
 from assay_extensions.metaevaluation.site.models import JudgeCall
@@ -97,6 +98,12 @@ class JudgeForm(StyledForm):
         choices=[("", "what its name says"), *((kind, words) for kind, words in SCORED.items())],
         help_text="By their names, *.qrels and *.qrels.txt are qrels, *.nuggets.jsonl lists of nuggets, and *.eval.txt "
         "tables of scores.",
+    )
+    form = forms.ChoiceField(
+        required=False,
+        label="Form of a table of scores",
+        choices=[("", "detected"), *((name, f"{name}: {words}") for name, words in WORDS.items())],
+        help_text="Choose it if the order of the columns is not clear.",
     )
     description = forms.CharField(
         required=False,

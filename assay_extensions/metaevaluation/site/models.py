@@ -68,6 +68,13 @@ class JudgeRun(models.Model):
     kind = models.CharField(
         max_length=10, blank=True, help_text="What the file contains, if its name does not say it."
     )
+    form = models.CharField(
+        max_length=12,
+        blank=True,
+        db_default="",
+        default="",
+        help_text="Of a table of scores, if it is not detected.",
+    )
     parts = JsonField(default=list, help_text="Its files: name, kind, number of rows and of topics.")
     submitted_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     submitted_at = models.DateTimeField()

@@ -82,6 +82,7 @@ def check(
     file: BinaryIO,
     file_name: str,
     kind: str = "",
+    form: str = "",
     arrived_at: datetime | None = None,
 ) -> list[Checked]:
     """Check everything that `submit` checks, with the same refusals, and store nothing."""
@@ -94,6 +95,7 @@ def check(
         checked, problems = check_all(
             files,
             kind=cast("Kind", kind) or None,
+            form=form,
             topics=topics,
             grades=grades,
             runs=pseudonyms_of(track).values(),
@@ -154,6 +156,7 @@ def submit(
     file: BinaryIO,
     file_name: str,
     kind: str = "",
+    form: str = "",
     description: str = "",
     arrived_at: datetime | None = None,
     on_stored: Callable[[JudgeRun], object] = lambda _: None,
@@ -169,7 +172,15 @@ def submit(
     """
     at = arrived_at or times.now()
     checked = check(
-        track=track, team=team, by=by, tag=tag, file=file, file_name=file_name, kind=kind, arrived_at=at
+        track=track,
+        team=team,
+        by=by,
+        tag=tag,
+        file=file,
+        file_name=file_name,
+        kind=kind,
+        form=form,
+        arrived_at=at,
     )
     parts = [
         {"name": part.name, "kind": part.kind, "rows": part.n_rows, "topics": len(part.topics)}
@@ -196,6 +207,7 @@ def submit(
                 sha256=sha256,
                 n_bytes=n_bytes,
                 kind=kind,
+                form=form,
                 parts=plain(parts),
                 submitted_by=by,
                 submitted_at=at,

@@ -40,7 +40,14 @@ def judged(db: None, settings: LazySettings, tmp_path: Path, monkeypatch: pytest
     bank = b"".join(NUGGETS.replace(b"A.1", code.encode()) for code in ("A.1", "A.10", "A.2"))
     submit(scene, zipped(qrels=qrels(3, 0, 2), nuggets_jsonl=bank), "j.zip", tag="fair")
     submit(scene, scores(good=0.1, middling=0.2, poor=0.3), "made.eval.txt", tag="backward")
-    submit(scene, scores(good=0.1, middling=0.2), "few.eval.txt", tag="few")
+    codes = (
+        "A.1",
+        "A.10",
+        "A.2",
+        "all",
+    )  # the measure has the code of a topic, so that the form is not detected
+    few_runs = "".join(f"{run} A.2 {code} 0.1\n" for run in ("good", "middling") for code in codes)
+    submit(scene, few_runs.encode(), "few.eval.txt", tag="few", form="tot")
     gone = submit(scene, qrels(0, 3, 0), tag="gone")
     compare(scene, leaderboard)
     services.withdraw(judge_run=gone, by=scene.organizer)
@@ -121,6 +128,7 @@ def test_loaded_track_has_the_same_judges_and_boards(judged: Scene, tmp_path: Pa
         for name in ("boards/001.json", "call.jsonl", "files/001.zip", "files/002.txt", "files/003.txt",
                      "files/004.qrels", "judges.jsonl")
     ]  # fmt: skip
+    assert JudgeRun.objects.get(track=loaded.track, tag="few").form == "tot"
     board = JudgeBoard.objects.get(track=loaded.track)
     assert board.release == Leaderboard.Release.HIDDEN
     assert ">fair</a>" in page_of(board, judged.organizer)

@@ -163,7 +163,7 @@ def test_forms_are_detected(text: str, form: str) -> None:
     [
         ("r 1 M 1", "the order of the columns is not clear"),
         ("r 1", "line 1: got 2 columns"),
-        ("r all M 1\nr all M 2", "run r, topic all: M is there twice"),
+        ("r all M 1\nr all M 2", "line 2: M of run r, topic all, is in line 1 too"),
         ("r all M 1\nr 1 M x", "line 2: expected a number"),
         ("", "got 0 columns"),
     ],

@@ -96,6 +96,8 @@ def test_team_submits_qrels_with_confidence(scene: Scene) -> None:
         (b"PK\x03\x04broken", "x.zip", {}, "The zip file is damaged or cut off"),
         (zipped(qrels=QRELS, qrels_txt=QRELS), "x.zip", {}, "2 files have qrels; a judge has one"),
         (zipped(config_yml=b"name: made"), "x.zip", {}, "no file has judgments by its name"),
+        (QRELS, "x.qrels", {"form": "tot"}, "A form was chosen, but no file is a table of scores"),
+        (b"1 1 M 1\n1 2 M 1\n", "x.eval.txt", {}, "name the form: ir_measures, tot"),
         (QRELS, "x.qrels", {"tag": "two words"}, "use one word of at most"),
     ],
 )

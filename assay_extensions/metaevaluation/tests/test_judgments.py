@@ -53,6 +53,14 @@ def test_wrong_lines_have_a_line_and_a_key(line: str, message: str) -> None:
         ("made.eval.txt", "r 1 M 1\nr 2 M 1\nr all M 1\n", "scores", 1, []),
         ("made.eval.txt", "r 1 M 1\nr 2 M 1\nr all M 1\ns 1 M 1\n", "scores", 1, ["run s: no M for topic 2"]),
         ("made.eval.txt", "r 1 M 1\nr 2 M 1\nr 1 N 1\nr all M 1\n", "scores", 2, ["run r: no N for topic 2"]),
+        ("made.eval.txt", "r 1 M .5\nr 2 M .5\nr 3 M .5\n", "scores", 1, ["line 3: unknown topic 3"]),
+        (
+            "made.eval.txt",
+            "r 1 M 1\nr 2 M 1\nr 1 M 0\n",
+            "scores",
+            0,
+            ["line 3: M of run r, topic 1, is in line 1 too"],
+        ),
         ("tmp-made.eval.txt", "r all M 1\n", "partial", 0, ["a partial run"]),
         ("made.judgment.json", "{}", "unknown", 0, []),
         ("made.config.yml", "name: made", "other", 0, []),
@@ -86,3 +94,12 @@ def test_command_checks_folders(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "no judgments of topic 2" in error
     assert main(["meta", "check", "--kind", "scores", str(folder / "made.qrels.txt")]) == 1
     assert "the order of the columns is not clear" in capsys.readouterr().err
+    table = folder / "made.eval.txt"
+    table.write_text("r 1 M 1\nr 2 M 1\n")
+    assert main(["meta", "check", str(table)]) == 1
+    assert "name the form: ir_measures, tot" in capsys.readouterr().err
+    assert main(["meta", "check", "--form", "ir_measures", "--topics", str(topics), str(table)]) == 0
+    assert main(["meta", "check", "--form", "tot", "--topics", str(topics), str(table)]) == 1
+    assert "unknown topic M" in capsys.readouterr().err
+    assert main(["meta", "check", "--form", "tot", str(folder / "made.qrels.txt")]) == 2
+    assert "--form: A form was chosen, but no file is a table of scores" in capsys.readouterr().err
