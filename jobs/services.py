@@ -53,6 +53,7 @@ class Subject(Protocol):
 
 Handler = Callable[..., dict[str, Any]]  # (progress, **arguments of the job) -> its result
 FailureHook = Callable[..., None]  # (**arguments of the job)
+Words = Callable[[dict[str, Any]], str]  # of the result of a job, as a whole sentence
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class RegisteredHandler:
     run: Handler
     failed: FailureHook | None
     retried: FailureHook | None = None
+    words: Words | None = None
 
 
 _handlers: dict[str, RegisteredHandler] = {}
@@ -84,20 +86,31 @@ class JobLost(Exception):
 
 
 def handler(
-    kind: str, *, failed: FailureHook | None = None, retried: FailureHook | None = None
+    kind: str,
+    *,
+    failed: FailureHook | None = None,
+    retried: FailureHook | None = None,
+    words: Words | None = None,
 ) -> Callable[[Handler], Handler]:
     """Register the function that runs the jobs of a kind.
 
     `failed` runs in the transaction that marks a job as failed, `retried` in the one that restarts a failed job.
+    `words` say what a job has done, to the person who waited for it.
     """
 
     def register(function: Handler) -> Handler:
         if kind in _handlers:
             raise ValueError(f"two handlers for jobs of kind {kind}")
-        _handlers[kind] = RegisteredHandler(function, failed, retried)
+        _handlers[kind] = RegisteredHandler(function, failed, retried, words)
         return function
 
     return register
+
+
+def in_words(job: Job) -> str:
+    """Say in a sentence what a finished job has done."""
+    known = _handlers.get(job.kind)
+    return known.words(job.result) if known and known.words else f"Finished: {job.title}."
 
 
 def changing_status(model: type[Model], argument: str, start: str, end: str) -> FailureHook:

@@ -32,7 +32,7 @@ def job_page(request: AuthenticatedRequest, job_id: int) -> HttpResponse:
     response = render(request, "jobs/_job.html", {"job": job})
     if job.is_finished:  # the page that waited loses the message of its first display
         if job.state == Job.State.DONE:
-            messages.success(request, f"Done: {job.title}.")
+            messages.success(request, services.in_words(job))
         response["HX-Refresh"] = "true"
     return response
 

@@ -32,6 +32,7 @@ from jobs.files import storage
 from pooling.models import Pool
 from tracks.models import Track
 from tracks.tracks import services as track_services
+from web.pages import counted
 from web.statements import analyze
 
 CHECK, IMPORT = "assessment.imports.check", "assessment.imports.import"  # kinds of jobs
@@ -281,7 +282,7 @@ def discard(*, source: JudgmentImport) -> None:
     current.delete()
 
 
-@jobs.handler(CHECK)
+@jobs.handler(CHECK, words=lambda _: "The file is checked.")
 def check_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     """Check a large file."""
     source = JudgmentImport.objects.select_related("track").get(pk=import_id)
@@ -291,7 +292,7 @@ def check_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     return {}
 
 
-@jobs.handler(IMPORT)
+@jobs.handler(IMPORT, words=lambda result: f"{counted(result['n'], 'judgment')} imported.")
 def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     """Import a large file. A worker that was lost after it had stored the judgments leaves nothing to do."""
     source = JudgmentImport.objects.get(pk=import_id)

@@ -37,7 +37,7 @@ DELETED_AT_ONCE = 20  # parts
 clustering_refused = partial(Refused, code="clustering-refused", title="These formulas cannot be clustered")
 
 
-@jobs.handler(KIND)
+@jobs.handler(KIND, words=lambda _: "The formulas are clustered.")
 def cluster_formulas(progress: jobs.Progress, *, collection_id: int) -> dict[str, Any]:
     """Cluster all formulas of a collection, and compare the ids of its index with our strings.
 

@@ -39,7 +39,7 @@ def _import_failed(*, collection_id: int, **_: object) -> None:
     importing.update(status=Collection.Status.INCOMPLETE)
 
 
-@jobs.handler(Import.JOB, failed=_import_failed)
+@jobs.handler(Import.JOB, failed=_import_failed, words=lambda _: "The files are imported.")
 def import_files(
     progress: jobs.Progress,
     *,

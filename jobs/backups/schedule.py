@@ -109,7 +109,7 @@ def _alarm(**_: object) -> None:
     letters.post(kind=ALARM, data={}, site="")
 
 
-@jobs.handler(KIND, failed=_alarm)
+@jobs.handler(KIND, failed=_alarm, words=lambda _: "The backup is made.")
 def make(progress: jobs.Progress) -> dict[str, Any]:
     """Make a backup in BACKUP_DIR, then delete those that are no longer kept.
 

@@ -149,6 +149,7 @@ def with_order(protocol: Protocol, order: str) -> Protocol:
     "pooling.build_pool",
     failed=jobs.changing_status(Pool, "pool_id", Pool.Status.BUILDING, Pool.Status.FAILED),
     retried=jobs.changing_status(Pool, "pool_id", Pool.Status.FAILED, Pool.Status.BUILDING),
+    words=lambda result: f"The pool is built: {counted(result['n'], 'unit')}.",
 )
 def build(progress: jobs.Progress, *, pool_id: int) -> dict[str, Any]:
     """Build a requested pool. One transaction stores all of it, so a partial pool never exists.
@@ -235,7 +236,9 @@ def request_ids(*, track: Track, by: User) -> Job:
     )
 
 
-@jobs.handler("pooling.make_ids")
+@jobs.handler(
+    "pooling.make_ids", words=lambda result: f"Visual ids are made for {counted(result['n'], 'formula')}."
+)
 def make_ids(progress: jobs.Progress, *, track_id: int) -> dict[str, Any]:
     """Make visual ids for the formulas of the submitted runs. Safe to repeat: existing ids stay."""
     track = Track.objects.select_related("collection", "protocol").get(pk=track_id)
@@ -289,7 +292,7 @@ def request_preview(*, track: Track, tops_up: Pool | None, most: int | None = No
     )
 
 
-@jobs.handler(previews.KIND)
+@jobs.handler(previews.KIND, words=lambda _: "The preview is computed.")
 def compute_preview(
     progress: jobs.Progress, *, track_id: int, tops_up_id: int | None, key: str, most: int | None
 ) -> dict[str, Any]:

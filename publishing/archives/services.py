@@ -113,6 +113,7 @@ def _making_retried(*, archive_id: int) -> None:
     MAKE,
     failed=jobs.changing_status(Archive, "archive_id", Archive.Status.BUILDING, Archive.Status.FAILED),
     retried=_making_retried,
+    words=lambda _: "The archive is ready.",
 )
 def make(progress: jobs.Progress, *, archive_id: int) -> dict[str, Any]:
     """Make an archive. The file is stored and its row updated at the end, so there is never a part of an archive."""
@@ -262,6 +263,7 @@ def _loading_failed(*, loaded_id: int) -> None:
     LOAD,
     failed=_loading_failed,
     retried=jobs.changing_status(LoadedArchive, "loaded_id", FAILED, LOADING),
+    words=lambda _: "The archive is loaded.",
 )
 def load(progress: jobs.Progress, *, loaded_id: int) -> dict[str, Any]:
     """Verify an archive, and store it as a track. One transaction stores all rows.

@@ -74,6 +74,7 @@ BUILDING, FAILED = Publication.Status.BUILDING, Publication.Status.FAILED
     PUBLISH,
     failed=jobs.changing_status(Publication, "publication_id", BUILDING, FAILED),
     retried=jobs.changing_status(Publication, "publication_id", FAILED, BUILDING),
+    words=lambda _: "The runs are published.",
 )
 def publish(progress: jobs.Progress, *, publication_id: int) -> dict[str, Any]:
     """Make the archive and publish it in place of an earlier one.

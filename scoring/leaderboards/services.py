@@ -138,6 +138,7 @@ class _ScoredRun(NamedTuple):
         Leaderboard, "leaderboard_id", Leaderboard.Status.SCORING, Leaderboard.Status.FAILED
     ),
     retried=_scoring_retried,
+    words=lambda result: f"{counted_noun(result['runs'], 'run')} scored.",
 )
 def score(progress: jobs.Progress, *, leaderboard_id: int) -> dict[str, Any]:
     """Score every submitted run of a scored kind. One transaction stores all scores, so no leaderboard is partial.

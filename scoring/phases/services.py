@@ -27,6 +27,7 @@ from scoring.qrels.selectors import qrels_columns
 from scoring.selectors import stored_measures
 from tracks.models import Track
 from tracks.tracks import services as track_services
+from web.pages import counted
 
 SCORE = "scoring.phase"  # kind of the job
 
@@ -117,7 +118,9 @@ def _retried(*, board_id: int, run_ids: Sequence[int]) -> None:
     _waiting(board_id, run_ids, PhaseScore.Status.FAILED).update(status=PhaseScore.Status.SCORING)
 
 
-@jobs.handler(SCORE, failed=_failed, retried=_retried)
+@jobs.handler(
+    SCORE, failed=_failed, retried=_retried, words=lambda result: f"{counted(result['runs'], 'run')} scored."
+)
 def score(progress: jobs.Progress, *, board_id: int, run_ids: Sequence[int]) -> dict[str, Any]:
     """Score some runs of a phase against the qrels of its board, and store their values together.
 

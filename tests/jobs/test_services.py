@@ -622,8 +622,24 @@ def test_fragment_of_a_job_polls_until_the_job_is_finished(client: Client) -> No
     assert 'value="25"' in running.content.decode()
     assert "HX-Refresh" not in running.headers
     assert finished.headers["HX-Refresh"] == "true"
-    assert "Done: Work." in client.get(reverse("jobs:jobs")).content.decode()
+    assert "Finished: Work." in client.get(reverse("jobs:jobs")).content.decode()
     assert "hx-trigger" not in finished.content.decode()
+
+
+def test_kind_of_job_says_what_it_has_done() -> None:
+    done = [
+        Job(kind="pooling.build_pool", title="Build the pool 1 of ARQ", result={"pool": 1, "n": 84}),
+        Job(kind="scoring.score_runs", result={"leaderboard": 1, "runs": 1}),
+        Job(kind="tracks.leaks.check", result={"verdict": "none found"}),
+        Job(kind="tests.unknown", title="Work"),
+    ]
+
+    assert [jobs.in_words(job) for job in done] == [
+        "The pool is built: 84 units.",
+        "1 run scored.",
+        "The topics are checked for leaks: none found.",
+        "Finished: Work.",
+    ]
 
 
 def test_only_an_organizer_retries_a_failed_job(client: Client) -> None:

@@ -101,7 +101,9 @@ def _discard(*, location: str, **_: object) -> None:
         storage.discard([location.removeprefix(UPLOAD)])
 
 
-@jobs.handler(KIND, failed=_discard)
+@jobs.handler(
+    KIND, failed=_discard, words=lambda result: f"{counted(result['candidates'], 'candidate')} imported."
+)
 def import_candidates(
     progress: jobs.Progress, *, track_id: int, location: str, name: str, by_id: int
 ) -> dict[str, Any]:

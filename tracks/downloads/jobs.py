@@ -28,6 +28,7 @@ from jobs.models import Job
 from tracks.downloads import services
 from tracks.models import Download, Track
 from tracks.tracks import services as track_services
+from web.pages import counted
 
 Opened = Callable[[], AbstractContextManager[BinaryIO]]
 
@@ -107,7 +108,7 @@ def request_export(*, track: Track, by: User) -> Job:
     )
 
 
-@jobs.handler("tracks.downloads.attach")
+@jobs.handler("tracks.downloads.attach", words=lambda result: f"{result['file']} is among the downloads.")
 def attach(
     progress: jobs.Progress, *, track_id: int, kind: str, path: str, description: str, by_id: int
 ) -> dict[str, Any]:
@@ -135,7 +136,10 @@ def attach(
     return {"file": name}
 
 
-@jobs.handler("tracks.downloads.export")
+@jobs.handler(
+    "tracks.downloads.export",
+    words=lambda result: f"{counted(len(result['files']), 'file')} exported to the downloads.",
+)
 def export(progress: jobs.Progress, *, track_id: int, by_id: int) -> dict[str, Any]:
     """Export the documents of a track's collection, and its formulas in each representation that it has."""
     track = Track.objects.select_related("collection").get(pk=track_id)

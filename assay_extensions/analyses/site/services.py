@@ -108,6 +108,7 @@ def _analysis_retried(*, analysis_id: int) -> None:
     "scoring.analyze",
     failed=jobs.changing_status(Analysis, "analysis_id", Analysis.Status.COMPUTING, Analysis.Status.FAILED),
     retried=_analysis_retried,
+    words=lambda _: "The analysis is computed.",
 )
 def compute(progress: jobs.Progress, *, analysis_id: int) -> dict[str, Any]:
     """Compute an analysis, and store its complete result in one transaction.

@@ -186,7 +186,12 @@ def _refusing() -> Iterator[None]:
         raise baseline_refused(f"{sentence[:1].upper()}{sentence[1:]}.") from error
 
 
-@jobs.handler(KIND)
+@jobs.handler(
+    KIND,
+    words=lambda result: (
+        f"The baseline is made: {counted(result['lines'], 'line')} for {counted(result['topics'], 'topic')}."
+    ),
+)
 def make(
     progress: jobs.Progress,
     *,

@@ -69,7 +69,7 @@ def request(
     return row
 
 
-@jobs.handler(KIND)
+@jobs.handler(KIND, words=lambda _: "The runs under pseudonyms are made.")
 def make(progress: jobs.Progress, *, blinding_id: int) -> dict[str, Any]:
     """Blind the runs that are submitted now. The package is replaced, or removed if a decision is missing."""
     row = Blinding.objects.select_related("track").get(pk=blinding_id)

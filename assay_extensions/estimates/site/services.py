@@ -29,6 +29,7 @@ from pooling.models import Pool, PoolEntry
 from scoring.qrels.frozen import grades_of
 from scoring.qrels.selectors import runs_to_score
 from tracks.models import Machine as MachineOfTrack
+from web.pages import counted
 
 Computed = tuple[results.Result, list[list[object]]]  # with `Estimate.units`
 MOST_RUNS, LEAST_KNOWN = 60, 30  # of a preview: runs, and units that people judged
@@ -193,7 +194,7 @@ def _check(machine: MachineOfTrack, pool: Pool) -> None:
         )
 
 
-@jobs.handler(DRAW)
+@jobs.handler(DRAW, words=lambda result: f"The sample is drawn: {counted(result['units'], 'unit')}.")
 def draw(progress: jobs.Progress, *, sample_id: int) -> dict[str, Any]:
     """Draw a sample, and store its batch and its probabilities in one transaction."""
     sample = Sample.objects.select_related(
@@ -292,7 +293,7 @@ def request_estimate(
     return estimate
 
 
-@jobs.handler(ESTIMATE)
+@jobs.handler(ESTIMATE, words=lambda _: "The estimate is computed.")
 def compute(progress: jobs.Progress, *, estimate_id: int) -> dict[str, Any]:
     """Compute an estimate, and store its tables."""
     estimate = Estimate.objects.select_related(

@@ -26,6 +26,7 @@ from assessment.models import Batch, Task
 from jobs import services as jobs
 from jobs.models import Job
 from tracks.models import Machine
+from web.pages import counted
 
 SECONDS = 600  # of a lease; less than a block of tasks takes
 IN_A_ROW = 20  # failures after which the job ends
@@ -49,7 +50,7 @@ def request(*, machine: Machine, batch: Batch, by: User) -> Job:
         return jobs.request(kind=KIND, title=title, arguments=arguments, by=by, subject=machine)
 
 
-@jobs.handler(KIND)
+@jobs.handler(KIND, words=lambda result: f"{counted(result['judged'], 'unit')} judged.")
 def judge(progress: jobs.Progress, *, machine_id: int, batch_id: int) -> dict[str, Any]:
     """Judge what is left of a batch. Each block is stored as a whole, so that a job that is repeated goes on."""
     machine = Machine.objects.select_related("assessor__track__protocol", "assessor__user").get(pk=machine_id)

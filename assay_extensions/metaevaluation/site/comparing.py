@@ -97,6 +97,7 @@ def _comparing_retried(*, judge_board_id: int) -> None:
         JudgeBoard, "judge_board_id", JudgeBoard.Status.COMPARING, JudgeBoard.Status.FAILED
     ),
     retried=_comparing_retried,
+    words=lambda _: "The judges are compared with people.",
 )
 def compare_judges(progress: jobs.Progress, *, judge_board_id: int) -> dict[str, Any]:
     """Compare every submitted judge with the truth. One transaction stores all results.

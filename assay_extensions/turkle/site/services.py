@@ -38,6 +38,7 @@ from tracks.models import Track
 from tracks.protocols import services as protocol_services
 from tracks.rows.services import store_rows
 from tracks.tracks import services as track_services
+from web.pages import counted
 from web.statements import analyze
 
 CHECK, IMPORT = "assessment.projects.check", "assessment.projects.import"  # kinds of jobs
@@ -150,7 +151,7 @@ def discard(*, source: ProjectImport) -> None:
     current.delete()
 
 
-@jobs.handler(CHECK)
+@jobs.handler(CHECK, words=lambda _: "The files are checked.")
 def check_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     """Check a large upload."""
     source = ProjectImport.objects.get(pk=import_id)
@@ -161,7 +162,7 @@ def check_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     return {}
 
 
-@jobs.handler(IMPORT)
+@jobs.handler(IMPORT, words=lambda result: f"{counted(result['projects'], 'project')} imported.")
 def import_in_job(progress: jobs.Progress, *, import_id: int) -> dict[str, Any]:
     """Import projects. One transaction stores all of them; the job's row is locked at its end only.
 

@@ -85,7 +85,7 @@ def refusing(folder: Path | None = None) -> Iterator[None]:
         ) from error
 
 
-@jobs.handler(Build.JOB)
+@jobs.handler(Build.JOB, words=lambda _: "The collection is built.")
 def run(progress: jobs.Progress, *, build_id: int) -> dict[str, Any]:
     """Build a collection and queue its import. A killed build continues; what was stored is not stored again."""
     build = Build.objects.select_related("collection", "job").filter(pk=build_id).first()
