@@ -16,7 +16,7 @@ from django.conf import settings
 from assay.candidates.reader import Candidate
 from assay.formats.topics.facts import TopicFacts
 from assay_extensions.building import leaks
-from assay_extensions.building.site.leaks.selectors import checked_digest
+from assay_extensions.building.site.leaks.selectors import checked_digest, verdict
 from assay_extensions.building.store import Store, refusals
 from corpus.models import BuildFile, Collection, Comment, Document, DocumentLink
 from jobs import services as jobs
@@ -33,7 +33,7 @@ _COMMENTS = (
 _LINKS = "INSERT INTO links (source, target, kind, is_late, line) VALUES (?, ?, ?, ?, '')"
 
 
-@jobs.handler(KIND)
+@jobs.handler(KIND, words=lambda result: f"The topics are checked for leaks: {result['verdict']}.")
 def check_leaks(progress: jobs.Progress) -> dict[str, Any]:
     """Check the topics of a track against its collection, and store the report."""
     check = LeakCheck.objects.select_related("track__collection").get(job_id=progress.job_id)
@@ -63,7 +63,8 @@ def check_leaks(progress: jobs.Progress) -> dict[str, Any]:
     check.n_forbidden, check.is_complete = sum(leak.is_forbidden for leak in result.leaks), True
     with progress.storing():
         check.save(update_fields=["leaks", "unknown", "n_topics", "digest", "n_forbidden", "is_complete"])
-    return {"leaks": len(check.leaks), "forbidden": check.n_forbidden}
+    label = verdict(check, len(check.leaks), len(check.unknown)).label
+    return {"leaks": len(check.leaks), "forbidden": check.n_forbidden, "verdict": label}
 
 
 def _fill(store: Store, track: Track, progress: jobs.Progress, prints: Mapping[int, str]) -> dict[str, str]:

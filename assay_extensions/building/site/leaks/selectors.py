@@ -14,6 +14,7 @@ from assay.digests import sha256_of
 from assay_extensions.building.leaks import Leak, Report
 from corpus.models import Collection, Import
 from jobs.models import Job
+from tracks.checklist.points import Problem
 from tracks.models import CandidateFile, LeakCheck, Track
 from tracks.tracks.selectors import says_before
 from web.confirmation import Check
@@ -62,6 +63,25 @@ def latest_check(track: Track) -> LeakCheck | None:
     return track.leak_checks.filter(is_complete=True).first()
 
 
+def verdict(check: LeakCheck, n_leaks: int, n_unknown: int) -> Check:
+    """The result of a check in words, for the checklist, the page before the opening, and the end of the job. No query.
+
+    A check by the texts alone is something to look at: most kinds of leaks need the thread of the topic.
+    """
+    forbidden = counted(check.n_forbidden, "leak")
+    if check.n_forbidden and not check.reason:
+        return Check("stop", forbidden)
+    words = f"none forbidden, {n_leaks:,} reported" if n_leaks else "none found"
+    words = f"{forbidden}, accepted" if check.n_forbidden else words
+    if not n_unknown:
+        return Check("ok", words, check.reason)
+    detail = (
+        f"The topic file does not name the thread of {n_unknown:,} of {counted(check.n_topics, 'topic')}. Import the "
+        "topics again with it and check again, or open the track without."
+    )
+    return Check("look", f"{words} by text, threads of {counted(n_unknown, 'topic')} not checked", detail)
+
+
 def report_of(check: LeakCheck) -> Report:
     """The report of a check, as the library has it."""
     return Report([Leak(*leak) for leak in check.leaks], check.unknown)
@@ -96,25 +116,18 @@ def checked_digest(track: Track) -> str:
 
 @says_before("opening")
 def check_of_opening(track: Track) -> Iterator[Check]:
-    """Say before the opening whether the topics were searched in the collection. What blocks is said elsewhere."""
+    """Say before the opening whether the topics were searched in the collection. The service says what blocks."""
     address = reverse("building:leaks", args=[track.slug])
     check = latest_check(track) if track.collection_id else None
     if track.collection_id and check is None:
         detail = "Topics could be in the collection."
         yield Check("look", "Leaks are not checked", detail, address, "Check for leaks", "leaks")
-    elif check is not None and check.n_forbidden and check.reason:
-        yield Check("ok", f"{counted(check.n_forbidden, 'leak')}, accepted", check.reason)
-    elif check is not None and not check.n_forbidden:
-        n_others = counted(len(check.leaks), "other finding") if check.leaks else ""
-        n_unknown = counted(len(check.unknown), "topic")
-        label = (
-            f"No leaks found by text; own threads not checked for {n_unknown}"
-            if check.unknown
-            else "No forbidden leaks"
-        )
-        is_linked = n_others or check.unknown
-        link = (address, "See it") if is_linked else ("", "")
-        yield Check("look" if check.unknown else "ok", label, n_others, *link)
+    elif check is not None:
+        result = verdict(check, len(check.leaks), len(check.unknown))
+        link = {"address": address, "link": "See it"} if check.leaks or check.unknown else {}
+        if result.state != "stop":
+            skip = Problem(result.detail).accept if result.state == "look" else ""
+            yield result._replace(label=f"Leaked topics: {result.label}", skip=skip, **link)
 
 
 def leaks_page(track: Track) -> LeaksPage:

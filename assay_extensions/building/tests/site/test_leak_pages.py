@@ -31,6 +31,7 @@ from tests.helpers.factories import (
     make_topic,
     make_track,
 )
+from tracks.checklist.selectors import checklist
 from tracks.models import Candidate, LeakCheck, Track
 
 pytestmark = pytest.mark.django_db
@@ -139,7 +140,19 @@ def test_question_of_a_topic_that_nobody_knows_is_named_and_outdated_checks_say_
     make_topic(track, "A.2", title="Another")
 
     page = client.get(reverse("building:leaks", args=["lab"])).content.decode()
+    home, opening = (
+        client.get(f"{track.get_absolute_url()}{name}").content.decode() for name in ("", "open/")
+    )
+    looks = {problem.text: problem.accept for problem in checklist(track).with_looks().problems}
+    remark = next(
+        text for text in looks if text.startswith("The topic file does not name the thread of 1 of 1 topic.")
+    )
+    client.post(f"{track.get_absolute_url()}skip/", {"points": looks[remark]}, follow=True)
+    skipped = client.get(f"{track.get_absolute_url()}open/").content.decode()
 
+    words = "none forbidden, 2 reported by text, threads of 1 topic not checked"
+    assert (words in home, f"Leaked topics: {words}" in opening) == (True, True)
+    assert (remark in home, remark in opening, remark in skipped) == (True, True, False)
     assert (checked.unknown, checked.n_forbidden) == (["A.1"], 0)
     assert "does not know the question from which 1 topic was made" in page
     assert "check again" in page
