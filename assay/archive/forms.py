@@ -34,6 +34,15 @@ class _Unknown:
 
 
 @dataclass(frozen=True)
+class _Agreement:
+    assessors: int
+    units: int
+    measure: str
+    alpha: float | None
+    interval: Row
+
+
+@dataclass(frozen=True)
 class _QrelsReport:
     dropped: list[dict[str, Any]] = field(default_factory=list)
     left_out_topics: list[dict[str, Any]] = field(default_factory=list)
@@ -53,6 +62,7 @@ class _QrelsReport:
     absent_topics: list[str] = field(default_factory=list)
     unknown_documents: _Unknown | None = None
     inputs: dict[str, Any] = field(default_factory=dict)
+    agreement: _Agreement | None = None
     part_of: int = 0
     group: str = ""
     set: str = ""

@@ -2,13 +2,14 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count
+from django.urls import reverse
 
 from assay import plots
 from assay.formats.topics.subtopics import labels_of
@@ -31,10 +32,11 @@ from assessment.judgments.disagreements import (
     shared_judgments,
 )
 from assessment.judgments.stamps import by_topic
-from assessment.models import Judgment
+from assessment.models import Batch, Judgment
 from pooling.models import Pool, PoolEntry
 from pooling.pools.entries import ShownDocument, ShownEntry, shown_documents, shown_entries
 from tracks.models import Assessor, Track
+from web.confirmation import Check
 
 PAGE = 25
 
@@ -191,16 +193,50 @@ def _main(alphas: list[report.Value]) -> report.Value | None:
     return next((alpha for alpha in alphas if alpha.name == "ordinal"), next(iter(alphas), None))
 
 
+def _alpha_of(columns: report.Graded, scale: Scale) -> report.Value | None:
+    alphas = report.alphas(columns, scale.level)
+    return _main([alpha for alpha in alphas if not (scale.is_nominal and report.needs_order(alpha.name))])
+
+
 def chance_remark(track: Track) -> str:
     """A sentence if the grades of the main and dual batches agree no better than chance can; else empty."""
     scale = scales_of(track.protocol.parsed)[0]
-    alphas = report.alphas(graded(track, main_round(), scale), scale.level)
-    alpha = _main([alpha for alpha in alphas if not (scale.is_nominal and report.needs_order(alpha.name))])
+    alpha = _alpha_of(graded(track, main_round(), scale), scale)
     if alpha is None or not alpha.may_be_chance:
         return ""
     low, high = alpha.interval
     numbers = f"alpha {alpha.value:.3f}, 95 %: {low:.3f} to {high:.3f}"
     return f"The agreement of assessors may be no better than chance ({numbers})."
+
+
+def remarks(track: Track) -> Iterator[Check]:
+    """Yield what a reader of the qrels will ask about the agreement: it is unknown, or may be chance."""
+    dual = Judgment.objects.filter(track=track, batch__kind=Batch.Kind.DUAL, is_current=True)
+    if track.protocol.parsed.judging.has_dual and not dual.exists():
+        detail = "The protocol states second judgments. The agreement of the assessors stays unknown."
+        yield Check("look", "No unit was judged twice", detail)
+    if text := chance_remark(track):
+        address = reverse("assessment:disagreements", args=[track.slug])
+        yield Check("look", text.removesuffix("."), "", address, "Disagreements")
+
+
+def agreement_in_short(track: Track) -> dict[str, Any]:
+    """The agreement of the main and dual batches, as qrels keep it. Without shared units, `alpha` is None."""
+    scale = scales_of(track.protocol.parsed)[0]
+    of_people = judgments_of(track, main_round()).order_by()
+    columns = graded(track, main_round(), scale)
+    alpha = _alpha_of(columns, scale)
+    return {
+        "assessors": of_people.aggregate(n=Count("assessor", distinct=True))["n"],
+        "units": columns.n_shared_units,
+        "measure": alpha.name if alpha else "",
+        "alpha": _rounded(alpha.value) if alpha else None,
+        "interval": [*map(_rounded, alpha.interval)] if alpha else [],
+    }
+
+
+def _rounded(number: float) -> float | None:
+    return None if math.isnan(number) else round(number, 4)
 
 
 def _defined(value: float) -> float | None:

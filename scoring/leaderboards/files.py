@@ -184,6 +184,8 @@ def _json(board: Leaderboard, rows: Sequence[BoardRow], names: Names) -> str:
     )
     content = provenance(board)
     content["qrels"]["topics"] = board.qrels.n_topics
+    if board.qrels.agreement:
+        content["qrels"]["agreement"] = board.qrels.agreement
     if board.qrels.supersedes is not None:
         corrected = {"version": board.qrels.supersedes.version, "reason": board.qrels.supersedes_reason}
         content["qrels"]["corrects"] = corrected

@@ -9,10 +9,12 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from assay.formats.text import listed
-from assessment.agreement.selectors import chance_remark
+from assessment.agreement.selectors import remarks as agreement_remarks
 from assessment.judgments.selectors import current_judgments
 from assessment.models import Batch
+from participation.teams.selectors import run_counts
 from pooling.models import Run
+from pooling.runs.selectors import kinds_by_team
 from scoring.models import Leaderboard, Qrels, QrelsEntry
 from scoring.qrels.selectors import runs_to_score
 from tracks.checklist.points import named
@@ -197,9 +199,14 @@ def _remarks(board: Leaderboard) -> Iterator[Check]:
         yield Check("ok", f"Names are hidden until {in_words(track.names_hidden_until, 'UTC')}", *dates)
     else:
         yield Check("ok", "Everybody who sees it reads the names of teams and runs", *dates)
-    if qrels.source == Qrels.Source.FROZEN and not qrels.machine_name and (text := chance_remark(track)):
-        address = reverse("assessment:disagreements", args=[track.slug])
-        yield Check("look", text.removesuffix("."), "", address, "Disagreements")
+    runs = track.runs.filter(status=Run.Status.SUBMITTED)
+    counts = run_counts(
+        kinds_by_team(runs.only("kind", "team"), track.teams.all()), track.protocol.parsed.runs
+    )
+    if counts.teams:
+        yield Check("ok", f"{counts.submitting:,} of {counted(counts.teams, 'team')} submitted runs")
+    if qrels.source == Qrels.Source.FROZEN and not qrels.machine_name:
+        yield from agreement_remarks(track)
     link = ("", qrels.get_absolute_url(), "Qrels")
     if n := qrels.report.get("unjudged", {}).get("n", 0):
         yield Check("look", f"{counted(n, 'unit of the pool is,units of the pool are')} unjudged", *link)

@@ -1,5 +1,7 @@
 """Versions of qrels, and their entries."""
 
+from typing import Any
+
 from django.db import models
 
 from accounts.models import User
@@ -76,6 +78,11 @@ class Qrels(models.Model):
     def judge_family(self) -> str:
         """The family of the machine that judged; empty for people."""
         return self.machine.family if self.machine else ""
+
+    @property
+    def agreement(self) -> dict[str, Any] | None:
+        """The agreement of the people whose judgments were frozen, when they were; None for other versions."""
+        return self.report.get("agreement")
 
     @property
     def set_key(self) -> str:

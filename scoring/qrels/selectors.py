@@ -18,9 +18,9 @@ from assay.protocols.measures import FAMILIES, parse_measure
 from assay.protocols.qrels import is_of_subtopics, kind_of
 from assay.protocols.schema import Grade, Protocol, QrelsRules, QuestionChoice
 from assay.tables import natural
-from assessment.agreement.selectors import chance_remark
+from assessment.agreement.selectors import remarks
 from assessment.judgments.stamps import while_unchanged
-from assessment.models import Batch, Judgment, Task
+from assessment.models import Batch, Task
 from pooling.models import Pool, PoolEntry, Run
 from pooling.pools.selectors import chain
 from scoring.errors import QrelsRefused
@@ -29,7 +29,7 @@ from scoring.qrels import topic_previews
 from scoring.qrels.frozen import NOTHING, grade_pool
 from scoring.selectors import boards_of, leaderboards_for
 from tracks.models import Machine, Track
-from web.confirmation import with_remarks
+from web.confirmation import Check, with_remarks
 from web.pages import counted
 from web.statements import Prepared
 
@@ -301,16 +301,15 @@ class FreezePage:
     preview: FreezePreview | None
     refusal: str
     can_score: bool
-    lacks_dual: bool  # the protocol states second judgments, but nobody has made any
-    chance_remark: str
+    remarks: list[Check]  # about the agreement of assessors
 
     @property
     def buttons(self) -> list[tuple[str, str]]:
         """The name and words of the buttons that freeze the preview, the usual one first."""
         if (preview := self.preview) is None:
             return []
-        kinds = (preview.losses, preview.same, self.lacks_dual, self.chance_remark, preview.n_short)
-        n = len(preview.empty) + sum(map(bool, kinds))
+        kinds = (preview.losses, preview.same, preview.n_short)
+        n = len(preview.empty) + len(self.remarks) + sum(map(bool, kinds))
         return [
             *([("score", with_remarks("Freeze and score", n))] if self.can_score else []),
             ("", with_remarks("Freeze qrels", 0 if self.can_score else n)),
@@ -327,8 +326,6 @@ def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:
             refusal = refused.message
     rules = track.protocol.parsed.qrels
     can_score = track.protocol.parsed.takes_runs and runs_to_score(track).exists()
-    dual = Judgment.objects.filter(track=track, batch__kind=Batch.Kind.DUAL, is_current=True)
-    lacks_dual = track.protocol.parsed.judging.has_dual and not dual.exists()
     return FreezePage(
         track=track,
         rules=rules,
@@ -336,8 +333,7 @@ def freeze_page(track: Track, chosen: Mapping[str, Any] | None) -> FreezePage:
         preview=preview,
         refusal=refusal,
         can_score=can_score,
-        lacks_dual=lacks_dual,
-        chance_remark=chance_remark(track),
+        remarks=list(remarks(track)),
     )
 
 

@@ -22,6 +22,7 @@ from assay.measures.scores import ALL
 from assay.protocols.measures import parse_measures
 from assay.protocols.schema import Protocol
 from assay.tables import natural
+from assessment.agreement.selectors import agreement_in_short
 from corpus.formulas.selectors import formulas_of
 from pooling.models import Pool
 from pooling.runs.units import unit_lookup, visual_ids_among
@@ -92,6 +93,8 @@ def freeze_judgments(
     if machine is not None:
         qrels.machine, qrels.machine_name = machine, str(machine)
     qrels.name, qrels.report = name or frozen.name, frozen.report
+    if machine is None and (agreement := agreement_in_short(track))["assessors"]:
+        qrels.report = frozen.report | {"agreement": agreement}
     _store(qrels, frozen.columns)
     for part, (columns, report) in frozen.parts.items():
         # after the one with all judgments, even if the part has changed nothing since

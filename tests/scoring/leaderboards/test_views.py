@@ -9,6 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import Event
 from assessment.batches import services as batch_services
@@ -347,10 +348,36 @@ def test_release_page_names_what_the_results_lack(scene: Scene) -> None:
     shown = text_of(client, f"{address}?level=public")
     released = client.post(address, {"level": "public"})
 
+    assert "1 of 2 teams submitted runs" in shown
+    assert "No unit was judged twice" in shown
     assert "7 units of the pool are unjudged" in shown
     assert "2 topics have no qrels and no effect on any mean: A.2, A.10" in shown
     assert "3 lines with documents that the collection does not have: good" in shown
     assert released.status_code == 302
+
+
+def test_readers_of_a_board_see_the_agreement_of_the_frozen_judgments(scene: Scene) -> None:
+    scene.submit(scene.ours, "good", "10 é 9")
+    main = scene.judged("high", "low")
+    boards = [scene.leaderboard(qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer))]
+    scene.judge(main, scene.ada, *["low", "medium", "high"] * 2)
+    second = scene.batch({scene.bob: ["A.1", "A.2"]}, kind=Batch.Kind.DUAL)
+    scene.judge(second, scene.bob, "high", "low", "low", "medium", "low", "high")
+    boards += [scene.leaderboard(qrels_services.freeze_judgments(pool=scene.pool, by=scene.organizer))]
+    track_services.close(track=scene.track)
+    Leaderboard.objects.update(release="public", released_at=timezone.now())
+
+    pages = [text_of(client_of(scene, "stranger"), board.get_absolute_url()) for board in boards]
+    shown = [" ".join(re.sub("<[^>]*>", " ", page).split()) for page in pages]
+    address = reverse("scoring:leaderboard_file", args=[boards[1].pk, "json"])
+    in_file = client_of(scene, "stranger").get(address).json()["qrels"]["agreement"]
+
+    assert "Judged by 1 person, 0 units by several Agreement not measured" in shown[0]
+    assert re.search(
+        r"Judged by 2 people, 6 units by several Agreement ordinal alpha 0\.\d{3}, 95 %: ", shown[1]
+    )
+    assert (in_file["assessors"], in_file["units"], in_file["measure"]) == (2, 6, "ordinal")
+    assert 0 < in_file["alpha"] < 1
 
 
 def test_a_refusal_to_freeze_is_shown_on_the_form(scene: Scene) -> None:
