@@ -279,7 +279,7 @@ def _is_stated(campaign: Campaign, kind: Batch.Kind) -> bool:
     rules = campaign.protocol.judging
     if kind == Batch.Kind.TRAINING:
         return rules.training_topics > 0 and _statuses(campaign, Batch.Kind.MAIN) <= {Batch.Status.DRAFT}
-    return kind == Batch.Kind.DUAL and rules.has_dual and campaign.numbers["n_people"] > 1
+    return kind == Batch.Kind.DUAL and rules.has_dual
 
 
 def _to_create(campaign: Campaign, kind: Batch.Kind, point: Point) -> Point:
@@ -288,14 +288,20 @@ def _to_create(campaign: Campaign, kind: Batch.Kind, point: Point) -> Point:
     if not ready:
         return point._replace(is_possible=False)
     address = address_of(PLANS[kind], ready[0].pk) if kind in PLANS else point.address
-    if kind == Batch.Kind.TRAINING:
+    if kind in PLANS:
+        action = "Plan a training round"
         detail = "the protocol states it: assessors judge and discuss some topics before the main judging."
-        return point._replace(address=address, action="Plan a training round", detail=detail)
-    if kind == Batch.Kind.DUAL:
-        detail = "other assessors judge some topics a second time, which shows how well assessors agree."
-        is_judged = _statuses(campaign, Batch.Kind.MAIN) == {Batch.Status.CLOSED}
-        action = "Plan a dual batch"
-        return point._replace(address=address, action=action, detail=detail, is_possible=is_judged)
+        if kind == Batch.Kind.DUAL:
+            action, is_judged = (
+                "Plan a dual batch",
+                _statuses(campaign, Batch.Kind.MAIN) == {Batch.Status.CLOSED},
+            )
+            detail = "other assessors judge some topics a second time, which shows how well assessors agree."
+            point = point._replace(is_possible=is_judged)
+        if (n := campaign.numbers["n_people"]) < 2:
+            address, action = campaign.address("participation:add_people"), "Add people"
+            detail = f"{detail} That needs 2 assessors, and the track has {n}."
+        return point._replace(address=address, action=action, detail=detail)
     is_training = Batch.Status.OPEN in _statuses(campaign, Batch.Kind.TRAINING)
     if kind == Batch.Kind.MAIN:
         address = campaign.address("assessment:new_batch")
@@ -370,7 +376,8 @@ def _meanwhile(campaign: Campaign, judged: int) -> tuple[tuple[str, str], ...]:
     """The pages that help while people judge: the plan of second judgments of what is judged, and the live board."""
     board, main = ("Live board", campaign.address("assessment:board")), _statuses(campaign, Batch.Kind.MAIN)
     is_planned = _statuses(campaign, Batch.Kind.DUAL) or SKIPS[Batch.Kind.DUAL] in campaign.track.skipped
-    if is_planned or not (judged and Batch.Status.OPEN in main and _is_stated(campaign, Batch.Kind.DUAL)):
+    can_plan = _is_stated(campaign, Batch.Kind.DUAL) and campaign.numbers["n_people"] > 1
+    if is_planned or not (judged and Batch.Status.OPEN in main and can_plan):
         return (board,)
     pool = next(
         batch.pool_id

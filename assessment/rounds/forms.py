@@ -60,6 +60,10 @@ class DualForm(RoundForm):
         return [(row, self[f"topic-{row.topic.pk}"]) for row in self.proposal]
 
     @property
+    def has_able(self) -> bool:
+        return any(row.able for row in self.proposal)
+
+    @property
     def has_proposals(self) -> bool:
         return any(row.proposed for row in self.proposal)
 
