@@ -155,12 +155,16 @@ class Checklist:
         ]
 
     def step_at(self, match: ResolverMatch | None) -> Next:
-        """The next step as a page shows it: on the page of another point that is recommended too, that point."""
-        for point in self.next.skips[1:]:
-            step = _to_do(point, next(phase for phase in self.phases if point in phase.points))
-            if step.leads_to(match):
-                return step
-        return self.next
+        """The next step as a page shows it: on the page of another point that is recommended too, that point.
+
+        Where it leads, nothing else is offered, but what answers the remarks of a step that can be marked as done.
+        """
+        others = (
+            _to_do(point, next(phase for phase in self.phases if point in phase.points))
+            for point in self.next.skips[1:]
+        )
+        step = next((step for step in others if step.leads_to(match)), self.next)
+        return step._replace(meanwhile=()) if step.leads_to(match) and not step.mark else step
 
     @property
     def skippable(self) -> dict[str, Skippable]:

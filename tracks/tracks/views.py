@@ -3,8 +3,6 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils.html import format_html
 from django.views.decorators.http import require_safe
 
 from accounts.access import AuthenticatedRequest, organizer_form, oversees
@@ -75,9 +73,7 @@ def close_track(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if not page.is_given(request):
         return confirmation_page(request, page, layout="tracks/base.html", track=track)
     services.close(track=track)
-    address = f"{reverse('participation:new_announcement', args=[slug])}?about=closing"
-    text = "{} is closed. Runs can no longer be submitted or withdrawn."
-    messages.success(request, format_html(f'{text} <a href="{{}}">Announce the closing</a>', track, address))
+    messages.success(request, f"{track} is closed. Runs can no longer be submitted or withdrawn.")
     return redirect(track)
 
 
