@@ -225,7 +225,10 @@ def _happened(listed: ListedTrack, result: Summary | None) -> dict[str, datetime
             main = Batch.objects.filter(pool__track=track, kind=Batch.Kind.MAIN, status=Batch.Status.CLOSED)
             if result is not None:  # a later batch is not in the results
                 main = main.filter(closed_at__lte=result.board.released_at)
-            moments[gettext("Judged")] = main.aggregate(at=Max("closed_at"))["at"]
+            judged = moments[gettext("Judged")] = main.aggregate(at=Max("closed_at"))["at"]
+            closed_at = moments.get(gettext("Runs closed"))
+            if judged and closed_at and closed_at > judged:  # runs were pooled while the track was open
+                del moments[gettext("Runs closed")]
     if result is not None:
         moments[gettext("Results released")] = result.board.released_at
     return {title: moment for title, moment in moments.items() if moment}

@@ -95,7 +95,7 @@ def runs_point(campaign: Campaign) -> Iterator[Point]:
     runs, teams, problems = campaign.rows(runs_of), campaign.once(competing), []
     address, is_open = campaign.address("pooling:runs"), campaign.once(closing_of).is_open
     silent = [team.name for team in teams if not team.kinds]
-    if silent and runs:
+    if silent and runs and is_open:  # nobody can mend it afterwards
         problems.append(Problem(f"Without a run: {named(silent)}."))
     yield Point(
         "Runs",

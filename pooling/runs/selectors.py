@@ -185,7 +185,6 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
         run.track = track
     kept = [run for run in every if run.status != Run.Status.WITHDRAWN]
     counts = run_counts(kinds_by_team((run for run in every if run.is_submitted), all_teams), rules)
-    baselines = f"and {counted(counts.baselines, 'baseline')}, " if counts.baselines else ""
     n_of, missing = Counter(run.team_id for run in kept), {owed.team.pk: owed.missing for owed in owing}
     lines = [TeamLine(team, n_of[team.pk], missing.get(team.pk, "")) for team in all_teams]
     shown = [run for run in every if by.accepts(run)]
@@ -206,7 +205,7 @@ def runs_page(user: AnyUser, track: Track, chosen: ChosenAnswers, by: RunFilter 
         kinds=[(kind.key, kind.name) for kind in rules.kinds],
         filter=by,
         counts=counts,
-        runs_note=f"{baselines}without withdrawn ones",
+        runs_note="without baselines and withdrawn ones" if counts.baselines else "without withdrawn ones",
         n_kept=len(kept) if lines else 0,
         n_warned=sum(bool(run.n_warnings) for run in kept),  # type: ignore[attr-defined]
         chosen=chosen,

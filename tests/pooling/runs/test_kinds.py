@@ -1,6 +1,7 @@
 """Kinds of run in the words of a protocol: what follows from each, through pages, API and leaderboard."""
 
 import json
+import re
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -294,7 +295,9 @@ def test_header_of_a_run_answers_questions_and_leaves_with_the_run(scene: Scorin
     assert problems[1].startswith("line 3: answers.data of the header: “secret” is not")
     assert "Which models does it use?" in problems[2]
     assert (accepted.status_code, run.answers) == (201, {"models": "bm25", "data": ["train"]})
-    assert "with its description as a header, in the format ir_metadata" in page
+    assert "In the format ir_metadata: the description, the run with the description as a header" in re.sub(
+        r"\s+", " ", re.sub("<[^>]*>", "", page)
+    )
     assert "Names and versions. Empty: method.retrieval.name of the file" in form
     sent = b"".join(of_page.streaming_content)
     assert sent == b"".join(of_api.streaming_content)

@@ -45,7 +45,7 @@ from tests.scoring.qrels.test_services import NINE
 from tracks.assessors import services as assessor_services
 from tracks.checklist.points import Point
 from tracks.checklist.selectors import Kind, Next, checklist, next_steps
-from tracks.models import Track
+from tracks.models import Assessor, Track
 from tracks.tracks import services as track_services
 from web.statements import _prepared, read_rows
 
@@ -301,6 +301,26 @@ def test_training_and_second_judgments_that_the_protocol_states_are_steps(scene:
     assert re.search(r'btn-plain" name="open"[^>]*>Create and open the training round<', skipped)
     assert "No unit was judged twice" in freezing
     assert following(track).text == "Freeze and score"
+
+
+def test_training_and_second_judgments_ask_for_people_while_there_is_one_assessor(scene: Scene) -> None:
+    track = scene.track
+    Track.objects.update(skipped=["guidelines"])
+    Assessor.objects.filter(track=track, user=scene.bob).delete()
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=track)
+
+    training = following(track)
+    Track.objects.update(skipped=["guidelines", "training"])
+    batch_services.close(batch=scene.judged(*NINE))
+    second = following(track)
+    plans = [page_of(scene.organizer, f"/pools/{scene.pool.pk}/{name}/") for name in ("training", "dual")]
+
+    for step, key in ((training, "training"), (second, "dual")):
+        assert (step.text, step.skips[0].skip) == ("Add people", key)
+        assert "That needs 2 assessors, and the track has 1." in step.detail
+    assert "With 1 assessor there is nothing to compare." in plans[0]
+    assert "Nobody but their assessors can judge these topics." in plans[1]
 
 
 def test_training_round_is_discussed_before_the_main_judging(scene: Scene) -> None:
@@ -760,7 +780,8 @@ def test_pages_count_no_team_for_baselines(scene: Scene) -> None:
     )
 
     assert "Runs 1 from 1 of 1 team, and 1 baseline" in home
-    assert "Runs 1 and 1 baseline, without withdrawn ones Teams 1 0 without runs" in runs
+    assert "Runs 1 without baselines and withdrawn ones Teams 1 0 without runs" in runs
+    assert " 1 run and 1 baseline " in runs
     assert "1 baseline and 1 run from 1 of 1 team" in closing
     assert "Teams 1 Runs 1" in public
     assert "1 team · 1 run" in tracks
@@ -879,11 +900,12 @@ def test_closing_offers_its_announcement_until_there_is_one(scene: Scene, client
 
     closed = client.post(f"{scene.track.get_absolute_url()}close/", {"remarks": "1"}, follow=True)
     step = following(scene.track)
-    make_announcement(scene.track, scene.organizer)
 
     [(words, address)] = step.meanwhile
     assert (step.text, words) == ("Build pool", "Announce the closing…")
-    assert f'<a href="{address}">Announce the closing</a>' in closed.content.decode()
+    assert closed.content.decode().count(f'href="{address}"') == 1
+    assert "Announce the closing" not in page_of(scene.organizer, step.address), "the page of the step itself"
+    make_announcement(scene.track, scene.organizer)
     assert following(scene.track).meanwhile == ()
 
 
@@ -946,6 +968,8 @@ def test_checklist_names_what_is_wrong_with_the_page_that_solves_it(scene: Scene
         failed.get_absolute_url(),
     )
     assert shown["Runs"].problems[-1].text.startswith("Without a run: ")
+    track_services.close(track=track)
+    assert texts(points(track)["Runs"]) == [], "nobody can mend it any more"
     assert run.tag in shown["Pool"].problems[1].text
     assert all(problem.address for problem in checklist(track).problems)
 
