@@ -175,6 +175,7 @@ def make_track(organizer: Person, topics: Path, people: str) -> None:
     organizer.press("Check the list")
     organizer.press("Add 2 people")
     organizer.shot("people")
+    organizer.follow("Home")
     organizer.press("Skip all 5")
     organizer.next("Open for runs")
     expect(page.get_by_role("heading", name="What everybody will see")).to_be_visible()

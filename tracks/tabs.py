@@ -103,12 +103,16 @@ class Item(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """A section as it is shown, with its pages. `is_here` says that the current page is one of them."""
+    """A section as it is shown, with its pages. `is_here` says that the current page is one of them.
+
+    The pages of the others are folded, unless the next step is there.
+    """
 
     label: str
     icon: str
     state: str
     is_done: bool
+    has_next: bool
     items: tuple[Item, ...]
     is_here: bool
 
@@ -153,11 +157,12 @@ def _number(rows: QuerySet[Any]) -> Coalesce:
 
 
 def track_nav(
-    campaign: Campaign, match: ResolverMatch | None, states: dict[str, tuple[str, bool]]
+    campaign: Campaign, match: ResolverMatch | None, states: dict[str, tuple[str, bool, bool]]
 ) -> list[Phase]:
     """The sections of a track with their pages, for people who oversee it. Its campaign knows their counts.
 
-    `states` are those of the phases of its campaign: how far each is in a word, and whether it is done.
+    `states` are those of the phases of its campaign: how far each is in a word, whether it is done, and whether it has
+    the next step.
     """
     track, here, address = campaign.track, page_of(match), addresses()
     phases = []
@@ -176,7 +181,7 @@ def track_nav(
             if page.is_in(track)
         )
         is_here = here is not None and here.section == section
-        phases.append(Phase(section, ICONS[section], *states.get(section, ("", False)), items, is_here))
+        phases.append(Phase(section, ICONS[section], *states.get(section, ("", False, False)), items, is_here))
     return phases
 
 

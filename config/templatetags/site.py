@@ -109,7 +109,9 @@ def track_nav(context: template.Context, track: Track) -> dict[str, object]:
     """The navigation of a track for its organizers and chairs: its sections, with counts and states."""
     page, match = _checklist_of(context, track), context["request"].resolver_match
     states = {
-        phase.phase.value: (phase.state_in_short, phase.is_done) for phase in page.phases if phase.n_required
+        phase.phase.value: (phase.state_in_short, phase.is_done, any(point.is_next for point in phase.points))
+        for phase in page.phases
+        if phase.n_required
     }
     has_results = any(board.release == Leaderboard.Release.PUBLIC for board in page.campaign.rows(boards_of))
     batches = {(batch.kind, batch.status) for batch in page.campaign.rows(batches_of)}
@@ -223,11 +225,17 @@ def main_words(context: template.Context, words: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def here(context: template.Context, view: str) -> SafeString | str:
-    """The attribute of a link of the head of the site if it leads to this page, or to one above it."""
-    path, address = getattr(context.get("request"), "path", ""), address_of(view)
+    """The attribute of a link of the head of the site if it leads to this page, or to one above it.
+
+    All pages of a track are below the list of tracks, also those with another address. Its protocol is a page of many.
+    """
+    request = context.get("request")
+    path, address = getattr(request, "path", ""), address_of(view)
+    place = tabs.page_of(getattr(request, "resolver_match", None))
+    of_track = place is not None and place.address is None
     is_home = view == "all_tracks" and path == address_of("home") and context["user"].is_authenticated
     is_page = path == address or is_home
-    if not is_page and not path.startswith(address):
+    if not is_page and not (view == "all_tracks" if of_track else path.startswith(address)):
         return ""
     return format_html(' aria-current="{}"', "page" if is_page else "true")
 
