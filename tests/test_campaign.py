@@ -34,7 +34,7 @@ RUNS = {
     "alpha05": "prim_MathDowsers-task1-alpha05noReRank-auto-both-A.tsv",
 }
 PEOPLE = "Ada; ada@example.org; assessor\nPat; pat@example.org; contact; Abacus\n"
-MOST_CLICKS = 31  # of the organizer, from the first page to the release
+MOST_CLICKS = 32  # of the organizer, from the first page to the release
 SHOTS = os.environ.get("ASSAY_SCREENSHOTS")
 
 Qrels = dict[str, dict[str, int]]

@@ -249,6 +249,28 @@ def test_top_bar_marks_where_a_page_is(client: Client) -> None:
         assert f'<a href="/tracks/"{mark}>' in client.get(address).content.decode(), address
 
 
+def test_page_of_a_track_has_a_mark_at_the_top_and_its_section_open(client: Client) -> None:
+    """Its section, and that of the next step."""
+    track, organizer = make_track("free", skipped=[]), make_organizer()
+    make_topic(track)
+    pool = make_pool(track, dict.fromkeys(track.topics.all(), 1))
+
+    client.force_login(organizer)
+    page = re.sub(r"\s+", " ", client.get(pool.get_absolute_url()).content.decode())
+
+    assert '<a href="/tracks/" aria-current="true">' in page
+    folded = re.findall(
+        r'<details( open)?> ?<summary><span class="visually-hidden">([\w ]+)</span></summary> ?<ul>', page
+    )
+    assert folded == [
+        ("", "Set up"),
+        (" open", "Runs"),
+        (" open", "Judging"),
+        ("", "Results"),
+        ("", "Settings"),
+    ]
+
+
 def test_card_of_a_track_has_the_next_thing_that_its_reader_does() -> None:
     track, mia, ada = make_track("own"), make_user("mia"), make_assessor(make_track("other"), "ada")
     observer = make_user("oda")

@@ -541,7 +541,8 @@ def contradictions(user: User, track: Track) -> list[str]:
 
 def filled_otherwise(page: Any, step: Next) -> Iterator[str]:
     for button in page.xpath("//main//*[contains(@class, 'btn-primary')]"):
-        form = next(button.iterancestors("form"), None)
+        forms = [*button.iterancestors("form"), *page.xpath("//form[@id=$id]", id=button.get("form", ""))]
+        form = next(iter(forms), None)
         entered = "self::select or self::textarea or self::input[not(@type='hidden')]"
         if form is not None and form.xpath(f".//*[{entered}]"):
             continue
