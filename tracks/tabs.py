@@ -181,7 +181,9 @@ def track_nav(
             if page.is_in(track)
         )
         is_here = here is not None and here.section == section
-        phases.append(Phase(section, ICONS[section], *states.get(section, ("", False, False)), items, is_here))
+        phases.append(
+            Phase(section, ICONS[section], *states.get(section, ("", False, False)), items, is_here)
+        )
     return phases
 
 

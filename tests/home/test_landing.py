@@ -259,16 +259,9 @@ def test_page_of_a_track_has_a_mark_at_the_top_and_its_section_open(client: Clie
     page = re.sub(r"\s+", " ", client.get(pool.get_absolute_url()).content.decode())
 
     assert '<a href="/tracks/" aria-current="true">' in page
-    folded = re.findall(
-        r'<details( open)?> ?<summary><span class="visually-hidden">([\w ]+)</span></summary> ?<ul>', page
-    )
-    assert folded == [
-        ("", "Set up"),
-        (" open", "Runs"),
-        (" open", "Judging"),
-        ("", "Results"),
-        ("", "Settings"),
-    ]
+    sections = r'<details( open)?> <summary><span class="visually-hidden">([\w ]+)<'
+    folded = re.findall(sections, page)
+    assert [name for is_open, name in folded if is_open] == ["Set up", "Runs"]
 
 
 def test_card_of_a_track_has_the_next_thing_that_its_reader_does() -> None:
