@@ -24,7 +24,7 @@ class _Absent(MetaPathFinder):
             return
         frame: FrameType | None = sys._getframe()
         while frame is not None:  # a module that is imported in part must not be found by the next import
-            if frame.f_code.co_name == "<module>":
+            if frame.f_code.co_name == "<module>" and frame.f_globals["__name__"] != "__main__":
                 sys.modules.pop(frame.f_globals["__name__"], None)
             frame = frame.f_back
         pytest.skip(f"needs {fullname}", allow_module_level=True)

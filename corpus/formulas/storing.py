@@ -120,12 +120,13 @@ class FormulaStore:
         cursor.execute(f"CREATE TEMP TABLE stage_lines ({table.types})")
         cursor.copy_expert(f"COPY stage_lines ({table.columns}) FROM STDIN", io.BytesIO(lines))
         cursor.execute(_select(table, columns), values)
-        # by the primary key, row by row: PostgreSQL may believe that to read the whole table costs less
+        # by the primary key, as `_select` looks rows up: PostgreSQL may believe the table to be small, or empty
         cursor.execute(
-            "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_seqscan = off; "  # noqa: S608
+            "SET LOCAL enable_nestloop = off; SET LOCAL enable_seqscan = off; "  # noqa: S608
             f"UPDATE {table.name} old SET ({', '.join(columns)}) = ROW ({', '.join(columns.values())}) "
-            "FROM stage_formula new WHERE old.id = new.old_id AND new.differs; "
-            "SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on; SET LOCAL enable_seqscan = on"
+            "FROM stage_formula new WHERE old.id = new.old_id AND new.differs "
+            "AND old.id = ANY (ARRAY (SELECT old_id FROM stage_formula WHERE differs)); "
+            "SET LOCAL enable_nestloop = on; SET LOCAL enable_seqscan = on"
         )
         constants = ", ".join(f"%({name.removesuffix('_id')})s" for name in table.constant.split(", "))
         cursor.execute(

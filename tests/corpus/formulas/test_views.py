@@ -157,8 +157,9 @@ def rows(numbers: Iterable[int], latex: bytes = b"x") -> bytes:
     return b"".join(b"%d\t5\t4\tanswer\t7\t%s\n" % (number, latex) for number in numbers)
 
 
+@pytest.mark.parametrize("pages", [0, 40], ids=["unknown", "believed empty"])
 @pytest.mark.parametrize("latex", [b"x", b"y"], ids=["again", "other"])
-def test_rows_are_found_by_the_index_in_a_table_without_statistics(latex: bytes) -> None:
+def test_rows_are_found_by_the_index_whatever_the_statistics_say(latex: bytes, pages: int) -> None:
     collection = make_collection("math", status=Collection.Status.EMPTY)
     store = FormulaStore(collection.pk, Index("latex", 2), last_id=0)
     many, few = rows(range(3000)), rows(range(500, 520), latex)
@@ -166,9 +167,13 @@ def test_rows_are_found_by_the_index_in_a_table_without_statistics(latex: bytes)
     with connection.cursor() as cursor:
         # of the rows that an earlier test had when PostgreSQL looked at the table
         cursor.execute(
-            "SELECT pg_clear_relation_stats(schemaname, tablename), "
-            "pg_clear_attribute_stats(schemaname, tablename, attname, inherited) "
+            "SELECT pg_clear_attribute_stats(schemaname, tablename, attname, inherited) "
             "FROM pg_stats WHERE tablename = 'corpus_formula'"
+        )
+        cursor.execute(
+            "SELECT pg_restore_relation_stats('schemaname', 'public', 'relname', 'corpus_formula', "
+            "'relpages', %s, 'reltuples', %s::real)",
+            [pages, 0 if pages else -1],
         )
         for data in (many, few):
             n_read = _rows_read(cursor)
