@@ -19,6 +19,7 @@ from django.utils.translation import gettext_noop
 from accounts.access import AnyUser
 from accounts.models import Role, User
 from assay.protocols.loader import shipped_slugs
+from assay.protocols.measures import FAMILIES
 from assessment.models import Batch
 from corpus.models import Collection
 from participation.models import Team
@@ -272,6 +273,7 @@ class LandingPage:
     others: list[ListedTrack]
     contact: PageText
     n_protocols: int
+    n_measures: int
 
     @property
     def is_empty(self) -> bool:
@@ -290,6 +292,7 @@ def landing_page(user: AnyUser) -> LandingPage:
         others=[row for row in listed if not row.is_open and row.board not in published[:MAX_RESULTS]],
         contact=page_text(SitePage.Name.CONTACT),
         n_protocols=len(shipped_slugs()),
+        n_measures=len(FAMILIES),
     )
 
 
