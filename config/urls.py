@@ -32,6 +32,7 @@ urlpatterns = [
     path("tracks/", views.all_tracks, name="all_tracks"),
     path("start/", views.start, name="start"),
     path("extensions/", views.extensions, name="extensions"),
+    path("llms.txt", views.programs, name="llms"),
     path("health/", views.health_check, name="health"),
     path("help/", documentation.documentation, name="documentation"),
     path("help/<path:page>", documentation.documentation, name="documentation"),

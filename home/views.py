@@ -16,9 +16,11 @@ from assay.version import VERSION
 from home.health import health
 from home.landing import landing_page, start_of, tracks_page
 from home.languages import use_language
+from home.programs import index_for_programs
 from participation.teams.selectors import former_teams, teams_with
 from tracks.assessors.selectors import tracks_judged_by
 from tracks.tracks.selectors import tracks_for
+from web.pages import site_of
 from web.translation import translated, translated_for_users
 
 
@@ -39,6 +41,12 @@ def all_tracks(request: HttpRequest) -> HttpResponse:
     return render(
         request, "home/home.html", {"page": tracks_page(request.user, request.GET.get("words", ""))}
     )
+
+
+@require_safe
+def programs(request: HttpRequest) -> HttpResponse:
+    """The index of the rules of runs, the API and the documentation, for programs. Everyone."""
+    return HttpResponse(index_for_programs(site_of(request)), content_type="text/plain; charset=utf-8")
 
 
 @administrator_required

@@ -22,12 +22,12 @@ CLOSING = "closing"  # the key of a closing before a release that was skipped
 
 @listed
 def qrels_of(track: Any) -> QuerySet[Qrels]:
-    """The newest version of the judgments of people, or of a file."""
-    of_people = Qrels.objects.filter(track=track, archived_at=None, machine=None)
-    newest = of_people.exclude(report__has_key="part_of").only(
-        "version", "machine_name", "source", "created_at"
-    )
-    return newest[:1]
+    """The newest version of the judgments of people, or of a file; without one, that of a machine."""
+    of_people = Case(When(machine=None, then=0), default=1)
+    whole = Qrels.objects.filter(track=track, archived_at=None).exclude(report__has_key="part_of")
+    is_scored = Exists(Leaderboard.objects.filter(qrels=OuterRef("pk")))
+    newest = whole.only("version", "machine_name", "source", "created_at").annotate(is_scored=is_scored)
+    return newest.order_by(of_people, "-version")[:1]
 
 
 @listed
@@ -158,7 +158,8 @@ def _is_hidden(campaign: Campaign) -> bool:
 def qrels(campaign: Campaign) -> Iterator[Point]:
     if not (campaign.protocol.judging.has_grades or campaign.protocol.qrels.sets):
         return
-    newest, problems = next(iter(campaign.rows(qrels_of)), None), []
+    newest = next((each for each in campaign.rows(qrels_of) if not each.machine_name), None)
+    problems = []
     judged_at = campaign.numbers["judged_at"]
     is_known = campaign.protocol.pool.strategy == "known-item"
     freeze = campaign.address("scoring:freeze")
@@ -199,14 +200,17 @@ def leaderboard(campaign: Campaign) -> Iterator[Point]:
         yield _scored(campaign, board, newest)
 
 
-def _scored(campaign: Campaign, board: Any, newest: Qrels | None) -> Point:
-    """A leaderboard that lacks a run, or has other qrels than the newest, must not be released."""
+def _scored(campaign: Campaign, board: Any, newest: Any) -> Point:
+    """A leaderboard that lacks a run, or has other qrels than the newest, must not be released.
+
+    Several machines each have a newest version, so that of a machine only needs some leaderboard.
+    """
     problems, address = [], board.get_absolute_url()
     is_ready = board.status == Leaderboard.Status.READY
     if board.status == Leaderboard.Status.FAILED:
         text = "Scoring failed. The page of the leaderboard states why."
         problems.append(Problem(text, address, "Score again"))
-    elif newest is not None and board.qrels_id != newest.pk:
+    elif newest and board.qrels_id != newest.pk and not (newest.machine_name and newest.is_scored):
         text = f"It was not scored against the newest qrels, {newest}."
         problems.append(Problem(text, newest.get_absolute_url(), "Score the runs"))
     elif is_ready and (missing := _missing(campaign, board)):

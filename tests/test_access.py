@@ -246,6 +246,7 @@ documentation                           0000000000
 all_tracks                              0000000000
 extensions                              L333330330
 health                                  0000000000
+llms                                    0000000000
 home                                    0000000000
 jobs:job                                L444440440
 jobs:jobs                               L000000000

@@ -3,12 +3,13 @@
 A unit that is assigned the highest grade (`max_rel`) counts 1, a lower grade its share of it, and grade 0 nothing. With
 the usual grades: support 1, partial support 1/2, none 0. The strict measures count the highest grade only.
 
-A topic has V vital nuggets and A in all; criteria that an answer must avoid are none of them. The score of a rubric is
-the sum of weight times value over its criteria, divided by the sum of the positive weights; it can be negative. A
-nugget without a weight has weight 1. RAGDoll's mean is over the answers whose rubric has a positive weight.
+V is the share of a topic's vital nuggets that the answer contains, A that of all its nuggets, and W counts okay nuggets
+half. They leave out criteria that an answer must avoid. The score of a rubric is the sum of weight times value over its
+criteria, divided by the sum of the positive weights; it can be negative. A nugget without a weight has weight 1.
+RAGDoll's mean is over the answers whose rubric has a positive weight.
 
-Without nuggets, and for a topic without an answer, a value is 0. A nugget or
-citation of an answer without a grade stops the scoring: a failed assignment is not a zero.
+The value is 0 for a topic without nuggets or without an answer. Scoring stops if a nugget or citation of an answer has
+no grade: a failed assignment is not a zero.
 
 Source:
     RAGDoll 1f06719, rubric/metrics.py, for rubrics;

@@ -139,7 +139,7 @@ def _runs(runs: RunRules) -> Iterator[str]:
     if runs.uses:
         yield f"Teams state what a run uses: {', '.join(runs.uses.values())}."
     if runs.out_of_range_ranks == "error":
-        yield "A run with a rank out of this range is refused."
+        yield f"Ranks are 1 to {runs.max_ranks:,}; a run with another rank is refused."
     yield from rules_of_lines(runs)
     yield from rule_of_topic_documents(runs)
     if runs.min_score is not None and runs.max_score is not None:

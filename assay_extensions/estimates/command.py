@@ -1,4 +1,4 @@
-"""Estimate values of runs from the judgments of a machine and of people, and see what the machine's are worth.
+"""Estimate values of runs from the judgments of a machine and of people, and check how reliable the machine is.
 
 The machine judged all units of a pool, people a sample of them, or all units of some topics.
 """

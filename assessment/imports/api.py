@@ -81,11 +81,11 @@ class JudgmentImportChangeSerializer(Strict):
 
 
 class RunImportSerializer(Strict):
-    """The treatment of judgments that are in conflict with some that are here."""
+    """What happens to judgments that conflict with existing ones."""
 
     may_skip_conflicts = serializers.BooleanField(
         default=False,
-        help_text="If the only `complaints` are conflicts: keep the judgments that are here, and import the others.",
+        help_text="If all `complaints` are conflicts: keep the existing judgments, and import the others.",
     )
 
 

@@ -42,7 +42,7 @@ class RegisterForm(StyledForm):
         max_length=150,
         validators=[UnicodeUsernameValidator()],
         label=gettext_lazy("User name"),
-        help_text=gettext_lazy("With it you log in. Letters, digits and @ . + - _ are accepted."),
+        help_text=gettext_lazy("You log in with it. Letters, digits and @ . + - _ are accepted."),
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
     )
     password = forms.CharField(

@@ -38,7 +38,7 @@ class NewJoinRequestSerializer(Strict):
     """With which team you want to take part. Name and address are those of your account."""
 
     team_name = serializers.CharField(
-        max_length=100, help_text="A new one, or yours: its contact person decides."
+        max_length=100, help_text="A new team, or one of yours, whose contact person then decides."
     )
     organization = serializers.CharField(max_length=200, default="", allow_blank=True)
     message = serializers.CharField(

@@ -157,7 +157,7 @@ def programs(request: HttpRequest, slug: str) -> HttpResponse:
         return HttpResponse(page.text, content_type="text/markdown; charset=utf-8")
     if form == "schema":
         if page.schema is None:
-            raise Http404("The runs are not JSON.")
+            raise Http404("The track accepts no JSON lines.")
         return JsonResponse(page.schema, content_type="application/schema+json")
     return render(request, "pooling/runs/programs.html", context_of(page))
 

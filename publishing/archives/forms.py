@@ -62,7 +62,9 @@ class FetchForm(StyledForm, forms.Form):
     slug = ShortNameField(
         label="Short name", required=False, max_length=100, help_text="Of the track. Empty: from the id."
     )
-    protocol = forms.ModelChoiceField(StoredProtocol.objects.all(), help_text="By which the track is judged.")
+    protocol = forms.ModelChoiceField(
+        StoredProtocol.objects.all(), help_text="How runs are pooled, judged and scored."
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

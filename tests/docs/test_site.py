@@ -38,7 +38,7 @@ NO_PAGES = {
     *("metaevaluation:judge_file", "metaevaluation:board_table", "blinding:map", "blinding:package"),
     *("assessment:close_finished", "assessment:draft_frame", "analyses:reliability"),
     *("tracks:add_draft", "tracks:change_draft", "tracks:change_text"),
-    *("health", "logout", "documentation", "revoke_token", "end_session", "end_other_sessions"),
+    *("health", "llms", "logout", "documentation", "revoke_token", "end_session", "end_other_sessions"),
     *("jobs:retry", "jobs:cancel"),
     "publishing:archive_file",
     *(

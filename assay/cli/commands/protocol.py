@@ -86,5 +86,5 @@ def _runs(protocol: Protocol, *, is_schema: bool) -> str:
         return guide(protocol)
     schema = run_schema(protocol)
     if schema is None:
-        raise InputError(f"--schema is for runs in JSON; those of {protocol.slug} are not")
+        raise InputError(f"--schema is for runs in JSON lines, which {protocol.slug} does not accept")
     return json.dumps(schema, ensure_ascii=False, indent=1) + "\n"

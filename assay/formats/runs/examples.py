@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from assay.formats.compression import Limits
-from assay.formats.runs.rules import NOUNS, AnswerForm, LineForm, RunForm, forms_of, unit_of
+from assay.formats.runs.rules import NOUNS, AnswerForm, LineForm, RunForm, forms_of, scored_lines, unit_of
 from assay.protocols.description import limits_of, limits_of_answers, rule_of_topic_documents, rules_of_lines
 from assay.protocols.schema import Protocol, RunRules
 
@@ -111,7 +111,7 @@ def rules_of(protocol: Protocol) -> list[str]:
     noun, plural = NOUNS.get(unit_of(protocol), ("document", "documents"))
     amount = f"at most {rules.max_ranks} {plural} per topic, each of them once"
     sentences = [f"Give {amount if rules.max_ranks > 1 else f'one {noun} per topic'}.", _order(forms, noun)]
-    if any(isinstance(form, LineForm) and form.score is not None and form.post is None for form in forms):
+    if scored_lines(forms) is not None:
         sentences.append(
             "JSON lines with the fields qid, docno, score and run are accepted too, also as Parquet."
         )

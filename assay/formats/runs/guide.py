@@ -1,6 +1,7 @@
 """Guidelines about runs for participants and their programs, from the protocol alone.
 
-`guide` is in Markdown, which pages render; `run_schema` is the JSON Schema of one line of generated answers.
+`guide` is in Markdown, which pages render; `run_schema` is the JSON Schema of a line of JSON, with a generated answer
+or a ranked document.
 """
 
 import json
@@ -10,11 +11,13 @@ from typing import Any
 
 from assay.errors import plural
 from assay.formats.runs.examples import accepted_forms, placeholders, rules_of, sample_run
+from assay.formats.runs.records import LONGEST, NAMES
 from assay.formats.runs.rows import MAX_NAME, MAX_TOPIC
-from assay.formats.runs.rules import MANNERS, MAX_CITED, MAX_SENTENCES, AnswerForm, forms_of
+from assay.formats.runs.rules import MANNERS, MAX_CITED, MAX_SENTENCES, AnswerForm, forms_of, scored_lines
 from assay.protocols.schema import AnswerRules, Protocol
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
+NAME: dict[str, Any] = {"type": ["string", "integer"], "pattern": r"^\S+$"}
 N_TOPICS = 2  # of the example
 
 
@@ -82,7 +85,8 @@ def guide(
     if (schema := run_schema(protocol)) is not None:
         parts += [
             "## JSON Schema of a line",
-            "The check knows more than the schema, such as limits of words and the topics.",
+            ("Of a run in JSON lines, one ranked document each. " if scored_lines(forms_of(protocol)) else "")
+            + "The check knows more than the schema, such as limits and the topics.",
             _block("json", json.dumps(schema, ensure_ascii=False, indent=1)),
         ]
     return "\n\n".join(parts) + "\n"
@@ -97,30 +101,44 @@ def _block(language: str, text: str) -> str:
 
 
 def run_schema(protocol: Protocol) -> dict[str, Any] | None:
-    """The JSON Schema of a line of a run; None if the protocol's runs are not JSON.
+    """The JSON Schema of a line of a run; None if the protocol accepts no JSON lines.
 
     It accepts whatever the check accepts without an error that the form alone causes.
     """
-    forms = [form for form in forms_of(protocol) if isinstance(form, AnswerForm)]
-    if not forms:
+    forms = forms_of(protocol)
+    lines = [_line(form, protocol.runs.answers) for form in forms if isinstance(form, AnswerForm)]
+    lines += [_record()] * (scored_lines(forms) is not None)
+    if not lines:
         return None
-    lines = [_line(form, protocol.runs.answers) for form in forms]
     start = {"$schema": DRAFT, "title": f"A line of a run for {protocol.slug}"}
     return start | (lines[0] if len(lines) == 1 else {"anyOf": lines})
 
 
+def _record() -> dict[str, Any]:
+    """The schema of a ranked document. The first name of a field counts that the object has."""
+    known = {field: NAME | {"maxLength": longest} for field, longest in LONGEST.items()}
+    known["tag"] = {"anyOf": [{"type": "null"}, known["tag"]]}
+    fields = []
+    for field, names in NAMES.items():
+        schema: dict[str, Any] | bool = field == "tag"  # without any of the names
+        for name in reversed(names):
+            value = {"properties": {name: known.get(field, {"type": "number"})}}
+            schema = {"if": {"required": [name]}, "then": value, "else": schema}
+        fields.append(schema)
+    return {"type": "object", "allOf": fields}
+
+
 def _line(form: AnswerForm, rules: AnswerRules) -> dict[str, Any]:
     """The schema of the object of one line. Other keys may be anything."""
-    name = {"type": ["string", "integer"], "pattern": r"^\S+$"}
     docno = {"type": "string", "pattern": r"^\S+$", "maxLength": MAX_CITED}
     text = {"type": "string", "pattern": r"\S"}
     most = MAX_NAME if rules.max_run_id is None else min(MAX_NAME, rules.max_run_id)
     places: dict[str, Any] = {
-        form.tag: name | {"maxLength": most},
-        form.topic: name | {"maxLength": MAX_TOPIC},
+        form.tag: NAME | {"maxLength": most},
+        form.topic: NAME | {"maxLength": MAX_TOPIC},
     }
     if form.team:
-        places[form.team] = name | {"maxLength": MAX_NAME}
+        places[form.team] = NAME | {"maxLength": MAX_NAME}
     if form.kind:
         places[form.kind] = {"enum": list(MANNERS)}
     places |= {place: {"not": {"enum": [None, ""]}} for place in form.needed} | dict.fromkeys(

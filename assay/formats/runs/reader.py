@@ -58,6 +58,7 @@ from assay.formats.runs.rules import (
     first_lines,
     forms_of,
     report,
+    scored_lines,
     unit_of,
 )
 from assay.formats.runs.text import LineReader, Lines, shown
@@ -336,8 +337,7 @@ class _Check:
 
     def _accepted(self, form: JsonForm) -> JsonForm | None:
         """The form, with the order of ties of the lines with scores like which it is read; None without such lines."""
-        lines = (form for form in self.forms if isinstance(form, LineForm))
-        scored = next((line for line in lines if line.score is not None and line.post is None), None)
+        scored = scored_lines(self.forms)
         return None if scored is None else replace(form, ties=scored.ties)
 
     def _answers(self, reader: AnswerReader) -> RunColumns | None:

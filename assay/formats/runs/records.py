@@ -160,7 +160,8 @@ class RecordReader:
             n, first = self.tags.get(tag.encode(), (0, number))
             self.tags[tag.encode()] = (n + 1, first)
         if not (is_number(score) and abs(score) <= sys.float_info.max):
-            message, fault = f"score {score!r:.40} is not a number", "the score is not a number"
+            message = "the score is missing" if score is None else f"score {score!r:.40} is not a number"
+            fault = "the score is not a number"
             self._tally.error("score", message, "A number such as 12.5.", number, fault=fault)
         elif topic is not None and docno is not None:
             index = self._topics.setdefault(topic, len(self._topics))

@@ -357,6 +357,12 @@ def forms_of(protocol: Protocol, formats: Sequence[RunFormat] = ()) -> list[RunF
     return forms if rules.ties is None else [replace(form, ties=rules.ties) for form in forms]
 
 
+def scored_lines(forms: Sequence[RunForm]) -> LineForm | None:
+    """The lines with scores like which JSON and Parquet are read; None if no form has them."""
+    lines = (form for form in forms if isinstance(form, LineForm))
+    return next((line for line in lines if line.score is not None and line.post is None), None)
+
+
 def copies_narratives(protocol: Protocol) -> bool:
     """Return whether answers in a form that the protocol accepts repeat the text of their topic."""
     return any(isinstance(form, AnswerForm) and form.narrative for form in forms_of(protocol))

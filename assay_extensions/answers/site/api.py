@@ -52,11 +52,10 @@ class DraftGradeSerializer(Strict):
 
 
 class CriteriaSerializer(serializers.Serializer[Any]):
-    """The criteria of a leaderboard."""
+    """How many systems satisfy each criterion of the rubrics behind a leaderboard."""
 
     tables = serializers.DictField(
-        help_text="The tables of the page by name, `impact` and `types`: each has a row as an object for each of its "
-        "lines. Undefined values are null."
+        help_text="The tables `impact` and `types` of the page. Rows are objects; undefined values are null."
     )
 
 
@@ -83,7 +82,7 @@ class Impacts(Endpoints):
         write_scopes=WRITING,
     )
     def update_draft_grade(self, request: Request, nugget_id: int, answer: str) -> object:
-        """Grade an answer by a draft criterion. The grade counts in no score. Assessors and organizers."""
+        """Grade an answer by a draft criterion. The grade does not affect any score. Assessors and organizers."""
         user = person_of(request)
         nugget = nugget_or_404(user, nugget_id)
         drafts.grade(nugget=nugget, answer=answer, by=user, **self.validated(request))

@@ -29,7 +29,7 @@ def impact(request: AuthenticatedRequest, nugget_id: int) -> HttpResponse:
 
 @organizer_page
 def criteria(request: AuthenticatedRequest, board_id: int) -> HttpResponse:
-    """The criteria of a leaderboard, and which separate its systems. Organizers only."""
+    """The impact of each criterion on the systems of a leaderboard. Organizers only."""
     page = boards.criteria_page(request.user, board_or_404(request.user, board_id))
     return render(request, "rubrics/criteria.html", context_of(page))
 

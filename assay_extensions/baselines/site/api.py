@@ -29,7 +29,7 @@ class MadeRunSerializer(Strict):
         max_length=100,
         required=False,
         default=TEAM,
-        help_text="The team for which it is submitted. It is created if there is none of that name.",
+        help_text="The team that submits it. It is created if it does not exist.",
     )
     depth = serializers.IntegerField(
         required=False,

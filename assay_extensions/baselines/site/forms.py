@@ -42,7 +42,7 @@ class MadeRunForm(StyledForm):
     team = forms.CharField(
         max_length=100,
         initial=TEAM,
-        help_text="The team for which it is submitted. It is created if there is none of that name.",
+        help_text="The team that submits it. It is created if it does not exist.",
     )
     depth = forms.IntegerField(required=False)
 

@@ -91,7 +91,7 @@ class NextForm(StyledForm):
 
     name = forms.CharField(max_length=100, help_text="Of the batch that people judge.")
     n_units = forms.IntegerField(min_value=1, label="Number of units")
-    measure = forms.CharField(max_length=100, help_text="Whose intervals shall narrow.")
+    measure = forms.CharField(max_length=100, help_text="The measure whose intervals should become narrower.")
 
 
 class EstimateForm(StyledForm):

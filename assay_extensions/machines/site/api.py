@@ -421,7 +421,7 @@ class NewLeaseSerializer(Strict):
 
 
 class RenewalSerializer(Strict):
-    """For how long the tasks are held from now on."""
+    """The time for which the tasks are held, from now."""
 
     seconds = serializers.IntegerField(min_value=1, max_value=MOST_SECONDS)
 
@@ -518,7 +518,7 @@ class Leases(Endpoints):
 
     @post("leases/<int:lease_id>/renew/", "renew_lease", RenewedSerializer, takes=RenewalSerializer)
     def renew_lease(self, request: Request, lease_id: int) -> object:
-        """Hold the tasks of a lease until another time. Refused if it holds none any more."""
+        """Hold the tasks of a lease until another time. Refused if it no longer holds a task."""
         lease = leases.renew(lease=self.lease(request, lease_id), **self.validated(request))
         return {"id": lease.pk, "expires_at": lease.expires_at, "tasks": leases.tasks_of(lease)}
 

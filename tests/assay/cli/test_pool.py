@@ -423,6 +423,8 @@ def test_runs_of_every_shipped_protocol_are_pooled(tmp_path: Path, slug: str, fo
         ("touche-2025-images", "1-1", "{t}\t{d}\t{r}\tours", 5, {"nDCG@1": 1.0, "nDCG@3": 0.9502, "judged@5": 1}),
         ("longeval-2026-sci", "q1", "{t} Q0 {d} {r} -{r} ours", 10, {"nDCG@10'": 0.9502, "P@10": 0.2}),
         ("trec-ikat-2025", "1-2_3", "{t} Q0 {d} {r} -{r} ours", 5, {"nDCG@5": 0.9502, "P(rel=2)@5": 0.2}),
+        ("llmjudge", "7", "{t} Q0 {d} {r} -{r} ours", 10, {"nDCG@10": 0.9502, "RR(rel=2)": 1, "P(rel=2)@10": 0.1}),
+        ("trec-rag-2026-retrieval", "rag2026-0", "{t} Q0 {d} {r} -{r} ours", 10, {"SetF(rel=2)": 2 / 11}),
     ],
 )  # fmt: skip
 def test_rankings_of_2025_and_2026_go_from_topics_and_a_run_to_a_board(

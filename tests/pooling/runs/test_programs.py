@@ -1,6 +1,7 @@
 """The page for programs, and `assay check --track` with the address of a public track."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from tracks.models import Download, Track
 
 pytestmark = pytest.mark.django_db
 SITE = "http://testserver"
+RULES = ": formats, rules, an example and the check; the track is"
+OF_LINES = ": of a line of a run in JSON lines"
 
 
 class Visitor(httpx.BaseTransport):
@@ -162,7 +165,7 @@ def test_page_has_an_example_that_the_track_accepts_and_the_schema(db: None) -> 
     assert page in client.get(track.get_absolute_url()).content.decode()
 
 
-def test_page_says_nothing_of_topics_that_are_not_released_and_has_no_schema_of_lines(
+def test_page_says_nothing_of_topics_that_are_not_released(
     db: None, visitor: Visitor, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     track, client = make_track("adhoc", protocol="trec-adhoc"), Client()
@@ -176,7 +179,7 @@ def test_page_says_nothing_of_topics_that_are_not_released_and_has_no_schema_of_
 
     assert "secret-1" not in answer
     assert "Ids are looked up in the collection" in answer
-    assert client.get(page, {"format": "schema"}).status_code == 404
+    assert client.get(page, {"format": "schema"}).json() == run_schema(load_protocol("trec-adhoc"))
     assert status == 0
     assert err == (
         "Not checked: The topics are not public yet, so any topic passes.\n"
@@ -249,3 +252,29 @@ def test_sites_that_answer_otherwise_are_refused(
 
     assert main(["check", "--track", f"https://site.test/lab/tracks/{how}/topics/", str(file)]) == status
     assert message in capsys.readouterr().err
+
+
+def test_index_for_programs_has_what_visitors_see(db: None, django_assert_num_queries: Any) -> None:
+    make_track("adhoc", protocol="trec-adhoc", name="Ad hoc [1]")
+    make_track("closed", protocol="arqmath-2021-task2", name="Formulas", status=Track.Status.CLOSED)
+    make_track("draft", protocol="trec-adhoc", name="Draft", status=Track.Status.DRAFT)
+
+    with django_assert_num_queries(1):
+        answer = Client().get("/llms.txt")
+
+    text = answer.content.decode()
+    links = re.findall(r"^- \[(.+)\]\((\S+)\)(.*)$", text, re.MULTILINE)
+    assert answer["Content-Type"] == "text/plain; charset=utf-8"
+    assert text.startswith("# Assay\n\n> ")
+    assert [link for link in links if "/tracks/" in link[1]] == [
+        ("Ad hoc (1)", f"{SITE}/tracks/adhoc/runs/programs/?format=markdown", f"{RULES} open"),
+        ("Ad hoc (1), JSON Schema", f"{SITE}/tracks/adhoc/runs/programs/?format=schema", OF_LINES),
+        ("Formulas", f"{SITE}/tracks/closed/runs/programs/?format=markdown", f"{RULES} closed"),
+    ]
+    for _, address, _ in links:
+        path = address.removeprefix(SITE)
+        if path.startswith("/help/"):
+            page = Path("docs", path.removeprefix("/help/")).with_suffix(".md")
+            assert page.exists(), page
+        else:
+            assert Client().get(path, headers={"host": "testserver"}).status_code == 200, path

@@ -211,6 +211,31 @@ def test_next_step_leads_through_a_campaign(scene: Scene) -> None:
     assert not any(phase.n_left for phase in checklist(track).phases)
 
 
+def test_newer_qrels_of_a_machine_are_remarked_without_those_of_people(scene: Scene) -> None:
+    track, machine = scene.track, make_machine(scene.track, scene.organizer)
+    scene.submit(scene.ours, "good", "10 é 9")
+    track_services.close(track=track)
+
+    def of_machine() -> Qrels:
+        qrels = scene.qrels()
+        Qrels.objects.filter(pk=qrels.pk).update(machine=machine, machine_name="judge 1")
+        return qrels
+
+    def remarks() -> list[str]:
+        return [problem.text for problem in points(track)["Leaderboard"].problems]
+
+    first = of_machine()
+    assert points(track)["Qrels"].state == "none yet"  # of people
+    assert points(track)["Leaderboard"].detail == "version 1 by machine judge 1 has no leaderboard yet."
+    scene.leaderboard(first)
+    assert remarks() == []
+    second = of_machine()
+    assert remarks() == ["It was not scored against the newest qrels, version 2 by machine judge 1."]
+    scene.leaderboard(second)
+    scene.leaderboard(first)
+    assert remarks() == []
+
+
 def test_recommended_points_are_next_until_an_organizer_skips_them(client: Client) -> None:
     track, organizer = make_track(status=Track.Status.DRAFT, skipped=[]), make_organizer()
     client.force_login(organizer)

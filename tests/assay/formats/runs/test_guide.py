@@ -12,12 +12,13 @@ from assay.cli.main import main
 from assay.formats.runs.examples import EXAMPLES
 from assay.formats.runs.guide import guide, run_schema
 from assay.formats.runs.reader import check_run
-from assay.formats.runs.rules import AnswerForm, forms_of
+from assay.formats.runs.rules import AnswerForm, forms_of, scored_lines
 from assay.protocols.loader import load_protocol, parse_protocol, shipped_slugs, shipped_text
 from assay.protocols.schema import Protocol
 
 WITH_RUNS = [slug for slug in shipped_slugs() if load_protocol(slug).takes_runs]
 OF_ANSWERS = [slug for slug in WITH_RUNS if load_protocol(slug).is_of_answers]
+OF_RECORDS = [slug for slug in WITH_RUNS if scored_lines(forms_of(load_protocol(slug))) is not None]
 
 
 def errors_of(content: bytes, protocol: Protocol) -> list[str]:
@@ -39,7 +40,8 @@ def test_example_has_no_errors_and_every_rule_is_stated(slug: str) -> None:
     assert f"assay check --protocol {slug} FILE" in text
     shown = [f"\n- `{kind.key}`" in text for kind in protocol.runs.kinds]
     assert shown == [kind.submitted_by == "teams" for kind in protocol.runs.kinds]
-    assert ("## JSON Schema of a line" in text) == (slug in OF_ANSWERS)
+    assert ("## JSON Schema of a line" in text) == (slug in OF_ANSWERS + OF_RECORDS)
+    assert ("JSON lines with the fields qid" in text) == (slug in OF_RECORDS)
 
 
 def wrong_lines(line: dict[str, object], form: AnswerForm) -> Iterator[tuple[str, str]]:
@@ -77,6 +79,37 @@ def test_schema_accepts_what_the_check_accepts_and_refuses_what_is_wrong_in_form
         assert errors_of(wrong.encode(), protocol), fault
 
 
+RECORD: dict[str, object] = {"qid": "1", "docno": "d1", "rank": 1, "score": 12.5, "run": "my-run"}
+OTHER_NAMES: list[dict[str, object]] = [
+    {"topic_id": 1, "did": 17, "score": -2},
+    {"query_id": "1", "docid": "d1", "score": 1e-3, "system": None},
+    {"topic": "1", "qid": None, "doc_id": "d1", "docid": "a", "score": 0, "more": {"a": []}},
+]
+
+
+@pytest.mark.parametrize("slug", OF_RECORDS)
+def test_schema_of_ranked_documents_agrees_with_the_check(slug: str) -> None:
+    protocol = load_protocol(slug)
+    schema = run_schema(protocol)
+    assert schema is not None
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+
+    for line in (RECORD, *OTHER_NAMES):
+        errors = errors_of(json.dumps(line).encode() + b"\n", protocol)
+        assert (validator.is_valid(line), {*errors} & {"name", "score", "json"}) == (True, set()), line
+    wrong: list[object] = [{k: v for k, v in RECORD.items() if k != key} for key in ("qid", "docno", "score")]
+    wrong += [RECORD | change for change in ({"qid": True}, {"qid": "a b"}, {"docno": 1.5}, {"docno": ""})]
+    wrong += [
+        RECORD | change for change in ({"score": "2"}, {"score": True}, {"run": "my run"}, {"topic": None})
+    ]
+    for content in wrong:
+        lines = f"{json.dumps(RECORD)}\n{json.dumps(content)}\n"
+        assert (validator.is_valid(content), errors_of(lines.encode(), protocol) != []) == (False, True), (
+            content
+        )
+
+
 def test_example_follows_the_naming_scheme() -> None:
     scheme = '[runs]\ntag_pattern = "{team}-{kind}-{number}"\n'
     protocol = parse_protocol(shipped_text("trec-adhoc").replace("[runs]\n", scheme), name="x")
@@ -96,7 +129,7 @@ def test_schema_has_the_limits_of_the_protocol() -> None:
 
     assert schema is not None
     assert schema["properties"]["references"]["maxItems"] == 100
-    assert run_schema(load_protocol("trec-adhoc")) is None
+    assert run_schema(load_protocol("arqmath-2021-task2")) is None
 
 
 def test_command_prints_the_guidelines_and_the_schema(
@@ -106,9 +139,9 @@ def test_command_prints_the_guidelines_and_the_schema(
     assert capsys.readouterr().out == guide(load_protocol("trec-rag-2026"))
     assert main(["protocol", "runs", "trec-rag-2026", "--schema"]) == 0
     assert json.loads(capsys.readouterr().out) == run_schema(load_protocol("trec-rag-2026"))
-    assert main(["protocol", "runs", "trec-adhoc", "--schema"]) == 2
+    assert main(["protocol", "runs", "arqmath-2021-task2", "--schema"]) == 2
     assert capsys.readouterr().err == (
-        "assay protocol runs: --schema is for runs in JSON; those of trec-adhoc are not\n"
+        "assay protocol runs: --schema is for runs in JSON lines, which arqmath-2021-task2 does not accept\n"
     )
 
 
