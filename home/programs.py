@@ -9,7 +9,7 @@ from tracks.tracks.selectors import tracks_for
 
 PAGES = {
     "roles/participant.html": "For participants",
-    "howto/take-part-by-command.html": "Take part by command",
+    "howto/take-part-by-command.html": "Submit runs by command",
     "howto/use-the-api.html": "Use the API",
     "howto/judge-with-a-program.html": "Judge with a program",
     "reference/formats.html": "Formats of files",

@@ -81,7 +81,7 @@ class JudgmentImportChangeSerializer(Strict):
 
 
 class RunImportSerializer(Strict):
-    """What happens to judgments that conflict with existing ones."""
+    """The treatment of judgments that conflict with existing ones."""
 
     may_skip_conflicts = serializers.BooleanField(
         default=False,
