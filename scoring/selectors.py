@@ -5,6 +5,7 @@ evaluations of their own runs. Everybody sees a public leaderboard with all of i
 leaderboard sees its qrels.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from participation.models import Team
 from scoring.models import Leaderboard, PhaseBoard
 from tracks.models import Track
 from tracks.tracks.selectors import tracks_for
+from web.statements import Prepared
 
 
 def leaderboards_for(user: AnyUser) -> QuerySet[Leaderboard]:
@@ -35,6 +37,14 @@ def boards_of(user: AnyUser, track: Track) -> QuerySet[Leaderboard]:
     """The leaderboards of a track that the user may see. Those who see everything of it need no long query."""
     boards = _boards() if oversees(user, track.pk) else leaderboards_for(user)
     return boards.filter(track=track)
+
+
+_OF_TRACK = Prepared(lambda track: _boards().filter(track=track))
+
+
+def listed_boards(user: AnyUser, track: Track) -> Sequence[Leaderboard]:
+    """As `boards_of`, for a page that shows them all."""
+    return _OF_TRACK(track=track.pk) if oversees(user, track.pk) else list(boards_of(user, track))
 
 
 def seen_by(user: Any) -> QuerySet[Leaderboard]:

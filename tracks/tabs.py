@@ -119,6 +119,7 @@ class Phase(NamedTuple):
 
 _pages: dict[str, Page] = {}
 _page_of_view: dict[str, Page] = {}
+_by_section: dict[Section, list[Page]] = {section: [] for section in Section}
 
 
 def register(*pages: Page) -> None:
@@ -130,6 +131,9 @@ def register(*pages: Page) -> None:
             if _page_of_view.setdefault(view, page).view != page.view:
                 raise ValueError(f"{view} is below two pages: {_page_of_view[view].label} and {page.label}")
         _pages[page.view] = page
+    for section, of_section in _by_section.items():
+        in_section = (page for page in _pages.values() if page.section == section)
+        of_section[:] = sorted(in_section, key=lambda page: page.place)
 
 
 def page_of(match: ResolverMatch | None) -> Page | None:
@@ -167,9 +171,6 @@ def track_nav(
     track, here, address = campaign.track, page_of(match), addresses()
     phases = []
     for section in Section:
-        pages = sorted(
-            (page for page in _pages.values() if page.section == section), key=lambda page: page.place
-        )
         items = tuple(
             Item(
                 page.name_in(track),
@@ -177,7 +178,7 @@ def track_nav(
                 page is here,
                 page.n(campaign) if page.n else campaign.numbers.get(_name_of(page)),
             )
-            for page in pages
+            for page in _by_section[section]
             if page.is_in(track)
         )
         is_here = here is not None and here.section == section

@@ -6,13 +6,17 @@ table names the models as texts, because this package is below the apps.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 from django.apps import apps
 from django.core.exceptions import PermissionDenied
+from django.db.models import BigAutoField, F
 from django.http import Http404
 from django.urls import Resolver404, ResolverMatch, resolve
+
+from web.statements import Prepared
 
 OF_CHAIRS = "You chair this track: you see all of it, and change nothing. Ask one of its organizers."
 OF_TRACK = "tracks/<slug:slug>"  # in the route of each address whose `slug` is that of a track
@@ -58,10 +62,16 @@ def track_at(match: ResolverMatch) -> str | int | None:
         return str(match.kwargs["slug"])
     for name, (label, way) in WAYS.items():
         if name in match.kwargs:
-            rows: Any = apps.get_model(label)._default_manager
-            track: int | None = rows.filter(pk=match.kwargs[name]).values_list(way, flat=True).first()
-            return track
+            key = match.kwargs[name]
+            row = _rows_with_track(label, way).first(pk=key) if key <= BigAutoField.MAX_BIGINT else None
+            return None if row is None else int(row.at_track)
     return None
+
+
+@cache
+def _rows_with_track(label: str, way: str) -> "Prepared[Any]":
+    rows: Any = apps.get_model(label)._default_manager
+    return Prepared(lambda pk: rows.filter(pk=pk).order_by().annotate(at_track=F(way)).only("pk"))
 
 
 def track_of_page(path: str) -> str | int | None:

@@ -37,10 +37,10 @@ def events_for(user: User) -> QuerySet[Event]:
 
 
 def choices(rows: QuerySet[Event]) -> Choices:
-    """Return the people and actions that rows can be filtered by. Two queries."""
-    unordered = rows.order_by()
-    people = sorted(filter(None, unordered.values_list("by__username", flat=True).distinct()))
-    actions = sorted(unordered.values_list("action", flat=True).distinct())
+    """Return the people and actions that rows can be filtered by. One query."""
+    pairs = list(rows.order_by().values_list("by__username", "action").distinct())
+    people = sorted({person for person, _ in pairs if person})
+    actions = sorted({action for _, action in pairs})
     nobody = (NOBODY, "command or worker")
     return Choices(
         [*((name, name) for name in people), nobody],

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import numpy as np
-from django.db.models import Max, Q
 from django.urls import reverse
 
 from assay import plots
@@ -23,6 +22,7 @@ from pooling.models import Pool, Run
 from pooling.pools import answers, inputs
 from pooling.pools.selectors import left_out, pooled_depths, runs_to_pool
 from tracks.models import Track
+from web.statements import Statement
 
 KIND = "pooling.preview"  # of the jobs that compute previews
 ROWS = (1, 2, 3, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000)
@@ -77,14 +77,18 @@ def _runs(track: Track, most: int | None) -> list[Run]:
     return sorted(kept, key=lambda run: (run.team.name, run.tag, run.pk))
 
 
+# When the posts or formulas of a collection, or the visual ids of a track, last changed
+_CHANGED = Statement(
+    "SELECT max(finished_at) FROM jobs_job WHERE kind = 'pooling.make_ids' AND arguments->>'track_id' = %(track)s::text"
+    " OR id IN (SELECT job_id FROM corpus_import WHERE collection_id = %(collection)s"
+    " UNION ALL SELECT job_id FROM corpus_clustering WHERE collection_id = %(collection)s)"
+)
+
+
 def key_of(track: Track, tops_up: Pool | None, most: int | None) -> str:
     """A digest of everything that a preview depends on: runs, protocol, formulas, nuggets and the pool to top up."""
     collection = track.collection_id
-    makes_ids = Q(kind="pooling.make_ids", arguments__track_id=track.pk)
-    jobs = Job.objects.filter(
-        Q(imports__collection=collection) | Q(clustering__collection=collection) | makes_ids
-    )
-    changed = jobs.aggregate(last=Max("finished_at"))["last"]
+    [(changed,)] = _CHANGED.rows(collection=collection, track=track.pk)
     parts = [
         track.pk,
         track.protocol.digest,

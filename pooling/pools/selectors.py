@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db.models import F, Func, IntegerField, QuerySet
+from django.http import Http404
 
 from accounts.models import User
 from assay import plots
@@ -82,6 +83,42 @@ _RUNS_TO_POOL = Prepared(
         .order_by("team_id", "priority", "pk")
     )
 )
+
+
+_LISTED = Prepared(
+    lambda track: (
+        Run.objects.filter(track=track, status=Run.Status.SUBMITTED).select_related("team").defer("report")
+    )
+)
+_POOL = Prepared(lambda pool: pools().filter(pk=pool))
+_GONE = Prepared(
+    lambda pool: (
+        Run.objects.filter(pool_runs__pool=pool)
+        .exclude(status=Run.Status.SUBMITTED)
+        .select_related("team")
+        .defer("report")
+    )
+)
+
+
+def pool_or_404(pool_id: int) -> Pool:
+    """A pool with what its page needs.
+
+    Raises:
+        Http404: There is none.
+    """
+    pool = _POOL.first(pool=pool_id)
+    if pool is None:
+        raise Http404("No pool matches.")
+    return pool
+
+
+def listed_runs(track: Track) -> list[Run]:
+    """As `runs_to_pool`, for a page that shows them all."""
+    runs = _LISTED(track=track.pk)
+    for run in runs:
+        run.track = track
+    return runs
 
 
 def runs_to_pool(track: Track) -> QuerySet[Run]:
@@ -225,8 +262,7 @@ def pool_page(pool: Pool) -> PoolPage:
         pool_runs = pool.pool_runs.select_related("run__team").defer("run__report")
         return PoolPage(pool, pool.track, pool.job, pool_runs)
     statistics = current_statistics(pool)
-    gone = Run.objects.filter(pool_runs__pool=pool).exclude(status=Run.Status.SUBMITTED)
-    gone = gone.select_related("team").defer("report")
+    gone = _GONE(pool=pool.pk)
     disqualified = [run for run in gone if run.status == Run.Status.DISQUALIFIED]
     by_topic = [(topic["topic"], topic["n"]) for topic in statistics["topics"]]
     by_topic.sort(key=lambda row: natural(row[0]))

@@ -51,7 +51,7 @@ def new_pool(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     context = {
         "track": track,
         "form": form,
-        "runs": selectors.runs_to_pool(track),
+        "runs": selectors.listed_runs(track),
         "question_pools": selectors.question_pools(track, request.user),
         "estimate": previews.preview_page(track, query=estimate.query, arguments=arguments),
     }
@@ -90,7 +90,7 @@ def make_ids(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @organizer_page
 def pool_page(request: AuthenticatedRequest, pool_id: int) -> HttpResponse:
     """A pool: its job while it is built, then its contents. Organizers only."""
-    pool = get_object_or_404(selectors.pools(), pk=pool_id)
+    pool = selectors.pool_or_404(pool_id)
     return render(request, "pooling/pools/pool.html", context_of(selectors.pool_page(pool)))
 
 

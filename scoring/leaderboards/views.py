@@ -20,7 +20,7 @@ from scoring.leaderboards import groups as group_pages
 from scoring.leaderboards import interaction as interaction_pages
 from scoring.models import Leaderboard
 from scoring.qrels.selectors import newest_of_people, qrels_for
-from scoring.selectors import board_or_404, boards_of
+from scoring.selectors import board_or_404, listed_boards
 from tracks.deadlines.forms import LocalTimeField, ZoneField
 from tracks.tracks.selectors import track_or_404
 from web import times
@@ -65,7 +65,7 @@ class ReleaseForm(StyledForm):
 def leaderboards(request: HttpRequest, slug: str) -> HttpResponse:
     """The leaderboards of a track. Organizers see all; teams and visitors those released to them, or the only one."""
     track = track_or_404(request.user, slug)
-    boards, is_organizer = boards_of(request.user, track), access.oversees(request.user, track.pk)
+    boards, is_organizer = listed_boards(request.user, track), access.oversees(request.user, track.pk)
     if len(boards) == 1 and not is_organizer and not track.protocol.parsed.runs.phases:
         return redirect(boards[0])
     context = {

@@ -27,6 +27,7 @@ from scoring.selectors import leaderboards_for
 from tracks.models import Track
 from tracks.tracks.selectors import track_or_404, tracks_for
 from web import times
+from web.statements import Prepared
 
 Release = Leaderboard.Release
 LABELS = {
@@ -39,8 +40,11 @@ LABELS = {
 }
 
 
+_CALL = Prepared(lambda track: JudgeCall.objects.filter(track=track))
+
+
 def call_of(track: Track) -> JudgeCall | None:
-    return JudgeCall.objects.filter(track=track).first()
+    return _CALL.first(track=track.pk)
 
 
 def judges_for(user: AnyUser, track: Track) -> QuerySet[JudgeRun]:
