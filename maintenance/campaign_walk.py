@@ -137,17 +137,28 @@ def walk(organizer: Organizer, files: Files, others: Others) -> None:
 
 def set_up(organizer: Organizer, files: Files, others: Others) -> None:
     """The collection, the track with its topics and people, and its opening."""
-    organizer.page.goto(f"{organizer.site}/")
-    organizer.follow("Import a collection")
-    organizer.type(slug="posts", name="Posts")
-    organizer.upload("upload", files.documents)
-    organizer.press("Import files", re.compile(r"/imports/\d+/$"))
+    import_collection(organizer, "Posts", files.documents)
     others.work()
     organizer.follow("Tracks")
     organizer.follow("Create a track")
-    organizer.type(name="Answers 2020", slug="answers-2020")
-    organizer.choose("protocol", "arqmath-2020-task1")
-    organizer.choose("collection", "Posts")
+    create_track(organizer, files, "Answers 2020", "arqmath-2020-task1", "Posts")
+
+
+def import_collection(organizer: Organizer, name: str, *documents: Path) -> None:
+    """Import files into a new collection. A worker has to read them."""
+    organizer.page.goto(f"{organizer.site}/")
+    organizer.follow("Import a collection")
+    organizer.type(slug=name.lower(), name=name)
+    organizer.upload("upload", *documents)
+    organizer.press("Import files", re.compile(r"/imports/\d+/$"))
+
+
+def create_track(organizer: Organizer, files: Files, name: str, protocol: str, collection: str) -> None:
+    """Create a track on its page, add its people, and open it for runs."""
+    slug = name.lower().replace(" ", "-")
+    organizer.type(name=name, slug=slug)
+    organizer.choose("protocol", protocol)
+    organizer.choose("collection", collection)
     organizer.upload("topics", files.topics)
     organizer.press("Create track")
     organizer.next("Add people")
@@ -157,7 +168,7 @@ def set_up(organizer: Organizer, files: Files, others: Others) -> None:
     organizer.next("Send the links", button="Mark as sent")
     organizer.next("Check for leaks", button="Skip all 5")
     organizer.next("Open for runs")
-    organizer.press("Open for runs", "**/answers-2020/")
+    organizer.press("Open for runs", f"**/{slug}/")
 
 
 def train(organizer: Organizer, others: Others) -> None:

@@ -84,7 +84,7 @@ def _math(display: str) -> Any:
     def render(_: object, tokens: Sequence[Token], index: int, __: object, ___: object) -> str:
         latex = escape(tokens[index].content.strip(), quote=False)
         formula = f'<span class="math-container" data-display="{display}">{latex}</span>'
-        return formula if display == "inline" else f"<p>{formula}</p>\n"
+        return f"<p>{formula}</p>\n" if tokens[index].block else formula
 
     return render
 
@@ -94,17 +94,26 @@ def _link_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env
     return str(self.renderToken(tokens, index, options, env))
 
 
-_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
-dollarmath_plugin(_PARSER, double_inline=True)
+def with_formulas(parser: MarkdownIt, *, has_prices: bool = False) -> MarkdownIt:
+    """Let a parser read LaTeX between dollars. Among prices, only dollars next to the letters of a formula count."""
+    are_loose = not has_prices
+    spaces = {"allow_space": are_loose, "allow_digits": are_loose}
+    dollarmath_plugin(parser, double_inline=True, allow_labels=False, **spaces)
+    parser.add_render_rule("math_inline", _math("inline"))
+    parser.add_render_rule("math_inline_double", _math("block"))
+    parser.add_render_rule("math_block", _math("block"))
+    return parser
+
+
+_PARSER = with_formulas(
+    MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
+)
 container_plugin(
     _PARSER,
     "example",
     validate=lambda words, _: bool(BEGINS_EXAMPLE.match(words.strip())),
     render=_container,
 )
-_PARSER.add_render_rule("math_inline", _math("inline"))
-_PARSER.add_render_rule("math_inline_double", _math("block"))
-_PARSER.add_render_rule("math_block", _math("block"))
 _PARSER.add_render_rule("link_open", _link_open)
 
 

@@ -105,6 +105,11 @@ class NuggetList:
         """The keys of the nuggets, in the order of the list."""
         return [nugget.key for nugget in self.nuggets]
 
+    @property
+    def has_score(self) -> bool:
+        """False for a rubric without a positive weight. A nugget without a weight has weight 1."""
+        return not self.nuggets or any(nugget.weight is None or nugget.weight > 0 for nugget in self.nuggets)
+
     def problems(self, rules: NuggetRules) -> Iterator[Problem]:
         """Yield what is wrong with the list: nuggets without importance, equal ones, and those beyond limits."""
         for key, n in Counter(self.keys).items():

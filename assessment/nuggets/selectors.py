@@ -302,6 +302,7 @@ class NuggetListPage:
     versions: list[NuggetVersion]
     version: NuggetVersion | None
     problems: list[str]
+    has_score: bool
     is_changed: bool
     is_organizer: bool
     neighbors: list[str]
@@ -336,6 +337,7 @@ def nugget_list_page(user: User, topic: Topic, number: str = "") -> NuggetListPa
         versions=versions,
         version=next((version for version in versions if str(version.version) == number), None),
         problems=problems_of(made, track) if current else [],
+        has_score=made.has_score,
         is_changed=is_changed(made, latest),
         is_organizer=user.oversees(track.pk),
         neighbors=[*codes[max(0, at - 1) : at], *codes[at + 1 : at + 2]],

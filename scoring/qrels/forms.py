@@ -39,8 +39,8 @@ def _name() -> forms.CharField:
 class FreezeForm(StyledForm):
     """The pool whose judgments become qrels, and the kinds of judgments that count.
 
-    A button of the preview gives `without`: a grade and the topics without it, which are left out for that reason;
-    or nothing, to update the preview.
+    A button of the preview gives `without`: a grade, or "score", and the topics without it, which are left out for that
+    reason; or nothing, to update the preview.
     """
 
     pool = forms.ModelChoiceField(queryset=Pool.objects.none(), empty_label=None)
@@ -77,7 +77,10 @@ class FreezeForm(StyledForm):
         newest = self.pools.order_by("-pk").values_list("pk", flat=True).first()
         values = {"pool": newest, **{name: data[name] for name in data}}
         level, *topics = data.get("without", "").split() or [""]
-        lines = [f"{topic} no unit of grade {level} or higher" for topic in topics]
+        reason = (
+            "its rubric has no positive weight" if level == "score" else f"no unit of grade {level} or higher"
+        )
+        lines = [f"{topic} {reason}" for topic in topics]
         values["left_out"] = "\n".join(filter(None, [values.get("left_out", "").strip(), *lines]))
         super().__init__(values)
         self.fields["left_out"].widget.attrs["rows"] = min(max(2, values["left_out"].count("\n") + 1), 12)

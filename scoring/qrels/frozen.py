@@ -125,9 +125,10 @@ def grade_pool(
     report = frozen.report | made | counted_judgments
     columns = frozen.columns
     if protocol.judged.has_nuggets:
-        columns = with_nuggets(
-            columns, [nuggets for nuggets in frozen_nuggets(pool) if nuggets.topic not in left_out]
-        )
+        lists = [nuggets for nuggets in frozen_nuggets(pool) if nuggets.topic not in left_out]
+        columns = with_nuggets(columns, lists)
+        if without_score := sorted((each.topic for each in lists if not each.has_score), key=natural):
+            report["without_score"] = without_score
     return FrozenPool(
         columns, report, {name: (part, own | counted_judgments) for name, (part, own) in parts.items()}
     )

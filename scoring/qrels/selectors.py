@@ -308,7 +308,7 @@ class FreezePage:
         """The name and words of the buttons that freeze the preview, the usual one first."""
         if (preview := self.preview) is None:
             return []
-        kinds = (preview.losses, preview.same, preview.n_short)
+        kinds = (preview.losses, preview.same, preview.n_short, preview.report.get("without_score"))
         n = len(preview.empty) + len(self.remarks) + sum(map(bool, kinds))
         return [
             *([("score", with_remarks("Freeze and score", n))] if self.can_score else []),

@@ -126,6 +126,9 @@ def _check(arguments: argparse.Namespace) -> int:
     problems = [problem for nuggets in lists for problem in nuggets.problems(rules)]
     for problem in problems:
         print(f"{arguments.file}: {problem}", file=sys.stderr)  # noqa: T201
+    for topic in (nuggets.topic for nuggets in lists if not nuggets.has_score):
+        words = "no criterion has a positive weight, so the rubric gives no score"
+        print(f"{arguments.file}: topic {topic}: {words}", file=sys.stderr)  # noqa: T201
     header = ("topic", "version", "nuggets", "vital", "okay", "questions", "merged")
     rows: list[tuple[Cell, ...]] = []
     for nugget_list in lists:

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
+from accounts.audit import services as audit
 from accounts.models import User
 from assay.digests import sha256_of
 from assay.pools.answers import answer_to
@@ -162,7 +163,7 @@ def impact_page(nugget: Nugget, chosen: str) -> ImpactPage:
 
 @transaction.atomic
 def grade(*, nugget: Nugget, answer: str, choice: str, by: User) -> None:
-    """Grade an answer by a draft criterion; a second grade replaces the first.
+    """Grade an answer by a draft criterion; a second grade replaces the first. Log who begins to check a criterion.
 
     Raises NuggetRefused: the criterion is not in its list any more, no run has the answer, or there is no such grade.
     """
@@ -173,8 +174,12 @@ def grade(*, nugget: Nugget, answer: str, choice: str, by: User) -> None:
         raise NuggetRefused(gettext("Use one of these choices: {choices}.").format(choices=", ".join(grades)))
     if answer not in draft_of(nugget).systems:
         raise NuggetRefused(gettext("No submitted run has this answer any more."))
+    topic = nugget.topic
+    if not DraftGrade.objects.filter(topic=topic, key=nugget.key, graded_by=by).exists():
+        details = {"topic": topic.code, "text": nugget.text}
+        audit.record(action="impact.checked", subject=nugget, track=topic.track, details=details, by=by)
     DraftGrade.objects.update_or_create(
-        topic=nugget.topic,
+        topic=topic,
         key=nugget.key,
         answer=answer,
         defaults={"grade": grades[choice], "graded_by": by},

@@ -201,6 +201,19 @@ def test_a_rubric_needs_criteria_and_support_a_known_label() -> None:
         read_support(json.dumps({"topic_id": "t", "run_id": "r", "sentences": [sentence]}).encode(), "s")
 
 
+def test_check_warns_of_a_rubric_without_a_positive_weight(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rubrics.jsonl"
+    rows = [(topic, {"criterion": "Guesses.", "weight": weight}) for topic, weight in (("t1", -1), ("t2", 1))]
+    path.write_text("".join(json.dumps({"qid": topic, "rubrics": [row]}) + "\n" for topic, row in rows))
+
+    assert main(["nuggets", "check", str(path)]) == 0
+
+    err = capsys.readouterr().err
+    assert err == f"{path}: topic t1: no criterion has a positive weight, so the rubric gives no score\n"
+
+
 def test_command_of_support_prints_means_of_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["support", str(samples.path("rag/support.jsonl"))]) == 0
 

@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import User
+from accounts.models import Event, User
 from assay.protocols.loader import parse_protocol, shipped_text
 from assay_extensions.answers.rubric_files import read_graded
 from assay_extensions.answers.rubrics import score
@@ -159,9 +159,22 @@ def test_known_answers_of_ragdoll_are_the_scores_of_the_leaderboard(
     submit(lab, "known", {code: row["answer_text"] for code, row in graded.items()})
     pool = pooled(lab)
     batch = make_batch(pool, {lab.ada: list(lab.track.topics.all())})
+    client = client_of(lab.organizer)
 
     pages = judge_by_page(lab, batch, graded)
+    lists = [client.get(list_address(topic)).content.decode() for topic in lab.track.topics.all()]
+    freeze = reverse("scoring:freeze", args=[lab.track.slug])
+    preview = client.get(freeze).content.decode()
+    left_out = client.post(freeze, {"pool": pool.pk, "without": "score t5.run-a"}).content.decode()
     board = scored(lab, pool)
+
+    assert ["No criterion has a positive weight" in html for html in lists] == [
+        code == "t5.run-a" for code in CELLS
+    ]
+    assert "1 rubric without a positive weight" in preview
+    assert 'value="score t5.run-a"' in preview
+    assert "t5.run-a its rubric has no positive weight</textarea>" in left_out
+    assert "without a positive weight" not in left_out
 
     assert len(pages) == Judgment.objects.count() == 21
     assert all(">Criterion</h3>" in page and "Satisfied" in page for page in pages)
@@ -172,12 +185,12 @@ def test_known_answers_of_ragdoll_are_the_scores_of_the_leaderboard(
             Score.objects.filter(measure=measure).exclude(topic="all").values_list("topic", "value")
         )
         assert values == pytest.approx({code: expected[code][key] or 0.0 for code in CELLS})
-    page = client_of(lab.organizer).get(board.get_absolute_url()).content.decode()
+    page = client.get(board.get_absolute_url()).content.decode()
+    assert "1 rubric has no positive weight" in page
     means = [expected[code]["ternary_score"] for code in CELLS if code != "t5.run-a"]  # which has no score
     assert f"{sum(means) / len(means):.4f}".lstrip("0") in page
     assert f"{sum(means) / len(CELLS):.4f}".lstrip("0") in page
 
-    client = client_of(lab.organizer)
     assert reverse("rubrics:criteria", args=[board.pk]) in page
     impact = client.get(reverse("rubrics:criteria", args=[board.pk])).content.decode()
     assert "unknown word" in impact
@@ -337,6 +350,8 @@ def test_impact_of_a_draft_is_graded_blind_and_counts_systems(lab: Lab) -> None:
     assert "It separates systems:" in done
     assert "67 %" in done
     assert DraftGrade.objects.count() == 2
+    event = Event.objects.get(action="impact.checked")
+    assert (event.by, event.details["text"]) == (lab.ada, "Names the year.")
     again = client.get(f"{address}?answer={shown[1]}").content.decode()
     client.post(address, {"answer": shown[1], "choice": "support"})
     client.post(address, {"answer": re.search(r"\?answer=(\w+)", done)[1], "choice": "support"})  # type: ignore[index]

@@ -47,11 +47,23 @@ class BattleBoards(Endpoints):
     tag = "Leaderboards"
     permission_classes = [Everyone]
 
-    @get("leaderboards/<int:board_id>/battles/", "battles", BattlesSerializer)
+    @get(
+        "leaderboards/<int:board_id>/battles/",
+        "battles",
+        BattlesSerializer,
+        parameters=[
+            parameter(
+                "prior",
+                "Wins each way that are added between all systems, so that each has a rating; none without it.",
+                values=[*filter(None, boards.PRIORS)],
+            )
+        ],
+    )
     def get_battles(self, request: Request, board_id: int) -> object:
         """Read the ratings of systems by battles. Everyone who may see the leaderboard."""
         user = user_of(request)
-        battles = boards.battles_behind(user, board_or_404(user, board_id))
+        prior = boards.PRIORS[request.query_params.get("prior", "")]
+        battles = boards.battles_behind(user, board_or_404(user, board_id), prior=prior)
         return Response({"tables": _rows(battles.tables)})
 
     @get("leaderboards/<int:board_id>/systems/", "systems", SystemsSerializer)

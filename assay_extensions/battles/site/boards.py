@@ -29,6 +29,7 @@ from web.downloads import download
 from web.tables import MAX_OPEN_ROWS, ShownTable
 
 PRIOR = "0.5"  # of the command, offered where systems have no rating
+PRIORS = {"": 0.0, PRIOR: float(PRIOR)}  # by what an address has
 MOST_IN_MATRIX = 20  # systems; the table of pairs has all
 
 
@@ -100,9 +101,9 @@ def prior_named(text: str) -> float:
     Raises:
         Http404: The site does not offer them.
     """
-    if text not in ("", PRIOR):
+    if text not in PRIORS:
         raise Http404
-    return float(text or 0)
+    return PRIORS[text]
 
 
 def table_file(user: AnyUser, board: Leaderboard, name: str, kind: str, *, prior: float = 0.0) -> str:

@@ -209,7 +209,7 @@ def test_answers_are_markdown_where_the_form_of_runs_allows_it(lab: Lab) -> None
     shown = client.get(address).content.decode()
 
     assert "<span>## Owls</span>" in plain
-    assert shown.count("<h5>Owls</h5>") == plain.count("<span>## Owls</span>")
+    assert shown.count("<h4>Owls</h4>") == plain.count("<span>## Owls</span>")
     assert "<li>They <strong>sing</strong>. [1]</li>" in shown
     assert "## Owls" not in shown
 
@@ -239,6 +239,11 @@ def test_board_rates_systems_and_names_the_one_that_never_lost(lab: Lab) -> None
     ratings = [expected.rating(n).value for n in range(len(SYSTEMS))]
     assert [float(row["rating"]) for row in by_prior] == pytest.approx(sorted(ratings)[::-1], abs=1e-4)
     assert client.get(page.request["PATH_INFO"], {"prior": "many"}).status_code == 404
+    program = reverse("api:battles", args=[board.pk])
+    rows = client.get(program, {"prior": "0.5"}).json()["tables"]["board"]
+    assert [row["rating"] for row in rows] == pytest.approx(sorted(ratings)[::-1], abs=1e-4)
+    refused = client.get(program, {"prior": "many"})
+    assert (refused.status_code, "Accepted: 0.5." in refused.content.decode()) == (400, True)
     assert re.search(
         r"<th scope=\"row\">ants</th>\s*<td class=\"num\">1</td>\s*<td class=\"num\">1140</td>", html
     )

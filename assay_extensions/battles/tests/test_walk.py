@@ -1,10 +1,6 @@
-"""Tracks like RAG 2026 from their runs to one table of systems in Chromium: battles, rubrics, support, and a program.
-
-Pictures of each page go to the folder that `WALK_PICTURES` names, at two widths, light and dark.
-"""
+"""Tracks like RAG 2026 from their runs to one table of systems in Chromium: battles, rubrics, support, a program."""
 
 import json
-import os
 import re
 from collections.abc import Callable
 from io import BytesIO
@@ -12,40 +8,56 @@ from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
-from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from accounts.models import User
 from assay import samples
 from assay.formats.declaration import Declaration
 from assessment.judging import services as task_services
-from assessment.models import Batch
+from assessment.models import Batch, Task
 from assessment.nuggets import services as nugget_services
 from corpus.models import Document
 from jobs import services as jobs
-from jobs.models import Job
 from maintenance.campaign_walk import BATCH, Organizer
 from participation.teams import services as team_services
 from pooling.models import PoolEntry
 from pooling.runs import services as run_services
 from tests.helpers.answer_runs import Sentences
-from tests.helpers.browser import log_in, violations
+from tests.helpers.browser import log_in
 from tests.helpers.factories import make_assessor, make_collection, make_document, make_organizer
 from tests.helpers.judging import judge, make_machine
+from tests.helpers.walks import Walk
 from tracks.models import Topic, Track
 from tracks.protocols import services as protocol_services
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.nightly]
 
 SYSTEMS = ("ants", "bats", "cats", "dogs")  # from the best to the worst
-TOPICS = {"bees": "How do bees tell each other where food is?", "tea": "How do kinds of tea differ?", "owls": "How do owls hunt?"}  # fmt: skip # noqa: E501
-FACTS = (
-    "comes first in the telling",
-    "is told by three witnesses",
-    "was measured in spring",
-    "holds in every year",
-)
-WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
+TOPICS = {
+    "bees": "How do bees tell each other where food is?",
+    "tea": "How do kinds of tea differ?",
+    "owls": "How do owls hunt?",
+}
+FACTS = {
+    "bees": (
+        "A bee that found food dances on the comb.",
+        "The angle of the dance to the vertical is that of the food to the **sun**.",
+        "The longer the waggle, the farther away is the food.",
+        "Other bees follow the dancer and smell the pollen on her.",
+    ),
+    "tea": (
+        "All kinds of tea come from one plant.",
+        "Green tea is heated soon, so its leaves do **not** oxidize.",
+        "Black tea is oxidized in full.",
+        "Oolong is oxidized in part.",
+    ),
+    "owls": (
+        "Owls hunt at dusk and at night.",
+        "Their ears are at **different heights**, which locates a sound.",
+        "Soft edges of their feathers make their flight silent.",
+        "They swallow small prey whole.",
+    ),
+}
 LEADERBOARD = re.compile(r"/leaderboards/\d+/$")
 
 
@@ -55,12 +67,10 @@ def docno_of(topic: str, n: int) -> str:
 
 def answer_of(system: str, topic: str) -> Sentences:
     """The better a system, the more facts does its answer have; the dogs' answer cites nothing."""
-    facts = FACTS[: len(FACTS) - SYSTEMS.index(system)]
-    own = f"Here is what {len(facts)} studies say about the question, in short."
-    return [
-        (own, []),
-        *((f"The fact of {topic} {fact}.", [docno_of(topic, n)]) for n, fact in enumerate(facts[1:], 1)),
-    ]
+    facts = FACTS[topic][: len(SYSTEMS) - SYSTEMS.index(system)]
+    own = f"This is what {len(facts)} studies say about the question."
+    items = [(f"- {fact}", [docno_of(topic, n)]) for n, fact in enumerate(facts[1:], 1)]
+    return [("## In short", []), (own, []), *items]
 
 
 def line_of(system: str, topic: str) -> str:
@@ -73,38 +83,8 @@ def line_of(system: str, topic: str) -> str:
     return json.dumps(content) + "\n"
 
 
-class Walk:
-    """The organizer at a browser; teams, assessors and workers use services."""
-
-    def __init__(self, organizer: Organizer, user: User) -> None:
-        self.organizer, self.user, self.n_pictures = organizer, user, 0
-        self.page, self.site = organizer.page, organizer.site
-
-    def open(self, name: str, *arguments: object) -> None:
-        self.page.goto(self.site + reverse(name, args=arguments))
-
-    def work(self) -> None:
-        for job in Job.objects.filter(state=Job.State.QUEUED).order_by("pk"):
-            jobs.run(job.pk)
-            job.refresh_from_db()
-            assert job.state == Job.State.DONE, job.error
-        self.organizer.look()
-
-    def picture(self, name: str) -> None:
-        """No violation of accessibility; and pictures, if somebody wants them."""
-        assert violations(self.page) == []
-        folder = os.environ.get("WALK_PICTURES")
-        if folder is None:
-            return
-        self.n_pictures += 1
-        for width in WIDTHS:
-            self.page.set_viewport_size({"width": width, "height": 800})
-            for scheme in SCHEMES:
-                self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-                path = Path(folder, f"{self.n_pictures:02}-{name}-{width}-{scheme}.png")
-                self.page.screenshot(path=path, full_page=True)
-        self.page.set_viewport_size({"width": 1280, "height": 800})
-        self.page.emulate_media(color_scheme="light")
+class AnswersWalk(Walk):
+    """Teams and most assessors use services."""
 
     def track(self, name: str, protocol: str, topics: Path) -> Track:
         """Create a track by its pages, with its teams, runs and an assessor."""
@@ -144,13 +124,12 @@ class Walk:
         self.organizer.press("Create and open the batch", BATCH)
         batch = Batch.objects.get(pool__track=track)
         ada = User.objects.get(username=f"ada-{track.slug}")
-        if track.protocol.parsed.judged.has_votes:
-            self.by_keys(ada)
+        self.by_keys(ada, has_sides=track.protocol.parsed.judged.has_votes)
         while task := task_services.accept_next(batch=batch, assessor=ada):
             judge(task, better(task.entry))
         log_in(self.page, self.site, self.user)
 
-    def by_keys(self, assessor: User) -> None:
+    def by_keys(self, assessor: User, *, has_sides: bool) -> None:
         log_in(self.page, self.site, assessor)
         self.open("assessment:mine")
         self.picture("desk")
@@ -158,11 +137,14 @@ class Walk:
         for n in range(2):
             self.page.wait_for_selector("html[data-judging=ready]", state="attached")
             if n == 0:
-                self.picture("battle")
+                self.picture("battle" if has_sides else "criterion")
             before = self.page.url
-            texts = [self.page.locator(f"#side-{side}").inner_text() for side in ("left", "right")]
-            n_facts = [len(text) for text in texts]
-            self.page.keyboard.press("1" if n_facts[0] > n_facts[1] else "3")
+            if has_sides:
+                left, right = (self.page.locator(f"#side-{side}").inner_text() for side in ("left", "right"))
+                self.page.keyboard.press("1" if len(left) > len(right) else "3")
+            else:
+                task = Task.objects.get(pk=re.search(r"/tasks/(\d+)/", before)[1])  # type: ignore[index]
+                self.page.keyboard.press("2" if supported(task.entry) == "support" else "0")
             self.page.keyboard.press("Enter")
             expect(self.page).not_to_have_url(before)
 
@@ -207,13 +189,12 @@ def test_walk_from_runs_to_one_table_of_systems(
     protocol_services.store(text=text, by=user)
     collection = make_collection("segments", name="Segments")
     for code in TOPICS:
-        for n, fact in enumerate(FACTS):
-            docno, body = docno_of(code, n), f"<p>The fact of {code} {fact}.</p>"
+        for n, fact in enumerate(FACTS[code]):
+            docno, body = docno_of(code, n), f"<p>{fact.replace('**', '')}</p>"
             make_document(collection, docno, kind=Document.Kind.DOCUMENT, thread=docno, body=body)
     topics = tmp_path / "topics.tsv"
     topics.write_text("".join(f"{code}\t{title}\n" for code, title in TOPICS.items()))
-    walk = Walk(Organizer(new_page(), str(live_server)), user)
-    log_in(walk.page, walk.site, user)
+    walk = AnswersWalk(Organizer(new_page(), str(live_server)), user)
 
     battles = walk.track("Battles", "battles-of-answers", topics)
     walk.pool(battles)
@@ -221,9 +202,8 @@ def test_walk_from_runs_to_one_table_of_systems(
     walk.score(battles)
     rubrics = walk.track("Rubrics", "trec-rag-2026", topics)
     for topic in Topic.objects.filter(track=rubrics):
-        for fact, weight in zip(FACTS[1:], (5, 3, 1), strict=True):
-            text = f"The fact of {topic.code} {fact}."
-            nugget_services.add(topic=topic, text=text, importance="vital", weight=weight, by=user)
+        for fact, weight in zip(FACTS[topic.code][1:], (5, 3, 1), strict=True):
+            nugget_services.add(topic=topic, text=fact, importance="vital", weight=weight, by=user)
         text = "It repeats a rumor."
         nugget_services.add(topic=topic, text=text, importance="okay", weight=-3, by=user)
         nugget_services.freeze(topic=topic, by=user)

@@ -45,10 +45,12 @@ class GeneratedAnswer(Layout):
 
     @property
     def html(self) -> SafeString:
-        """The answer with a nugget, if it is Markdown; empty otherwise, because a cited sentence is marked."""
-        if self.is_citation or not is_markdown(self.task.batch.pool.protocol.parsed):
+        """The answer, if it is Markdown, with the sentence highlighted whose citation is judged; else empty."""
+        if not is_markdown(self.task.batch.pool.protocol.parsed):
             return SafeString()
-        return answer_html([(sentence.text, ()) for sentence in self.sentences], first_heading=4)
+        texts = [(sentence.text, ()) for sentence in self.sentences]
+        judged = {n for n, sentence in enumerate(self.sentences) if sentence.is_judged}
+        return answer_html(texts, first_heading=4, judged=judged)
 
     @classmethod
     def of(cls, task: Task, rules: JudgingRules) -> Layout:

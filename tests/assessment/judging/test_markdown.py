@@ -1,24 +1,50 @@
 """Answers in Markdown on the judging page."""
 
+import re
+
 import pytest
 
 from assessment.judging.markdown import answer_html
+
+FORMULA = '<span class="math-container" data-display="{}">{}</span>'
 
 
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        (["## Owls", "They *sing*."], "<h5>Owls</h5>\n<p>They <em>sing</em>. [1]</p>\n"),
+        (["## Owls", "They *sing*."], "<h4>Owls</h4>\n<p>They <em>sing</em>. [1]</p>\n"),
         (["First.", "Second."], "<p>First. Second. [1]</p>\n"),
         (["- one", "- two"], "<ul>\n<li>one</li>\n<li>two [1]</li>\n</ul>\n"),
         (["It costs $5", "or $6."], "<p>It costs $5 or $6. [1]</p>\n"),
         (["![a](//b.example/c.png)", "x"], "<p>![a](//b.example/c.png) x [1]</p>\n"),
         (["[a](https://b.example)", "<b>x</b>"], "<p>[a](https://b.example) &lt;b&gt;x&lt;/b&gt; [1]</p>\n"),
         (["<https://b.example>", "x"], "<p>&lt;https://b.example&gt; x [1]</p>\n"),
+        (["A $5-$10 fee.", "$x<2$"], f"<p>A $5-$10 fee. {FORMULA.format('inline', 'x&lt;2')} [1]</p>\n"),
+        (["$$", "x $$"], f"<p>{FORMULA.format('block', 'x')} [1]</p>\n"),
     ],
 )
 def test_parts_of_an_answer_become_one_text(texts: list[str], expected: str) -> None:
     assert answer_html([(texts[0], []), (texts[1], [1])], first_heading=4) == expected
+
+
+def test_headings_begin_at_the_given_level_and_skip_none() -> None:
+    texts = ["### a", "# b", "### c", "## d", "###### e", "# f"]
+
+    html = answer_html([(text, []) for text in texts], first_heading=4)
+
+    assert re.findall("<h(.)>(.)</h.>", html) == [*zip("445564", "abcdef", strict=True)]
+
+
+def test_judged_sentence_is_highlighted_in_whatever_it_is() -> None:
+    texts = ["## Owls", "A ⸨fact⸩.", "- They **sing**.", "| barn | 35 |", "|---|---|", "```\nx < 1\n```"]
+
+    html = answer_html([(text, []) for text in texts], first_heading=4, judged={0, 2, 3, 5})
+
+    marked = [*re.findall("<mark>(.*?)</mark>", html, re.DOTALL)]
+    assert [text.strip() for text in marked] == ["Owls", "They", "sing", ".", "barn", "35", "x &lt; 1"]
+    assert "<h4><mark>" in html
+    assert "<p>A fact.</p>" in html
+    assert "<mark>" not in answer_html([(text, []) for text in texts], first_heading=4)
 
 
 def test_rows_of_a_table_keep_their_citations() -> None:
