@@ -147,7 +147,7 @@ def _text(name: str, cell: Cell) -> str:
     """A cell with as many digits as its column needs."""
     if not isinstance(cell, float):
         return text_of(cell)
-    digits = ".2f" if name in {"share", "left"} else "g" if name.endswith("wins") else ".0f"
+    digits = ".2f" if name in {"share", "left"} else "g" if name.endswith("wins") else ",.0f"
     return f"{cell:{digits}}" if isfinite(cell) else ""
 
 

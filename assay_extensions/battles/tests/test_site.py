@@ -245,7 +245,7 @@ def test_board_rates_systems_and_names_the_one_that_never_lost(lab: Lab) -> None
     refused = client.get(program, {"prior": "many"})
     assert (refused.status_code, "Accepted: 0.5." in refused.content.decode()) == (400, True)
     assert re.search(
-        r"<th scope=\"row\">ants</th>\s*<td class=\"num\">1</td>\s*<td class=\"num\">1140</td>", html
+        r"<th scope=\"row\">ants</th>\s*<td class=\"num\">1</td>\s*<td class=\"num\">1,140</td>", html
     )
     assert table.splitlines()[1].startswith("ants,1,1139.7940,"), "400 log10(5) above bats: 2.5 of 3 wins"
     assert rate(battles).outcomes.systems == [*SYSTEMS]
@@ -374,7 +374,7 @@ def test_known_battles_are_imported_and_have_the_known_ratings(
         assert float(rows[system]["rating"]) == pytest.approx(values["rating"], abs=1e-4)
         error = values["se_by_topic_T_over_T_minus_1"]
         assert float(rows[system]["error"]) == pytest.approx(error, abs=1e-4)
-        cells = '</td>\\s*<td class="num">'.join(("1", f"{values['rating']:.0f}"))
+        cells = '</td>\\s*<td class="num">'.join(("1", f"{values['rating']:,.0f}"))
         assert re.search(f'<th scope="row">{system}</th>\\s*<td class="num">{cells}</td>', html)
     assert {row["group"] for row in rows.values()} == {"eight": {"1"}}.get(name, {"1", "2"})
     if name == "never_lost":

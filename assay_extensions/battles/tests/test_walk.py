@@ -99,6 +99,7 @@ class AnswersWalk(Walk):
         track = Track.objects.get(slug=slug)
         for system in SYSTEMS:
             self.submit(track, system)
+        Track.objects.filter(slug=slug).update(status=Track.Status.CLOSED)
         make_assessor(track, f"ada-{slug}")
         return track
 
@@ -171,7 +172,7 @@ def longer(entry: PoolEntry) -> str:
 def supported(entry: PoolEntry) -> str:
     """The choice about a nugget of an answer, or about a citation."""
     text = " ".join(text for text, _ in entry.answer.sentences) if entry.answer and not entry.document else ""
-    return "support" if entry.document or entry.passage in text else "not_support"
+    return "support" if entry.document or entry.passage in text.replace("**", "") else "not_support"
 
 
 def test_walk_from_runs_to_one_table_of_systems(
@@ -203,7 +204,8 @@ def test_walk_from_runs_to_one_table_of_systems(
     rubrics = walk.track("Rubrics", "trec-rag-2026", topics)
     for topic in Topic.objects.filter(track=rubrics):
         for fact, weight in zip(FACTS[topic.code][1:], (5, 3, 1), strict=True):
-            nugget_services.add(topic=topic, text=fact, importance="vital", weight=weight, by=user)
+            text = fact.replace("**", "")
+            nugget_services.add(topic=topic, text=text, importance="vital", weight=weight, by=user)
         text = "It repeats a rumor."
         nugget_services.add(topic=topic, text=text, importance="okay", weight=-3, by=user)
         nugget_services.freeze(topic=topic, by=user)
