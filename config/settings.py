@@ -293,7 +293,7 @@ if BACKUP_DIR:
 WEBHOOKS_OVER_HTTP = environment.boolean("WEBHOOKS_OVER_HTTP")
 WEBHOOKS_TO_PRIVATE_ADDRESSES = environment.boolean("WEBHOOKS_TO_PRIVATE_ADDRESSES")
 # Models that jobs may call for machines: base addresses, each with the environment variable of its key
-JUDGE_ADDRESSES = environment.judge_addresses("JUDGE_ADDRESSES")
+JUDGE_ADDRESSES = environment.judge_addresses("JUDGE_ADDRESSES", over_http=WEBHOOKS_OVER_HTTP)
 if JUDGE_ADDRESSES:
     environment.require_packages("JUDGE_ADDRESSES", "httpx", file="requirements-judges.txt")
 

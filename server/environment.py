@@ -99,7 +99,7 @@ def origins(name: str, *, every: str = "") -> list[str]:
     return values
 
 
-def judge_addresses(name: str) -> dict[str, str]:
+def judge_addresses(name: str, *, over_http: bool) -> dict[str, str]:
     """Base addresses of models, each with the variable of its key after the last `=`, if it has one."""
     addresses = {}
     for value in words(name):
@@ -107,6 +107,10 @@ def judge_addresses(name: str) -> dict[str, str]:
         if not address.startswith(("http://", "https://")) or (variable and not variable.isidentifier()):
             raise ImproperlyConfigured(
                 f"{name} contains '{value}'; use addresses such as https://models.example.org/v1=MODELS_KEY."
+            )
+        if address.startswith("http://") and not over_http:
+            raise ImproperlyConfigured(
+                f"{name} contains '{address}'; use https://, or allow http:// with WEBHOOKS_OVER_HTTP."
             )
         addresses[address.rstrip("/")] = variable
     return addresses

@@ -119,11 +119,15 @@ def by_api(site: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Files:
     tag = Run.objects.get(file_name=Path(row["file"]).name, track__slug="api").tag
     again = ["submit", "api", samples.path(row["file"]), "--kind", row["kind"], "--team", row["team"]]
     again += ["--pooled-as", row["pooled_as"]] if row["pooled_as"] else []
+    metadata = folder.parent / "metadata.yaml"
+    metadata.write_text("method:\n  models:\n    - gpt-4o; gpt\n")
+    again += ["--metadata", metadata]
     assert [person.assay(*again, "--replaces", each) for each in ("nothing", tag)] == [1, 0]
     assert list(Run.objects.filter(tag=tag).order_by("pk").values_list("status", flat=True)) == [
         "withdrawn",
         "submitted",
     ]
+    assert Run.objects.get(tag=tag, status="submitted").models_used == "gpt-4o; gpt"
     olga.run("close_track", "slug=api")
     pool = olga.run("create_pool", "slug=api", "name=Pool", f"seed={POOL_SEED}")
     work()

@@ -53,7 +53,10 @@ class RowRecord:
 
 @dataclass(frozen=True)
 class TrackRecord:
-    """`protocol` is the slug of its protocol; `reminder_days` before a closing time, teams are reminded of it."""
+    """`protocol` is the slug of its protocol; `reminder_days` before a closing time, teams are reminded of it.
+
+    A site that loads the archive hides the names of teams and runs until `names_hidden_until`.
+    """
 
     slug: str
     name: str
@@ -62,6 +65,7 @@ class TrackRecord:
     created_at: str
     collection: str = ""
     reminder_days: int | None = None
+    names_hidden_until: str = ""
 
 
 @dataclass(frozen=True)

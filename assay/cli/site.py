@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,13 +81,15 @@ def upload(
     *,
     key: str,
     is_quiet: bool,
-    seconds: Path | None = None,
+    others: Mapping[str, Path] | None = None,
 ) -> tuple[Any, bool]:
-    """The answer to a run file, and whether it is that to an earlier request."""
+    """The answer to a run file, and whether it is that to an earlier request.
+
+    `others` are further files by their names in the form.
+    """
     with path.open("rb") as file, progress_bar(path.name, path.stat().st_size, is_quiet=is_quiet) as show:
         files: dict[str, tuple[str, Any]] = {"file": (path.name, Sent(file, show))}
-        if seconds is not None:
-            files["seconds"] = (seconds.name, seconds.read_bytes())
+        files |= {name: (other.name, other.read_bytes()) for name, other in (others or {}).items()}
         return server.upload(address, fields, files, key=key)
 
 

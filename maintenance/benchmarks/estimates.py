@@ -4,6 +4,9 @@ The data are half of the topics of TREC RAG 2025 with the grades of people and o
 made runs, as the tests of the extension have them. Topics are drawn from these, and units of each topic sampled.
 """
 
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -127,12 +130,49 @@ def next_hour(measure: str, share: float, n: int, *, samples: int, seed: int) ->
     return float(np.mean(expected)), float(np.mean(actual))
 
 
+def figure(rows: Sequence[tuple[str, str, float, float]], error: float) -> str:
+    """An SVG image of coverages: a line of each sample from the least to the greatest of the runs.
+
+    Args:
+        rows: measure with the share of units, how they were sampled, and the two coverages.
+        error: two standard errors around 95 %, which are shaded.
+    """
+
+    def place(share: float) -> float:
+        return 220 + 3600 * (share - 0.86)
+
+    height = 24 * len(rows) + 60
+    marks = [
+        f'<rect width="640" height="{height}" fill="#fff"/>',
+        f'<rect x="{place(0.95 - error):.1f}" y="8" width="{7200 * error:.1f}" height="{height - 52}" fill="#e3e8ef"/>',
+        f'<line x1="{place(0.95):.1f}" y1="8" x2="{place(0.95):.1f}" y2="{height - 44}" stroke="#555"/>',
+    ]
+    for n, (sample, how, low, high) in enumerate(rows):
+        y, color = 24 * n + 24, "#0b5cad" if how == "by weight" else "#b3460a"
+        dashes = "" if how == "by weight" else ' stroke-dasharray="5 3"'
+        marks.append(f'<text x="205" y="{y + 4}" text-anchor="end">{escape(sample)}, {how}</text>')
+        line = f'x1="{place(low):.1f}" y1="{y}" x2="{place(high):.1f}" y2="{y}"'
+        marks.append(f'<line {line} stroke="{color}" stroke-width="4"{dashes}/>')
+        marks += [f'<circle cx="{place(end):.1f}" cy="{y}" r="5" fill="{color}"/>' for end in (low, high)]
+    for percent in range(86, 98, 2):
+        label = f"{percent} %</text>"
+        marks.append(f'<text x="{place(percent / 100):.1f}" y="{height - 24}" text-anchor="middle">{label}')
+    marks.append(
+        f'<text x="436" y="{height - 6}" text-anchor="middle">coverage of the intervals of six runs</text>'
+    )
+    content = "\n".join(marks)
+    head = f'viewBox="0 0 640 {height}" font-family="sans-serif" font-size="13"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {head}>\n{content}\n</svg>\n'
+
+
 @case
-def estimates(*, samples: int = 2000, seed: int = 1) -> None:
+def estimates(*, samples: int = 2000, seed: int = 1, image: str = "") -> None:
     """Simulate how many intervals of the level 0.95 from people and a machine contain the true value.
 
-    The standard error of a coverage of 95 % is 0.5 % with 2,000 samples. The documentation has the tables.
+    The standard error of a coverage of 95 % is 0.5 % with 2,000 samples. The documentation has the tables, and with
+    `image` as the name of an SVG file, the figure.
     """
+    rows = []
     print("| measure | units of people | sampled | coverage of six runs | width | order | of machine alone |")
     print("| --- | ---: | --- | ---: | ---: | ---: | ---: |")
     for measure in ("DCG@20", "P(rel=2)@20"):
@@ -142,8 +182,11 @@ def estimates(*, samples: int = 2000, seed: int = 1) -> None:
                     measure, share, is_by_weight=is_by_weight, samples=samples, seed=seed
                 )
                 how = "by weight" if is_by_weight else "alike"
+                rows.append((f"{measure}, {100 * share:.0f} %", how, low, high))
                 others = " | ".join(f"{number:.2f}" for number in numbers)
                 print(f"| {measure} | {share:.0%} | {how} | {low:.1%} to {high:.1%} | {others} |")
+    if image:
+        Path(image).write_text(figure(rows, 2 * (0.95 * 0.05 / samples) ** 0.5))
     print("\n| topics of people | coverage, both | width | coverage, people alone | width |")
     print("| ---: | ---: | ---: | ---: | ---: |")
     for n in (4, 8, 16, 32):

@@ -286,7 +286,8 @@ def invite_account(*, track: Track, user: User, sender: Sender) -> Invitation:
 def clone(*, track: Track, name: str, slug: str, assessors: bool, teams: bool, by: User) -> Track:
     """Create a draft with the protocol, the settings and the guidelines of another track, perhaps with its people.
 
-    Topics, runs, pools, judgments, deadlines and leaderboards stay with the old track. The guidelines become a draft:
+    Topics, runs, pools, judgments, deadlines and leaderboards stay with the old track. Names that it hides are hidden
+    in the new one until the same time. The guidelines become a draft:
     their worked examples may name topics that the new track does not have.
     """
     new = Track(
@@ -296,6 +297,7 @@ def clone(*, track: Track, name: str, slug: str, assessors: bool, teams: bool, b
         protocol=track.protocol,
         collection=track.collection,
         reminder_days=track.reminder_days,
+        names_hidden_until=track.names_hidden_until if track.names_are_hidden else None,
     )
     create_track(track=new, by=by, cloned_from=track)
     if track.guidelines is not None:

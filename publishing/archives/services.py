@@ -28,6 +28,7 @@ from tracks.models import Download, StoredProtocol, Track
 from tracks.tracks import services as track_services
 from web.pages import counted
 from web.statements import analyze
+from web.times import in_words
 
 MAKE, LOAD = "archives.make", "archives.load"  # kinds of jobs
 # Of PostgreSQL: rows of an archive can be there twice or break a check. Any other violation is a fault of ours.
@@ -155,8 +156,14 @@ def offer(*, archive: Archive, by: User) -> Download:
     """Attach a copy of an archive to the downloads of its track. It is not released yet.
 
     Raises:
-        Refused: It is attached already.
+        Refused: It is attached already, or the track hides the names that the archive has.
     """
+    until = archive.track.names_hidden_until
+    if until and archive.track.names_are_hidden and archive.form == ARCHIVE:
+        raise archive_refused(
+            f"{archive} has the names of teams and runs, and {archive.track} hides them until "
+            f"{in_words(until, 'UTC')}. Offer it after that, or change the time among the dates of the track."
+        )
     with archive.file.open() as file:
         return downloads.attach_file(
             track=archive.track,

@@ -102,15 +102,15 @@ def score_file(
 ) -> Iterator[str]:
     """The lines of some evaluations of a leaderboard by topic, then the means, as `tsv` or `csv`.
 
-    They are the lines of `assay evaluate`. Only the values of a few runs are in memory at a time.
+    They are the lines of `assay evaluate`, with a mark of the judge's family if a machine judged. Only the values of a
+    few runs are in memory at a time.
     """
+    lines = csv_lines if kind == "csv" else tsv_lines
     rows = _score_rows(board, named(names_for(user, board.track), with_names(evaluations)))
-    if kind != "csv":  # which commands read: it has four columns
-        return tsv_lines(HEADER, (cells for _, cells in rows))
     if not board.judge_family:
-        return csv_lines(HEADER, (cells for _, cells in rows))
+        return lines(HEADER, (cells for _, cells in rows))
     marked = ((*cells, "yes" if run.is_of_family(board.judge_family) else "no") for run, cells in rows)
-    return csv_lines((*HEADER, OF_FAMILY), marked)
+    return lines((*HEADER, OF_FAMILY), marked)
 
 
 def with_names(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:

@@ -2,9 +2,10 @@
 
 The site checks each file before it stores it. A file with errors is refused, with its lines, and nothing of it is
 stored; the other files are submitted. If the command is interrupted, repeat it: a file that is already there is not
-submitted again. Without --kind, the runs are of the only kind that the track accepts. --tag, --replaces and --seconds
-are for a single run. --replaces withdraws an earlier run of the team and submits the new one in its place, in one step:
-if the new one is refused, the earlier one stays.
+submitted again. Without --kind, the runs are of the only kind that the track accepts. --tag, --replaces, --seconds and
+--metadata are for a single run. --replaces withdraws an earlier run of the team and submits the new one in its place,
+in one step: if the new one is refused, the earlier one stays. The models and answers of --metadata count where the
+options state none.
 
 Exit status: 0 all runs are submitted, 1 one was refused, 2 a file or an option cannot be used, 3 you may not submit or
 are not logged in, 4 the site cannot be reached.
@@ -23,6 +24,7 @@ from assay.digests import sha256_of_file
 from assay.errors import InputError, plural
 from assay.formats.declaration import add_statements
 
+FILES = ("seconds", "metadata")  # that go with the run
 EXAMPLE = "assay submit arqmath-2020 --kind primary --description 'BM25 over titles' runs/abacus.tsv"
 
 
@@ -35,12 +37,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--replaces", default="", metavar="TAG", help="tag of a submitted run of the team, which is withdrawn"
     )
     add(parser, "--seconds")
+    parser.add_argument(
+        "--metadata",
+        type=Path,
+        metavar="FILE",
+        help="file of ir_metadata about a single run, such as its models",
+    )
     parser.add_argument("--json", action="store_true", help="print the runs as the site answers, as JSON")
     add(parser, "--quiet")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    single = next((name for name in ("tag", "replaces", "seconds") if getattr(arguments, name)), "")
+    single = next((name for name in ("tag", "replaces", *FILES) if getattr(arguments, name)), "")
     if single and len(arguments.runs) > 1:
         raise InputError(f"--{single} is for a single run; submit each run with its own")
     stored, is_refused = [], False
@@ -82,11 +90,11 @@ def _submit(
     """The run, and whether an earlier command submitted it."""
     address = f"tracks/{arguments.track}/runs/"
     identity: list[object] = [server.url, address, fields]
-    for submitted in (path, arguments.seconds):
-        if submitted is not None:
-            with submitted.open("rb") as file:
-                identity.append(f"{submitted.name} {sha256_of_file(file)}")
-    options = {"seconds": arguments.seconds, "is_quiet": arguments.quiet}
+    others = {name: getattr(arguments, name) for name in FILES if getattr(arguments, name) is not None}
+    for name, submitted in {"file": path, **others}.items():
+        with submitted.open("rb") as file:
+            identity.append(f"{name} {submitted.name} {sha256_of_file(file)}")
+    options = {"others": others, "is_quiet": arguments.quiet}
     key = str(uuid5(NAMESPACE_URL, json.dumps(identity, sort_keys=True)))
     stored_run, is_old = upload(server, address, path, fields, key=key, **options)
     if is_old and server.get(f"runs/{stored_run['id']}/")["status"] != "submitted":  # withdrawn since

@@ -233,7 +233,10 @@ def _columns(name: str, header: Sequence[str], given: Mapping[str, str]) -> tupl
     if missing:
         named = ", ".join(header[:20])[:300] or "nothing"
         needed = "expected the columns topic, docno, assessor, grade"
-        message = f"{needed}; {' and '.join(missing)} missing: got {named}; {ACCEPTED}"
+        hint = (
+            "; name the column of docno as topic too if there are no topics" if missing == ["topic"] else ""
+        )
+        message = f"{needed}; {' and '.join(missing)} missing{hint}: got {named}; {ACCEPTED}"
         raise JudgmentsError(name, [Complaint(1, message)])
     return form, places
 

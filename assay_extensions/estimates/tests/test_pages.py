@@ -1,6 +1,7 @@
 import csv
 import html
 import io
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from assessment.models import Batch
 from assessment.planning import services as assignments
 from jobs import services as jobs
 from jobs.models import Job
+from tests.helpers.api import api, call
 from tests.helpers.factories import make_assessor, make_organizer, make_track
 from tests.helpers.judging import make_batch, make_machine
 
@@ -357,3 +359,21 @@ def test_pages_without_data_say_what_to_do() -> None:
     assert "No machine yet" in empty
     assert "New 3.1 has no pool yet" in unused
     assert "New 3.1 has graded nothing yet." in test
+
+
+def test_known_agreement_of_people_and_a_model_is_on_the_page_and_the_card(
+    site: Site, rag: RagTrack, data: Path
+) -> None:
+    """The answers are those of irrCAC about the same pairs."""
+    answers = json.loads((data / "judges/rag25/agreement.answers.json").read_text())
+    rag.people_judge(rag.entries)
+
+    page = site.client.get(reverse("assessment:agreement", args=[rag.track.slug])).content.decode()
+    card = call(api(rag.organizer), "get", "machine_card", rag.machine.pk).json()
+
+    assert card["tested_on"]["n_shared"] == answers["pairs"] == 5163
+    theirs = {"kappa": "identity", "linear": "linear", "quadratic": "quadratic"}
+    for name, weights in theirs.items():
+        known = answers[f"conger/{weights}"]["coefficient_value"]
+        assert card["agreement"][name] == pytest.approx(known, abs=1e-7)
+        assert f"{known:.3f}" in page

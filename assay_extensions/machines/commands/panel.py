@@ -26,8 +26,8 @@ from assay_extensions.machines.work.panel import WAYS, entropy, majority, median
 from assay_extensions.machines.work.units import Unit
 
 EXAMPLE = (
-    "assay panel judgments-words.jsonl judgments-words.jsonl --by median --protocol arqmath-2020-task1 --assessor "
-    "panel --output panel.jsonl"
+    "assay panel judgments-words.jsonl qrels-marek.txt --by median --protocol arqmath-2020-task1 --assessor panel "
+    "--output panel.jsonl"
 )
 Key = tuple[str, str]  # topic and docno
 
@@ -55,6 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("a panel has at least two members; give a file of judgments for each")
     if arguments.output.exists() and arguments.output.stat().st_size:
         raise InputError(f"{arguments.output}: the file exists; name another one")
+    resolved = [Path(path).resolve() for path in arguments.members]
+    twice = [path for n, path in enumerate(arguments.members) if resolved[n] in resolved[:n]]
+    if twice:
+        raise InputError(f"{twice[0]}: the file is given twice; give each member once")
     rules = load_protocol(arguments.protocol).judging
     members = [_grades(path, rules) for path in arguments.members]
     units = [key for key in members[0] if all(key in member for member in members)]

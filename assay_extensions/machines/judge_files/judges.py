@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from assay.formats.text import read_text
 from assay.structure import read_toml, structured
-from assay_extensions.machines.judge_files.prompts import Template, read_template
+from assay_extensions.machines.judge_files.prompts import Template, missing_template, read_template
 
 MAX_NAME = 60  # characters, as of a machine of a site
 MOST = 10**9  # of a number in a judge file
@@ -112,7 +112,13 @@ def judge_of(record: Mapping[str, object]) -> Judge:
 def read_judge(path: str) -> Judge:
     """Raises InputError: the file cannot be read, or keys or values are wrong, each with its line."""
     folder = str(Path(path).parent)
-    return read_toml(read_text(path), Judge, name=path, rules=problems, most=MOST, folder=folder)
+
+    def all_problems(judge: Judge) -> Iterator[str]:
+        yield from problems(judge)
+        if judge.address and (missing := missing_template(judge.template, folder)):
+            yield missing
+
+    return read_toml(read_text(path), Judge, name=path, rules=all_problems, most=MOST, folder=folder)
 
 
 def problems(judge: Judge) -> Iterator[str]:

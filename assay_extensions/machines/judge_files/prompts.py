@@ -82,14 +82,23 @@ def template_names() -> list[str]:
     return sorted(file.name.removesuffix(SUFFIX) for file in folder.iterdir() if file.name.endswith(SUFFIX))
 
 
+def missing_template(name: str, folder: str = "") -> str:
+    """The problem of a template that is not there; empty if it is."""
+    if "/" in name or name.endswith(SUFFIX):
+        path = Path(folder) / name
+        return "" if path.is_file() else f"template: there is no file {path}"
+    names = template_names()
+    return "" if name in names else f"template: there is no {name}; use {', '.join(names)}, or a file"
+
+
 def read_template(name: str, folder: str = "") -> Template:
     """A template by its name, or from a file whose path is relative to `folder`.
 
     Raises InputError: there is no such template, or its file has errors.
     """
-    if "/" not in name and not name.endswith(SUFFIX):
-        if name not in template_names():
-            raise InputError(f"template: there is no {name}; use {', '.join(template_names())}, or a file")
+    if missing := missing_template(name, folder):
+        raise InputError(missing)
+    if name in template_names():
         text = (files("assay_extensions.machines.judge_files") / "prompts" / f"{name}{SUFFIX}").read_text(
             "utf-8"
         )
@@ -124,7 +133,8 @@ def values_of(question: Mapping[str, Any]) -> dict[str, str]:
     `examples` are grades that people agreed on in other topics, `thread` the posts around a cited one, and
     `thread_question` the question of an answer; each begins with a line that says so, and is empty if there is none.
     """
-    values = {name: str(question.get(name) or "") for name in (*TEXTS, "guidelines")}
+    values = {name: str(question.get(name) or "") for name in TEXTS}
+    values["guidelines"] = "\n".join(_guidelines(question))
     values["grades"] = "\n".join(
         f"{grade['grade']} ({grade['key']}): {grade['label']}. {grade['definition']}".rstrip()
         for grade in sorted(question["grades"], key=lambda grade: int(grade["grade"]))
@@ -156,6 +166,21 @@ def values_of(question: Mapping[str, Any]) -> dict[str, str]:
         "The document answers this question:", filter(None, [question.get("thread_question")])
     )
     return values
+
+
+def _guidelines(question: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of the guidelines, with worked examples in words, but not those of the unit that is judged."""
+    is_own = False
+    for line in str(question.get("guidelines") or "").split("\n"):
+        words = line.split()
+        if words[:1] == [":::"] and words[1:2] == ["example"] and len(words) == 5:
+            is_own = words[2:4] == [question["topic"], question["docno"]]
+            if not is_own:
+                yield f"Example: topic {words[2]}, document {words[3]}, grade {words[4]}."
+        elif words == [":::"]:
+            is_own = False
+        elif not is_own:
+            yield line
 
 
 def _headed(heading: str, parts: Iterable[str]) -> str:

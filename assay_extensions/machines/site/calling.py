@@ -20,12 +20,12 @@ from assay_extensions.machines.judge_files.prompts import template_names
 from assay_extensions.machines.model.asking import Judged, ModelJudge, Question, UnitJudge
 from assay_extensions.machines.model.classifier import Example, TrainedJudge
 from assay_extensions.machines.model.client import ModelClient
-from assay_extensions.machines.site.judges import OWN_TEMPLATE
 from assay_extensions.machines.site.models import JudgeRecord
 from assessment.agreement.machines import people_grades
 from pooling.models import PoolEntry
 from tracks.models import Track
 
+OWN_TEMPLATE = "template.toml"
 FOLDS = 5
 CONNECTIONS = 8
 
@@ -49,8 +49,8 @@ def check(stored: JudgeRecord | None, track: Track) -> None:
         return
     if judge.address.rstrip("/") not in settings.JUDGE_ADDRESSES:
         raise call_refused(
-            f"The operator of this site does not list {judge.address or 'an address'} in JUDGE_ADDRESSES. "
-            "“assay judge” can judge from your own machine."
+            f"The setting JUDGE_ADDRESSES of this site does not list {judge.address or 'an address'}. The "
+            "administrators of its server can add it. “assay judge” can judge from your own machine."
         )
     is_known = bool(stored.template_text) or judge.template in template_names()
     with _own_template(stored) as readable:

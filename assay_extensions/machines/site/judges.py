@@ -22,11 +22,10 @@ from assay_extensions.machines.judge_files.judges import (
     problems,
 )
 from assay_extensions.machines.judge_files.prompts import template_names
+from assay_extensions.machines.site.calling import OWN_TEMPLATE
 from assay_extensions.machines.site.models import JudgeRecord
 from assessment.models import Judgment
 from tracks.models import Machine
-
-OWN_TEMPLATE = "template.toml"
 
 judge_refused = partial(Refused, code="judge-refused", title="The judge was not registered")
 

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import Token
 from accounts.selectors import tokens_of
+from assay.errors import Refused
+from assay_extensions.machines.site.calling import check
 from assay_extensions.machines.site.models import Hold, JudgeRecord
 from assessment.agreement.machines import Comparison, comparisons
 from assessment.batches.progress import BatchProgress, track_progress
@@ -57,7 +58,8 @@ class MachinePage:
     judge: JudgeRecord | None
     n_held: int
     jobs: list[Job]
-    calls: bool  # whether the site can call the judge
+    unfinished: list[BatchProgress]  # batches that a job of the site could judge
+    why_not_called: str  # by the site; empty if it can
 
 
 def machine_page(machine: Machine) -> MachinePage:
@@ -70,10 +72,20 @@ def machine_page(machine: Machine) -> MachinePage:
     judge = JudgeRecord.objects.filter(machine=machine).first()
     n_held = Hold.objects.filter(lease__assessor=user, lease__expires_at__gt=timezone.now()).count()
     jobs = list(Job.objects.filter(kind=KIND, arguments__machine_id=machine.pk).order_by("-pk")[:SHOWN])
-    calls = judge is not None and (
-        judge.judge.is_trained or judge.record["address"].rstrip("/") in settings.JUDGE_ADDRESSES
+    unfinished = [
+        item
+        for item in shown.batches
+        if judge is not None and item.batch.status == Batch.Status.OPEN and item.judged < item.total
+    ]
+    why_not = ""
+    if unfinished:
+        try:
+            check(judge, track)
+        except Refused as error:
+            why_not = str(error)
+    return MachinePage(
+        track, machine, shown, pools, tokens_of(user), judge, n_held, jobs, unfinished, why_not
     )
-    return MachinePage(track, machine, shown, pools, tokens_of(user), judge, n_held, jobs, calls)
 
 
 def shown_machines(track: Track) -> list[ShownMachine]:

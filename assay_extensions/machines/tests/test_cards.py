@@ -33,6 +33,8 @@ PROBES = {
     "probes": [
         {"probe": "words", "title": "The words of the topic are added three times", "n": 9}
         | {"higher": 4, "lower": 0, "unanswered": 1, "is_weakness": True},
+        {"probe": "swapped", "title": "The documents have each other's text", "n": 8}
+        | {"higher": 1, "lower": 2, "unanswered": 0, "is_weakness": True},
         {"probe": "repeat", "title": "The same request again", "n": 9}
         | {"higher": 0, "lower": 0, "unanswered": 0, "is_weakness": False},
     ],
@@ -102,12 +104,14 @@ def test_report_of_probes_becomes_part_of_the_card(scene: Scene, machine: Machin
     ).json()
 
     assert card["probes"] == PROBES
-    assert Event.objects.get(action="machine.probes").details == {"units": 9, "found": ["words"]}
+    assert Event.objects.get(action="machine.probes").details == {"units": 9, "found": ["words", "swapped"]}
     client = Client()
     client.force_login(machine.owner)
     page = text_of(client.get(reverse("machines:card", args=[machine.pk])))
     assert "it can be misled" in page
     assert "added three times 9 4 0 1 weakness" in page
+    assert "The documents have each other's text 8 1 2 0 weakness" in page
+    assert "The same request again 9 0 0 0 nothing found" in page
     wrong = call(api(machine.owner), "put", "machine_probes", machine.pk, data=PROBES | {"n_units": -1})
     assert wrong.status_code == 400
 

@@ -360,7 +360,11 @@ def test_pair_is_asked_in_both_orders_and_a_document_that_only_wins_on_one_side_
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ('template = "unknown"', "there is no unknown; use criteria, graded, nuggets, pairwise, support"),
+        ('template = "own.toml"', "judge.toml: line 7: template: there is no file own.toml"),
+        (
+            'template = "unknown"',
+            "judge.toml: line 7: template: there is no unknown; use criteria, graded",
+        ),
         ('key_variable = "sk-123"', "line 7: key_variable: expected the name of an environment variable"),
         ('key_variable = "NOT_SET_HERE"', "set the variable NOT_SET_HERE to the key"),
         ('answer = "words"', "answer: 'words' is not allowed; use grade, probabilities"),
@@ -389,6 +393,21 @@ def test_own_template_is_read_from_the_folder_of_the_judge_file(
     text = Path("own.toml").read_text()
     Path("own.toml").write_text(text.replace("${text}", "${words}"))
     assert judge(more='template = "own.toml"') == 2
+
+
+def test_guidelines_reach_the_model_in_words_without_the_example_of_the_unit(
+    judge: Run, model: FakeModel
+) -> None:
+    examples = "".join(f"::: example A.1 {docno} high\nWhy {docno}.\n:::\n" for docno in ("22", "999"))
+    Path("guidelines.md").write_text(f"Be strict.\n{examples}Be fast.\n")
+
+    judge("--guidelines", "guidelines.md")
+
+    prompts = [request["messages"][-1]["content"] for request in model.requests]
+    assert all("Be strict." in prompt and "Be fast." in prompt and ":::" not in prompt for prompt in prompts)
+    assert all("Example: topic A.1, document 999, grade high.\nWhy 999." in prompt for prompt in prompts)
+    assert [prompt.count("Why 22.") for prompt in prompts if "A relevant text." in prompt] == [0]
+    assert sum(prompt.count("Why 22.") for prompt in prompts) == 5
 
 
 def test_html_evidence_batch_and_cache_have_an_effect(judge: Run, model: FakeModel) -> None:

@@ -90,6 +90,8 @@ def test_panels_that_cannot_be_made_are_refused(
 
     assert main(["panel", members[0], *words]) == 2
     assert "at least two members" in capsys.readouterr().err
+    assert main(["panel", members[0], f"../{Path.cwd().name}/{members[0]}", *words]) == 2
+    assert "the file is given twice; give each member once" in capsys.readouterr().err
     Path("z.evidence.jsonl").unlink()
     assert main(["panel", *members, "--by", "mean", *words]) == 2
     assert "--by mean needs z.evidence.jsonl" in capsys.readouterr().err

@@ -114,8 +114,20 @@ def test_address_that_the_operator_does_not_list_is_refused(
 ) -> None:
     settings.JUDGE_ADDRESSES = {"https://other.example.org/v1": ""}
 
+    client = Client()
+    client.force_login(machine.owner)
+    page = client.get(machine.get_absolute_url()).content.decode()
+
+    assert f"The setting JUDGE_ADDRESSES of this site does not list {model.address}." in page
+    assert "Let the site judge" not in page
     with pytest.raises(Refused, match="does not list"):
         run(machine, batch)
+    model.address = "https://other.example.org/v1"
+    record = Judge("Fake", "1", "fake-1", address=model.address).record()
+    judges.register(machine=machine, record=record, by=machine.owner)
+    listed = client.get(machine.get_absolute_url()).content.decode()
+    assert "Let the site judge" in listed
+    assert "does not list" not in listed
 
 
 def test_template_that_the_site_does_not_have_is_refused(
@@ -167,10 +179,12 @@ def test_trained_classifier_judges_from_the_page(scene: Scene, machine: Machine,
 def test_setting_names_addresses_and_variables_of_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGE_ADDRESSES", "https://a.example.org/v1/=KEY_A, http://b.example.org")
     addresses = {"https://a.example.org/v1": "KEY_A", "http://b.example.org": ""}
-    assert environment.judge_addresses("JUDGE_ADDRESSES") == addresses
+    assert environment.judge_addresses("JUDGE_ADDRESSES", over_http=True) == addresses
+    with pytest.raises(ImproperlyConfigured, match="WEBHOOKS_OVER_HTTP"):
+        environment.judge_addresses("JUDGE_ADDRESSES", over_http=False)
     monkeypatch.setenv("JUDGE_ADDRESSES", "https://a.example.org=sk-123")
     with pytest.raises(ImproperlyConfigured, match="MODELS_KEY"):
-        environment.judge_addresses("JUDGE_ADDRESSES")
+        environment.judge_addresses("JUDGE_ADDRESSES", over_http=True)
 
 
 @pytest.mark.parametrize(

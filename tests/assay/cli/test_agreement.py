@@ -344,3 +344,15 @@ def test_results_of_turkle_that_cannot_be_used_are_refused(
     assert main(["agreement", str(path), *options]) == 2
 
     assert f"{path}: {reason}" in capsys.readouterr().err
+
+
+def test_units_without_topics_are_compared_by_their_column(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(data / "judges/agreement/a_five_raters.tsv")
+    columns = ["--column", "docno=unit", "--column", "assessor=person"]
+
+    assert main(["agreement", *columns, path]) == 2
+    assert "topic missing; name the column of docno as topic too" in capsys.readouterr().err
+    tables = ask(capsys, "agreement", *columns, "--column", "topic=unit", path)
+    assert tables["all"][0]["alpha_interval"] == "0.5663"  # of irrCAC: 0.566276

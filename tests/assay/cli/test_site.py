@@ -54,6 +54,7 @@ def test_missing_site_is_named(capsys: pytest.CaptureFixture[str]) -> None:
         (["login", "--forget"], "there is no login at any site to forget"),
         (["watch", "units/3"], "use jobs/9, pools/3, leaderboards/2 or runs/11"),
         (["submit", "t", "--tag", "x", __file__, __file__], "--tag is for a single run"),
+        (["submit", "t", "--metadata", __file__, __file__, __file__], "--metadata is for a single run"),
         (["check", __file__], "give --protocol or --track"),
         (["check", "--kind", "primary", "--protocol", "trec-adhoc", __file__], "--kind is for a site"),
         (

@@ -1,6 +1,7 @@
 """The page of a team: who sees it, who manages it, and what stays when a member leaves."""
 
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,7 @@ def test_chair_sees_the_page_of_a_team_without_members(scene: Scene) -> None:
 def test_clone_has_the_settings_and_people_but_no_topics(client: Client) -> None:
     organizer = make_organizer()
     old = make_track("task-1", name="Task 1", description="Answers.", reminder_days=9)
+    Track.objects.update(names_hidden_until=datetime(2099, 5, 1, 12, tzinfo=UTC))
     make_topic(old)
     ada, sofia = make_assessor(old, "ada"), make_user("sofia")
     team_services.create(track=old, name="Group A", members=[sofia])
@@ -178,6 +180,7 @@ def test_clone_has_the_settings_and_people_but_no_topics(client: Client) -> None
     alone, new = Track.objects.get(slug="alone"), Track.objects.get(slug="task-1-2027")
     assert (new.protocol, new.collection, new.description) == (old.protocol, old.collection, "Answers.")
     assert (new.reminder_days, alone.reminder_days) == (9, 9)
+    assert new.names_hidden_until == datetime(2099, 5, 1, 12, tzinfo=UTC)
     assert (new.status, new.topics.count(), new.guidelines) == ("draft", 0, None)
     assert new.guidelines_draft.text == "Be fair."
     assert [each.user for each in new.assessors.all()] == [ada]

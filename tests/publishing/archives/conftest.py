@@ -1,6 +1,7 @@
 """A small campaign with everything that an archive contains."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -166,7 +167,11 @@ def _judge_by_machine(scene: Scene) -> None:
 
 def _describe(scene: Scene) -> None:
     """Texts of the track, its topics, teams, runs and guidelines."""
-    Track.objects.filter(pk=scene.track.pk).update(description="A small campaign.", reminder_days=9)
+    Track.objects.filter(pk=scene.track.pk).update(
+        description="A small campaign.",
+        reminder_days=9,
+        names_hidden_until=datetime(2020, 5, 1, 12, tzinfo=UTC),
+    )
     Assessor.objects.filter(track=scene.track, user=scene.ada).update(group="expert")
     Team.objects.filter(pk=scene.ours.pk).update(organization="Owl Labs")
     Topic.objects.filter(track=scene.track, code="A.1").update(

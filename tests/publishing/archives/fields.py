@@ -122,7 +122,6 @@ LEFT_OUT = {
     "tracks.Track.agreement": RUNNING,
     "tracks.Track.derived_from": "the other track has an archive of its own",
     "tracks.Track.shows_labels": RUNNING,
-    "tracks.Track.names_hidden_until": RUNNING,
     "tracks.Track.skipped": RUNNING,
     "tracks.Track.created_at": "the index has it; the loaded track is a new one",
     "tracks.Assessor.user": ACCOUNT,

@@ -1,6 +1,7 @@
 """The pages of archives."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,12 @@ def test_an_upload_becomes_a_track_and_is_archived_again(organizer: Client, arch
     file = organizer.get(f"/archives/{archive.pk}/file/")
     assert b"".join(file.streaming_content).startswith(b"PK")  # type: ignore[attr-defined]
     archive.refresh_from_db()
+    again = Track.objects.filter(slug="again")
+    again.update(names_hidden_until=datetime(2099, 5, 1, 12, tzinfo=UTC))
+    hidden = organizer.post(f"/archives/{archive.pk}/offer/")
+    assert hidden.status_code == 409
+    assert "hides them until 2099-05-01 12:00" in hidden.content.decode()
+    again.update(names_hidden_until=None)
     offered = organizer.post(f"/archives/{archive.pk}/offer/")
     [row] = Track.objects.get(slug="again").downloads.filter(name=f"{archive}")
     assert (offered["Location"], row.sha256, row.released_at) == (
