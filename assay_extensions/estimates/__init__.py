@@ -7,7 +7,7 @@ A machine judged all units, people a part of them. The parts of this extension t
 - `difference`: values of runs from a machine's grades and a sample, with intervals
 - `whole_topics`: values of runs if people judged all units of some topics
 - `shares`: shares, such as those of supported citations
-- `bias`: for what a machine is lenient
+- `bias`: where a machine is lenient
 - `next_units`: the units that people should judge next
 
 A unit is a row of the machine's qrels. Arrays of units have the shape (units,), ordered by topic; arrays of runs are

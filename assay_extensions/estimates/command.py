@@ -41,7 +41,7 @@ ACTIONS = {
     "sample": "draw units for people, with the probability of each to be in the sample",
     "values": "print values of runs with intervals, from a sample or from whole topics",
     "share": "print a share of units, corrected by the machine's errors",
-    "bias": "print for what the machine is lenient",
+    "bias": "print where the machine is lenient",
     "next": "print the units that people should judge next",
 }
 

@@ -52,7 +52,7 @@ class DraftGradeSerializer(Strict):
 
 
 class CriteriaSerializer(serializers.Serializer[Any]):
-    """How many systems satisfy each criterion of the rubrics behind a leaderboard."""
+    """The number of systems that satisfy each criterion of the rubrics behind a leaderboard."""
 
     tables = serializers.DictField(
         help_text="The tables `impact` and `types` of the page. Rows are objects; undefined values are null."
