@@ -352,6 +352,10 @@ _ELSEWHERE = {
         "RBP": "rankbiasedprecision",
         "IPrec": "iprecatrecall",
         "NumRelRet": "numrelret",
+        "StRecall": "irec",
+        "Dsharp_nDCG": "d#ndcg d♯ndcg",
+        "uRBP(percent={1:40,2:80,3:100})": "urbpgr",
+        "U": "umeasure",
     }.items()
     for name in names.split()
 }
@@ -545,7 +549,9 @@ def _meant(name: str) -> str:
     ours = {re.sub("[-_]", "", family.lower()): family for family in FAMILIES}
     close = difflib.get_close_matches(called, ours, 1, 0.7)
     measure = ours.get(called) or _ELSEWHERE.get(called) or (ours[close[0]] if close else "")
-    if not measure:
+    if (
+        ALIASES.get(measure, (measure, ""))[0].partition("(")[0] not in FAMILIES
+    ):  # empty, or of another extension
         return ""
     at = _at(measure, number)
     return f"did you mean {measure}{at}{', which takes no rank' if number and not at else ''}? Use"

@@ -518,6 +518,8 @@ class Evaluation(Result):
 
 def _folds(topics: Sequence[str], n: int, seed: int) -> list[TopicClass]:
     """The topics of each fold, and those outside of it."""
+    if len(topics) < 2:
+        raise InputError(f"folds need at least 2 topics, got {len(topics)}")
     if not 2 <= n <= len(topics):
         raise InputError(f"folds {n}: use a number from 2 to {len(topics)}, the number of topics")
     start = stream_starts(seed, [(code.encode(), b"fold") for code in topics])

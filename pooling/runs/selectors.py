@@ -52,6 +52,7 @@ from tracks.topics.selectors import hide_fields, topics_of
 from tracks.tracks.selectors import tracks_for
 from web import times
 from web.confirmation import Confirmation
+from web.links import address_of
 from web.pages import counted, size
 from web.statements import Prepared, is_among
 
@@ -352,6 +353,7 @@ def programs_page(user: AnyUser, track: Track, site: str) -> ProgramsPage:
         protocol,
         title=f"Runs of {track.name}",
         check=f"assay check --track {site}{track.get_absolute_url()} FILE",
+        schema=f"curl '{site}{address_of('pooling:programs', track.slug)}?format=schema'",
         submit=f"assay submit --server {site}{get_script_prefix().rstrip('/')} {track.slug} FILE",
         topics=[topic.code for topic in topics],
         narratives={code: text for code, text in texts.items() if text},

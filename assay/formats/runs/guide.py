@@ -27,6 +27,7 @@ def guide(
     title: str = "",
     check: str = "",
     submit: str = "",
+    schema: str = "",
     topics: Sequence[str] = (),
     narratives: Mapping[str, str] = MappingProxyType({}),
     more: Sequence[str] = (),
@@ -37,6 +38,7 @@ def guide(
         title: the heading; by default the title of the protocol.
         check: the command that checks a file; by default that of the library.
         submit: the command that submits it.
+        schema: the command that prints the JSON Schema of a ranked document; by default that of the library.
         topics: the codes of the topics, if they are known.
         narratives: the texts of topics, which answers of some forms repeat.
         more: other rules, a sentence each.
@@ -82,12 +84,14 @@ def guide(
         "This file has no errors. Replace its documents by yours, and add the other topics.",
         _block("", example.decode().rstrip("\n")),
     ]  # fmt: skip
-    if (schema := run_schema(protocol)) is not None:
+    if (of_line := run_schema(protocol)) is not None:
+        is_long = scored_lines(forms_of(protocol)) is not None
+        printing = _block("sh", schema or f"assay protocol runs {protocol.slug} --schema")
         parts += [
             "## JSON Schema of a line",
-            ("Of a run in JSON lines, one ranked document each. " if scored_lines(forms_of(protocol)) else "")
-            + "The check knows more than the schema, such as limits and the topics.",
-            _block("json", json.dumps(schema, ensure_ascii=False, indent=1)),
+            "The check knows more than the schema, such as limits and the topics."
+            + (" This prints the schema of a line of a run in JSON lines:" if is_long else ""),
+            printing if is_long else _block("json", json.dumps(of_line, ensure_ascii=False, indent=1)),
         ]
     return "\n\n".join(parts) + "\n"
 

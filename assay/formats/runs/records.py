@@ -140,7 +140,7 @@ class RecordReader:
                     number += 1
                     self._take(dict.fromkeys(NAMES) | dict(zip(columns, values, strict=True)), number)
         except (ArrowException, OSError, ValueError, UnicodeDecodeError) as error:
-            reason = str(error).partition("\n")[0][:100]
+            reason = str(error).partition("\n")[0][:100].rstrip(".")
             raise Unreadable("parquet", f"The Parquet file cannot be read: {reason}.", ACCEPTED) from None
         return True
 

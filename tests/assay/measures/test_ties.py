@@ -113,3 +113,5 @@ def test_folds_split_the_topics() -> None:
     ]
     with pytest.raises(InputError, match="folds 8: use a number from 2 to 7, the number of topics"):
         evaluate(qrels, run, "P@1", folds=8)
+    with pytest.raises(InputError, match="folds need at least 2 topics, got 1"):
+        evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, "P@1", folds=2)

@@ -178,6 +178,7 @@ def test_page_says_nothing_of_topics_that_are_not_released(
     status, _, err = reports(capsys, "--track", address(track), file)
 
     assert "secret-1" not in answer
+    assert f"curl '{address(track)}runs/programs/?format=schema'" in answer
     assert "Ids are looked up in the collection" in answer
     assert client.get(page, {"format": "schema"}).json() == run_schema(load_protocol("trec-adhoc"))
     assert status == 0

@@ -42,6 +42,7 @@ def test_example_has_no_errors_and_every_rule_is_stated(slug: str) -> None:
     assert shown == [kind.submitted_by == "teams" for kind in protocol.runs.kinds]
     assert ("## JSON Schema of a line" in text) == (slug in OF_ANSWERS + OF_RECORDS)
     assert ("JSON lines with the fields qid" in text) == (slug in OF_RECORDS)
+    assert (f"assay protocol runs {slug} --schema" in text) == (slug in OF_RECORDS)
 
 
 def wrong_lines(line: dict[str, object], form: AnswerForm) -> Iterator[tuple[str, str]]:
