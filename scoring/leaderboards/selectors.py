@@ -39,7 +39,7 @@ from scoring.selectors import (
 from web.pages import ALL_ROWS, page_of
 from web.statements import Prepared
 
-FILTERS = {"all": "all runs", "best": "best of each team"}
+FILTERS = {"all": "all runs", "best": "best of each team", "first": "first of each team, in its order"}
 OTHER_FAMILIES = "other-families"
 OF_KIND = "kind-"  # begins the filter of a kind of run
 WORD_COLUMNS = {"team", "run", "kind"}  # sorted from A to Z first; numbers from the highest
@@ -419,6 +419,10 @@ def _filtered(rows: list[BoardRow], show: str, column: int) -> list[BoardRow]:
             if leader is None or row.cells[column].value > leader.cells[column].value:
                 best[row.run.team_id] = row
         return [row for row in rows if best[row.run.team_id] is row]
+    if show == "first":
+        places = ((row.run.team_id, row.run.priority, row.run.pk) for row in rows if not row.is_baseline)
+        first = {team: pk for team, _, pk in sorted(places, reverse=True)}
+        return [row for row in rows if row.is_baseline or first[row.run.team_id] == row.run.pk]
     return rows
 
 

@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from assay.formats.qrels.reader import format_qrels, parse_qrels
 from jobs import services as jobs
 from participation.teams import services as team_services
+from pooling.models import Run
+from pooling.runs import changes as run_changes
 from scoring.leaderboards import comparison
 from scoring.leaderboards import selectors as leaderboard_selectors
 from scoring.leaderboards.files import leaderboard_file
@@ -207,6 +211,21 @@ def test_the_best_of_each_team_is_by_the_measure_that_sorts(scene: Scene, board:
     assert tags(scene, board, "nonsense") == ["again", "first", "third", "base"]
 
 
+def test_the_first_of_each_team_is_the_run_that_it_put_first(scene: Scene, board: Leaderboard) -> None:
+    assert tags(scene, board, "first") == ["first", "third", "base"]
+    again = Run.objects.get(track=scene.track, tag="again")
+    run_changes.move(run=again, is_up=True, by=scene.organizer)
+    with CaptureQueriesContext(connection) as of_all:
+        tags(scene, board, "all")
+
+    with CaptureQueriesContext(connection) as of_first:
+        tags(scene, board, "first")
+
+    assert len(of_first) == len(of_all)
+
+    assert tags(scene, board, "first") == ["again", "third", "base"]
+
+
 def test_runs_of_a_kind_are_shown_with_the_baselines(scene: Scene, board: Leaderboard) -> None:
     scene.submit(scene.ours, "second", "miss hit", kind="alternate")
     with_alternate = scene.leaderboard(board.qrels)
@@ -214,7 +233,8 @@ def test_runs_of_a_kind_are_shown_with_the_baselines(scene: Scene, board: Leader
     assert "second" in tags(scene, with_alternate, "all")
     assert tags(scene, with_alternate, "kind-primary") == ["again", "first", "third", "base"]
     kinds = [
-        {*leaderboard_selectors.leaderboard_page(scene.organizer, each).filters} - {"all", "best"}
+        {*leaderboard_selectors.leaderboard_page(scene.organizer, each).filters}
+        - {*leaderboard_selectors.FILTERS}
         for each in (with_alternate, board)
     ]
     assert kinds == [{"kind-primary", "kind-alternate"}, set()], "kinds without runs are not offered"
