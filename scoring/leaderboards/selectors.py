@@ -39,7 +39,7 @@ from scoring.selectors import (
 from web.pages import ALL_ROWS, page_of
 from web.statements import Prepared
 
-FILTERS = {"all": "all runs", "best": "best of each team", "first": "first of each team, in its order"}
+FILTERS = {"all": "all runs", "best": "best of each team", "first": "first of each team"}
 OTHER_FAMILIES = "other-families"
 OF_KIND = "kind-"  # begins the filter of a kind of run
 WORD_COLUMNS = {"team", "run", "kind"}  # sorted from A to Z first; numbers from the highest
