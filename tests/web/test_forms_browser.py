@@ -75,3 +75,23 @@ def test_field_says_what_is_accepted_if_its_text_does_not_match(live_server: Any
 
     expect(error).to_have_count(0)
     expect(short).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_button_of_a_long_form_stays_in_view_and_hides_no_field_with_the_focus(
+    live_server: Any, browser_page: Page
+) -> None:
+    page, track = browser_page, make_track("rag")
+    page.set_viewport_size({"width": 390, "height": 740})
+    log_in(page, live_server.url, make_organizer())
+    page.goto(f"{live_server.url}/tracks/{track.slug}/edit/")
+    button = page.get_by_role("button", name="Save track")
+
+    expect(button).to_be_in_viewport(ratio=1)
+
+    for field in page.locator("main form :is(input, select, textarea):visible").all():
+        field.focus()
+        place, bar = field.bounding_box(), page.locator(".act-bar").bounding_box()
+        assert place
+        assert bar
+        assert place["y"] + min(place["height"], 40) <= bar["y"], field  # of a text, the line with the caret
+    expect(button).to_be_in_viewport(ratio=1)
