@@ -330,7 +330,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "PREPROCESSING_HOOKS": ["web.api.schema.in_order"],
     # Enumerations stay where they are used: many fields are named `status` or `kind`
-    "POSTPROCESSING_HOOKS": ["web.api.schema.without_blank_defaults", "config.api.with_examples"],
+    "POSTPROCESSING_HOOKS": ["web.api.schema.for_generated_clients", "config.api.with_examples"],
     "SORT_OPERATIONS": False,
 }
 

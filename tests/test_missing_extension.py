@@ -1,7 +1,7 @@
 """A track whose protocol needs an extension that is not installed: its pages and endpoints say so, the others work."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -62,11 +62,11 @@ def uninstall(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Scene], Non
     checks.check.cache_clear()  # of what was found without the measure
 
 
-def opened(client: Client, scene: Visited) -> dict[int, set[str]]:
+def opened(client: Client, addresses: Mapping[str, str]) -> dict[int, set[str]]:
     """The names of addresses by the status of the answer. Each 409 names the extension."""
     client.raise_request_exception = False
     names = defaultdict(set)
-    for name, address in scene.addresses.items():
+    for name, address in addresses.items():
         response = client.get(address)
         content = b"".join(response)
         assert response.status_code != 409 or NEEDS in content, name
@@ -80,15 +80,22 @@ def outside(names: set[str], scene: Visited) -> set[str]:
     return {name for name, match in matches.items() if not belongs_to_track(match) and not names_job(match)}
 
 
-def test_pages_of_the_track_name_the_extension(uninstall: Callable[[Scene], None]) -> None:
+def test_pages_of_the_track_name_the_extension(
+    uninstall: Callable[[Scene], None], pytestconfig: pytest.Config
+) -> None:
+    """By day, one person opens each page that names it: the page of the track is opened by all."""
     scene = build_visited()
     uninstall(scene)
+    addresses = scene.addresses
     for user in (scene.organizer, scene.ada, scene.member, None):
         client = Client()
         if user:
             client.force_login(user)
 
-        names = opened(client, scene)
+        names = opened(client, addresses)
+        if not pytestconfig.getoption("--nightly"):
+            named = names[409] - {"tracks:track"}
+            addresses = {name: address for name, address in addresses.items() if name not in named}
 
         assert names[500] == set()
         assert outside(names[409], scene) <= {"tracks:protocol"}
@@ -110,9 +117,9 @@ def test_endpoints_of_the_track_name_the_extension(uninstall: Callable[[Scene], 
     scene = build_called()
     uninstall(scene)
     read = {name for method, name in endpoints() if method == "GET"}
-    scene.addresses = {name: address for name, address in scene.addresses.items() if name in read}
+    addresses = {name: address for name, address in scene.addresses.items() if name in read}
 
-    names = opened(api(scene.organizer), scene)
+    names = opened(api(scene.organizer), addresses)
 
     assert names[500] == set()
     assert outside(names[409], scene) == set()

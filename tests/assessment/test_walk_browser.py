@@ -32,7 +32,7 @@ from tests.helpers.judging import judge, make_batch
 from tracks.models import Topic, Track
 from web.pages import counted
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.nightly]
 
 
 # The borders of boxes and fields whose contrast with the page is below 3:1 (WCAG 1.4.11), which axe does not check.
@@ -128,7 +128,6 @@ def assert_accessible(page: Page) -> None:
         page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
-@pytest.mark.long
 def test_track_is_judged_from_training_to_qrels(
     live_server: Any,
     new_page: Callable[..., Page],

@@ -40,7 +40,6 @@ def test_every_path_and_name_of_a_walk_exists() -> None:
 
 @pytest.mark.parametrize("contract", ["Layers of the site", "Layers of the library"])
 def test_drawing_of_the_imports_is_that_of_the_code(built: Path, contract: str) -> None:
-    pytest.importorskip("assay_extensions.turkle")
     layers, counts = imports_of(contract)
     lines = drawing(layers, counts)
 

@@ -29,6 +29,7 @@ import pytest
 import yaml
 
 from server import health, paths
+from tests import servers
 from tests.fixtures import Running, wait_until
 from tests.helpers.forks import Original
 
@@ -277,13 +278,14 @@ class Visitor:
 
 
 @pytest.fixture
-def database() -> Iterator[str]:
-    """An empty database for the lab."""
+def database(django_db_modify_db_settings: None) -> Iterator[str]:
+    """A database for the lab: a copy of the migrated one. `test_run` migrates an empty one."""
     name = f"lab_{uuid.uuid4().hex[:8]}"
+    template = servers.TEMPLATE if servers.MIGRATED in os.environ else "template1"
     connection = psycopg2.connect(os.environ["DATABASE_URL"])
     connection.autocommit = True
     with connection.cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE {name}")
+        cursor.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
     yield urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
     with connection.cursor() as cursor:
         cursor.execute(f"DROP DATABASE {name}")

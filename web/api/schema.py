@@ -181,12 +181,18 @@ def in_order(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str,
     )
 
 
-def without_blank_defaults(result: object, **more: Any) -> Any:
-    """Leave out the default "" of fields that may be left out, but not be blank: programs would send it."""
+def for_generated_clients(result: object, **more: Any) -> Any:
+    """Leave out what generated clients would send or refuse.
+
+    They would send the default "" of fields that may be left out, but not be blank. They refuse choices without a
+    value: the parts of an archive where no extension is installed.
+    """
     for part in result.values() if isinstance(result, dict) else result if isinstance(result, list) else ():
         if isinstance(part, dict) and "type" in part and part.get("default") == "":
             del part["default"]
-        without_blank_defaults(part)
+        if isinstance(part, dict) and part.get("enum") == []:
+            del part["enum"]
+        for_generated_clients(part)
     return result
 
 

@@ -16,7 +16,7 @@ from jobs import services as jobs
 from tests.helpers.browser import assert_accessible, log_in, on_screens
 from tests.scoring.conftest import Scene
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.nightly]
 
 
 @pytest.fixture

@@ -514,15 +514,19 @@ def test_lists_and_dates_have_a_filled_button_while_the_campaign_waits(scene: Sc
     assert filled == [["Submit runs"], ["Build a pool"], ["Create a batch"], [], ["Set dates"]]
 
 
-def test_no_filled_button_contradicts_the_next_step(scene: Scene) -> None:
-    """The filled button of a page is that of the step, or submits a form in which something is entered (ADR 75)."""
+def test_no_filled_button_contradicts_the_next_step(scene: Scene, pytestconfig: pytest.Config) -> None:
+    """The filled button of a page is that of the step, or submits a form in which something is entered (ADR 75).
+
+    By day, the pages of three of six steps.
+    """
     track, wrong = scene.track, list[str]()
+    is_night = pytestconfig.getoption("--nightly")
     draft = make_track("second", status=Track.Status.DRAFT)
     make_topic(draft)
     wrong += contradictions(scene.organizer, draft)
     scene.submit(scene.ours, "good", "10 é 9")
     track_services.close(track=track)
-    wrong += contradictions(scene.organizer, track)
+    wrong += contradictions(scene.organizer, track) if is_night else []
     batch = scene.judged("high")
     wrong += contradictions(scene.organizer, track)  # a wait
     batch_services.close(batch=batch)
@@ -530,10 +534,10 @@ def test_no_filled_button_contradicts_the_next_step(scene: Scene) -> None:
     wrong += contradictions(scene.organizer, track)
     leaderboard_services.release(leaderboard=board, level="public", by=scene.organizer)
     make_archive(track, scene.organizer)
-    wrong += contradictions(scene.organizer, track)
+    wrong += contradictions(scene.organizer, track) if is_night else []
     Track.objects.update(skipped=["publication"])
     assert following(track).kind == Kind.DONE
-    wrong += contradictions(scene.organizer, track)
+    wrong += contradictions(scene.organizer, track) if is_night else []
     assert "\n".join(wrong) == ""
 
 
