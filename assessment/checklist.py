@@ -300,7 +300,8 @@ def _to_create(campaign: Campaign, kind: Batch.Kind, point: Point) -> Point:
             point = point._replace(is_possible=is_judged)
         if (n := campaign.numbers["n_people"]) < 2:
             address, action = campaign.address("participation:add_people"), "Add people"
-            detail = f"{detail} That needs 2 assessors, and the track has {n}."
+            need = "second judgments need" if kind == Batch.Kind.DUAL else "a training round needs"
+            detail = f"{need} 2 assessors to compare, and the track has {n}."
         return point._replace(address=address, action=action, detail=detail)
     is_training = Batch.Status.OPEN in _statuses(campaign, Batch.Kind.TRAINING)
     if kind == Batch.Kind.MAIN:

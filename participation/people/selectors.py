@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 from django.conf import settings
 from django.core.paginator import Page
@@ -187,7 +188,10 @@ def checks_of_opening(track: Track) -> Iterator[Check]:
         ]
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         label = f"{counted(len(waiting), 'invitation is,invitations are')} not accepted yet"
-        yield Check("look", label, ", ".join(names[:NAMED]) + more, address, "See the links")
+        newest = max((each.pk for each in waiting if each.user_id), default=0)
+        is_sent = f"{sent_key(track, newest)}:done" in track.skipped
+        state: Literal["ok", "look"] = "ok" if is_sent else "look"
+        yield Check(state, label, ", ".join(names[:NAMED]) + more, address, "See the links")
 
 
 @dataclass(frozen=True)

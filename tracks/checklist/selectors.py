@@ -322,7 +322,8 @@ def _is_of(step: Next, point: Point) -> bool:
     if step.kind == Kind.WAIT and point.waits == step.text:
         return True
     repairs = [(problem.action, problem.text) for problem in point.problems if problem.action]
-    return (step.text, step.address) == (point.action, point.address) or (step.text, step.detail) in repairs
+    is_same = (step.text, step.address) == (point.action, point.address)
+    return (is_same and point.detail in step.detail) or (step.text, step.detail) in repairs
 
 
 def _problems(phase: PhasePoints) -> list[Problem]:

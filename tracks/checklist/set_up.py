@@ -31,7 +31,9 @@ from tracks.models import (
     Topic,
     Track,
 )
+from tracks.tracks.selectors import says_before
 from tracks.tracks.services import check_draft
+from web.confirmation import Check
 from web.links import address_of
 from web.pages import counted
 
@@ -177,7 +179,7 @@ def missing_collection(campaign: Campaign) -> Iterator[Point]:
         False,
         action="Choose the collection",
         detail="runs are checked against its documents. Once the track is open, it cannot change.",
-        look=tuple if track.status == Track.Status.DRAFT else lambda: _opened_without_collection(track),
+        look=tuple if track.status != Track.Status.OPEN else lambda: _opened_without_collection(track),
         skip="collection",
     )
 
@@ -202,6 +204,7 @@ def data(campaign: Campaign) -> Iterator[Point]:
         return
     n_released, page = counts["n_released"], campaign.address("tracks:downloads")
     state = "documents released" if n_released else "not offered"
+    is_late = track.status == Track.Status.CLOSED  # the runs are made, with documents from elsewhere
     point = Point("Data", state, page, n_released > 0, skip="data")
     if n_released:
         yield point
@@ -211,7 +214,7 @@ def data(campaign: Campaign) -> Iterator[Point]:
         text = "The documents are among the downloads, but not released to the teams."
         yield point._replace(
             address=address_of("tracks:edit_download", track.slug, counts["hidden_download"]),
-            problems=(Problem(text),),
+            problems=() if is_late else (Problem(text),),
             action="Release the documents",
             detail="teams download the documents from the site.",
         )
@@ -219,7 +222,7 @@ def data(campaign: Campaign) -> Iterator[Point]:
         text = "Teams cannot download the documents: export the collection to the downloads, or link it."
         yield point._replace(
             address=campaign.address("tracks:export_collection"),
-            problems=(Problem(text, page),),
+            problems=() if is_late else (Problem(text, page),),
             action="Export the collection",
             detail="teams download the documents from the site. You see the files before you release them.",
             is_form=True,
@@ -258,6 +261,26 @@ def guidelines(campaign: Campaign) -> Iterator[Point]:
         needed_by=Phase.JUDGING,
         skip="guidelines",
     )
+
+
+@says_before("opening")
+def check_of_texts(track: Track) -> Iterator[Check]:
+    """Say before the opening which texts are missing."""
+    if not track.description.strip():
+        address = address_of("tracks:edit_track", track.slug)
+        yield Check(
+            "look", "No description", "Visitors read it.", address, "Describe the track", "description"
+        )
+    if track.guidelines is None:
+        address = address_of("tracks:edit_guidelines", track.slug)
+        yield Check(
+            "look",
+            "No guidelines",
+            "Assessors and teams read them.",
+            address,
+            "Write guidelines",
+            "guidelines",
+        )
 
 
 @points(Phase.SET_UP, 60)

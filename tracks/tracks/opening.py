@@ -117,7 +117,7 @@ def closing_page(track: Track) -> Confirmation:
 
 
 def _notified(event: str) -> str:
-    announce = f"Announce {event} afterwards: the next page offers it."
+    announce = f"Announce {event} afterwards: the menu More of the home has it."
     return by_mail(f"No e-mail is sent by this step. {announce}", f"{announce} People read it on the site.")
 
 

@@ -343,9 +343,11 @@ def test_training_and_second_judgments_ask_for_people_while_there_is_one_assesso
     second = following(track)
     plans = [page_of(scene.organizer, f"/pools/{scene.pool.pk}/{name}/") for name in ("training", "dual")]
 
-    for step, key in ((training, "training"), (second, "dual")):
+    needs = ("a training round needs", "second judgments need")
+    for step, key, need in zip((training, second), ("training", "dual"), needs, strict=True):
         assert (step.text, step.skips[0].skip) == ("Add people", key)
-        assert "That needs 2 assessors, and the track has 1." in step.detail
+        assert step.detail == f"Recommended: {need} 2 assessors to compare, and the track has 1."
+    assert [name for name, point in points(track).items() if point.is_next] == ["Second judgments"]
     assert "With 1 assessor there is nothing to compare." in plans[0]
     assert "Nobody but their assessors can judge these topics." in plans[1]
 

@@ -161,9 +161,15 @@ def test_opening_says_what_is_public_fixed_and_missing_and_wants_the_remarks_acc
     for text in ("What everybody will see", "Fixed from now on", "You can still change", "Who is notified"):
         assert text in page
     assert "Find <strong>answers</strong>." in page
-    remarks = ["No deadline", "Teams cannot download the documents", "Leaks are not checked", "No teams"]
+    remarks = [
+        "No deadline",
+        "Teams cannot download the documents",
+        "Leaks are not checked",
+        "No teams",
+        "No guidelines",
+    ]
     assert [text for text in remarks if text not in page] == []
-    assert "Open for runs with 4 remarks left" in page
+    assert "Open for runs with 5 remarks left" in page
     assert (unaccepted.status_code, changed.status_code, track.status) == (422, 422, "draft")
     assert "Nothing is done yet: read the remarks above" in unaccepted.content.decode()
     assert confirm(client, address).url == track.get_absolute_url()
@@ -189,6 +195,8 @@ def test_invitation_that_nobody_accepted_is_a_remark_at_the_opening(client: Clie
 
     assert "1 invitation is not accepted yet" in page
     assert "lee@example.org" in page
+    assert track.description == ""
+    assert "No description" in page
 
 
 def test_opened_track_is_a_draft_again_while_nobody_has_used_it(client: Client) -> None:

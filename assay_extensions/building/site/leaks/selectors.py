@@ -77,7 +77,7 @@ def verdict(check: LeakCheck, n_leaks: int, n_unknown: int) -> Check:
         return Check("ok", words, check.reason)
     detail = (
         f"The topic file does not name the thread of {n_unknown:,} of {counted(check.n_topics, 'topic')}. Import the "
-        "topics again with it and check again, or open the track without."
+        "topics again with it and check again, or open the track as it is."
     )
     return Check("look", f"{words} by text, threads of {counted(n_unknown, 'topic')} not checked", detail)
 
