@@ -1,4 +1,7 @@
-"""Tracks like RAG 2026 from their runs to one table of systems in Chromium: battles, rubrics, support, a program."""
+"""Tracks like RAG 2026 from their runs to one table of systems in Chromium: battles, rubrics, support, a program.
+
+The documentation has three of its pictures, on 1180 px: battle, rubric-judging and systems-by-battles.
+"""
 
 import json
 import re
@@ -68,7 +71,7 @@ def docno_of(topic: str, n: int) -> str:
 def answer_of(system: str, topic: str) -> Sentences:
     """The better a system, the more facts does its answer have; the dogs' answer cites nothing."""
     facts = FACTS[topic][: len(SYSTEMS) - SYSTEMS.index(system)]
-    own = f"This is what {len(facts)} studies say about the question."
+    own = f"Studies about the question: {len(facts)}."
     items = [(f"- {fact}", [docno_of(topic, n)]) for n, fact in enumerate(facts[1:], 1)]
     return [("## In short", []), (own, []), *items]
 
